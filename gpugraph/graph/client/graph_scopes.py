@@ -246,7 +246,7 @@ class Scopes(GraphElements):
 
     @contextmanager
     def container(self, container_name: str) -> Iterator[str]:
-        """Set the resource container of the stateful ops created inside."""
+        """Set the resource container of the stateful ops that are created inside the block."""
         state = self._scope
         old = state.container
         state.container = container_name

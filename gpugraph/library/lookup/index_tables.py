@@ -70,8 +70,9 @@ def index_table_from_file(
     function `hasher_spec` chooses. The ids of the buckets follow the line numbers. If there are no
     buckets, the word gets `default_value`.
 
-    Raises ValueError if there is no file, or if a number is negative. Raises TypeError if the words
-    can't have the dtype `key_dtype`. The other arguments are those of `TextFileInitializer`.
+    Raises ValueError if there is no file, or if a number is negative. Raises TypeError if
+    `key_dtype` is neither an integer dtype nor string. The other arguments are those of
+    `TextFileInitializer`.
 
     Args:
       vocab_size: the number of lines to use.

@@ -72,7 +72,7 @@ class InitializableLookupTableBase(LookupInterface):
 
     def lookup(self, keys: Any, name: str | None = None) -> Any:
         """Return the value of each key, in the shape of `keys`. If `keys` is a SparseTensor, the
-        result is a SparseTensor too.
+        result is also a SparseTensor.
 
         Raises TypeError if the dtype of the keys is not the table's key dtype. A run raises
         FailedPreconditionError if the table is not filled yet.
@@ -194,8 +194,8 @@ class IdTableWithHashBuckets(LookupInterface):
     """A table from words to ids. A word in the wrapped table has the same id as in that table. All
     other words get the id of a bucket.
 
-    The constructor raises TypeError if the dtypes are other ones than the ones below or the
-    HasherSpec is invalid, and ValueError if there is neither a table nor a bucket.
+    The constructor raises TypeError if a dtype is not one of the dtypes below or the HasherSpec is
+    invalid, and ValueError if there is neither a table nor a bucket.
 
     Args:
       table: the wrapped table, which maps strings or int64 numbers to int64 ids from 0 to size - 1.
@@ -270,7 +270,7 @@ class IdTableWithHashBuckets(LookupInterface):
 
     def lookup(self, keys: Any, name: str | None = None) -> Any:
         """Return the id of each word, in the shape of `keys`. If `keys` is a SparseTensor, the
-        result is a SparseTensor too.
+        result is also a SparseTensor.
 
         Raises TypeError if the dtype of the keys is not `key_dtype`.
         """
@@ -310,8 +310,8 @@ class StaticVocabularyTable(IdTableWithHashBuckets):
     """A table from words to ids. The initializer provides the ids of known words. All other words
     get the id of a bucket.
 
-    The constructor raises ValueError if there are no buckets, and TypeError if the dtypes are other
-    ones than the ones below.
+    The constructor raises ValueError if there are no buckets, and TypeError if a dtype is not one
+    of the dtypes below.
 
     Args:
       initializer: maps strings or int64 numbers to int64 ids. If it is None, all words get the id

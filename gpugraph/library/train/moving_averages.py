@@ -197,8 +197,8 @@ class ExponentialMovingAverage:
         """Return an operation that updates the averages of `var_list`.
 
         Missing averages are created, and are not trainable. The average of a variable starts at the
-        initial value of the variable, and the average of a tensor starts at zeros. The variables in
-        `var_list` are added to the collection MOVING_AVERAGE_VARIABLES.
+        value that the variable has when the average is initialized. The average of a tensor starts
+        at zeros. The variables in `var_list` are added to the collection MOVING_AVERAGE_VARIABLES.
 
         Raises TypeError if a dtype is not floating-point.
 

@@ -154,8 +154,8 @@ def copy_with_input_replacements(
     src_scope: str = "",
     reuse_dst_scope: bool = False,
 ) -> tuple[SubGraphView, TransformerInfo]:
-    """Copy operations, with some inputs replaced. Return a view of the copies, and the mapping to
-    them.
+    """Copy operations, with some inputs replaced. Return (a view of the copies, the mapping from
+    the originals to the copies).
 
     Inputs that are neither copied nor replaced stay the same. Raises ValueError if such an input is
     in another graph than the copies.

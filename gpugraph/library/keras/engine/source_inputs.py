@@ -13,7 +13,7 @@ from gpugraph.library.keras.backend.keras_variables import is_keras_tensor
 def get_source_inputs(tensor: Any, layer: Any = None, node_index: int | None = None) -> Any:
     """Return the list of the network's inputs on which `tensor` depends.
 
-    A tensor that no layer created is itself returned, not in a list.
+    If no layer created `tensor`, return `tensor` itself instead of a list.
 
     Args:
       layer: the layer that created `tensor`.

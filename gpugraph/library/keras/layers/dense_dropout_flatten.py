@@ -105,7 +105,7 @@ class Dense(ConfiguredLayer):
     def compute_output_shape(self, input_shape: Any) -> TensorShape:
         """Return the shape [..., units].
 
-        Raises ValueError for an unknown last size, and for fewer than two axes.
+        Raises ValueError if the last size is unknown, or if there are fewer than two axes.
         """
         shape = as_shape(input_shape).with_rank_at_least(2)
         if shape.sizes is not None and shape.sizes[-1] is None:

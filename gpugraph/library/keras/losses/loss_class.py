@@ -82,7 +82,7 @@ class Loss:
     """Base class of losses. Subclasses define `call(y_true, y_pred)`, which returns the loss of
     each example.
 
-    The constructor raises ValueError if `reduction` has any other value than the ones below.
+    The constructor raises ValueError if `reduction` is not one of the values below.
 
     Args:
       reduction: one of `tf.keras.losses.Reduction`.

@@ -1,4 +1,6 @@
-"""Lookup of losses by name. Functions, their short names, and classes are found."""
+"""Lookup of losses by name. A name is the name of a function, a short name of a function, or the
+name of a class.
+"""
 
 from __future__ import annotations
 

@@ -13,8 +13,8 @@ from gpugraph.library.keras.training.input_arrays import as_array, check_output_
 def weights_by_output(weights: Any, names: Sequence[str], kind: str) -> list[Any]:
     """Return a list with the weights of each output.
 
-    Raises ValueError if a list has the wrong length or a name is unknown, and TypeError if
-    `weights` has any other type than the ones below.
+    Raises ValueError if a list has the wrong length or a name is unknown. Raises TypeError if there
+    are several outputs and `weights` is neither a list nor a dict.
 
     Args:
       weights: a list with a value for each output, a dict from the outputs' names to values, or the

@@ -28,8 +28,8 @@ _TERMINAL_SECONDS, _LOG_SECONDS = 0.2, 10.0
 
 
 class ProgressHook(SessionRunHook):
-    """Shows a training's progress. In a terminal, it is one line, in a log, several lines, and in a
-    notebook, a bar.
+    """Shows a training's progress. The display is one line in a terminal, several lines in a log,
+    and a bar in a notebook.
 
     The tensors are computed only in the runs after which they are shown.
 
