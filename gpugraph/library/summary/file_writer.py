@@ -41,8 +41,8 @@ class FileWriter:
       session: all FileWriters with the same session and folder write to the same file.
 
     Raises:
-      tf.errors.OpError: the file can't be created. The class depends on the file system's error,
-        for example FailedPreconditionError if `logdir` is a file.
+      tf.errors.OpError: the file can't be created. The class is NotFoundError,
+        PermissionDeniedError, or FailedPreconditionError if `logdir` is a file.
 
     >>> with tf.summary.FileWriter(folder) as writer:
     ...     writer.add_summary(session.run(tf.summary.scalar("loss", 0.5)), global_step=1)

@@ -78,8 +78,8 @@ def remove_squeezable_dimensions(
 
 
 def with_same_shape(expected_tensor: Any, tensor: Any) -> Tensor:
-    """Return `tensor` after a check, as in `with_shape`, that it has the shape of
-    `expected_tensor`.
+    """Return `tensor` after a check that it has the shape of `expected_tensor`. For the errors, see
+    `with_shape`.
     """
     with name_scope("with_same_shape", values=[expected_tensor, tensor]):
         expected = convert_to_tensor(expected_tensor)

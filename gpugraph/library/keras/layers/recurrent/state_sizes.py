@@ -108,7 +108,9 @@ def zero_state_of(cell: Any, inputs: Any, batch_size: Any, dtype: Any) -> Any:
 
 
 def check_cell_of_layer(cell: Any) -> None:
-    """Raise ValueError if an object is not a cell because it has no `call` or no `state_size`."""
+    """Raise ValueError if an object has no `call` or no `state_size`. Such an object is not a
+    cell.
+    """
     if not hasattr(cell, "call"):
         raise ValueError(f"`cell` should have a `call` method. The RNN was passed: {cell!r}")
     if not hasattr(cell, "state_size"):
