@@ -1,7 +1,7 @@
 """The default dtypes of type attrs, as in TensorFlow's op definitions.
 
-A node in a file may omit such an attr. Ops that a program builds do not use these defaults: their
-dtypes come from the values that the program passes.
+If a node in a file lacks a type attr, the attr has the default dtype. Ops that a program builds do
+not use these defaults: their dtypes come from the values that the program passes.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ for _line in _TABLE.strip().splitlines():
 
 
 def default_of(op_type: str, attr: AttrDef) -> Any:
-    """Return the value of an omitted attr. If it is required, return None."""
+    """Return the default value of an attr. If the attr has no default, return None."""
     if attr.has_default and attr.default is not None:
         return attr.default
     return _DEFAULT_TYPES.get((op_type, attr.name))

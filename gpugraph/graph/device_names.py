@@ -1,15 +1,15 @@
 """Device names: parsing, merging and matching.
 
-A full name is `/job:worker/replica:0/task:1/device:GPU:2`; a missing field matches any value, and
-so does `*`. `/gpu:2` and `/cpu:0` are the old spelling of the last field. Other modules pass names
-as strings; programs may also use `DeviceSpec` (TensorFlow 1's, which is mutable) and `DeviceSpecV2`
-(immutable). Inside this module names are `_Fields`, immutable, parsed once per string and cached,
-because placement repeats the same few queries for every node.
+A full name is `/job:worker/replica:0/task:1/device:GPU:2`. A missing field or `*` matches any
+value. `/gpu:2` and `/cpu:0` are the old spelling of the last field. Other modules pass names as
+strings. Programs may also use `DeviceSpec` (TensorFlow 1's, which is mutable) and `DeviceSpecV2`
+(immutable). Inside this module names are `_Fields`, which are immutable. Each string is parsed once
+and cached, because placement repeats the same few queries for every node.
 
 There are two ways to combine requests. In `merge_specs`, the inner request overrides the outer
-request field by field (nested `tf.device`). `combine_specs` rejects a conflict (nodes that must
-share a device). Follows TensorFlow's python/framework/device_spec.py and
-core/util/device_name_utils.cc.
+request field by field, as nested `tf.device` blocks do. `combine_specs` combines the requests of
+nodes that must share a device, and rejects a conflict. Follows TensorFlow's
+python/framework/device_spec.py and core/util/device_name_utils.cc.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _CACHE_SIZE = 4096
 
 
 class _Fields(NamedTuple):
-    """The five parts of a name; None matches any value."""
+    """The five fields of a device name. A field that is None matches any value."""
 
     job: str | None = None
     replica: int | None = None
@@ -33,7 +33,7 @@ class _Fields(NamedTuple):
     device_index: int | None = None
 
     def over(self, outer: _Fields) -> _Fields:
-        """Return these fields, with those that are None replaced by the fields of `outer`."""
+        """Return these fields. Fields that are None here are taken from `outer`."""
         fields = {key: value for key, value in self._asdict().items() if value is not None}
         return outer._replace(**fields)
 
@@ -68,7 +68,7 @@ def _int_or_none(value: Any) -> int | None:
 
 
 def _type_or_none(value: object) -> str | None:
-    """Return the device type; `cpu` and `gpu` are converted to upper case."""
+    """Return the device type, or None. `cpu` and `gpu` are converted to upper case."""
     text = _text_or_none(value)
     return text.upper() if text is not None and text.lower() in ("cpu", "gpu") else text
 
@@ -79,7 +79,9 @@ def _field(name: str, doc: str) -> Any:
 
 
 def _settable(name: str, convert: Callable[[Any], Any]) -> Any:
-    """Return a property of `DeviceSpec` that converts assigned values by `convert`."""
+    """Return a property of `DeviceSpec` for the field `name`. `convert` converts assigned
+    values.
+    """
 
     def assign(spec: DeviceSpec, value: Any) -> None:
         spec._fields = spec._fields._replace(**{name: convert(value)})
@@ -92,10 +94,10 @@ _Spec = TypeVar("_Spec", bound="DeviceSpecV2")
 
 
 class DeviceSpecV2:
-    """A possibly partial, immutable device: `tf.compat.v2.DeviceSpec`.
+    """An immutable, possibly partial specification of a device: `tf.compat.v2.DeviceSpec`.
 
-    Fields that are None request nothing. Parsing raises ValueError for an unknown part, a malformed
-    number or two device types. Assignment to a field raises AttributeError.
+    Fields that are None request nothing. Parsing raises ValueError for an unknown field, a
+    malformed number or two device types. Assignment to a field raises AttributeError.
     """
 
     __slots__ = ("_fields",)
@@ -118,7 +120,7 @@ class DeviceSpecV2:
 
     @classmethod
     def from_string(cls: type[_Spec], spec: str | None) -> _Spec:
-        """Return a spec from a name such as `"/job:ps/task:1/gpu:0"`; None and `""` result in an
+        """Return the spec of a name such as `"/job:ps/task:1/gpu:0"`. For None and `""`, return an
         empty spec.
         """
         return cls(*_parse(spec or ""))
@@ -134,13 +136,13 @@ class DeviceSpecV2:
         return type(self).from_string(spec)
 
     def to_string(self) -> str:
-        """Return the name: `"/job:ps/task:1/device:GPU:0"`; an index without a device type is left
-        out.
+        """Return the name, such as `"/job:ps/task:1/device:GPU:0"`. An index without a device type
+        is omitted.
         """
         return self._fields.text
 
     def make_merged_spec(self: _Spec, dev: DeviceSpecV2) -> _Spec:
-        """Return a new spec with the fields of `dev`; fields that are None there are taken from
+        """Return a new spec with the fields of `dev`. Fields that are None in `dev` are taken from
         this spec.
         """
         return type(self)(*dev._fields.over(self._fields))
@@ -163,10 +165,11 @@ class DeviceSpecV2:
 
 
 class DeviceSpec(DeviceSpecV2):
-    """A possibly partial device: job, replica, task, device type and device index.
+    """A possibly partial specification of a device: job, replica, task, device type and device
+    index.
 
-    Fields that are None request nothing. Parsing raises ValueError for an unknown part, a malformed
-    number or two device types.
+    Fields that are None request nothing. Parsing raises ValueError for an unknown field, a
+    malformed number or two device types.
     """
 
     __slots__ = ()
@@ -183,7 +186,7 @@ class DeviceSpec(DeviceSpecV2):
         return self
 
     def merge_from(self, dev: DeviceSpecV2) -> None:
-        """Copy each field that is set in `dev`."""
+        """Copy the fields of `dev` that are not None to this spec."""
         self._fields = dev._fields.over(self._fields)
 
 
@@ -193,7 +196,7 @@ Name: TypeAlias = str | DeviceSpecV2 | None
 def canonical_name(device: Name) -> str:
     """Return the canonical spelling: `"/gpu:1"` becomes `"/device:GPU:1"`, None becomes `""`.
 
-    Raises ValueError for an invalid device name, as every function of this module does.
+    Raises ValueError for an invalid device name, like every function of this module.
     """
     return _fields_of(device).text
 
@@ -206,7 +209,7 @@ def check_valid(spec: str) -> None:
 def check_placeable(spec: str) -> None:
     """Raise ValueError if `spec` is not a device name, or has a negative number.
 
-    As in TensorFlow, `tf.device` accepts such a number, but no session can place its ops.
+    As in TensorFlow, `tf.device` accepts a negative number, but no session can place the ops.
     """
     fields = _parse(spec)
     for number in (fields.replica, fields.task, fields.device_index):
@@ -215,7 +218,7 @@ def check_placeable(spec: str) -> None:
 
 
 def merge_specs(inner: Name, outer: Name) -> str:
-    """Return the name with the fields of `inner`; fields that are None there are taken from
+    """Return the name with the fields of `inner`. Fields that `inner` does not set are taken from
     `outer`.
     """
     return _merge(_fields_of(inner), _fields_of(outer))
@@ -232,11 +235,11 @@ def merge_device(spec: Name) -> Callable[[Any], str]:
 
 
 def combine_specs(first: Name, second: Name, *, allow_soft_placement: bool = False) -> str:
-    """Return the device name that satisfies both requests.
+    """Return the most general device name that satisfies both requests.
 
-    Raises InvalidArgumentError if a field has different values in the two requests. With
-    `allow_soft_placement`, a conflict of device type or index is not an error. The result then has
-    no index and, if the types conflict, no type.
+    Raises InvalidArgumentError if a field has different values in the two requests. If
+    `allow_soft_placement` is true, different device types or indices are not an error. The result
+    then has no index and, if the types differ, no type.
     """
     a, b = _fields_of(first), _fields_of(second)
     both = a.over(b)
@@ -254,15 +257,15 @@ def combine_specs(first: Name, second: Name, *, allow_soft_placement: bool = Fal
 
 
 def is_specification_of(spec: Name, name: Name) -> bool:
-    """Return whether every field that `spec` sets has the same value in `name`.
+    """Return whether every field that is set in `spec` has the same value in `name`.
 
-    `spec` and `name` may both be partial.
+    `spec` and `name` may be partial names.
     """
     return _fields_of(spec).within(_fields_of(name))
 
 
 def matches(spec: Name, full_name: Name) -> bool:
-    """Return whether the device `full_name` fulfils the request `spec`.
+    """Return whether the device `full_name` satisfies the request `spec`.
 
     Raises ValueError if `full_name` lacks a field.
     """
@@ -278,7 +281,7 @@ def is_full_name(name: Name) -> bool:
 
 
 def without_type_and_id(spec: Name) -> str:
-    """Return `spec` without device type and index: soft placement allows any device of the task."""
+    """Return `spec` without device type and index, so that it matches any device of the task."""
     return _fields_of(spec)._replace(device_type=None, device_index=None).text
 
 

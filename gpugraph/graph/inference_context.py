@@ -1,10 +1,10 @@
 """InferContext: all information on one operation that shape inference may use.
 
 The same inference function serves three callers: the client graph (sizes of placeholders may be
-unknown), the fold pass (the shapes of fed values are known), and a plan's step whose sizes are
-known only when it runs. The callers differ in the source of the values of constant inputs: the
-constructor receives `value`, a function of the input index, or a subclass overrides the methods
-`value` and `partial`.
+unknown), the fold pass (the shapes of fed values are known), and a step of a plan whose sizes are
+known only when it runs. The callers find the values of constant inputs in different ways. They pass
+a function `value` of the input index to the constructor, or override the methods `value` and
+`partial` in a subclass.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def _nothing(_: int) -> Any:
 
 
 class InferContext:
-    """Shapes and dtypes of the inputs, attrs, and the values of inputs that are constant.
+    """Shapes and dtypes of the inputs, attrs, and the values of constant inputs.
 
     Attributes:
       producer: the GraphDef version of the graph.
@@ -65,33 +65,34 @@ class InferContext:
         return self._dtypes
 
     def value(self, index: int) -> Any:
-        """Return the array that input `index` has in every run, or None if it is not constant."""
+        """Return the constant value of input `index`. If the input is not constant, return None."""
         return self._value(index)
 
     def partial(self, index: int) -> TensorShape | None:
-        """Return input `index`, a vector of sizes, as a partly known shape. If nothing is known,
-        return None.
+        """Return input `index`, a vector of sizes, as a shape with some known sizes. If nothing is
+        known, return None.
         """
         return self._partial(index)
 
     def maker(self, index: int) -> tuple[str, Mapping[str, Any]] | None:
         """Return the op type and the attrs of the op that created the handle in input `index`. If
-        unknown, return None.
+        that op is unknown, return None.
         """
         return self._maker(index)
 
     def variable_shape(self, index: int) -> TensorShape:
         """Return the static shape of the variable whose handle is input `index`.
 
-        It is unknown here; the client graph's subclass overrides this.
+        The base class returns an unknown shape. The client graph's subclass overrides this.
         """
         del index
         return TensorShape.of(None)
 
     def variable_dtype(self, index: int) -> DType | None:
-        """Return the dtype of the variable whose handle is input `index`. If unknown, return None.
+        """Return the dtype of the variable whose handle is input `index`. If it is unknown, return
+        None.
 
-        It is unknown here; the client graph's subclass overrides this.
+        The base class returns None. The client graph's subclass overrides this.
         """
         del index
         return None
@@ -132,10 +133,10 @@ class ShapeRule:
 
 
 def as_output_shape(value: Any) -> TensorShape:
-    """Return a vector of sizes as a shape. -1 is an unknown size, and a scalar -1 is an unknown
-    rank.
+    """Return a vector of sizes as a shape. A size of -1 is unknown. A scalar -1 is a shape of
+    unknown rank.
 
-    Raises ValueError for other negative sizes and other ranks.
+    Raises ValueError for other negative sizes and for values of any other rank.
     """
     if getattr(value, "ndim", 1) == 0 and value[()] == -1:
         return TensorShape.of(None)

@@ -23,9 +23,13 @@ from gpugraph.formats.attr_value_messages import write_attr
 class ArgDef(NamedTuple):
     """One named input or output of an op type.
 
-    Exactly one of `type`, `type_attr` and `type_list_attr` determines the dtype. `number_attr` is
-    the name of the int attr that holds the length of a list of tensors of one dtype. `is_ref` marks
-    a reference to a variable. `rank` is the rank that an input must have; None allows any rank.
+    Exactly one of `type`, `type_attr` and `type_list_attr` determines the dtype.
+
+    Attributes:
+      number_attr: for a list of tensors of one dtype, the name of the int attr that holds the
+        length.
+      is_ref: whether the argument is a reference to a variable.
+      rank: the rank that an input must have. If it is None, any rank is allowed.
     """
 
     name: str
@@ -43,10 +47,11 @@ class ArgDef(NamedTuple):
 
 
 class AttrDef(NamedTuple):
-    """One attr: its kind (`"type"`, `"int"`, `"list(int)"`, ...), default and allowed values.
+    """One attr of an op type: its kind (`"type"`, `"int"`, `"list(int)"`, ...), default and allowed
+    values.
 
     Args:
-      minimum: the minimum of an int, or of the length of a list.
+      minimum: the minimum of an int, or the minimum length of a list.
     """
 
     name: str
@@ -60,11 +65,14 @@ class AttrDef(NamedTuple):
 class OpDef(NamedTuple):
     """The signature of an op type.
 
-    `infer` is a function from an `InferContext` to one `TensorShape` per output. A stateful op is
-    never folded or merged with an equal op. `host_inputs` and `host_outputs` are the indices of
-    arguments that are in host memory on any device. These are axes, shapes and the like, because
-    the code that launches the kernel must read their values. `deprecation`: the first GraphDef
-    version in which graphs can't contain the op, and a sentence for the user.
+    A stateful op is never folded or merged with an equal op.
+
+    Attributes:
+      infer: a function from an `InferContext` to one `TensorShape` for each output.
+      host_inputs, host_outputs: the indices of arguments that are in host memory on any device,
+        such as axes and shapes. The code that launches the kernel must read their values.
+      deprecation: the first GraphDef version in which graphs can't contain the op, and a sentence
+        for the user.
     """
 
     name: str
@@ -81,7 +89,9 @@ class OpDef(NamedTuple):
     deprecation: tuple[int, str] | None = None
 
     def check_available(self, producer: int) -> None:
-        """Raise UnimplementedError if graphs of this GraphDef version can't contain the op."""
+        """Raise UnimplementedError if graphs of the GraphDef version `producer` can't contain the
+        op.
+        """
         if self.deprecation is not None and producer >= self.deprecation[0]:
             version, explanation = self.deprecation
             raise UnimplementedError(
@@ -95,8 +105,8 @@ class OpDef(NamedTuple):
 def host_slots(
     args: tuple[ArgDef, ...], host: frozenset[int], attrs: Mapping[str, Any]
 ) -> frozenset[int]:
-    """Return the slots of the arguments with the indices `host`; a list has one slot for each
-    tensor.
+    """Return the slots of the arguments whose indices are in `host`. A list has one slot for each
+    of its tensors.
     """
     if not host:
         return _NO_SLOTS
@@ -155,8 +165,8 @@ class NodeDef:
 
 
 class VersionDef(NamedTuple):
-    """The version that produced a graph, and the minimum version of the consumers that may read
-    it.
+    """The GraphDef versions of a graph: the version that produced it, and the minimum version of a
+    consumer that may read it.
     """
 
     producer: int = 0

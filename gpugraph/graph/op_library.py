@@ -1,7 +1,7 @@
-"""The op library's contribution to graphs: signatures, Python's operators, values of constants.
+"""The contributions of the op library to graphs: signatures, Python's operators, constant values.
 
-The graph itself depends on no op. The packages in `ops/` register their ops here when they are
-imported, which happens when a program first uses one of them.
+The graph package does not depend on any op. The packages in `ops/` register their ops here when
+they are imported. A package is imported when a program first uses one of its ops.
 """
 
 from __future__ import annotations
@@ -16,17 +16,18 @@ V = TypeVar("V")
 
 
 class OpTable(dict[str, V]):
-    """A table by op type whose entries come from modules that are imported on demand.
+    """A table by op type. Modules that are imported on demand register its entries.
 
-    load(name): a function that imports the module that registers the entry for a name. load_all():
-    a function that imports all such modules, so that iterations include every entry.
+    Attributes:
+      load: a function that imports the module that registers the entry of a name.
+      load_all: a function that imports all these modules, so that iterations include every entry.
     """
 
     load: Callable[[str], None] = staticmethod(lambda name: None)
     load_all: Callable[[], None] = staticmethod(lambda: None)
 
     def loaded_by(self, load: Callable[[str], None], load_all: Callable[[], None]) -> None:
-        """Set the functions that import the modules: `load` and `load_all`, see the class."""
+        """Set `load` and `load_all`, the functions that import the modules."""
         self.load, self.load_all = load, load_all
 
     def __missing__(self, name: str) -> V:
@@ -43,7 +44,7 @@ class OpTable(dict[str, V]):
         return dict.__contains__(self, name)
 
     def get(self, name: str, default: Any = None) -> Any:
-        """Return the entry, or `default`."""
+        """Return the entry for `name`, or `default` if there is none."""
         try:
             return self[name]
         except KeyError:
@@ -68,7 +69,7 @@ class OpTable(dict[str, V]):
         return dict.values(self)
 
     def items(self) -> Any:
-        """Return all pairs of a name and its entry."""
+        """Return all (name, entry) pairs."""
         self.load_all()
         return dict.items(self)
 
@@ -86,34 +87,36 @@ _of_node_defs: list[Callable[..., None]] = []
 
 
 def register_constant_value(function: Callable[[Any, bool], Any]) -> None:
-    """Register the function that `constant_value` calls: `function(tensor, as_shape)`."""
+    """Register the implementation of `constant_value`: `function(tensor, as_shape)`."""
     _constant_values[:] = [function]
 
 
 def constant_value(tensor: Any, as_shape: bool) -> Any:
-    """Return the value that a tensor has in every run. If it is not constant, return None.
+    """Return a tensor's value if it is the same in every run. If it is not constant, return None.
 
     Args:
-      as_shape: whether to return a TensorShape for a vector of sizes, of which some may be unknown.
+      as_shape: whether to return a vector of sizes as a TensorShape, in which sizes that are not
+        constant are unknown.
     """
     return _constant_values[0](tensor, as_shape)
 
 
 def register_conversion(function: Callable[..., Any]) -> None:
-    """Register the function that `as_tensor` calls: `function(value, dtype)`."""
+    """Register the implementation of `as_tensor`: `function(value, dtype)`."""
     _conversions[:] = [function]
 
 
 def as_tensor(value: Any, dtype: Any = None) -> Any:
-    """Convert `value` to a tensor, of `dtype` unless that is None.
+    """Convert `value` to a tensor of the dtype `dtype`. If `dtype` is None, the value determines
+    the dtype.
 
-    Raises TypeError or ValueError if it can't be converted.
+    Raises TypeError or ValueError if the value can't be converted.
     """
     return _conversions[0](value, dtype)
 
 
 def register_of_node_def(function: Callable[..., None]) -> None:
-    """Register the function that `make_of_node_def` calls."""
+    """Register the implementation of `make_of_node_def`."""
     _of_node_defs[:] = [function]
 
 

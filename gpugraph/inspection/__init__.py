@@ -1,1 +1,1 @@
-"""Views of a run: statistics, timelines, traces for browsers, HTML pages."""
+"""Views of a run: statistics, timelines, browser traces, HTML pages."""

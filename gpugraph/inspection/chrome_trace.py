@@ -1,9 +1,9 @@
 """Step statistics as a trace in the JSON format of Chrome's trace viewer, which Perfetto also
 opens.
 
-Each device is a process of the trace, with threads as lanes: the steps of a lane do not overlap.
-Transfers are arrows from the step that computes a tensor to the step that receives it. Live bytes
-are a counter. Times are microseconds since the first step.
+Each device is a process of the trace. Its threads are lanes of steps. The steps in one lane do not
+overlap. A transfer is an arrow from the step that computes a tensor to the step that receives it.
+The number of live bytes is a counter. Times are microseconds since the first step.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ DATA_DEVICE = "tf.data"
 
 
 class TraceEvents:
-    """Collects the events of one or more runs; each device becomes a process of the trace."""
+    """A collection of the events of one or more runs. Each device becomes a process of the
+    trace.
+    """
 
     def __init__(self) -> None:
         self.events: list[Event] = []
@@ -33,11 +35,12 @@ class TraceEvents:
         self._origin_ns: int | None = None  # relative times keep fractions of microseconds
 
     def add(self, step_stats: Any, dataflow: bool = True, memory: bool = True) -> None:
-        """Add the steps in a StepStats message of one run.
+        """Add the steps of one run.
 
         Args:
-          dataflow: add arrows for tensors that move between devices.
-          memory: add counters of live bytes.
+          step_stats: the StepStats message of the run.
+          dataflow: whether to add arrows for tensors that move between devices.
+          memory: whether to add counters of live bytes.
         """
         steps = [
             (device.device, stats) for device in step_stats.dev_stats for stats in device.node_stats
@@ -61,7 +64,7 @@ class TraceEvents:
                 self._counters(device, stats)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the trace as values that JSON can hold."""
+        """Return the trace as a dict that can be converted to JSON."""
         return {"traceEvents": self.events, "displayTimeUnit": "ms"}
 
     def as_json(self, indent: int | None = None) -> str:
@@ -69,10 +72,11 @@ class TraceEvents:
         return json.dumps(self.as_dict(), indent=indent, sort_keys=indent is not None)
 
     def _moment(self, stats: Any, name: str) -> float:
-        """Return a time of a step, in microseconds since the first step of the first run.
+        """Return one of a step's points in time, in microseconds since the first step of the first
+        run.
 
         Args:
-          name: the field of NodeExecStats, without its unit, such as "all_start".
+          name: the name of a time in NodeExecStats, without its unit, such as "all_start".
         """
         return max(_nanos(stats, name) - (self._origin_ns or 0), 0) / 1000
 
@@ -119,7 +123,9 @@ class TraceEvents:
         return event
 
     def _transfer(self, device: str, stats: Any, spans: Mapping[tuple[str, str], Event]) -> None:
-        """Add an arrow to a step that receives a tensor, from the step that computed the tensor."""
+        """If a step receives a tensor, add an arrow to it from the step that computed the
+        tensor.
+        """
         op_type, inputs, _ = parts_of(stats)
         if op_type != "_Recv" or not inputs or " @" not in inputs[0]:
             return
@@ -159,13 +165,16 @@ class TraceEvents:
 
 
 class Lanes:
-    """The lanes of one device, to which its steps are assigned. A lane's steps do not overlap."""
+    """Assigns the steps of one device to lanes, so that the steps in one lane do not overlap."""
 
     def __init__(self) -> None:
         self._ends: list[float] = []
 
     def lane(self, start: float, duration: float) -> tuple[int, bool]:
-        """Return the number of the first free lane, from 0, and whether the lane is new."""
+        """Return the number of the first lane that is free at `start`, and whether the lane is new.
+
+        Numbers start from 0.
+        """
         for number, end in enumerate(self._ends):
             if end <= start:
                 self._ends[number] = start + duration
@@ -175,7 +184,7 @@ class Lanes:
 
 
 class NamedLanes:
-    """The lanes of calls that have a lane already: one for each thread and depth.
+    """Lanes for calls that already have a lane: one lane for each thread and depth of nesting.
 
     Args:
       numbers: the numbers of the lanes of all runs, by name.
@@ -185,7 +194,7 @@ class NamedLanes:
         self._names, self._numbers = names, numbers
 
     def lane(self, stats: Any) -> tuple[int, str]:
-        """Return the number and the name of a call's lane."""
+        """Return the number and the name of the lane of a call."""
         name = self._names[stats.thread_id]
         return self._numbers.setdefault(name, len(self._numbers)), name
 
@@ -202,7 +211,9 @@ def _nanos(stats: Any, name: str) -> int:
 
 
 def duration_of(stats: Any) -> float:
-    """Return the duration of a step in microseconds; at least 0.001, so that viewers show it."""
+    """Return the duration of a step in microseconds. The minimum is 0.001, so that viewers show the
+    step.
+    """
     nanos: int = stats.all_end_rel_nanos
     return max(round(nanos / 1000, 3) if nanos else float(stats.all_end_rel_micros), 0.001)
 
@@ -210,8 +221,8 @@ def duration_of(stats: Any) -> float:
 def parts_of(stats: Any) -> tuple[str, list[str], str]:
     """Return the op type, the inputs and the rest of a step's label, `name = Op(inputs)rest`.
 
-    For a label of another form, inputs and rest are empty, and the op type is the text after " = ",
-    or the node's name if there is none.
+    If a label has another form, the inputs and the rest are empty. The op type is then the text
+    after " = ", or the node's name if the label has no " = ".
     """
     match = _LABEL.fullmatch(stats.timeline_label)
     if match is None:
@@ -228,9 +239,9 @@ def is_transfer(op_type: str) -> bool:
 def trace_faults(trace: Any) -> Iterator[str]:
     """Yield a sentence for each violation of the rules that trace viewers rely on.
 
-    Every event has the fields that its phase requires, times are not negative, the steps of a lane
-    do not overlap, the ends of each arrow are within steps and in the order of time, and processes
-    have names.
+    The rules: Every event has the fields that its phase requires. Times are not negative. The steps
+    of a lane do not overlap. Both ends of each arrow lie within steps and are in the order of time.
+    Processes have names.
     """
     if not isinstance(trace, dict) or not isinstance(trace.get("traceEvents"), list):
         yield "the trace is not an object with a list 'traceEvents'"

@@ -1,7 +1,7 @@
-"""Records with the fields of TensorFlow's messages, from the same declarations.
+"""Plain Python records with the fields of TensorFlow's protobuf messages.
 
-A run collects its statistics in these records, as they are faster than protobuf messages. They are
-converted to messages when a program reads them.
+A run collects its statistics in these records, because they are faster than protobuf messages. They
+are converted to messages when a program reads them.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _PLAIN = {"string": "", "bool": False, "bytes": b"", "float": 0.0, "double": 0.0
 
 
 class PlainMessage(SimpleNamespace):
-    """A record with a message's fields as attributes.
+    """A record that has the fields of a message as attributes.
 
     Args:
-      type_name: TensorFlow's name for it.
+      type_name: the name of TensorFlow's message.
     """
 
     type_name: str
@@ -43,7 +43,8 @@ def _fields() -> dict[str, tuple[FieldDeclaration, ...]]:
 
 
 def plain_message(type_name: str, **values: Any) -> PlainMessage:
-    """Return a record of TensorFlow's message `type_name`; fields that are not given have defaults.
+    """Return a record with the fields of TensorFlow's message `type_name`. Omitted fields have
+    their defaults.
 
     Raises TypeError for an unknown field.
     """

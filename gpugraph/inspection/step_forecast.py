@@ -1,10 +1,10 @@
 """The forecast of a step from its compiled graph alone: memory by device, transfers, and time.
 
-Each device runs one node at a time, in the order of the plan, as soon as the node's inputs are
-there; the devices run side by side. Beside them, each device sends one tensor and receives one
-tensor at a time. The times of nodes and transfers are estimates (`NodeRecord.seconds`). The
-critical path is a chain of nodes. Each node waits for the previous node, because of its inputs or
-its device. The chain ends with the node that ends last.
+The forecast assumes that each device runs one node at a time, in the order of the plan, as soon as
+the node's inputs are available. Devices run in parallel. In parallel to its nodes, each device can
+send one tensor and receive one tensor at a time. The times of nodes and transfers are estimates
+(`NodeRecord.seconds`). The critical path is a chain of nodes. Each node in it waits for the
+previous node, because of its inputs or its device. The chain ends with the node that ends last.
 """
 
 from __future__ import annotations
@@ -24,10 +24,11 @@ class DeviceForecast(NamedTuple):
     """The memory and time of a step on one device.
 
     Args:
-      lasting: bytes of variables and constants.
-      peak: the maximum of all bytes at a time, which is reached at `node`.
-      busy: seconds in which the device computes.
-      nodes: how many it runs.
+      busy: the seconds during which the device computes.
+      node: the name of the node at which the memory reaches its peak.
+      lasting: the bytes of variables and constants.
+      nodes: the number of nodes that the device runs.
+      peak: the maximum number of live bytes.
     """
 
     busy: float
@@ -49,9 +50,12 @@ class TransferForecast(NamedTuple):
 class StepForecast:
     """The forecast of one step.
 
-    devices: by full name. transfers: by pairs of devices. seconds: the duration of the step.
-    critical_path: the names of its nodes with their seconds. variables: the bytes of each
-    variable, by device and name.
+    Attributes:
+      devices: the forecast of each device, by the full name of the device.
+      transfers: the transfers between each pair of devices.
+      seconds: the duration of the step.
+      critical_path: the names of the nodes on the critical path, with their seconds.
+      variables: the bytes of each variable, by device and name.
     """
 
     def __init__(self, record: GraphRecord) -> None:
@@ -69,7 +73,7 @@ class StepForecast:
         """Return the forecast as text.
 
         Args:
-          limits: the memory of devices in bytes, by full name.
+          limits: the available memory of devices in bytes, by full name.
         """
         lines = [f"time: {_milliseconds(self.seconds)}"]
         for name, device in self.devices.items():
@@ -152,7 +156,9 @@ def _schedule(record: GraphRecord) -> tuple[float, list[tuple[str, float]]]:
 
 
 def _used(node: NodeRecord) -> Sequence[str]:
-    """Return the names of what a node alone uses: a device, or the links of two devices."""
+    """Return the resources that a node occupies while it runs: a device, or the links of two
+    devices.
+    """
     if node.received is None:
         return (node.device,)
     return (f"from {node.received[1]}", f"to {node.device}")
@@ -178,6 +184,8 @@ def _milliseconds(seconds: float) -> str:
 
 
 def short_device(name: str) -> str:
-    """Return a device's type and number, with its task unless that is this process."""
+    """Return a device's type and number. If the device belongs to another process, its task
+    precedes them.
+    """
     task, _, device = name.partition("/device:")
     return device if "localhost" in task or not device else f"{task.lstrip('/')} {device}"

@@ -23,7 +23,9 @@ _MAX_NAMES = 50
 
 
 class _StepNode(NamedTuple):
-    """A step's first node and its position in the order; None and -1 if there is no record."""
+    """A step's first node and its position in the order. If the node has no record, these are None
+    and -1.
+    """
 
     position: int
     node: NodeRecord | None
@@ -35,7 +37,7 @@ def step_statistics(
     """Return the steps of the run as a StepStats record.
 
     Args:
-      spans: calls of pipelines of data, which are shown as a separate device.
+      spans: the times of calls in data pipelines, which are shown as a separate device.
     """
     known = graph.by_name()
     live = {device: graph.live_bytes(device) for device in {n.device for n in graph.nodes}}
@@ -65,7 +67,9 @@ def step_statistics(
 
 
 def _pipeline_statistics(spans: Sequence[Span]) -> PlainMessage:
-    """Return the calls of pipelines as a DeviceStepStats record: a thread and depth as a lane."""
+    """Return the calls of pipelines as a DeviceStepStats record. Each thread and depth of nesting
+    gets a lane.
+    """
     rows = sorted({(span.thread, span.depth) for span in spans})
     lanes = {row: number for number, row in enumerate(rows)}
     stats = [
@@ -96,7 +100,7 @@ def member_names(
     """Return the names of the nodes that a step computes, including the members of fused nodes.
 
     Args:
-      known: the nodes and their positions by name.
+      known: each node and its position, by name.
     """
     names = [step.name]
     if step.group is not None:
@@ -110,8 +114,8 @@ def member_names(
 
 
 def span_of(step: Step, known: Mapping[str, tuple[int, NodeRecord]]) -> tuple[int, int]:
-    """Return the positions of a step's first and last node in the order. Return -1 for both if
-    unknown.
+    """Return the positions of a step's first and last node in the order. If they are unknown,
+    return -1 for both.
     """
     first, _, last = step.name.partition(" .. ")
     position = known[first][0] if first in known else -1
@@ -119,9 +123,9 @@ def span_of(step: Step, known: Mapping[str, tuple[int, NodeRecord]]) -> tuple[in
 
 
 def step_words(time: StepTime) -> str:
-    """Return "native" if native code ran the step, else the words for the step's kind.
+    """Return "native" if native code ran the step. Otherwise return the words for the step's kind.
 
-    The result is empty for a single kernel.
+    The result is empty for a step that is a single kernel.
     """
     return "native" if time.code == NATIVE else _WORDS.get(time.step.kind, "")
 
@@ -170,8 +174,9 @@ def _node_stats(
 
 
 def _without_step(trace: StepTrace, node: NodeRecord, graph: GraphRecord) -> PlainMessage:
-    """Return the statistics of a node in a run without steps, whose values were all computed at
-    compile time.
+    """Return the statistics of a node in a run without steps.
+
+    A run has no steps if all its values were computed at compile time.
     """
     return plain_message(
         "NodeExecStats",
@@ -191,18 +196,20 @@ def _outputs(node: NodeRecord, graph: GraphRecord) -> list[PlainMessage]:
 
 
 def producer(name: str) -> str:
-    """Return the name of the node that computes an input of a NodeDef, such as `x:1` or `^x`."""
+    """Return the node's name in an input of a NodeDef: `x` for the inputs `x:1` and `^x`."""
     return name.removeprefix("^").partition(":")[0]
 
 
 def allocator_name(device: str) -> str:
-    """Return the name of a device's allocator: `cpu`, `gpu_0`."""
+    """Return the name of a device's allocator, such as `cpu` or `gpu_0`."""
     kind, _, index = device.rpartition("device:")[2].lower().partition(":")
     return kind if kind == "cpu" and index in ("", "0") else f"{kind}_{index}"
 
 
 def timeline_label(time: StepTime, node: NodeRecord | None, members: Sequence[str]) -> str:
-    """Return `name = Op(inputs)`, followed by the names of the nodes in a combined step."""
+    """Return the label `name = Op(inputs)`. If the step combines several nodes, their names
+    follow.
+    """
     step = time.step
     inputs = [] if node is None or " .. " in step.name else list(node.inputs)
     if node is not None and node.received is not None:
@@ -245,7 +252,9 @@ def _description(tensor: TensorRecord, graph: GraphRecord) -> PlainMessage:
 
 
 def cost_graph(trace: StepTrace, graph: GraphRecord) -> PlainMessage:
-    """Return a CostGraphDef record: nodes with output bytes and the microseconds of their steps."""
+    """Return a CostGraphDef record with the bytes of each node's outputs and the microseconds of
+    its step.
+    """
     costs: dict[str, int] = {}
     for time in trace.times:
         spent = (time.ended - time.started) // 1000
@@ -311,7 +320,7 @@ def _output_info(
 
 
 def partition_graphs(graph: GraphRecord) -> list[Any]:
-    """Return the part of the compiled graph on each device, as a GraphDef."""
+    """Return one GraphDef for each device: the nodes of the compiled graph on that device."""
     parts: dict[str, Any] = {}
     for node in graph.nodes:
         if node.device not in parts:

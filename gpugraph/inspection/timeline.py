@@ -14,8 +14,8 @@ class AllocationMaximum(NamedTuple):
     """The peak of an allocator.
 
     Args:
-      timestamp: in microseconds since the epoch.
-      num_bytes: the bytes in use.
+      timestamp: the time of the peak, in microseconds since the epoch.
+      num_bytes: the bytes in use at the peak.
       tensors: the name of the step at the peak.
     """
 
@@ -31,7 +31,7 @@ class ChromeTrace:
         self._events = events
 
     def format_to_string(self, pretty: bool = False) -> str:
-        """Return the trace as JSON; `pretty` indents it."""
+        """Return the trace as JSON. If `pretty` is true, the JSON is indented."""
         return self._events.as_json(4 if pretty else None)
 
 
@@ -68,15 +68,18 @@ class Timeline:
         """Return a trace as JSON, which chrome://tracing and ui.perfetto.dev open.
 
         Args:
-          show_dataflow: add arrows for tensors that move between devices.
-          show_memory: add counters of live bytes.
+          show_dataflow: whether to add arrows for tensors that move between devices.
+          show_memory: whether to add counters of live bytes.
         """
         return self._trace(show_dataflow, show_memory).as_json()
 
     def analyze_step_stats(
         self, show_dataflow: bool = True, show_memory: bool = True
     ) -> StepStatsAnalysis:
-        """Return the trace, and the peak of each allocator."""
+        """Return the trace, and the peak of each allocator.
+
+        The arguments are the same as in `generate_chrome_trace_format`.
+        """
         trace = ChromeTrace(self._trace(show_dataflow, show_memory))
         return StepStatsAnalysis(trace, allocator_maximums(self._step_stats))
 
@@ -87,7 +90,7 @@ class Timeline:
 
 
 def allocator_maximums(step_stats: Any) -> dict[str, AllocationMaximum]:
-    """Return the peak of the bytes in use of each allocator, by its name."""
+    """Return, by the name of each allocator, the peak of its bytes in use."""
     maximums: dict[str, AllocationMaximum] = {}
     for device in step_stats.dev_stats:
         for stats in device.node_stats:

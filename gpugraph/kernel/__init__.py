@@ -1,4 +1,6 @@
-"""Kernels as data: the computation of an op, without its device or its launch."""
+"""Kernels as data: descriptions of an op's computation that do not depend on a device or a
+launch.
+"""
 
 from gpugraph.kernel.failed_op import note_op as note_op, noted_op as noted_op
 from gpugraph.kernel.kernel_forms import (

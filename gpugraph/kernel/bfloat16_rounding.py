@@ -1,8 +1,8 @@
-"""Runs float32 kernels on bfloat16: inputs are widened, and results are rounded to the nearest
-value (ties to even).
+"""Runs float32 kernels on bfloat16. Inputs are widened to float32, and results are rounded to the
+nearest value (ties to even).
 
 Only kernels that move elements handle bfloat16 themselves. For any other kernel, bfloat16 inputs
-are converted to float32, which is exact; the kernel runs on float32, and its outputs are rounded.
+are converted to float32, which is exact. The kernel runs on float32, and its outputs are rounded.
 So a sum or a product accumulates in float32, and a formula of many operations is rounded only once,
 at the end.
 """
@@ -32,17 +32,18 @@ def has_bfloat16(context: Any) -> bool:
 def bind_widened(
     bind: Bind, context: Any, arrays: Sequence[Any], writes: Sequence[int], dynamic: bool
 ) -> Run:
-    """Bind a kernel to float32 arrays in place of bfloat16 arrays, and return the callable that
-    each run calls.
+    """Bind a kernel to float32 arrays in place of bfloat16 arrays. Return the callable that each
+    run calls.
+
+    Arrays with the same memory share one float32 array, so that an output that overwrites an input
+    still does so.
 
     Args:
       bind: a function that binds the kernel to a context and arrays.
       context: the `KernelContext`.
-      arrays: inputs, then outputs.
+      arrays: the inputs, then the outputs.
       writes: the indices of inputs that the kernel writes.
-      dynamic: whether the kernel returns its outputs, which are then not among the arrays. Arrays
-        with the same memory share one float32 array, so an output that overwrites an input still
-        does so.
+      dynamic: whether the kernel returns its outputs. They are then not among the arrays.
     """
     wide = _Widened(context)
     widened = [wide.array(array) for array in arrays]
@@ -69,8 +70,8 @@ def bind_widened(
 
 
 def _as_declared(arrays: Sequence[Any], types: Sequence[DType]) -> list[Any]:
-    """Return the arrays that a kernel returned, rounded to bfloat16 where that is the declared
-    dtype.
+    """Return the arrays that a kernel returned. Round those arrays to bfloat16 whose declared dtype
+    is bfloat16.
     """
     return [
         np.asarray(array).astype(BFLOAT16) if dtype.base_dtype is bfloat16 else array
@@ -79,7 +80,7 @@ def _as_declared(arrays: Sequence[Any], types: Sequence[DType]) -> list[Any]:
 
 
 def _type(dtype: DType) -> DType:
-    """Return float32 for bfloat16 and for references to it, and other dtypes unchanged."""
+    """Return float32 for bfloat16 and for references to bfloat16. Return other dtypes unchanged."""
     return float32 if dtype.base_dtype is bfloat16 else dtype
 
 
@@ -105,7 +106,9 @@ class _Widened:
         return getattr(self._context, name)
 
     def array(self, array: Any) -> Any:
-        """Return the float32 array for a bfloat16 array, and other arrays unchanged."""
+        """Return the float32 array that replaces a bfloat16 array. Return other arrays
+        unchanged.
+        """
         if not is_bfloat16(array.dtype):
             return array
         key = array.ctypes.data, array.shape, array.strides
@@ -114,6 +117,6 @@ class _Widened:
         return self._wide[key]
 
     def value(self, index: int) -> Any:
-        """Return the value of host input `index`, with bfloat16 converted to float32."""
+        """Return the value of host input `index`. bfloat16 is converted to float32."""
         array = self._context.value(index)
         return array.astype(np.float32) if is_bfloat16(array.dtype) else array

@@ -1,4 +1,4 @@
-"""Records on an error which op raised it, for steps that run several ops."""
+"""A record, on an error, of the op that raised it. Steps that run several ops need it."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Any
 
 
 def note_op(error: BaseException, name: str, origin: Any) -> None:
-    """Record on an error the op that raised it, and the op's origin, unless an op is recorded
-    already.
+    """Record the op that raised an error, and the op's origin, on the error. Keep an earlier
+    record.
     """
     error.__dict__.setdefault("_raised_in", (name, origin))
 
 
 def noted_op(error: BaseException) -> tuple[str, Any] | None:
-    """Return the name and the origin that `note_op` recorded, or None."""
+    """Return the op's name and origin that `note_op` recorded on the error, or None."""
     return error.__dict__.get("_raised_in")

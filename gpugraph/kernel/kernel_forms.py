@@ -4,13 +4,13 @@
     Elementwise  a C expression of x, y, z (the inputs) for one output element
     Reduction    a C expression that combines two elements, with an initial value and a last step
     Source       launches of functions in a CUDA file of `kernels/`
-    Sized        such launches for outputs whose sizes depend on values: first launches that count
-                 the sizes, then launches that compute the outputs
+    Sized        launches of such functions, for outputs whose sizes depend on values: the first
+                 launches count the sizes, the other launches compute the outputs
 
 A device binds a kernel to its arrays, which gives the callable of a step (`Device.bind`). Every
-kernel in C or CUDA C has a reference: a `Call` that computes the same with NumPy. Host devices run
-the reference, and tests compare the kernel with the reference. The declarations for native code,
-which fuses several ops, are in `native_forms`.
+kernel in C or CUDA C has a reference: a `Call` that computes the same results with NumPy. Host
+devices run the reference, and tests compare the kernel with the reference. The declarations for
+native code, which fuses several ops, are in `native_forms`.
 """
 
 from __future__ import annotations
@@ -33,9 +33,7 @@ class Call(NamedTuple):
     calls. So everything that follows from sizes and attrs is computed once.
 
     Host inputs (whose values are known when the kernel is bound) are not among the arguments:
-    `context.value` reads them. The flags:
-
-    `op` sets `direct` and `writes` for the kernels of a declaration.
+    `context.value` reads them. `op`, the declaration of an op, sets `direct` and `writes`.
 
     Args:
       dynamic: the outputs' sizes depend on the inputs' values; the call returns the outputs, which
@@ -81,11 +79,11 @@ class Call(NamedTuple):
 
 
 class Elementwise(NamedTuple):
-    """A C expression for one output element. The inputs are `x`, `y` and `z`, with the type `T`.
+    """A C expression for one output element. The inputs are `x`, `y` and `z`, of the C type `T`.
 
     `(U)` converts to the output's type. float16 is computed in float32 and rounded at the end.
-    `rounded(...)` in the expression marks where the NumPy kernel rounds to float16, so that the
-    results are equal.
+    `rounded(...)` in the expression marks the places where the NumPy kernel rounds to float16. So
+    both kernels have equal results.
     """
 
     expression: str
@@ -93,11 +91,11 @@ class Elementwise(NamedTuple):
 
 
 class Reduction(NamedTuple):
-    """A reduction: the C expression `combine` combines `a`, the result so far, with the element
-    `b`. The first `a` is `start`.
+    """A reduction by the C expression `combine`, which combines the result so far, `a`, with the
+    element `b`. The first `a` is `start`.
 
     Args:
-      map: an expression of `x`, which is applied to each element before it is combined.
+      map: an expression of `x`, which is applied to each element before the element is combined.
       finish: an expression of the result `a` and the number of elements `n`, which is applied at
         the end.
     """
@@ -112,18 +110,19 @@ class Reduction(NamedTuple):
 class Source(NamedTuple):
     """Launches of functions in the CUDA file `kernels/<file>`.
 
-    launches(signature): returns the launches, in order. If the file has no function for the attrs,
-    dtypes or shapes, it raises NotImplementedError with the reason; then `host` runs on copies in
-    host memory.
-
     Args:
-      optional: indices of arrays (as in `Arg`) that may be empty; if another array is empty, `host`
-        runs. tensor_cores(signature): the launches for GPUs with the tensor cores that
-        tensor_core_mma.cuh uses; an empty sequence if tensor cores don't support the dtype.
-        product(signature): the op as one matrix product, a `MatmulWithEpilogue`, which is preferred
-        to the launches if the GPU's library computes it; None if the op is none. sums(signature):
-        the op as a convolution, which is preferred to the launches if a library computes it; None
-        if the op is none.
+      launches: `launches(signature)` returns the launches, in order. If the file has no function
+        for the attrs, dtypes or shapes, it raises NotImplementedError with the reason. Then `host`
+        runs on copies in host memory.
+      optional: indices of arrays (as in `Arg`) that may be empty. If any other array is empty,
+        `host` runs.
+      tensor_cores: `tensor_cores(signature)` returns the launches for GPUs with the tensor cores
+        that tensor_core_mma.cuh uses, or an empty sequence if tensor cores don't support the dtype.
+      product: `product(signature)` returns the op as one matrix product, a `MatmulWithEpilogue`, or
+        None if the op is not a matrix product. The product is preferred to the launches if the
+        GPU's library computes it.
+      sums: `sums(signature)` returns the op as a convolution, or None if it is not a convolution.
+        The convolution is preferred to the launches if a library computes it.
     """
 
     file: str
@@ -138,19 +137,19 @@ class Source(NamedTuple):
 class Sized(NamedTuple):
     """Launches of functions in a CUDA file, for outputs whose sizes depend on the inputs' values.
 
-    measure(signature): the launches that come first. They write counts to the scratch memory
-    `SIZES`; without launches there are no counts. The host waits until they have ended, and raises
-    an error if an error flag is set. shapes(signature, numbers): the outputs' shapes, given the
-    counts `numbers`. fill(signature, numbers): the launches that compute the outputs. These
-    launches can still read the scratch memory of `measure`.
-
-    Inputs may be empty. Each function may raise NotImplementedError, with the reason; then `host`,
-    a dynamic `Call`, runs on copies in host memory instead.
+    Inputs may be empty. Each of the functions below may raise NotImplementedError, with the reason.
+    Then `host`, a dynamic `Call`, runs on copies in host memory instead.
 
     Args:
-      types: the possible dtypes of the attr `T`, if the op has one. known(signature): the counts if
-        the outputs' shapes are static, so that the host need not wait. It is None for an op whose
-        counts do not follow from the shapes.
+      measure: `measure(signature)` returns the first launches. They write counts to the scratch
+        memory `SIZES`. If there are no launches, there are no counts. The host waits until the
+        launches have ended, and raises an error if an error flag is set.
+      shapes: `shapes(signature, numbers)` returns the outputs' shapes, given the counts `numbers`.
+      fill: `fill(signature, numbers)` returns the launches that compute the outputs. These launches
+        can still read the scratch memory of `measure`.
+      types: the possible dtypes of the attr `T`, if the op has that attr.
+      known: `known(signature)` returns the counts if the outputs' shapes are static, so that the
+        host need not wait. It is None for an op whose counts do not follow from the shapes.
     """
 
     file: str
@@ -166,14 +165,12 @@ Kernel = Call | Elementwise | Reduction | Source | Sized
 
 
 def with_reference(kernel: Kernel, change: Callable[[Call], Call]) -> Kernel:
-    """Return the kernel with its NumPy `Call` replaced by the result of `change` for that
-    `Call`.
-    """
+    """Return a copy of the kernel in which `change(call)` replaces the NumPy reference `call`."""
     if isinstance(kernel, Call):
         return change(kernel)
     return kernel._replace(host=change(kernel.host))
 
 
 def reference(kernel: Kernel) -> Call:
-    """Return the NumPy `Call` that computes the same as the kernel."""
+    """Return the kernel's reference: the NumPy `Call` that computes the same results."""
     return kernel if isinstance(kernel, Call) else kernel.host

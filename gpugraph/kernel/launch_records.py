@@ -1,4 +1,4 @@
-"""A launch of a CUDA function, and the kinds of its arguments."""
+"""A launch of a CUDA function, and the types of its arguments."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ SIZES = "sizes"
 
 
 class Arg(int):
-    """An array argument of a launch. Its value is its index among the inputs (without host inputs)
-    followed by the outputs."""
+    """An array argument of a launch. Its value is an index into the inputs (without host inputs)
+    followed by the outputs.
+    """
 
 
 class Scratch(NamedTuple):
     """A launch argument: scratch memory of `size` elements.
 
-    Within a kernel, arguments with equal names share the memory.
+    Arguments with equal names in one kernel share the memory.
     """
 
     name: str
@@ -35,7 +36,7 @@ class ErrorFlag(str):
 
 
 class DeviceState(Protocol):
-    """Numbers in a device's memory, such as a random generator's state, that kernels change."""
+    """Numbers in a device's memory that kernels change, such as the state of a random generator."""
 
     @property
     def array(self) -> Any:
@@ -49,11 +50,11 @@ class DeviceState(Protocol):
 
 
 class MovableState(Protocol):
-    """A state of numbers that is on the host at first, and can be moved to a device's memory."""
+    """A state of numbers that is initially on the host, and can be moved to a device's memory."""
 
     def move(self, device: str, put: Callable[[Any], DeviceState]) -> DeviceState:
-        """Return the numbers on `device`. If they are on the host, move them to the device by
-        `put`.
+        """Return the numbers on `device`. If they are on the host, call `put` to move them to the
+        device.
 
         Raises NotImplementedError, with the reason, if they are on another device.
         """
@@ -62,7 +63,7 @@ class MovableState(Protocol):
 class State(NamedTuple):
     """A launch argument: the state that the session keeps for the op (`KernelContext.state`).
 
-    All plans that run the op use and change the same numbers.
+    All plans that run the op use and change the same state.
 
     Args:
       make: a function that creates the state.
@@ -72,15 +73,17 @@ class State(NamedTuple):
 
 
 class WindowSums(NamedTuple):
-    """A convolution, or a gradient of it, for libraries of convolutions.
+    """A convolution or one of its gradients, in the form that convolution libraries need.
 
     Args:
-      kind: `forward` (arrays: images, filter, results), `input` (filter, results' gradient, images'
-        gradient) or `filter` (images, results' gradient, filter's gradient). With `has_bias` the
-        bias is the third array.
-      is_last: whether the channels of images are last; a filter has the axes (window, channels,
-        outputs).
-      strides, dilations, before, after: by spatial axis; the latter two are the padding.
+      kind: `forward` (arrays: images, filter, results), `input` (arrays: filter, gradient of the
+        results, gradient of the images) or `filter` (arrays: images, gradient of the results,
+        gradient of the filter).
+      is_last: whether the channels are the last axis of images. A filter has the axes (window,
+        channels, outputs).
+      strides, dilations: one number for each spatial axis.
+      before, after: the padding on either end of each spatial axis.
+      has_bias: whether the third array is a bias.
       relu: whether negative results become 0.
     """
 
@@ -99,12 +102,12 @@ class Launch(NamedTuple):
 
     Args:
       arguments: arrays (`Arg`, `Scratch`, `State`), `ErrorFlag`, 64-bit integers, doubles.
-      types: macros that stand for dtypes: `T` defines T (the type in memory), T_VALUE (the type of
+      types: macros for dtypes. The macro `T` defines T (the type in memory), T_VALUE (the type of
         the computation), T_LOAD(x) and T_STORE(x).
       defines: other macros.
       file: the CUDA file, if it is not the file of the kernel.
-      aligned: macros with the value 1 if an array begins at a multiple of a number of bytes, else
-        0; each is given as (array, bytes).
+      aligned: by macro, an array and a number of bytes. The macro is 1 if the address of the array
+        is a multiple of this number, else 0.
     """
 
     function: str

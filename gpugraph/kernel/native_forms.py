@@ -1,4 +1,4 @@
-"""Additional forms of an op, besides its kernels, for native code and fused GPU kernels.
+"""Additional forms of an op, apart from its kernels, for native code and fused GPU kernels.
 
 Decomposition       the op as elementwise expressions and reductions, which fuse with other ops
 ViewCopies          the op as copies from views to views
@@ -7,7 +7,7 @@ MatmulWithEpilogue  one matrix product with an epilogue: bias, addition, Relu
 CSource             a C function of `kernels/`
 SourceStages        C functions of one file of `kernels/`, with copies between them
 RowSource           a C function over arrays of several dtypes, such as indices and rows, whose
-                    results have the bits of the NumPy kernel's
+                    results are bitwise equal to those of the NumPy kernel
 """
 
 from __future__ import annotations
@@ -21,13 +21,17 @@ from gpugraph.kernel.signature_and_context import Signature
 
 
 class Builder(Protocol):
-    """Builds a program of array operations. Methods that add a value return its number."""
+    """Builds a program of array operations. Each method that adds a value returns the value's
+    number.
+    """
 
     def constant(self, value: Any, dtype: DType) -> int:
         """Add a constant, which becomes part of the generated source."""
 
     def index(self, size: int, dtype: DType) -> int:
-        """Add the vector 0, 1, ... size - 1: the index of each element along the last axis."""
+        """Add the vector 0, 1, ... size - 1. It contains the index of each element along the last
+        axis.
+        """
 
     def apply(
         self,
@@ -37,7 +41,7 @@ class Builder(Protocol):
         type: DType | None = None,
         fails: tuple[str, str] = ("", ""),
     ) -> int:
-        """Add an elementwise expression of values, which broadcast.
+        """Add an elementwise expression of the values `inputs`, which are broadcast.
 
         Args:
           dtype: the dtype of the result.
@@ -47,10 +51,10 @@ class Builder(Protocol):
         """
 
     def reduce(self, kernel: Reduction, value: int, axes: Sequence[int] | None = None) -> int:
-        """Add a reduction over axes, which remain with size 1, by default over all axes."""
+        """Add a reduction over `axes`, by default over all axes. The reduced axes keep size 1."""
 
     def expand(self, value: int, shape: Sequence[int]) -> int:
-        """Add a value with additional axes of size 1, so that its shape is `shape`."""
+        """Add a value with additional axes of size 1. The result has the shape `shape`."""
 
     def shape(self, value: int) -> tuple[int, ...]:
         """Return a value's shape."""
@@ -119,15 +123,18 @@ class ViewCopies(NamedTuple):
 
     `views(signature, *inputs, *outputs)` returns (source, target) pairs. A source is a view of one
     of these arrays, or a number of the same dtype. It is broadcast to the target, which is a view.
-    The copies are performed in order. Host inputs are not arguments, as in a `Call`.
+    The copies are performed in order. Host inputs are not among the arguments.
     """
 
     views: Callable[..., Sequence[tuple[Any, Any]]]
 
 
 class MatrixProducts(NamedTuple):
-    """An op that consists of matrix products: `matrices(signature, *inputs, *outputs)` returns
-    triples (a, b, out) of views of these arrays with equal leading axes, for out = a @ b."""
+    """An op that consists of matrix products.
+
+    `matrices(signature, *inputs, *outputs)` returns triples (a, b, out) for the products out = a @
+    b. These are views of the arguments with equal leading axes.
+    """
 
     matrices: Callable[..., Sequence[tuple[Any, Any, Any]]]
 
@@ -140,8 +147,11 @@ GG_MATMUL_DEPTH.
 
 
 class Epilogue(NamedTuple):
-    """Operations on a matrix product before it is stored: add `bias`, a vector along the last axis;
-    add `addend`, which has the product's shape; then, with `relu`, set negative elements to 0.
+    """Operations on a matrix product before it is stored.
+
+    The operations have this order. First, `bias`, a vector along the last axis, is added. Then
+    `addend`, which has the product's shape, is added. Finally, if `relu` is true, negative elements
+    are set to 0.
     """
 
     bias: Any = None
@@ -150,9 +160,11 @@ class Epilogue(NamedTuple):
 
 
 class MatmulWithEpilogue(NamedTuple):
-    """An op that is one matrix product, given as a triple of `MatrixProducts`, with an epilogue; on
-    GPUs it is one kernel. `epilogue(signature, *inputs, *outputs)` returns the epilogue, as views
-    of the arrays."""
+    """An op that is one matrix product with an epilogue. On GPUs it is one kernel.
+
+    `products` gives the matrix product as one triple. `epilogue(signature, *inputs, *outputs)`
+    returns the epilogue, whose arrays are views of the arguments.
+    """
 
     products: MatrixProducts
     epilogue: Callable[..., Epilogue]
@@ -165,10 +177,12 @@ def _as_they_are(_: Signature) -> Mapping[int, tuple[int, ...]]:
 class CSource(NamedTuple):
     """The C function `function` of the file `kernels/<file>`.
 
-    Its arguments are the addresses of the arrays, and the integers that `parameters(signature)`
-    returns. `parameters` raises NotImplementedError, with the reason, for attrs or shapes that the
-    function does not support. turned(signature): the arrays that the function takes transposed: the
-    order of their axes, by the array's index among inputs and output.
+    Args:
+      parameters: `parameters(signature)` returns the integers that the function receives after the
+        addresses of the arrays. It raises NotImplementedError, with the reason, for attrs or shapes
+        that the function does not support.
+      turned: `turned(signature)` returns the order of axes of each array that the function receives
+        transposed, by the array's index among the inputs and the output.
     """
 
     file: str
@@ -185,7 +199,7 @@ class ViewCopy(NamedTuple):
 
 
 class FunctionCall(NamedTuple):
-    """A call of a C function with integers and C-ordered arrays. The function writes the last
+    """A call of a C function with integers and C-ordered arrays. The function writes only the last
     array.
     """
 
@@ -202,11 +216,12 @@ separate memory.
 
 
 class SourceStages(NamedTuple):
-    """An op as copies and calls of functions of the file `kernels/<file>`, in order.
+    """An op as a sequence of copies and calls of functions of the file `kernels/<file>`.
 
-    `stages(signature, arrays, new_array)` returns them for the op's arrays, float32 or float64
-    inputs and an output. Arrays between stages come from `new_array`. It raises
-    NotImplementedError, with the reason, for attrs, dtypes or shapes without native code.
+    `stages(signature, arrays, new_array)` returns the copies and calls for the op's arrays, which
+    are float32 or float64 inputs and an output. `new_array` creates the arrays between stages.
+    `stages` raises NotImplementedError, with the reason, for attrs, dtypes or shapes without native
+    code.
     """
 
     file: str

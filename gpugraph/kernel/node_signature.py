@@ -14,7 +14,7 @@ class NodeSignature:
     """The `Signature` of a node with known shapes.
 
     Args:
-      host_values: by input index, the values of host inputs, which are known at compile time.
+      host_values: the values of host inputs, by input index. They are known at compile time.
     """
 
     name: str

@@ -1,4 +1,6 @@
-"""The interfaces that kernels use: the signature of a node, and the context of its binding."""
+"""The interfaces that kernels use: the signature of a node, and the context in which its kernel is
+bound.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,7 @@ class CompiledFile(Protocol):
     def bind(
         self, function: str, parameters: Sequence[int], arrays: Sequence[Any], *, dtype: str = ""
     ) -> Callable[[], int]:
-        """Return a callable that calls one of the file's functions with these integers and arrays.
+        """Return a callable that calls the C function `function` with these integers and arrays.
 
         Args:
           dtype: the dtype for which the function is compiled, if the arrays have different dtypes.
@@ -56,7 +58,9 @@ class CompiledFile(Protocol):
 
 
 class KernelContext(Signature, Protocol):
-    """A node's signature, and the services that its kernel can use when it is bound to arrays."""
+    """A node's signature, and the services that its kernel can use when the kernel is bound to
+    arrays.
+    """
 
     @property
     def on_host(self) -> frozenset[int]:
@@ -65,29 +69,33 @@ class KernelContext(Signature, Protocol):
         """
 
     def scratch(self, shape: tuple[int, ...], dtype: DType) -> Any:
-        """Return an array in the device's memory that is valid while the step runs. Other steps use
-        the same memory.
+        """Return an array in the device's memory that is valid while the step runs.
 
-        Its contents are undefined at the start of each run of the step.
+        Other steps use the same memory. Its contents are undefined at the start of each run of the
+        step.
         """
 
     def lasting(self, shape: tuple[int, ...], dtype: DType) -> Any:
-        """Return a new array on the device for this step only. It exists as long as the plan."""
+        """Return a new array on the device for this step only. The array exists as long as the
+        plan.
+        """
 
     def passing(self, slot: int, shape: tuple[int, ...], dtype: DType) -> Any:
-        """Return temporary array number `slot` of this step, valid while the step runs.
+        """Return temporary array number `slot` of this step. It is valid while the step runs.
 
         Other steps use the same memory at other times.
         """
 
     def state(self, make: Callable[[], Any]) -> Any:
-        """Return the node's state in the session, which all plans share. `make` creates it if it
-        does not exist yet.
+        """Return the node's state in the session, which all plans share.
+
+        If the state does not exist yet, create it by a call of `make`.
         """
 
     def shared(self, container: str, name: str, make: Callable[[], Any]) -> Any:
-        """Return the object that the session keeps under this container and name. `make` creates it
-        if it does not exist yet.
+        """Return the object that the session keeps under this container and name.
+
+        If the object does not exist yet, create it by a call of `make`.
         """
 
     def variable(self, index: int) -> Any:
@@ -97,11 +105,11 @@ class KernelContext(Signature, Protocol):
         """Allocate device memory during a run. Return a block with an `array` and `release()`."""
 
     def compiled(self, file: str, dtype: str = "float32") -> Callable[[float], CompiledFile | None]:
-        """Return a function that waits, up to a number of seconds, for a compiled C file.
+        """Return a function that waits for a compiled C file of `kernels/`.
 
-        The file is in `kernels/`. The function returns None if the file is not compiled by then, or
-        if native code is disabled. It is for kernels that are partly in C and whose results have
-        the same bits as NumPy's.
+        The function receives the maximum number of seconds to wait. It returns None if the file is
+        not compiled by then, or if native code is disabled. It is for kernels that are partly
+        written in C and whose results are bitwise equal to NumPy's.
 
         Args:
           dtype: the dtype for which the file is compiled.
@@ -111,16 +119,20 @@ class KernelContext(Signature, Protocol):
         """Call `container.release()` when the plan is released."""
 
     def new_handle(self, block: Any) -> Any:
-        """Return a handle for a block from `allocate`; the session may keep the block's tensor."""
+        """Return a handle for a block from `allocate`. With the handle, the session can keep the
+        block's tensor.
+        """
 
     @property
     def kept_tensors(self) -> Any:
-        """The tensors that the session keeps for later runs: `read(handle)`, `delete(handle)`."""
+        """The tensors that the session keeps for later runs, with methods `read(handle)` and
+        `delete(handle)`.
+        """
 
     def keep(self, container: Any) -> None:
         """Call `container.release()` when the current run is over."""
 
     def function(self, function: Any) -> Any:
-        """Return a new callable for a `GraphFunction`, which is the value of an attr. It takes and
-        returns arrays.
+        """Return a new callable for a `GraphFunction`, which is the value of an attr. The callable
+        receives and returns arrays.
         """

@@ -1,1 +1,1 @@
-"""Libraries on top of graphs: losses, metrics, layers, Keras, training and others."""
+"""Libraries built on graphs: losses, metrics, layers, Keras, training and others."""

@@ -1,7 +1,7 @@
 """The status of AutoGraph in this thread: whether the running function has been converted.
 
-Errors of tensors that are used as Python values name it. `tf.autograph` sets it
-(`building/autograph`).
+The error for a tensor that is used as a Python value names this status. `tf.autograph` sets the
+status (`building/autograph`).
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ from typing import Any
 
 
 class AutographStatus(enum.Enum):
-    """UNSPECIFIED: no conversion was requested or forbidden. MISSING: the package for conversions
-    is not installed.
+    """Whether AutoGraph converts the running function.
+
+    UNSPECIFIED means that no conversion was requested or forbidden. MISSING means that the package
+    for conversions is not installed.
     """
 
     UNSPECIFIED = 0
@@ -46,7 +48,7 @@ class _Statuses(threading.local):
 
 
 class ControlStatusCtx:
-    """A context manager: in its block, AutoGraph has the status `status`.
+    """A context manager: inside its `with` block, AutoGraph has the status `status`.
 
     Args:
       options: the options of the conversions.
@@ -76,11 +78,11 @@ _STATUSES = _Statuses()
 
 
 def control_status_ctx() -> ControlStatusCtx:
-    """Return the innermost active block of this thread."""
+    """Return this thread's innermost active `ControlStatusCtx`."""
     return _STATUSES.stack[-1]
 
 
 def not_allowed(task: str) -> str:
-    """Return the first words of the error for `task`, as `iterating over `tf.Tensor``."""
+    """Return the message of the error for `task`, such as "iterating over `tf.Tensor`"."""
     hint = _HINTS[control_status_ctx().status]
     return f"{task} is not allowed{'' if hint.startswith(':') else ' '}{hint}"

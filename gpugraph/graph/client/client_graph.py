@@ -75,11 +75,11 @@ class Graph(Scopes, Collections):
     ) -> Operation:
         """Create an operation of a declared op type (or of `op_def`) with exactly these inputs.
 
-        `dtypes` are the dtypes of the outputs; if None, the signature and the attrs determine them.
-        Attrs that the dtypes of the inputs determine may be omitted. Raises TypeError for an input
-        that is not a tensor. Raises ValueError for an unknown op type, inputs or attrs that the
-        signature does not allow, a tensor of another graph, an invalid name, or shapes that the op
-        rejects.
+        `dtypes` are the dtypes of the outputs. If it is None, the signature and the attrs determine
+        the dtypes. Attrs that the dtypes of the inputs determine may be omitted. Raises TypeError
+        for an input that is not a tensor. Raises ValueError for an unknown op type, inputs or attrs
+        that the signature does not allow, a tensor of another graph, an invalid name, or shapes
+        that the op rejects.
         """
         del input_types, compute_device
         op_def = op_def or OP_DEFS.get(op_type)
@@ -102,7 +102,9 @@ class Graph(Scopes, Collections):
         name: str | None,
         compute_shapes: bool = True,
     ) -> Operation:
-        """Create an operation and add it to the graph; on an error the graph is unchanged."""
+        """Create an operation and add it to the graph. If an error occurs, the graph stays
+        unchanged.
+        """
         if self._finalized:
             self._check_not_finalized()
         if op_def.deprecation is not None:
@@ -133,16 +135,16 @@ class Graph(Scopes, Collections):
     def _captured_inputs(
         self, inputs: Sequence[Tensor], name: str, op_def: OpDef
     ) -> Sequence[Tensor]:
-        """Return this graph's tensors for the inputs of a new op. Inputs from other graphs are
-        captured.
+        """Return this graph's tensors for the inputs of a new op. A function's graph overrides this
+        method to capture tensors of outer graphs.
 
-        Raises ValueError for a tensor of another graph, since only the graph of a function can have
-        such inputs.
+        Raises ValueError for a tensor of another graph, since only a function's graph can capture
+        tensors.
         """
         raise next(self._foreign(t, name, op_def) for t in inputs if t.op.graph is not self)
 
     def _foreign(self, tensor: Tensor, name: str, op_def: OpDef) -> ValueError:
-        """Return the error for an input of the new op `name` that belongs to another graph."""
+        """Return the error for a new op `name` with an input `tensor` of another graph."""
         return ValueError(
             f"{tensor!r} must be from the same graph as the operation '{name.rstrip('/')}' "
             f"(op: '{op_def.name}') that takes it at {here(self._origins)}; it was made at "
@@ -150,7 +152,7 @@ class Graph(Scopes, Collections):
         )
 
     def _add(self, op: Operation, state: ScopeState) -> None:
-        """Append a complete operation. Raises ValueError if its name is in use."""
+        """Append a fully constructed operation. Raises ValueError if its name is in use."""
         with self._lock:
             if self._by_name.setdefault(op.name, op) is not op:
                 raise name_in_use(op.name)
@@ -160,7 +162,9 @@ class Graph(Scopes, Collections):
             block.seen.add(op)
 
     def _check_contexts(self, op: Operation, state: ScopeState) -> None:
-        """Raise ValueError if an input is inside a loop that does not contain the op."""
+        """Raise ValueError if an input of `op` is inside a loop or branch that does not contain
+        `op`.
+        """
         user = state.control_flow
         for tensor in op._inputs:
             context = tensor.op._control_flow_context
@@ -213,7 +217,7 @@ class Graph(Scopes, Collections):
             self._changed.append(op)
 
     def _drop_last(self, first: int) -> None:
-        """Remove all operations from index `first` on. No earlier operation may use them."""
+        """Remove all operations from index `first` on. No operation before `first` may use them."""
         with self._lock:
             self._note_consumers()
             for op in self._ops[first:]:
@@ -236,7 +240,7 @@ class Graph(Scopes, Collections):
 
     @property
     def version(self) -> int:
-        """The number of operations, which grows with each new operation."""
+        """The number of operations. Each new operation increases it."""
         return len(self._ops)
 
     @property
@@ -290,7 +294,7 @@ class Graph(Scopes, Collections):
         return tensor not in self._unfeedable
 
     def is_fetchable(self, tensor_or_op: Tensor | Operation) -> bool:
-        """Return whether a session may fetch the operation, or this output of it."""
+        """Return whether a session may fetch this operation or tensor."""
         op = tensor_or_op.op if isinstance(tensor_or_op, Tensor) else tensor_or_op
         return op not in self._unfetchable
 

@@ -1,6 +1,6 @@
 """Conversion of collection items to messages for a MetaGraphDef: `register_proto_function`.
 
-The items of a collection without a registered conversion are written as names, strings or numbers.
+If a collection has no registered conversion, its items are written as names, strings or numbers.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ class CollectionProtos(NamedTuple):
 
     Args:
       proto_type: the class of the messages, or its name in `messages_pb2`.
-      to_proto: `to_proto(item, export_scope)` returns a message, or None for an item outside of the
-        scope.
+      to_proto: `to_proto(item, export_scope)` returns a message, or None if the item is outside
+        the scope.
       from_proto: `from_proto(message, import_scope)` returns the item in the default graph.
     """
 
@@ -65,7 +65,9 @@ def register_proto_function(
 
 
 def collection_protos(collection_name: str) -> CollectionProtos:
-    """Return the conversion registered for a collection, or an empty one."""
+    """Return the conversion that is registered for a collection. If there is none, return a
+    `CollectionProtos` without functions.
+    """
     if collection_name not in _REGISTERED and collection_name in _OWNERS:
         import_module(_OWNERS[collection_name])
     return _REGISTERED.get(collection_name, CollectionProtos())

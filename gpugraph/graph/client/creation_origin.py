@@ -21,10 +21,7 @@ _MAX_FILES = 4096
 
 
 class _FilesOfPackage(dict[str, bool]):
-    """For each file name: whether the code of the file belongs to this package.
-
-    Answers are cached.
-    """
+    """A cache: for each file name, whether the file belongs to this package."""
 
     def __missing__(self, file: str) -> bool:
         if len(self) >= _MAX_FILES:  # code of notebooks and strings keeps introducing new names
@@ -48,15 +45,18 @@ def add_generated_code(file: str, lines: GeneratedLines) -> None:
 
 
 def original_line(file: str, line: int) -> tuple[str, int, str] | None:
-    """Return the user's file, line and function for a line of generated code. Return None for
-    others.
+    """Return the user's file, line and function for a line of generated code. If the line was not
+    generated, return None.
     """
     lines = _GENERATED.get(file)
     return None if lines is None else lines.get(line)
 
 
 class Origin:
-    """Up to three frames of user code, innermost first; `str()` returns `file.py:12 (in train)`."""
+    """The user's code that created an operation: up to three stack frames, innermost first.
+
+    `str()` returns text such as `file.py:12 (in train)`.
+    """
 
     __slots__ = ("_frames",)
 
@@ -96,7 +96,7 @@ def _readable(code: CodeType, line: int) -> tuple[str, int, str, str]:
 
 
 def _place(code: CodeType, line: int) -> tuple[str, int, str]:
-    """Return the file, line and function of the code that the user wrote."""
+    """Return the file, line and function that the user wrote for a line of `code`."""
     return original_line(code.co_filename, line) or (code.co_filename, line, code.co_name)
 
 
@@ -111,10 +111,11 @@ def _line(code: CodeType, offset: int) -> int:
 def here(known: dict[tuple[int, ...], Origin]) -> Origin:
     """Return the origin of an operation that is being created: the user's lines on the stack.
 
+    Calls from the same lines return the same Origin.
+
     Args:
-      known: the origins of the graph so far. Calls from the same lines return the same Origin. An
-        Origin keeps its code objects alive, so their ids, which are keys of `known`, are not
-        reused.
+      known: the origins of the graph so far. The keys contain ids of code objects. An Origin keeps
+        its code objects alive, so that these ids are not reused.
     """
     is_ours = _IS_OURS
     frame: FrameType | None = sys._getframe(2)
@@ -141,16 +142,18 @@ def _origin(*frames: FrameType | None) -> Origin:
 
 
 def _outside(frame: FrameType | None) -> FrameType | None:
-    """Return this frame, or the next outer one that is not in this package."""
+    """Return this frame, or the next outer frame whose code is not in this package."""
     while frame is not None and _IS_OURS[frame.f_code.co_filename]:
         frame = frame.f_back
     return frame
 
 
 class TraceableObject:
-    """The place in a program's code where a scope was entered.
+    """The line of a program at which a scope was entered.
 
-    Attributes: `obj`, a device scope's device as a string, or None; `filename` and `lineno`.
+    Attributes:
+      obj: the device as a string if this is a device scope, otherwise None.
+      filename, lineno: the file and the line.
     """
 
     __slots__ = ("filename", "lineno", "obj")
@@ -160,10 +163,10 @@ class TraceableObject:
 
 
 def scope_place(obj: str | None) -> TraceableObject:
-    """Return the user's line that enters a scope; to be called by the scope's context manager.
+    """Return the user's line that enters a scope. The scope's context manager calls this function.
 
     Args:
-      obj: the device, if the scope is a device scope.
+      obj: the device if the scope is a device scope, otherwise None.
     """
     frame = _outside(sys._getframe(1))
     while frame is not None and frame.f_code.co_filename == contextlib.__file__:
@@ -174,7 +177,7 @@ def scope_place(obj: str | None) -> TraceableObject:
 
 
 def stack_level() -> int:
-    """Return the `stacklevel` argument with which a `warnings.warn` in the caller shows the user's
+    """Return the `stacklevel` for `warnings.warn`. A warning of the caller then shows the user's
     line.
     """
     level, frame = 1, sys._getframe(1)

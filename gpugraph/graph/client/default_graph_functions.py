@@ -30,7 +30,9 @@ def get_default_graph() -> Graph:
 
 
 def graph_or_default(graph: Any) -> Graph:
-    """Return `graph`, or the default graph if that is None. Raises TypeError for anything else."""
+    """Return `graph`. If `graph` is None, return the default graph. Raises TypeError for anything
+    else.
+    """
     if graph is None:
         return get_default_graph()
     if not isinstance(graph, Graph):
@@ -89,10 +91,11 @@ def control_dependencies(control_inputs: Any) -> AbstractContextManager[None]:
 
 @contextmanager
 def init_scope() -> Iterator[None]:
-    """Create the ops inside without control dependencies and outside of `cond` and `while_loop`.
+    """Create the ops inside the block outside of all `cond`s and `while_loop`s, without control
+    dependencies.
 
-    Inside of a function that is being traced, they are created in the graph around it. The name
-    scope stays in effect.
+    While a function is being traced, create them in the graph around the function. The name scope
+    stays in effect.
     """
     graph = get_default_graph()
     outer = getattr(graph, "outer_graph", None)
@@ -151,14 +154,15 @@ def get_collection_ref(key: Any) -> list[Any]:
 
 
 class name_scope:
-    """A name scope for the ops of a function: `name`, or `default_name` if that is None.
+    """A name scope for the ops of a function. Its name is `name`, or `default_name` if `name` is
+    None.
 
-    Raises TypeError if `default_name` is not a string; raises ValueError if both names are None
-    although there are values, or if the values belong to several graphs.
+    Raises TypeError if `default_name` is not a string. Raises ValueError if both names are None
+    although `values` were passed, or if the values belong to several graphs.
 
     Args:
-      values: input tensors of the function, all of one graph, which becomes the default graph
-        inside.
+      values: input tensors of the function, all of one graph. This graph becomes the default graph
+        inside the block.
 
     >>> with tf.name_scope("layer"):
     ...     y = tf.constant(1.0, name="y")
@@ -184,7 +188,7 @@ class name_scope:
 
     @property
     def name(self) -> Any:
-        """The name of the scope: `name`, or `default_name` if that is None."""
+        """The name of the scope: `name`, or `default_name` if `name` is None."""
         return self._name
 
     def __enter__(self) -> str:
@@ -210,7 +214,7 @@ class name_scope:
 
 @contextmanager
 def op_scope(values: Iterable[Any], name: Any, default_name: Any = None) -> Iterator[str]:
-    """Enter a `tf.name_scope`; take the arguments in the deprecated order and log a warning."""
+    """Enter a `tf.name_scope`. The order of the arguments is deprecated; a warning is logged."""
     logging.warning(
         "tf.op_scope(values, name, default_name) is deprecated, use "
         "tf.name_scope(name, default_name, values)"

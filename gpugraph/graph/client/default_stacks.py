@@ -1,10 +1,10 @@
-"""The default graph and the default session: one stack of each per thread.
+"""The default graph and the default session: each thread has a stack of graphs and one of sessions.
 
-The bottom of a thread's graph stack is a global default graph that belongs to this thread only;
-`reset_default_graph` replaces it. To share a graph, each thread must enter `graph.as_default()`.
+Each thread has its own global default graph at the bottom of its graph stack. `reset_default_graph`
+replaces it. To share a graph, each thread must enter `graph.as_default()`.
 
-In this module, a session is any object with `run` and `graph`. So `Tensor.eval` can call it without
-importing the session package.
+For this module, a session is any object with `run` and `graph`. `Tensor.eval` can therefore run a
+session without importing the session package.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class DefaultStack(threading.local):
 
 
 class DefaultBlock(ContextDecorator):
-    """A `with` block in which an object is the thread's default."""
+    """A `with` block inside which an object is the thread's default."""
 
     def __init__(self, stack: DefaultStack, default: Any) -> None:
         self._stack = stack
@@ -57,9 +57,9 @@ class DefaultBlock(ContextDecorator):
 
 
 class _GraphStack(DefaultStack):
-    """The graph stack.
+    """The stack of default graphs.
 
-    Its bottom is the thread's global default graph, None before the first use.
+    At its bottom is the thread's global default graph, which is None before its first use.
     """
 
     def __init__(self, kind: str) -> None:
@@ -86,8 +86,10 @@ TRACED: list[Any] = []
 
 
 def traced_graph(graph: Any) -> Any:
-    """Return the graph for an op on tensors of `graph`: the thread's default graph, if that is the
-    graph of a function inside of `graph`, else `graph`.
+    """Return the graph in which to create an op on tensors of `graph`.
+
+    If the thread's default graph is the graph of a function inside `graph`, return the default
+    graph. Otherwise return `graph`.
     """
     default = outer = graph_stack.top()
     while outer is not None and outer is not graph:
@@ -99,12 +101,12 @@ session_stack = DefaultStack("<class 'gpugraph.Session'>")
 
 
 def session_for(graph: Any, session: Any, purpose: str) -> Any:
-    """Return `session`, or the default session.
+    """Return `session`, or the default session if `session` is None.
 
-    Raises ValueError if there is no session or it has another graph.
+    Raises ValueError if there is no session, or if the session has another graph than `graph`.
 
     Args:
-      purpose: the start of the message, such as "evaluate tensor using `eval()`".
+      purpose: the purpose that the error message states, such as "evaluate tensor using `eval()`".
     """
     if session is not None:
         if session.graph is not graph:

@@ -47,7 +47,7 @@ class GraphKeys:
 
 
 class Collections:
-    """Named lists of arbitrary items, kept with the graph."""
+    """Named lists of arbitrary items that belong to a graph."""
 
     _lock: threading.RLock
 
@@ -73,9 +73,7 @@ class Collections:
 
     @property
     def collections(self) -> list[Any]:
-        """The names of all collections; `get_all_collection_keys` returns only the names that are
-        strings.
-        """
+        """The names of all collections, including names that are not strings."""
         return list(self._collections)
 
     def add_to_collection(self, name: Any, value: Any) -> None:
@@ -91,7 +89,8 @@ class Collections:
             self.add_to_collection(name, value)
 
     def get_collection_ref(self, name: Any) -> list[Any]:
-        """Return the collection's list itself: a change of the list changes the collection.
+        """Return the list of the collection itself, not a copy. Changes to the list change the
+        collection.
 
         The collection is created if it does not exist.
         """
@@ -101,10 +100,11 @@ class Collections:
     def get_collection(self, name: Any, scope: str | None = None) -> list[Any]:
         """Return a copy of the collection.
 
-        Raises ValueError if the expression is malformed.
+        Raises ValueError if the regular expression is malformed.
 
         Args:
-          scope: a regular expression; only the items whose name starts with a match are returned.
+          scope: a regular expression. If it is set, only items with a name that starts with a match
+            are returned.
         """
         with self._lock:
             items = list(self._collections.get(name, ()))
@@ -117,7 +117,7 @@ class Collections:
         return [item for item in items if hasattr(item, "name") and pattern.match(item.name)]
 
     def get_all_collection_keys(self) -> list[str]:
-        """Return the names of all collections that are strings."""
+        """Return the names of all collections whose name is a string."""
         with self._lock:
             return [name for name in self._collections if isinstance(name, str)]
 

@@ -15,7 +15,7 @@ def _need_string(kind: str, name: object) -> None:
 
 
 class GraphElements:
-    """The operations of a graph in creation order and by name; `Graph` inherits from it."""
+    """The operations of a graph in creation order and by name. `Graph` inherits from this class."""
 
     def __init__(self) -> None:
         self._lock = new_rlock()
@@ -27,8 +27,8 @@ class GraphElements:
         return list(self._ops)
 
     def get_operation_by_name(self, name: str) -> Operation:
-        """Return the operation `name`. Raises KeyError if it does not exist, and ValueError for a
-        tensor's name.
+        """Return the operation `name`. Raises KeyError if it does not exist, and ValueError if
+        `name` is the name of a tensor.
         """
         _need_string("Operation", name)
         operation = self.as_graph_element(name, allow_tensor=False)
@@ -36,8 +36,8 @@ class GraphElements:
         return operation
 
     def get_tensor_by_name(self, name: str) -> Tensor:
-        """Return the tensor `"op:index"`. Raises KeyError if missing, and ValueError for an op's
-        name.
+        """Return the tensor `"op:index"`. Raises KeyError if it does not exist, and ValueError if
+        `name` is the name of an operation.
         """
         _need_string("Tensor", name)
         tensor = self.as_graph_element(name, allow_operation=False)
@@ -47,14 +47,17 @@ class GraphElements:
     def as_graph_element(
         self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True
     ) -> Tensor | Operation:
-        """Return the tensor or operation that `obj` is, or that it names; for a variable, the
-        tensor or operation that represents it.
+        """Return the tensor or operation that `obj` is, names or represents.
 
-        Raises TypeError if `obj` is none of these, ValueError if the element belongs to another
-        graph or is of a kind that is not allowed, and KeyError if the graph has no such name.
+        A variable represents a tensor or an operation.
+
+        Raises TypeError if `obj` is none of these. Raises ValueError if the element belongs to
+        another graph, or if it is a tensor or an operation and that is not allowed. Raises KeyError
+        if the graph has no such name.
 
         Args:
-          allow_tensor, allow_operation: the kinds of elements that the caller accepts.
+          allow_tensor: whether the result may be a tensor.
+          allow_operation: whether the result may be an operation.
         """
         if not (allow_tensor or allow_operation):
             raise ValueError("allow_tensor and allow_operation can't both be False.")

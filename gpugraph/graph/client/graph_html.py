@@ -1,4 +1,6 @@
-"""The HTML of a graph for notebooks: its name scopes, folded, and a bounded list of operations."""
+"""The HTML of a graph for notebooks: collapsible name scopes, and a limited number of
+operations.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,11 @@ OpRow = tuple[str, str, str, str, str]
 
 
 def graph_html(rows: Sequence[OpRow]) -> str:
-    """Return HTML, without a script, that shows the operations nested by their name scopes."""
+    """Return HTML, without a script, that shows the operations nested by their name scopes.
+
+    Args:
+      rows: a row for each operation.
+    """
     types = Counter(op_type for _, op_type, *_ in rows)
     common = ", ".join(f"{count} {name}" for name, count in types.most_common(8))
     title = f"Graph of {len(rows)} operations" + (f": {common}" if common else "")
@@ -41,7 +47,7 @@ class _Listing:
         """Return the HTML of the operations of one scope and of its inner scopes.
 
         Args:
-          level: the depth of the scope; 0 is the root.
+          level: the depth of the scope. The root has depth 0.
         """
         own: list[OpRow] = []
         inner: dict[str, list[OpRow]] = {}

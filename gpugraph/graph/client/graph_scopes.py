@@ -44,14 +44,16 @@ def is_name(name: str, inside: bool) -> bool:
     """Return whether `name` is a valid name of an operation or scope.
 
     Args:
-      inside: whether the name follows the prefix of a name scope; it may then also start with `_`,
-        `-` or `/`.
+      inside: whether the name follows the prefix of a name scope. If it does, the name may also
+        start with `_`, `-` or `/`.
     """
     return (_INNER_NAME if inside else _NAME).fullmatch(name) is not None
 
 
 def as_name(name: Any) -> str:
-    """Return the name of an operation or scope as a string. Raises TypeError for other types."""
+    """Return the name of an operation or scope as a string. Raises TypeError if `name` has another
+    type.
+    """
     if isinstance(name, bytes):
         return name.decode("utf-8", "surrogateescape")  # surrogates are invalid in any name
     if not isinstance(name, str):
@@ -73,7 +75,7 @@ class Scopes(GraphElements):
         return self._threads.state
 
     def switch_to_thread_local(self) -> None:
-        """Do nothing: each thread has its own scopes from the beginning."""
+        """Do nothing: each thread always has its own scopes."""
 
     def get_name_scope(self) -> str:
         """Return the current name scope without its slash, such as `"a/b"`. Return `""` at the
@@ -85,7 +87,7 @@ class Scopes(GraphElements):
         """Return `name` under the current name scope, made unique by a suffix `_1`, `_2` and so on.
 
         Args:
-          mark_as_used: whether the returned name counts as in use from now on.
+          mark_as_used: whether to reserve the returned name, so that no later call returns it.
         """
         if type(name) is not str:
             name = as_name(name)
@@ -112,8 +114,8 @@ class Scopes(GraphElements):
     def _op_name(self, name: str | bytes, scope: str) -> str:
         """Return the full name of a new operation in a name scope.
 
-        A `name` with a final slash, such as `"a/"`, is the full name `a`: no scope is prefixed and
-        no number appended.
+        A `name` with a final slash, such as `"a/"`, is the full name `a`. It gets no prefix of a
+        scope and no number.
         """
         if type(name) is not str:
             name = as_name(name)
@@ -130,7 +132,8 @@ class Scopes(GraphElements):
         return name
 
     def name_scope(self, name: str | bytes | None) -> NameScope:
-        """Prefix the names of the ops created inside; yield the prefix with its slash.
+        """Prefix the names of the ops that are created inside the block. Yield the prefix with its
+        slash.
 
         A name is made unique within the current scope. A name with a final slash, such as `"a/"`,
         re-enters exactly that scope. None and `""` enter the root scope. Raises ValueError for an
@@ -139,18 +142,21 @@ class Scopes(GraphElements):
         return NameScope(self, name)
 
     def _scope_of_op(self, name: str) -> NameScope:
-        """Return a name scope for a function that builds ops; the graph is the default inside."""
+        """Return a name scope for a function that builds ops. Inside the scope, this graph is the
+        default graph.
+        """
         return NameScope(self, name, is_default=True)
 
     @contextmanager
     def device(self, device_name_or_function: Any) -> Iterator[None]:
-        """Request a device, by name or by a function of the op, for the ops created inside.
+        """Request a device for the ops that are created inside the block. It is a name, or a
+        function of the op.
 
-        Inner requests override outer requests, field by field; None clears the requests of outer
-        scopes. A function receives the new op, whose `device` is then the merged request of the
-        scopes inside of the function's scope. The function's result replaces that request unless it
-        is None. Raises ValueError for a string that is not a device specification, and RuntimeError
-        if a block is left before a block inside it.
+        Inner requests override outer requests, field by field. None clears the requests of outer
+        scopes. A device function receives the new op; the op's `device` is then the merged request
+        of the scopes inside the function's scope. Unless the function returns None, its result
+        replaces that request. Raises ValueError for a string that is not a device specification,
+        and RuntimeError if the program leaves a block before a block inside it.
         """
         request = device_name_or_function
         if request is not None and not callable(request):
@@ -205,12 +211,14 @@ class Scopes(GraphElements):
 
     @contextmanager
     def colocate_with(self, op: Any, ignore_existing: bool = False) -> Iterator[None]:
-        """Colocate the ops created inside with `op`.
+        """Colocate the ops that are created inside the block with `op`.
 
-        Device scopes around this block do not apply to them.
+        Device scopes around this block do not apply to these ops.
 
-        `op` is an operation, a tensor or a value convertible to one; None with `ignore_existing`
-        clears outer colocation requests.
+        Args:
+          op: an operation, a tensor or a value convertible to a tensor. None clears the outer
+            colocation requests and requires `ignore_existing`.
+          ignore_existing: whether to ignore the outer colocation requests.
         """
         if op is None and not ignore_existing:
             raise ValueError("Trying to reset colocation (op is None) but ignore_existing is False")
@@ -238,7 +246,7 @@ class Scopes(GraphElements):
 
     @contextmanager
     def container(self, container_name: str) -> Iterator[str]:
-        """Set the resource container of the stateful ops created inside."""
+        """Set the resource container of the stateful ops that are created inside the block."""
         state = self._scope
         old = state.container
         state.container = container_name
@@ -274,8 +282,11 @@ class Scopes(GraphElements):
     def _attr_scope(self, attr_map: Mapping[str, Any]) -> Iterator[None]:
         """Add attrs to the ops created inside, unless an op already has an attr of the same name.
 
-        The values of `attr_map` are AttrValue messages or plain values. None removes an attr that
-        an outer scope would add. Raises TypeError for anything but a dict with string keys.
+        Raises TypeError for anything but a dict with string keys.
+
+        Args:
+          attr_map: AttrValue messages or plain values, by name. A value None removes an attr that
+            an outer scope would add.
         """
         if not isinstance(attr_map, Mapping) or not all(isinstance(key, str) for key in attr_map):
             raise TypeError("attr_map must be a dictionary mapping strings to AttrValue protos")
@@ -290,9 +301,9 @@ class Scopes(GraphElements):
 
     @contextmanager
     def _variable_creator_scope(self, creator: Callable[..., Any]) -> Iterator[None]:
-        """In the block, create variables by `creator(next_creator, **arguments)`.
+        """Inside the block, create variables by calls of `creator(next_creator, **arguments)`.
 
-        Raises RuntimeError if the scope is left before an inner one.
+        Raises RuntimeError if the program leaves this scope before a scope inside it.
         """
         state = self._scope
         old = state.creators
@@ -329,7 +340,7 @@ class Scopes(GraphElements):
 class NameScope:
     """A `with` block of `Graph.name_scope`.
 
-    With `is_default`, the graph is also the default inside.
+    If `is_default` is true, the graph is also the default graph inside the block.
     """
 
     __slots__ = ("_graph", "_is_default", "_name", "_outer", "_state")

@@ -1,4 +1,4 @@
-"""A hashable wrapper that compares by identity, for objects that compare by value."""
+"""A hashable wrapper that is compared by identity, for objects that compare by value."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from typing import Any
 
 
 class Reference:
-    """A wrapper of one object, which it keeps alive. `deref()` returns the object."""
+    """A hashable wrapper of one object, compared by the identity of the object.
+
+    The wrapper keeps the object alive. `deref()` returns the object.
+    """
 
     __slots__ = ("_referred",)
 

@@ -1,7 +1,7 @@
 """IndexedSlices: some rows of a large tensor, with their indices.
 
-The gradient of a table lookup has this form: rows that were not looked up have gradient 0 and are
-absent. If an index occurs several times, its rows are added.
+The gradient of a table lookup has this form. Rows that were not looked up have gradient 0 and are
+absent. If an index occurs several times, the rows with this index are added.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from gpugraph.graph.op_library import constant_value
 
 
 class IndexedSlicesValue(NamedTuple):
-    """The value of IndexedSlices: a tuple of arrays that a run returns and that a feed accepts."""
+    """The value of IndexedSlices: a tuple of arrays. `Session.run` returns it and accepts it as a
+    feed.
+    """
 
     values: Any
     indices: Any
@@ -25,15 +27,15 @@ class IndexedSlicesValue(NamedTuple):
 
 
 class IndexedSlices:
-    """Rows of a tensor `dense`: `dense[indices[i]] = values[i]`, and all other rows are 0.
+    """Some rows of a tensor `dense`: `dense[indices[i]] = values[i]`, and all other rows are 0.
 
     The constructor raises ValueError if the three tensors belong to several graphs.
 
     Args:
       values: a tensor of any dtype, shape (rows, ...).
       indices: an int tensor, shape (rows,).
-      dense_shape: the shape of `dense`, an int vector, if known; without it, the slices can't be
-        converted to a dense tensor.
+      dense_shape: the shape of `dense`, an int vector, or None if it is unknown. If it is None, the
+        slices can't be converted to a dense tensor.
     """
 
     def __init__(self, values: Any, indices: Any, dense_shape: Any = None) -> None:
@@ -61,7 +63,7 @@ class IndexedSlices:
 
     @property
     def dense_shape(self) -> Any:
-        """The shape of the dense tensor, as a tensor, or None if it is not known."""
+        """The shape of the dense tensor, as a tensor. It is None if the shape is not known."""
         return self._dense_shape
 
     def _of(self, parts: list[Any]) -> IndexedSlices:
@@ -76,7 +78,9 @@ class IndexedSlices:
         return self._known.merge_with(self._static_dense_shape())
 
     def _static_dense_shape(self) -> TensorShape:
-        """Return the static shape of the dense tensor, as far as `dense_shape` is constant."""
+        """Return the static shape of the dense tensor. Sizes are unknown where `dense_shape` is not
+        constant.
+        """
         value = constant_value(self._dense_shape, as_shape=False)
         if value is not None:
             return TensorShape.of(tuple(int(size) for size in value))
@@ -93,7 +97,7 @@ class IndexedSlices:
     def set_shape(self, shape: Any) -> None:
         """Refine the static shape of the dense tensor.
 
-        Raises ValueError if `shape` contradicts the known one.
+        Raises ValueError if `shape` contradicts the known shape.
         """
         self._known = self.shape.merge_with(shape)
 
@@ -114,7 +118,7 @@ class IndexedSlices:
 
     @property
     def dtype(self) -> DType:
-        """The dtype of the values."""
+        """The dtype of the rows."""
         return self._values.dtype
 
     @property

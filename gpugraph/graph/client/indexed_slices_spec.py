@@ -13,13 +13,16 @@ from gpugraph.graph.client.type_spec import TypeSpec, register_type_spec_from_va
 
 
 class IndexedSlicesSpec(TypeSpec):
-    """The type of IndexedSlices: the dense shape, the dtypes of the components, the indices' shape.
+    """The static type of IndexedSlices.
+
+    The constructor raises ValueError for an `indices_shape` whose rank is not 1.
 
     Args:
       shape: the shape of the dense tensor; None if it is unknown.
-      dense_shape_dtype: None if the slices have no `dense_shape`.
-      indices_shape: None if it is unknown. The constructor raises ValueError for an `indices_shape`
-        whose rank is not 1.
+      dtype: the dtype of the rows.
+      indices_dtype: the dtype of the indices.
+      dense_shape_dtype: the dtype of `dense_shape`; None if the slices have no `dense_shape`.
+      indices_shape: the shape of the indices; None if it is unknown.
     """
 
     __slots__ = (

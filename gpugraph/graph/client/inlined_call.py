@@ -1,9 +1,10 @@
 """A function call that was inlined when its graph was imported, and its serialization.
 
 The operation of the call stays in the graph and forwards the results of the inlined operations. If
-no operation outside of the call uses the inlined operations, `as_graph_def` replaces them by the
-original call and the library's function. Tensors that gradients use outside become further results
-of the call, of a longer function.
+no operation outside of the call uses the inlined operations, `as_graph_def` writes the original
+call and the function instead of them. Gradients may use tensors inside the call. Then
+`as_graph_def` writes a call of a *longer* function: the original function with these tensors as
+further results.
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ from gpugraph.graph.op_def import OpDef
 
 
 class InlinedCall(NamedTuple):
-    """A call's operation as it is in the imported file, and the operations that were inlined
-    (`body`).
+    """The record of an inlined call: the call in the imported file, and the inlined operations.
 
     Args:
-      twins: a dict from a tensor of the body to the function's tensor that it copies, if known.
+      op_def, attrs, inputs, control_inputs: the call as it is in the file.
+      body: the operations that were inlined.
+      twins: for a tensor of the body, the function's tensor that it copies, if known.
     """
 
     op_def: OpDef
@@ -31,7 +33,7 @@ class InlinedCall(NamedTuple):
     twins: Mapping[Any, Any] = MappingProxyType({})
 
     def has_as_results(self, tensors: Iterable[Any]) -> bool:
-        """Return whether a call of a longer function may return these tensors of the body too."""
+        """Return whether a longer function could also return these tensors of the body."""
         is_partitioned = {"f", "Tout"} <= self.attrs.keys()
         return is_partitioned and all(
             tensor in self.twins
@@ -42,16 +44,20 @@ class InlinedCall(NamedTuple):
 
 
 class LongerCalls:
-    """The calls whose functions get further results, since tensors inside are used outside.
+    """The calls that are written with further results, because operations outside use tensors
+    inside.
 
-    results: by the call's operation, these tensors, in order.
+    Attributes:
+      results: by the operation of the call, the tensors that become further results, in order.
     """
 
     def __init__(self) -> None:
         self.results: dict[Any, list[Any]] = {}
 
     def attrs_of(self, op: Any, call: InlinedCall) -> dict[str, Any]:
-        """Return the attrs of a call, with the longer function if it is one."""
+        """Return the attrs of a call. If the call has further results, the attrs name the longer
+        function.
+        """
         extra = self.results.get(op)
         if not extra:
             return call.attrs
@@ -60,7 +66,10 @@ class LongerCalls:
         return {**call.attrs, "f": function, "Tout": types}
 
     def names(self) -> dict[str, str]:
-        """Return, by the name of an omitted tensor in an input, the name of the call's result."""
+        """Return the new name of each tensor that became a further result, by its old name.
+
+        A name is written as in the inputs of a NodeDef.
+        """
         names = {}
         for op, extra in self.results.items():
             for slot, tensor in enumerate(extra, len(op._outputs)):
@@ -77,9 +86,10 @@ def written_calls(
     """Return the calls to write as calls, by operation, and the inlined operations to omit.
 
     Args:
-      used: further operations that are needed.
-      longer: a collection that receives the calls that are written with further results. Without
-        it, such calls are written as their bodies.
+      ops: the operations to write.
+      used: operations that must be written even if they were inlined.
+      longer: an object that receives the calls that are written with further results. If it is
+        None, the bodies of these calls are written instead.
     """
     ops, used = list(ops), set(used)
     calls: dict[Any, InlinedCall] = {}

@@ -1,7 +1,7 @@
 """Operations, signatures and graphs as protobuf messages: the serialization behind `as_graph_def`.
 
-Attrs that an op type has only in this package, and not in TensorFlow, are left out. Op types that
-exist only here are written as equivalent nodes of TensorFlow's op types.
+Attrs that an op type has only in this package, and not in TensorFlow, are not written. Op types
+that exist only here are written as equivalent nodes of TensorFlow's op types.
 """
 
 from __future__ import annotations
@@ -59,10 +59,10 @@ TensorFlow 1.15 rejects nodes that have them, so messages omit such an attr if i
 
 
 def node_def_of(op: Any, call: InlinedCall | None = None) -> Any:
-    """Return the operation as a NodeDef;
+    """Return the operation as a NodeDef.
 
     Args:
-      call: its function call, to be written instead.
+      call: the function call to write in place of its inlined body.
     """
     node = messages_pb2.NodeDef()
     _write_node(node, op, call)
@@ -70,7 +70,7 @@ def node_def_of(op: Any, call: InlinedCall | None = None) -> Any:
 
 
 def _write_node(node: Any, op: Any, call: InlinedCall | None = None) -> None:
-    """Fill an empty NodeDef in place; a copy would double the memory for the values of a constant.
+    """Fill an empty NodeDef in place, because a copy would double the memory for constant values.
 
     Args:
       call: the function call to write in place of its inlined body.
@@ -103,8 +103,8 @@ def _write_node(node: Any, op: Any, call: InlinedCall | None = None) -> None:
 def _write_constant(proto: Any, op: Any, key: str) -> None:
     """Fill a TensorProto with the value of a tensor attr.
 
-    If a constant was created from fewer values than its shape has elements, only those values are
-    written; readers repeat the last value.
+    A constant may have been created from fewer values than its shape has elements. Then only these
+    values are written. Readers of the message repeat the last value.
     """
     array = op._attrs[key]
     dtype = op._attrs["dtype"] if op.type == "Const" else as_dtype(array.dtype)
@@ -167,7 +167,7 @@ def op_def_message(op_def: OpDef) -> Any:
 
 
 def is_stateful_in_tensorflow(op_def: OpDef) -> bool:
-    """Return whether TensorFlow's op of this type is stateful."""
+    """Return whether TensorFlow declares the op type of `op_def` as stateful."""
     is_exempt = op_def.name in _STATEFUL_HERE or any(arg.is_ref for arg in op_def.inputs)
     return op_def.is_stateful and not is_exempt
 
@@ -194,15 +194,16 @@ def graph_def_of(
     functions: Mapping[str, Any] = MappingProxyType({}),
     sort_controls: bool = True,
 ) -> Any:
-    """Return a GraphDef of the operations; with `add_shapes`, nodes have `_output_shapes`.
+    """Return a GraphDef of the operations.
 
     Raises ValueError if the message would exceed 2 GiB, protobuf's limit.
 
     Args:
-      functions: FunctionDef messages or GraphFunctions by name, for the library; if empty, inlined
-        function bodies are written instead of calls.
-      sort_controls: whether control inputs are sorted by name; otherwise they keep the order of
-        creation.
+      add_shapes: whether nodes get the static shapes of their outputs, as `_output_shapes`.
+      functions: FunctionDef messages or GraphFunctions by name, for the library. If there are none,
+        inlined function bodies are written instead of calls.
+      sort_controls: whether control inputs are sorted by name. Otherwise they keep the order in
+        which they were added.
     """
     ops = list(ops)
     if sum(map(_min_bytes, ops)) > _LARGEST:
@@ -238,7 +239,9 @@ def graph_def_of(
 
 
 def _rename_inputs(graph_def: Any, longer: LongerCalls) -> None:
-    """Let nodes read the results of calls, in place of the omitted nodes inside of them."""
+    """Change the inputs of nodes from omitted tensors inside calls to the results of these
+    calls.
+    """
     names = longer.names()
     callers = {member.name: op.name for op in longer.results for member in op._call.body}
     for node in graph_def.node:
@@ -263,7 +266,7 @@ def _write_library(library: Any, functions: Mapping[str, Any]) -> None:
 
 
 def _as_tensorflow_s(node: Any) -> list[Any]:
-    """Return equivalent nodes of TensorFlow's op types for an InitializedValue node.
+    """Return nodes of TensorFlow's op types that are equivalent to an InitializedValue node.
 
     The last node has the name and the outputs of `node`.
     """
@@ -303,7 +306,9 @@ def version_message(versions: VersionDef) -> Any:
 
 
 def _min_bytes(op: Any) -> int:
-    """Return a lower bound of the message's size in bytes: the names and the constant's values."""
+    """Return a lower bound of the size of the operation's message: the bytes of names and constant
+    values.
+    """
     num_bytes = len(op.name) + sum(len(tensor.op.name) for tensor in op._inputs)
     if op.type != "Const":
         return num_bytes

@@ -27,10 +27,9 @@ def output_types(op_def: OpDef, attrs: dict[str, Any]) -> list[DType]:
 def arg_types(
     args: Sequence[ArgDef], attrs: Mapping[str, Any], op_type: str, limit: int = _MAX_OUTPUTS
 ) -> list[DType]:
-    """Return the dtypes of an op's inputs or outputs, with lists flattened.
+    """Return the dtypes of an op's inputs or outputs: one dtype for each tensor of a list argument.
 
-    Args:
-      limit: the maximum number of tensors in one argument; a larger number raises ValueError.
+    Raises ValueError if one argument has more than `limit` tensors.
     """
     types: list[DType] = []
     for arg in args:
@@ -85,10 +84,10 @@ class _OpContext(InferContext):
 
 
 def _shapes_despite(misfit: Misfit, op: Operation) -> Sequence[TensorShape]:
-    """Return the output shapes in `misfit`. If it contains no shapes, raise `misfit`.
+    """Return the output shapes that `misfit` contains. If it contains no shapes, raise `misfit`.
 
-    It carries shapes if TensorFlow detects the error only in a run. Outputs that have no shape in
-    it get an unknown shape.
+    The misfit contains shapes if TensorFlow detects the error only in a run. Outputs without a
+    shape in the misfit get an unknown shape.
     """
     if misfit.shapes is None:
         raise misfit
@@ -98,7 +97,9 @@ def _shapes_despite(misfit: Misfit, op: Operation) -> Sequence[TensorShape]:
 
 @uninterrupted
 def infer_by_rule(op: Operation, infer: ShapeRule) -> bool:
-    """Set the outputs' shapes by a `ShapeRule`. Return False if it rejects the input shapes."""
+    """Set the outputs' shapes with a `ShapeRule`. Return False if the rule rejects the input
+    shapes.
+    """
     try:
         shape = infer.rule([tensor._shape for tensor in op._inputs])
     except Exception:  # infer_shapes reports the error
@@ -110,12 +111,14 @@ def infer_by_rule(op: Operation, infer: ShapeRule) -> bool:
 
 @uninterrupted
 def infer_shapes(op: Operation, producer: int | None = None) -> None:
-    """Set the outputs' shapes, or raise an error that names the op, its input shapes and its line.
+    """Set the outputs' shapes. If inference fails, raise an error that names the op, its input
+    shapes and its line.
 
-    The error is a TypeError if inference raised one, otherwise a ValueError.
+    The error is a TypeError if inference raised a TypeError, otherwise a ValueError.
 
     Args:
-      producer: the GraphDef version to infer for, if it differs from that of the op's graph.
+      producer: the GraphDef version to infer for. If it is None, it is the version of the op's
+        graph.
     """
     context = _OpContext(op)
     context.producer = op.graph._versions.producer if producer is None else producer

@@ -1,10 +1,10 @@
 """Operation: one node of the client graph, and the user's line that created it.
 
-An operation is created by its graph and does not change afterwards. The exceptions are
-`_update_input` and `_add_control_inputs`, which `while_loop` needs to close loops (a caller may
-also create a cycle with them by mistake). A program may create a hundred thousand operations.
-Fields that usually have the same value are therefore class attributes, and other values are
-computed on access if possible.
+A graph creates its operations. They do not change afterwards, except by `_update_input` and
+`_add_control_inputs`, which `while_loop` needs to close loops. (A caller may also create a cycle
+with these methods by mistake.) A program may create a hundred thousand operations. Fields that
+usually have the same value are therefore class attributes, and other values are computed on access
+if possible.
 """
 
 from __future__ import annotations
@@ -68,27 +68,27 @@ class Operation:
     ) -> None:
         """Add the operation that a NodeDef message describes to a graph.
 
-        It has the name, op type, device and attrs of the message. The graph's active scopes (names,
-        devices and so on) don't apply.
+        The operation has the name, op type, device and attrs of the message. The graph's active
+        scopes (names, devices and so on) don't apply.
 
         Args:
           node_def: the message. Its `input` is ignored.
           g: the graph.
           inputs: the input tensors, with lists flattened.
-          output_types: ignored, as in TensorFlow; the attrs determine the dtypes.
+          output_types: ignored, as in TensorFlow. The attrs determine the dtypes.
           control_inputs: operations, or tensors of these operations.
-          input_types: the dtypes of the inputs, which may be reference dtypes where the tensor's is
-            not, or the reverse.
-          original_op: the operation for which this one was created, e.g. for which it is a
-            gradient; becomes `_original_op`.
-          op_def: ignored; the op type must be a declared one.
+          input_types: the dtypes of the inputs. They may be reference dtypes although the dtype of
+            the tensor is not, or the reverse.
+          original_op: the operation for which this operation was created, for example the operation
+            whose gradient it computes. It becomes `_original_op`.
+          op_def: ignored. The op type must be a declared one.
 
         Raises:
-          TypeError: an argument that is not a NodeDef, graph, list of tensors or operation; inputs
-            that `input_types` does not describe.
-          ValueError: an invalid name or one in use, attrs and inputs that the op type does not
-            have, a tensor of another graph.
-          NotFoundError: an op type that is not declared.
+          TypeError: an argument is not a NodeDef, graph, list of tensors or operation, or
+            `input_types` does not describe the inputs.
+          ValueError: the name is invalid or in use, the op type does not have these attrs and
+            inputs, or a tensor belongs to another graph.
+          NotFoundError: the op type is not declared.
         """
         del output_types, op_def
         make_of_node_def(self, node_def, g, inputs, control_inputs, input_types)
@@ -182,16 +182,15 @@ class Operation:
 
     @property
     def attrs(self) -> dict[str, Any]:
-        """The attrs, by name; callers must not change them, because equal operations may share
-        them.
-        """
+        """The attrs, by name. Callers must not change the dict, because operations may share it."""
         return self._attrs
 
     def get_attr(self, name: str) -> Any:
-        """Return the value of an attr as in TensorFlow: strings as bytes, dtypes as `DType`.
+        """Return the value of an attr in TensorFlow's types: strings as bytes, dtypes as `DType`.
 
-        A shape is returned as a TensorShapeProto, a constant's value as a TensorProto, a list as a
-        list of such values. Raises ValueError if the operation has no attr of that name.
+        A shape is returned as a TensorShapeProto, the value of a constant as a TensorProto, and a
+        list as a list of values of these types. Raises ValueError if the operation has no attr
+        `name`.
         """
         if name not in self._attrs:
             raise ValueError(
@@ -243,18 +242,18 @@ class Operation:
         return groups or [f"loc:@{self.name}".encode()]
 
     def run(self, feed_dict: Any = None, session: Any = None) -> None:
-        """Run the operation in `session` or in the default session. Raises ValueError without a
-        session.
+        """Run the operation in `session` or in the default session. Raises ValueError if there is
+        no session.
         """
         session_for(self.graph, session, "execute operation using `run()`").run(self, feed_dict)
 
     def _update_input(self, index: int, tensor: Tensor) -> None:
         """Replace the input at `index` by `tensor`.
 
-        This may create a cycle, which a session rejects.
+        This may create a cycle. A session rejects graphs with cycles.
 
-        Raises TypeError for anything but a tensor of the same dtype, ValueError for a tensor of
-        another graph, and IndexError if there is no such input.
+        Raises TypeError unless `tensor` is a tensor of the same dtype, ValueError if it belongs to
+        another graph, and IndexError if there is no input `index`.
         """
         graph = self.graph
         graph._check_not_finalized()
@@ -273,7 +272,8 @@ class Operation:
         graph._replace_input(self, index, tensor)
 
     def _add_control_inputs(self, ops: Sequence[Operation]) -> None:
-        """Add the control inputs in `ops` that are not present yet.
+        """Add the operations `ops` as control inputs. Operations that are control inputs already
+        are skipped.
 
         Raises TypeError for anything but an operation, and ValueError for an operation of another
         graph.

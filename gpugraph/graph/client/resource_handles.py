@@ -1,9 +1,8 @@
-"""Handles, which are the tensors of dtype resource that refer to resource variables, and their
-variables.
+"""Handles of resource variables: tensors of dtype resource that refer to a variable.
 
 Switch, Enter and similar ops forward a handle into branches and loops, as they forward other
-tensors. The variable of a handle is found by following these ops back to the VarHandleOp that
-created it.
+tensors. To find the variable of a handle, these functions follow such ops back to the VarHandleOp
+that created the handle.
 """
 
 from __future__ import annotations
@@ -36,10 +35,9 @@ def handle_maker(tensor: Tensor) -> Operation | None:
 
 
 def returned_handle(tensor: Tensor) -> Tensor:
-    """Return the handle that `tensor` forwards, if an inlined function returns it through IdentityN
-    ops.
+    """Return the original handle if an inlined function returned `tensor` through IdentityN ops.
 
-    A tensor that is not such a handle is returned unchanged.
+    Any other tensor is returned unchanged.
     """
     while tensor._dtype is resource and tensor.op.type == "IdentityN":
         tensor = tensor.op._inputs[tensor.value_index]
@@ -47,13 +45,17 @@ def returned_handle(tensor: Tensor) -> Tensor:
 
 
 def value_dtype(tensor: Tensor) -> DType:
-    """Return the dtype of a tensor's values; for a variable's handle, the dtype of the variable."""
+    """Return the dtype of a tensor's values. If the tensor is a handle, return the dtype of its
+    variable.
+    """
     maker = handle_maker(tensor)
     dtype: Any = tensor._dtype if maker is None else maker._attrs["dtype"]
     return dtype.base_dtype
 
 
 def value_static_shape(tensor: Tensor) -> TensorShape:
-    """Return a tensor's static shape; for a variable's handle, the static shape of the variable."""
+    """Return a tensor's static shape. If the tensor is a handle, return the static shape of its
+    variable.
+    """
     maker = handle_maker(tensor)
     return tensor._shape if maker is None else maker._attrs["shape"]

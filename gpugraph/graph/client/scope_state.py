@@ -20,8 +20,9 @@ class ScopePlaces(NamedTuple):
     """The lines of the program that entered the active device and colocation scopes.
 
     Args:
-      devices: the innermost scope first.
-      colocations: by the name of the operation to colocate with.
+      devices: the lines of the device scopes, the innermost scope first.
+      colocations: the lines of the colocation scopes, by the name of the operation to colocate
+        with.
     """
 
     devices: tuple[TraceableObject, ...]
@@ -58,7 +59,7 @@ class ScopeState:
 
 
 class ScopeStates(threading.local):
-    """The state per thread: a new thread starts outside of all scopes."""
+    """The scopes of each thread. A new thread starts outside of all scopes."""
 
     def __init__(self) -> None:
         self.state = ScopeState()
@@ -67,7 +68,9 @@ class ScopeStates(threading.local):
 class ControlDependencies:
     """One `with graph.control_dependencies(...)` block.
 
-    `inputs` are the block's control inputs, `seen` the operations created in it so far.
+    Attributes:
+      inputs: the block's control inputs.
+      seen: the operations that have been created inside the block.
     """
 
     __slots__ = ("inputs", "seen")
@@ -78,9 +81,7 @@ class ControlDependencies:
 
 
 def requested_device(op: Operation, state: ScopeState) -> str:
-    """Return the device that the scopes request for a new op; device functions are called with the
-    op.
-    """
+    """Return the device that the scopes request for a new op. Device functions receive the op."""
     if state.device is not None:
         return state.device
     merged = ""
@@ -104,9 +105,9 @@ def device_name(device: Any) -> str:
 
 
 def device_text(request: str | DeviceFunction | None) -> str:
-    """Return a device request in the form of `Operation._device_assignments`.
+    """Return a device request as text, as `Operation._device_assignments` shows it.
 
-    A function is represented by its name, file and line.
+    The text of a device function is its name, file and line.
     """
     if not callable(request):
         return str(request)
@@ -116,7 +117,7 @@ def device_text(request: str | DeviceFunction | None) -> str:
 
 
 def controls_of(inputs: Sequence[Tensor], state: ScopeState) -> tuple[Operation, ...]:
-    """Return the control inputs of a new op: the control inputs of all active blocks.
+    """Return the control inputs that the active `control_dependencies` blocks add to a new op.
 
     A block adds none if an input of the op was created inside it, because that input already waits
     for the block's control inputs.
@@ -130,9 +131,8 @@ def controls_of(inputs: Sequence[Tensor], state: ScopeState) -> tuple[Operation,
 
 
 def colocate(op: Operation, state: ScopeState) -> None:
-    """Add `op` to the groups of the active colocation scopes.
-
-    Copy the device of their operations.
+    """Add `op` to the groups of the active colocation scopes, and copy the device of their
+    operations.
     """
     groups = set(op._attrs.get("_class", []))
     for target in state.colocate:
@@ -143,8 +143,8 @@ def colocate(op: Operation, state: ScopeState) -> None:
 
 
 def merged_device(requests: Sequence[str | DeviceFunction | None]) -> str | None:
-    """Return the merge of all device requests, where inner requests override outer ones. If one of
-    them is a function, return None.
+    """Return the merge of all device requests. Inner requests override outer requests. If a request
+    is a function, return None.
 
     Args:
       requests: the outermost first.

@@ -12,7 +12,8 @@ _START = r"([\^]|loc:@|^)"  # the prefix of a control input or a colocation grou
 
 
 def strip_name_scope(name: str, export_scope: str | None) -> str:
-    """Return a name without the prefix of the scope. Return a name outside of the scope unchanged.
+    """Return a name without the prefix of the scope. A name outside of the scope is returned
+    unchanged.
 
     A prefix `^` (control input) or `loc:@` (colocation group) is kept.
     """
@@ -24,7 +25,9 @@ def strip_name_scope(name: str, export_scope: str | None) -> str:
 
 
 def prepend_name_scope(name: str, import_scope: str | None) -> str:
-    """Return a name in the scope `import_scope`. A prefix `^` or `loc:@` stays in front."""
+    """Return `name` prefixed with the scope `import_scope`. A prefix `^` or `loc:@` stays in
+    front.
+    """
     if not import_scope:
         return name
     scope = text_of("import_scope", import_scope).removesuffix("/").replace("\\", r"\\")
@@ -37,16 +40,16 @@ def is_in_scope(name: str, export_scope: str | None) -> bool:
 
 
 def tensor_in_scope(name: str, import_scope: str | None) -> Any:
-    """Return the tensor of the default graph that has this name under the scope.
+    """Return the default graph's tensor with this name, prefixed with the scope.
 
-    Raises KeyError if the tensor does not exist, and ValueError for the name of an operation.
+    Raises KeyError if the tensor does not exist, and ValueError if it is the name of an operation.
     """
     return get_default_graph().get_tensor_by_name(prepend_name_scope(name, import_scope))
 
 
 def operation_in_scope(name: str, import_scope: str | None) -> Any:
-    """Return the operation of the default graph that has this name under the scope.
+    """Return the default graph's operation with this name, prefixed with the scope.
 
-    Raises KeyError if the operation does not exist, and ValueError for the name of a tensor.
+    Raises KeyError if the operation does not exist, and ValueError if it is the name of a tensor.
     """
     return get_default_graph().get_operation_by_name(prepend_name_scope(name, import_scope))

@@ -1,7 +1,7 @@
 """Tensor: the symbolic output of an operation.
 
-Tensors compare and hash by identity. The functions behind Python's operators are in `OPERATORS`,
-where the op library registers them.
+Tensors compare and hash by identity. The dict `OPERATORS` holds the functions behind Python's
+operators. The op library fills it.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 
 
 class _SymbolicTensorError(NotImplementedError, TypeError):
-    """TensorFlow's NotImplementedError.
+    """The error for a symbolic tensor that is used as a value.
 
-    It is also a TypeError, as for other values of an invalid type.
+    It is a NotImplementedError, as in TensorFlow, and also a TypeError, the usual error for a value
+    of a wrong type.
     """
 
 
@@ -81,13 +82,13 @@ class Tensor:
         return self._shape
 
     def get_shape(self) -> TensorShape:
-        """Return the static shape, as `shape`."""
+        """Return the static shape, which is also the property `shape`."""
         return self._shape
 
     def set_shape(self, shape: Any) -> None:
         """Refine the static shape.
 
-        Raises ValueError if `shape` contradicts the known one or is too large.
+        Raises ValueError if `shape` contradicts the known shape or is too large.
         """
         refinement = as_tensor_shape(shape)
         try:
@@ -96,27 +97,29 @@ class Tensor:
             raise ValueError(misfit_of(error).in_graph) from None
 
     def consumers(self) -> list[Operation]:
-        """Return the operations that consume this tensor, once for each input that is this
-        tensor.
+        """Return the operations that consume this tensor. An operation occurs once for each of its
+        inputs that is this tensor.
         """
         return list(self._consumers)
 
     @property
     def _consumers(self) -> Sequence[Operation]:
-        """The list behind `consumers`, without a copy; callers must not change it."""
+        """The list that `consumers` copies. Callers must not change it."""
         self.op.graph._note_consumers()
         return self._users or ()
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
-        """Return the tensor's value in `session` or the default session. Raises ValueError without
-        one.
+        """Return the tensor's value, computed in `session` or the default session. Raises
+        ValueError if there is no session.
         """
         return session_for(self.graph, session, "evaluate tensor using `eval()`").run(
             self, feed_dict
         )
 
     def experimental_ref(self) -> Reference:
-        """Return a hashable wrapper that compares by identity; `deref()` returns the tensor."""
+        """Return a hashable wrapper that compares by identity. Its method `deref()` returns the
+        tensor.
+        """
         return Reference(self)
 
     def __repr__(self) -> str:

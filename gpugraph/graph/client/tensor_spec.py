@@ -19,7 +19,7 @@ class TensorSpec(ShapedTypeSpec):
     """A shape, a dtype and optionally a name. Specs are equal if all three are equal.
 
     Args:
-      shape: a TensorShape or a value convertible to one, or None if it is unknown.
+      shape: a TensorShape or a value convertible to a TensorShape. None means an unknown shape.
     """
 
     __slots__ = ("_dtype", "_name", "_shape")
@@ -31,12 +31,16 @@ class TensorSpec(ShapedTypeSpec):
 
     @classmethod
     def from_spec(cls, spec: Any, name: str | None = None) -> TensorSpec:
-        """Return a spec of the same shape and dtype; it keeps the name unless `name` is set."""
+        """Return a spec with the shape and dtype of `spec`. If `name` is None, it also has the name
+        of `spec`.
+        """
         return cls(spec.shape, spec.dtype, name or spec.name)
 
     @classmethod
     def from_tensor(cls, tensor: Tensor, name: str | None = None) -> TensorSpec:
-        """Return the spec of a tensor; its name is the operation's name unless `name` is set."""
+        """Return the spec of a tensor. If `name` is None, the spec has the name of the tensor's
+        operation.
+        """
         return cls(tensor.shape, tensor.dtype, name or tensor.op.name)
 
     @property
@@ -70,9 +74,7 @@ class TensorSpec(ShapedTypeSpec):
         return TensorSpec(shape, self._dtype, self._name if self._name == other._name else None)
 
     def is_compatible_with(self, spec_or_tensor: Any) -> bool:
-        """Return whether the dtype and shape of a tensor or another spec are compatible with this
-        spec.
-        """
+        """Return whether the dtype and shape of a tensor or spec are compatible with this spec."""
         return (
             isinstance(spec_or_tensor, (TensorSpec, Tensor))
             and self._dtype.is_compatible_with(spec_or_tensor.dtype)
@@ -115,7 +117,9 @@ class TensorSpec(ShapedTypeSpec):
         return result
 
     def _to_batchable_tensor_list(self, value: Any, batched: bool = False) -> Tensor:
-        """Return `value` as a tensor. Raises ValueError for a scalar if `batched`."""
+        """Return `value` as a tensor. Raises ValueError if `batched` is true and the tensor is a
+        scalar.
+        """
         if batched and self._shape.merge_with(value.shape).rank == 0:
             raise ValueError("Unbatching a tensor is only supported for rank >= 1")
         return self._to_components(value)

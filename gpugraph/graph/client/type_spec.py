@@ -1,9 +1,10 @@
-"""TypeSpec: the static type of a value. Each kind of value has a separate spec class.
+"""TypeSpec: the static type of a value. Each kind of value has its own spec class.
 
 A spec is determined by its `_serialize()`: shapes, dtypes, names and flags, nested in tuples and
-dicts. Two specs are equal (or compatible) if the parts of their serializations are equal (or
-compatible), one by one. A value is determined by its components: a structure of tensors and of
-values that have specs, or the flat list of all tensors in that structure.
+dicts. Two specs are equal (or compatible) if each item of one serialization is equal to (or
+compatible with) the corresponding item of the other. A value is determined by its components: a
+structure of tensors and of values that have specs, or the flat list of all tensors in that
+structure.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ Spec = TypeVar("Spec", bound="TypeSpec")
 
 
 class TypeSpec(ABC):
-    """Base of the specs of tensors, sparse tensors, indexed slices and TensorArrays.
+    """Base class of the specs of tensors, sparse tensors, indexed slices and TensorArrays.
 
     A subclass defines `value_type`, `_serialize`, `_component_specs`, `_to_components` and
-    `_from_components`; its constructor accepts the result of `_serialize`.
+    `_from_components`. Its constructor accepts the result of `_serialize`.
     """
 
     __slots__ = ()
@@ -33,11 +34,11 @@ class TypeSpec(ABC):
     @property
     @abstractmethod
     def value_type(self) -> Any:
-        """The class of the values."""
+        """The Python class of the values."""
 
     @abstractmethod
     def _serialize(self) -> tuple[Any, ...]:
-        """Return the arguments with which the constructor creates an equal spec."""
+        """Return the constructor's arguments, with which it creates an equal spec."""
 
     @property
     @abstractmethod
@@ -62,9 +63,9 @@ class TypeSpec(ABC):
         return flatten(self._to_components(value), expand_composites=True)
 
     def _from_tensor_list(self, tensor_list: Any) -> Any:
-        """Return the value of these tensors.
+        """Return the value whose flat list of tensors is `tensor_list`.
 
-        Raises ValueError for a wrong number, shape or dtype.
+        Raises ValueError if the number, a shape or a dtype of the tensors does not match this spec.
         """
         expected = self._flat_tensor_specs
         if len(tensor_list) != len(expected):
@@ -77,7 +78,9 @@ class TypeSpec(ABC):
         return self._from_compatible_tensor_list(tensor_list)
 
     def _from_compatible_tensor_list(self, tensor_list: Any) -> Any:
-        """Return the value of these tensors, without the checks of `_from_tensor_list`."""
+        """Return the value whose flat list of tensors is `tensor_list`, without the checks of
+        `_from_tensor_list`.
+        """
         return self._from_components(_composed(self._component_specs, iter(tensor_list)))
 
     @classmethod
@@ -86,25 +89,25 @@ class TypeSpec(ABC):
         return cls(*serialization)
 
     def _to_legacy_output_types(self) -> Any:
-        """Return the dtypes in the form that the older methods of datasets, such as `output_types`,
-        use.
+        """Return the dtypes as a structure, as datasets' older methods such as `output_types`
+        do.
         """
         raise NotImplementedError(f"{type(self).__name__}._to_legacy_output_types()")
 
     def _to_legacy_output_shapes(self) -> Any:
-        """Return the shapes in the form that the older methods of datasets, such as
-        `output_shapes`, use.
+        """Return the shapes as a structure, as datasets' older methods such as `output_shapes`
+        do.
         """
         raise NotImplementedError(f"{type(self).__name__}._to_legacy_output_shapes()")
 
     def _to_legacy_output_classes(self) -> Any:
-        """Return the classes in the form that the older methods of datasets, such as
-        `output_classes`, use.
+        """Return the classes as a structure, as datasets' older methods such as `output_classes`
+        do.
         """
         return self.value_type
 
     def is_compatible_with(self, spec_or_value: Any) -> bool:
-        """Return whether a value, or the values of another spec, are compatible with this spec."""
+        """Return whether a value or another spec is compatible with this spec."""
         other = type_spec_from_value(spec_or_value)
         return type(other) is type(self) and _are_compatible(self._serialize(), other._serialize())
 
@@ -133,24 +136,24 @@ class TypeSpec(ABC):
 
 
 class BatchableTypeSpec(TypeSpec):
-    """Base of the specs of values that can be batched by stacking their flat tensors."""
+    """Base class of the specs of values that are batched by stacking their flat tensors."""
 
     __slots__ = ()
 
     @abstractmethod
     def _batch(self, batch_size: int | None) -> Any:
-        """Return the spec of a batch of `batch_size` values. If the size is unknown, return
-        None.
+        """Return the spec of a batch of `batch_size` values. None means an unknown number of
+        values.
         """
 
     @abstractmethod
     def _unbatch(self) -> Any:
-        """Return the spec of one value of a batch."""
+        """Return the spec of one value in a batch that has this spec."""
 
     def _to_batched_tensor_list(self, value: Any) -> list[Any]:
         """Return the flat tensors of a batched value.
 
-        Raises ValueError if one of them is a scalar.
+        Raises ValueError if one of the tensors is a scalar.
         """
         tensors = self._to_tensor_list(value)
         if any(tensor.shape.rank == 0 for tensor in tensors):
@@ -159,7 +162,7 @@ class BatchableTypeSpec(TypeSpec):
 
 
 class ShapedTypeSpec(BatchableTypeSpec):
-    """Base of the specs that are determined by one shape and one dtype."""
+    """Base class of the specs that are determined by one shape and one dtype."""
 
     __slots__ = ()
 
@@ -183,8 +186,8 @@ class ShapedTypeSpec(BatchableTypeSpec):
 
 
 def _flat(specs: Any) -> list[Any]:
-    """Return the specs of all tensors in a structure of specs. Composite values are replaced by
-    their components.
+    """Return the specs of all tensors in a structure of specs. Specs of composite values are
+    replaced by the specs of their components.
     """
     return [
         part
@@ -194,7 +197,7 @@ def _flat(specs: Any) -> list[Any]:
 
 
 def _composed(specs: Any, tensors: Iterator[Any]) -> Any:
-    """Return a structure of values like that of `specs`, built from the next tensors of the
+    """Return values of these specs, in the same structure, built from the next items of the
     iterator `tensors`.
     """
     leaves = [
@@ -207,7 +210,7 @@ def _composed(specs: Any, tensors: Iterator[Any]) -> Any:
 
 
 def _comparable(value: Any, owner: str) -> Any:
-    """Return a hashable form of a part of a serialization. Raises ValueError for an unsupported
+    """Return a hashable form of an item of a serialization. Raises ValueError for an unsupported
     type.
 
     Args:
@@ -233,9 +236,9 @@ def _as_tuple(value: Any) -> Any:
 
 
 def _common(x: Any, y: Any) -> Any:
-    """Return the most specific serialization that is compatible with both.
+    """Return the most specific serialization that is compatible with `x` and with `y`.
 
-    Raises ValueError if they differ in anything but shapes.
+    Raises ValueError if `x` and `y` differ in anything but shapes.
     """
     if type(x) is type(y):
         if isinstance(x, TensorShape):
@@ -269,21 +272,22 @@ _MAKERS: list[tuple[type, Callable[[Any], TypeSpec], bool]] = []
 def register_type_spec_from_value_converter(
     type_object: type, converter_fn: Callable[[Any], Any], allow_subclass: bool = False
 ) -> None:
-    """Register the function that returns the spec of a class's values.
+    """Register a function that returns the spec of a value, for values of the class `type_object`.
 
     The function that was registered last is tried first.
 
     Args:
-      allow_subclass: whether the function also applies to subclasses.
+      allow_subclass: whether the function also applies to subclasses of `type_object`.
     """
     _MAKERS.append((type_object, converter_fn, allow_subclass))
 
 
 def type_spec_from_value(value: Any) -> TypeSpec:
-    """Return the spec of a value; a spec is returned unchanged.
+    """Return the spec of a value. A spec is returned unchanged.
 
-    A list of values of one batchable kind has the spec of a batch. A value without a registered
-    spec that can be converted to a tensor has the tensor's spec. Raises TypeError for other values.
+    A list of values that have specs of one batchable class gets the spec of a batch. A value
+    without a registered spec gets a TensorSpec if it can be converted to a tensor. Raises TypeError
+    for other values.
     """
     if isinstance(value, TypeSpec):
         return value
@@ -309,9 +313,9 @@ def _registered(value: Any) -> TypeSpec | None:
 
 
 def _of_batch(specs: list[Any]) -> TypeSpec | None:
-    """Return the spec of a batch of values of these specs.
+    """Return the spec of a batch of values with these specs.
 
-    Return None if no spec is compatible with all specs.
+    Return None if no single spec is compatible with all of them.
     """
     common = specs[0]
     if not isinstance(common, BatchableTypeSpec):

@@ -1,1 +1,1 @@
-"""Functions: graphs that ops run as a unit, traced from Python or imported from a file."""
+"""Functions: graphs that ops call, traced from Python functions or imported from a file."""

@@ -1,12 +1,12 @@
 """FuncGraph: the graph of a function, which may use tensors of the graphs around it.
 
-If an input of a function's operation is a tensor of an outer graph, a tensor of the function takes
-its place: a *capture*. The op that calls the function passes the outer tensors (`captured`) after
-the arguments. A capture is
+If an input of a function's operation is a tensor of an outer graph, a tensor of the function
+replaces it: a *capture*. The op that calls the function passes the outer tensors (`captured`) after
+the arguments. The capture of a tensor is
 
-    a constant, for a constant (the passes fold it, shape functions see its value)
-    the op of a resource (a variable, a table, a queue), for a handle: it refers to the same object
-        by its container and name
+    a constant, if the tensor is a constant (passes fold it, shape functions see its value)
+    a copy of the op that creates a handle of a variable, table or queue, if the tensor is such a
+        handle: the copy refers to the same object by its container and name
     a placeholder, for every other tensor
 
 Functions can be nested. The op that calls an inner function takes the captured tensors as inputs,
@@ -90,7 +90,7 @@ class FuncGraph(Graph):
 
     @property
     def building_function(self) -> bool:
-        """True: this is the graph of a function."""
+        """Always True, because this is the graph of a function."""
         return True
 
     @property
@@ -100,12 +100,12 @@ class FuncGraph(Graph):
 
     @property
     def arguments(self) -> list[Tensor]:
-        """The tensors that a call replaces: the inputs, then the captures."""
+        """The tensors to which a call assigns values: the inputs, then the captures."""
         return [*self.inputs, *self.captures.values()]
 
     @property
     def fed(self) -> list[Tensor]:
-        """The arguments that a run of the function feeds, which are the placeholders among them."""
+        """The arguments that are placeholders. A run of the function feeds them."""
         return [tensor for tensor in self.arguments if tensor.op.type == "Placeholder"]
 
     @property
@@ -115,8 +115,8 @@ class FuncGraph(Graph):
 
     @contextmanager
     def as_default(self) -> Iterator[FuncGraph]:
-        """Make this the default graph in the block. Ops on tensors of outer graphs are also added
-        to it.
+        """Make this the default graph inside the block. Ops on tensors of outer graphs are also
+        added to it.
         """
         TRACED.append(self)
         try:
@@ -126,7 +126,7 @@ class FuncGraph(Graph):
             TRACED.remove(self)
 
     def add_input(self, dtype: DType, shape: TensorShape, name: str) -> Tensor:
-        """Add an argument of the function and return its tensor."""
+        """Add an argument to the function and return its tensor."""
         tensor = self._placeholder(dtype, shape, name)
         self.inputs.append(tensor)
         return tensor
@@ -138,14 +138,16 @@ class FuncGraph(Graph):
 
     @contextmanager
     def _outside_scopes(self) -> Iterator[None]:
-        """Add ops at the function's top level: in no name scope, condition, loop or device."""
+        """Add ops at the function's top level, outside of all name scopes, conditions, loops and
+        device scopes.
+        """
         with self.name_scope(None), self.control_dependencies(None), self.device(None):
             yield
 
     # -- captures
 
     def is_inside(self, graph: Graph) -> bool:
-        """Return whether `graph` is one of the graphs around this function."""
+        """Return whether `graph` is one of the outer graphs of this function."""
         outer: Graph | None = self.outer_graph
         while outer is not None and outer is not graph:
             outer = getattr(outer, "outer_graph", None)
@@ -155,7 +157,7 @@ class FuncGraph(Graph):
         """Return the function's tensor for a tensor of an outer graph. A tensor of the function
         itself is returned unchanged.
 
-        Raises ValueError for a tensor of a graph that does not contain this function.
+        Raises ValueError if the tensor's graph does not contain this function.
         """
         if tensor.graph is self:
             return tensor
@@ -187,8 +189,8 @@ class FuncGraph(Graph):
         return [self.capture(tensor) for tensor in inputs]
 
     def _by_value(self, op: Operation) -> Operation:
-        """Return a copy of an operation of an outer graph, and copy the operations on which it
-        depends.
+        """Return a copy of an operation of an outer graph. The operations that it depends on are
+        copied too.
         """
         copy = self._copies.get(op)
         if copy is None:
@@ -206,8 +208,8 @@ class FuncGraph(Graph):
         return copy
 
     def _twin(self, tensor: Tensor) -> Tensor | None:
-        """Return the output of a copy of the op that creates a constant or a handle. Return None
-        for other tensors.
+        """Return the output of a copied op if the tensor is a constant or a handle. Otherwise
+        return None.
         """
         maker = tensor.op
         if maker.type == "Const":
@@ -234,8 +236,8 @@ class FuncGraph(Graph):
     # -- scopes of outer operations
 
     def _ops_of(self, control_inputs: Any) -> list[Operation]:
-        """Return those control inputs that are operations of this graph. Operations of outer graphs
-        have run before a call.
+        """Return the control inputs that are operations of this graph. Operations of outer graphs
+        are dropped, because they run before a call.
         """
         if not isinstance(control_inputs, (list, tuple)):
             control_inputs = [control_inputs]
@@ -243,7 +245,9 @@ class FuncGraph(Graph):
         return super()._ops_of(inner)
 
     def colocate_with(self, op: Any, ignore_existing: bool = False) -> Any:
-        """Colocate as `Graph.colocate_with` does. Operations of outer graphs have no effect."""
+        """Colocate as `Graph.colocate_with` does. An `op` of an outer graph only clears the outer
+        requests.
+        """
         if op is not None and self._is_outer(op):
             return super().colocate_with(None, True)
         return super().colocate_with(op, ignore_existing)
@@ -256,16 +260,16 @@ class FuncGraph(Graph):
 
 
 def _own_name(op: Operation) -> str:
-    """Return the name under which the session keeps the object of an op that has no
-    `shared_name`.
-    """
+    """Return the name under which a session keeps the resource of an op without a `shared_name`."""
     if op.type == "VarHandleOp" or op._attrs.get("use_node_name_sharing"):
         return op.name
     return f"{op.name}/private"
 
 
 def outermost(graph: Graph) -> Graph:
-    """Return the graph around a function, and around the functions that contain it."""
+    """Return the outermost graph around a function. A graph that is not a function's is returned
+    unchanged.
+    """
     while isinstance(graph, FuncGraph):
         graph = graph.outer_graph
     return graph

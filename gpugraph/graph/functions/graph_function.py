@@ -1,4 +1,4 @@
-"""GraphFunction: a function as the value of an op's attr, and as a FunctionDef message."""
+"""GraphFunction: a function that is the value of an op's attr, and its FunctionDef message."""
 
 from __future__ import annotations
 
@@ -21,10 +21,13 @@ from gpugraph.graph.op_def import OpDef
 class GraphFunction:
     """A function that ops call by its name in the graph's library.
 
-    Args:
-      graph: the function's graph. out_names: the names of its results in the message, by default
-        they are derived from the names of the tensors. gradient_name: the name of the function that
-        computes its gradient, or "". As an attr it is written as a NameAttrList message.
+    As an attr, it is written as a NameAttrList message.
+
+    Attributes:
+      graph: the function's graph.
+      out_names: the names of its results in the message. By default they are derived from the
+        names of the tensors.
+      gradient_name: the name of the function that computes its gradient, or "".
     """
 
     __slots__ = ("__weakref__", "_definition", "gradient_name", "graph", "name", "out_names")
@@ -49,14 +52,14 @@ class GraphFunction:
         return self._definition
 
     def with_results(self, tensors: Sequence[Tensor]) -> GraphFunction:
-        """Return the function with further results, tensors of its graph."""
+        """Return a function with `tensors`, which are tensors of its graph, as further results."""
         text = " ".join(tensor.name for tensor in tensors)
         name = f"{self.name}_with_{crc32(text.encode()):08x}"
         message = function_def(name, self.graph, self.out_names, tensors)
         return GraphFunction(name, self.graph, message)
 
     def add_to(self, graph: Graph) -> None:
-        """Add the function, and the functions that it calls, to the libraries of a graph and of its
+        """Add the function, and the functions that it calls, to the libraries of `graph` and of its
         outer graphs.
         """
         functions = {self.name: self, **self.graph._functions}
@@ -75,8 +78,9 @@ def function_def(
     """Return the FunctionDef message of a function's graph.
 
     Args:
-      out_names: the names of the results, by default made of the names of their tensors.
-      extra: further results.
+      out_names: the names of the results. By default they are derived from the names of the
+        tensors.
+      extra: tensors that become further results.
     """
     message = messages_pb2.FunctionDef()
     signature = message.signature
@@ -107,7 +111,7 @@ def function_def(
 
 
 def _arg_name(name: str, used: dict[str, int]) -> str:
-    """Return a valid and unique name of an argument."""
+    """Return a valid argument name that is derived from `name` and not in `used`."""
     base = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_") or "arg"
     if not base[0].isalpha():
         base = f"arg_{base}"
@@ -133,7 +137,7 @@ def _body_node(
 
 
 def _text(tensor: Tensor, texts: dict[Tensor, str], calls: Mapping[Operation, InlinedCall]) -> str:
-    """Return the name of a tensor in a function's body: `argument` or `node:output:index`."""
+    """Return the name of a tensor in a FunctionDef: `argument` or `node:output:index`."""
     if tensor in texts:
         return texts[tensor]
     index = tensor.value_index

@@ -17,11 +17,13 @@ _NAMES_SHOWN = 20
 
 
 def validate_no_cycle(graph: RuntimeGraph, extra_edges: Collection[tuple[Node, Node]] = ()) -> None:
-    """Check that only edges from a NextIteration to a Merge close loops.
+    """Check that only edges from a NextIteration to a Merge close cycles.
 
-    `extra_edges`, (before, after) pairs, count as edges. The time is linear in nodes and edges.
-    Raises InvalidArgumentError with the nodes of one cycle, in the order of its edges, and their
-    origins.
+    Takes time linear in the number of nodes and edges. Raises InvalidArgumentError with the nodes
+    of one cycle, in the order of its edges, and their origins.
+
+    Args:
+      extra_edges: pairs (before, after) that are treated as edges.
     """
     followers: dict[int, list[Node]] = {}
     for before, after in extra_edges:
@@ -52,9 +54,9 @@ def _some_cycle(
     """Return a cycle among the nodes that could not be ordered.
 
     Args:
-      pending: by node id, the number of inputs that could not be ordered. Each such node has a
-        predecessor that could not be ordered either, so a walk back from any of them reaches a
-        cycle.
+      pending: by node id, the number of inputs from nodes that could not be ordered. Each node with
+        such an input has a predecessor that could not be ordered either. So a walk backwards from
+        any of these nodes reaches a cycle.
     """
     waiting_for: dict[int, Node] = {}
     for edge in graph.edges():

@@ -6,15 +6,15 @@
     b = TwoOut(n, a) @/device:GPU:0 @@/job:localhost/replica:0/task:0/device:GPU:0
     c = Add(a, b:1, ^d) {T=float32, _class=['loc:@a'], shape=shape(2,?)}
 
-Inputs are written as in a NodeDef; `@` is the requested and `@@` the assigned device. An attr is a
-dtype's name, `shape(2,?)` (`shape(*)` if even the rank is unknown), a Python literal, or a list of
-such values; any other value is dumped as `<...>` and cannot be read back. A line may use nodes that
-later lines describe.
+Inputs are written as in a NodeDef. `@` precedes the requested device and `@@` the assigned device.
+The value of an attr is written as a dtype's name, `shape(2,?)` (`shape(*)` if even the rank is
+unknown), a Python literal, or a list of such values. Any other value is written as `<...>` and
+cannot be read back. A line may use nodes that are described by later lines.
 
-The reader takes the dtypes of a node from the OpDef of its op type. Attrs that are not written are
-derived from the inputs of earlier lines, or else have their defaults. An `op` line declares inputs
-and outputs, as a count of float32 tensors or as dtypes; an undeclared op type has any number of
-float32 inputs and one float32 output.
+The reader takes the dtypes of a node from the OpDef of its op type. If a line omits an attr, the
+attr is derived from inputs that earlier lines define, or else has its default. An `op` line
+declares the inputs and outputs of an op type, as a count of float32 tensors or as dtypes. An
+undeclared op type has any number of float32 inputs and one float32 output.
 """
 
 from __future__ import annotations
@@ -91,7 +91,11 @@ class _Input(NamedTuple):
 
 @dataclass(slots=True)
 class _Line:
-    """A parsed line that describes a node; `number` is the line number."""
+    """A parsed line that describes a node.
+
+    Attributes:
+      number: the line number.
+    """
 
     number: int
     name: str
@@ -105,8 +109,8 @@ class _Line:
 def parse_graph(text: str, op_defs: Mapping[str, OpDef]) -> RuntimeGraph:
     """Return the graph that `text` describes.
 
-    Raises ValueError, with the line, for a line that is malformed, that the graph rejects (the
-    graph's error is then the cause), or whose dtypes can't be determined.
+    Raises ValueError, which names the line, if a line is malformed, if the graph rejects the line
+    (the graph's error is then the cause), or if dtypes can't be determined.
 
     Args:
       op_defs: signatures by op type.
@@ -183,7 +187,7 @@ def _size(text: str) -> int | None:
 
 
 def _split(text: str) -> list[str]:
-    """Return the parts of `text` between commas that are outside of quotes and brackets."""
+    """Split `text` at the commas that are outside of quotes and brackets."""
     parts, start, depth, quote, skip = [], 0, 0, "", False
     for index, char in enumerate(text):
         if skip:
@@ -252,15 +256,17 @@ def _add_node(graph: RuntimeGraph, line: _Line, known: Mapping[str, OpDef]) -> N
 
 
 def _type_of(graph: RuntimeGraph, item: _Input) -> DType | None:
-    """Return the dtype of an input. If its node comes later or has no such output, return None."""
+    """Return the dtype of an input. If a later line describes its node, or the node has no such
+    output, return None.
+    """
     src = graph.find(item.name)
     known = src is not None and item.slot < src.num_outputs
     return src.output_types[item.slot].base_dtype if src is not None and known else None
 
 
 def _infer_attrs(op_def: OpDef, attrs: dict[str, Any], dtypes: list[DType | None]) -> None:
-    """Add the attrs that the line omits to `attrs`. They follow from the dtypes of the inputs, or
-    else are the defaults.
+    """Add the attrs that the line omits to `attrs`. Their values follow from the dtypes of the
+    inputs, or else are the defaults.
     """
     start = 0
     for place, arg in enumerate(op_def.inputs):
@@ -283,7 +289,9 @@ def _infer_attrs(op_def: OpDef, attrs: dict[str, Any], dtypes: list[DType | None
 
 
 def _arg_types(args: Sequence[ArgDef], attrs: Mapping[str, Any]) -> list[DType]:
-    """Return the dtypes of all input or output tensors, with lists flattened."""
+    """Return the dtypes of all input or output tensors: one dtype for each tensor of a list
+    argument.
+    """
     types: list[DType] = []
     for arg in args:
         for name in (arg.type_attr, arg.number_attr, arg.type_list_attr):

@@ -1,12 +1,12 @@
 """Orders and traversals of a runtime graph.
 
-Every traversal is linear in the number of nodes and edges (orders use a heap, which adds a
-logarithmic factor). It is iterative, so that it supports chains of any length, and deterministic.
-Traversals visit only the ops of the program: _SOURCE and _SINK are never part of a result.
+Every traversal takes time linear in the number of nodes and edges (orders use a heap, which adds a
+logarithmic factor). Traversals are deterministic. They are iterative, so that they support chains
+of any length. They visit only the ops of the program: _SOURCE and _SINK are never part of a result.
 
-Orders and depths ignore edges that close a loop (NextIteration to Merge), since they have no
-meaning on a cycle. `reachable_backwards` and `reverse_dfs` follow them, since a loop needs its back
-edge. Any other cycle raises InvalidArgumentError with its nodes.
+Orders and depths ignore edges that close a loop (NextIteration to Merge), since they are not
+defined on a cycle. `reachable_backwards` and `reverse_dfs` follow these edges, since a loop needs
+them. Any other cycle raises InvalidArgumentError with its nodes.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from gpugraph.graph.nodes.runtime_graph import RuntimeGraph
 
 
 def topological_order(graph: RuntimeGraph) -> list[Node]:
-    """Return the ops in topological order. If several ops can be next, the one created first is
-    next.
+    """Return the ops in topological order. Among several possible next ops, the op that was created
+    first is next.
 
     Raises InvalidArgumentError for a cycle.
     """
@@ -72,8 +72,11 @@ def reachable_backwards(graph: RuntimeGraph, roots: Iterable[Node]) -> set[int]:
 def depths(graph: RuntimeGraph, extra_edges: Collection[tuple[Node, Node]] = ()) -> dict[int, int]:
     """Return, by node id, the number of edges on the longest path that ends at the op.
 
-    An op without inputs has depth 0. `extra_edges`, (before, after) pairs such as a Send and its
-    Recv, count as edges. Raises InvalidArgumentError for a cycle, also for one with extra edges.
+    An op without inputs has depth 0. Raises InvalidArgumentError for a cycle, also if only the
+    extra edges close it.
+
+    Args:
+      extra_edges: pairs (before, after), such as a Send and its Recv, that are treated as edges.
     """
     pending = _count_inputs(graph)
     extra: dict[int, list[Node]] = {}
@@ -109,8 +112,11 @@ def reverse_dfs(
 ) -> None:
     """Visit `roots`, their inputs, and so on, depth first, in the order of the nodes' edges.
 
-    `enter` is called before a node's inputs are visited, `leave` is called afterwards. Without
-    `roots` every op is visited, starting with those whose outputs no op consumes.
+    Args:
+      roots: the first nodes. If it is None, every op is visited, starting with the ops whose
+        outputs no op consumes.
+      enter: called before a node's inputs are visited.
+      leave: called after a node's inputs have been visited.
     """
     starts = _ends(graph) if roots is None else [n for n in roots if n.id > SINK_ID]
     seen: set[int] = set()
@@ -145,7 +151,9 @@ def _count_inputs(graph: RuntimeGraph) -> list[int]:
 
 
 def _followers(node: Node) -> list[Node]:
-    """Return the ops to which a node's edges lead, once for each edge. Back edges are ignored."""
+    """Return the ops at the ends of a node's outgoing edges, once for each edge. Back edges are
+    ignored.
+    """
     if node.node_class is NodeClass.NEXT_ITERATION:
         return [e.dst for e in node._out if e.dst.id > SINK_ID and not e.is_back_edge]
     return [e.dst for e in node._out if e.dst.id > SINK_ID]
@@ -156,9 +164,10 @@ def _inputs(node: Node) -> Iterator[Node]:
 
 
 def _ends(graph: RuntimeGraph) -> list[Node]:
-    """Return the ops to start from: the ops without a consumer, then all ops, latest first.
+    """Return the ops at which a traversal starts. They are the ops without a consumer, followed by
+    all ops in reverse order of creation.
 
-    The second part is for loops without an exit, in which all ops have consumers.
+    The list of all ops serves loops without an exit, in which every op has a consumer.
     """
     nodes = graph.op_nodes()
     unread = [node for node in nodes if all(e.dst.id <= SINK_ID for e in node._out)]

@@ -2,7 +2,7 @@
 
 A frame is entered by the Enter nodes of one `frame_name` and left by Exit nodes. A node is in the
 frame of its inputs, which must all be in the same frame. A constant without control inputs is in no
-loop, and its consumers may be in any.
+loop, and its consumers may be in any frame.
 
     root     [x] --> Enter                         Exit --> [y]
                        |                             ^
@@ -25,10 +25,10 @@ from gpugraph.graph.nodes.runtime_graph import RuntimeGraph
 
 @dataclass(slots=True, eq=False)
 class Frame:
-    """One loop, or the root (which has no parent), with the lists of its control flow nodes by
-    kind.
+    """One loop, or the root, which has no parent.
 
-    Nodes of inner loops are not in the lists. A loop's Enters and Exits belong to the loop itself.
+    The frame lists its control flow nodes by type, without the nodes of inner loops. A loop's
+    Enters and Exits belong to the loop itself.
     """
 
     name: str
@@ -56,12 +56,14 @@ class Frame:
             frame = frame.parent
 
     def child_towards(self, inner: Frame) -> Frame:
-        """Return the direct child of this frame that contains `inner`, a descendant."""
+        """Return the direct child of this frame that is `inner` or contains it. `inner` must be a
+        descendant.
+        """
         return next(frame for frame in inner.up() if frame.parent is self)
 
 
 class Frames:
-    """The frames of a graph."""
+    """The frames of a graph, and the frame of each node."""
 
     def __init__(self) -> None:
         self.root = Frame("", None)
@@ -73,19 +75,21 @@ class Frames:
         return sorted(self.by_name.values(), key=lambda frame: frame.depth)
 
     def at(self, node: Node) -> Frame:
-        """Return the frame of a node; the root for a node that was added to the graph later."""
+        """Return the frame of a node. If the node was added to the graph later, return the root."""
         return self.of.get(node.id, self.root)
 
 
 def is_loop_merge(node: Node) -> bool:
-    """Return whether a node starts an iteration: a Merge with a back edge."""
+    """Return whether a node is the Merge at the start of a loop's iterations: it has a back
+    edge.
+    """
     return node.node_class is NodeClass.MERGE and any(edge.is_back_edge for edge in node._in)
 
 
 def enters_once(node: Node) -> bool:
-    """Return whether only the first iteration uses the value of the node, an Enter.
+    """Return whether `node` is an Enter whose value only the first iteration uses.
 
-    This is an Enter that is not constant and feeds only the loop's Merges.
+    This is so if the Enter is not constant and feeds only the loop's Merges.
     """
     return (
         node.node_class is NodeClass.ENTER
@@ -95,11 +99,14 @@ def enters_once(node: Node) -> bool:
 
 
 def loop_frames(graph: RuntimeGraph, ways: Collection[tuple[Node, Node]] = ()) -> Frames:
-    """Return the frames of `graph`. `ways`, pairs of Send and Recv, count as edges.
+    """Return the frames of `graph`.
 
     Raises InvalidArgumentError for a node with inputs from different frames, an Enter without a
     frame name, an Exit or NextIteration outside of loops, or a second LoopCond in a loop. Raises
     InternalError for a frame that is entered from two different frames.
+
+    Args:
+      ways: pairs of Send and Recv that are treated as edges.
     """
     frames = Frames()
     send_of = {recv.id: send for send, recv in ways}
@@ -118,7 +125,7 @@ def loop_frames(graph: RuntimeGraph, ways: Collection[tuple[Node, Node]] = ()) -
 
 
 def _inputs_first(graph: RuntimeGraph, ways: Collection[tuple[Node, Node]]) -> Iterator[Node]:
-    """Yield the nodes in topological order, back edges ignored."""
+    """Yield the nodes in topological order. Back edges are ignored."""
     recv_of = {send.id: recv for send, recv in ways}
     pending = {}
     for node in graph.op_nodes():
@@ -139,7 +146,7 @@ def _inputs_first(graph: RuntimeGraph, ways: Collection[tuple[Node, Node]]) -> I
 
 
 def _frame_of_inputs(frames: Frames, node: Node, send: Node | None) -> Frame:
-    """Return the frame of a node's inputs; for a Recv, the frame of `send`."""
+    """Return the frame of a node's inputs. For a Recv, return the frame of `send`."""
     if send is not None:
         return frames.of[send.id]
     first: Node | None = None
@@ -157,12 +164,14 @@ def _frame_of_inputs(frames: Frames, node: Node, send: Node | None) -> Frame:
 
 
 def is_free(node: Node) -> bool:
-    """Return whether a node is a constant without control inputs, usable in any frame."""
+    """Return whether a node is a constant without control inputs. Nodes of any frame may use it."""
     return node.node_class is NodeClass.CONSTANT and not any(e.src.id > SINK_ID for e in node._in)
 
 
 def _left(frames: Frames, source: Node) -> Frame:
-    """Return the frame of a node's outputs: the node's frame, but for an Exit the parent frame."""
+    """Return the frame of a node's outputs: for an Exit the parent frame, otherwise the node's
+    frame.
+    """
     frame = frames.of[source.id]
     if source.node_class is not NodeClass.EXIT:
         return frame

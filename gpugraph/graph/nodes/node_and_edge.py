@@ -1,8 +1,8 @@
 """Node and Edge: the two kinds of records of a runtime graph.
 
-A `Node` is one op with its dtypes resolved, an id that is constant for the life of the graph, and
-its incoming and outgoing edges. An `Edge` runs from an output slot to an input slot; a control edge
-only imposes an order and connects slot -1 to slot -1.
+A `Node` is one op with its dtypes resolved, an id that never changes, and its incoming and outgoing
+edges. An `Edge` runs from an output slot to an input slot. A control edge only imposes an order and
+connects slot -1 to slot -1.
 
       slot 0          slot 0
     [ a ] ---------- e ----------> [ c ]        e.src = a   e.src_output = 0
@@ -30,7 +30,7 @@ SINK_ID = 1
 
 
 class NodeClass(enum.Enum):
-    """The classes of nodes that the runtime distinguishes; all other op types are `OTHER`."""
+    """The classes of nodes that the runtime distinguishes. All other op types are `OTHER`."""
 
     __hash__ = object.__hash__  # identity suffices; Enum's hash is a Python function
 
@@ -108,12 +108,12 @@ def class_of_type(op_type: str) -> NodeClass:
 
 
 def _is_of(*classes: NodeClass) -> Any:
-    """Return a property of `Node`: whether the node's class is one of `classes`."""
+    """Return a property of `Node` that is true if the node's class is one of `classes`."""
     return property(lambda node: node.node_class in classes, doc=f"Whether it is of {classes}.")
 
 
 class Edge:
-    """One edge of a runtime graph. The `id` of a removed edge is not used again in its graph."""
+    """One edge of a runtime graph. The graph never reuses the `id` of a removed edge."""
 
     __slots__ = ("dst", "dst_input", "id", "src", "src_output")
 
@@ -131,7 +131,9 @@ class Edge:
 
     @property
     def is_back_edge(self) -> bool:
-        """Whether this edge closes a loop (NextIteration to Merge); orders ignore it."""
+        """Whether this edge closes a loop: it goes from a NextIteration to a Merge. Orders of nodes
+        ignore it.
+        """
         return (
             self.dst.node_class is NodeClass.MERGE
             and self.src.node_class is NodeClass.NEXT_ITERATION
@@ -147,11 +149,12 @@ class Edge:
 
 
 class Node:
-    """One op of a runtime graph; created by `RuntimeGraph.add_node`, compared by identity.
+    """One op of a runtime graph, created by `RuntimeGraph.add_node` and compared by identity.
 
-    `requested_device` is the user's request (a partial name), `assigned_device` the decision of
-    placement (a full name). `origin` is the user's line that created the op; only its `str` is
-    used, in messages.
+    Attributes:
+      requested_device: the user's request, a partial name.
+      assigned_device: the decision of placement, a full name.
+      origin: the user's line that created the op. Only its `str` is used, in messages.
     """
 
     __slots__ = (
@@ -185,7 +188,7 @@ class Node:
         self._out: dict[Edge, None] = {}
 
     def with_attrs(self, attrs: dict[str, Any]) -> Node:
-        """Return a node with other attrs, and the same id and edges."""
+        """Return a copy of the node with other attrs. It has the same id and edges."""
         node = object.__new__(Node)
         for name in self.__slots__:
             setattr(node, name, getattr(self, name))
@@ -203,7 +206,9 @@ class Node:
 
     @property
     def out_edges(self) -> KeysView[Edge]:
-        """The edges out of this node, oldest first. This is a live view, as `in_edges` is."""
+        """The edges out of this node, oldest first. This is a live view: copy it before you change
+        edges.
+        """
         return self._out.keys()
 
     @property
@@ -217,7 +222,8 @@ class Node:
         return len(self.output_types)
 
     def input_edge(self, index: int) -> Edge:
-        """Return the edge into data input `index`; `input_edges` returns all of them faster.
+        """Return the edge into data input `index`. `input_edges` is a faster way to get all these
+        edges.
 
         Raises InvalidArgumentError if there is no such input, and NotFoundError if it has no edge
         yet.
@@ -269,7 +275,7 @@ class Node:
 
     @property
     def is_op(self) -> bool:
-        """Whether this is an op of the program: neither _SOURCE nor _SINK."""
+        """Whether this is an op of the program, not _SOURCE or _SINK."""
         return self.id > SINK_ID
 
     is_switch = _is_of(NodeClass.SWITCH)
@@ -297,7 +303,7 @@ class Node:
         """Return the inputs in the form of a NodeDef: `"a"`, `"a:1"`, then control inputs,
         `"^control"`.
 
-        An input without an edge is `""`; control edges from _SOURCE are omitted.
+        The name of an input without an edge is `""`. Control edges from _SOURCE are omitted.
         """
         names = [""] * len(self.input_types)
         controls: dict[str, None] = {}

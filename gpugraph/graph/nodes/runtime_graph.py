@@ -1,15 +1,15 @@
 """RuntimeGraph: nodes and edges, as the compiler views and changes them.
 
-The client's graph only grows; the runtime graph is copied from it for a run, and the compiler's
-passes then prune, fold, fuse and split it. Three invariants hold after every call; a call that
-would violate one raises and changes nothing:
+The client's graph only grows. The runtime graph is copied from it for a run, and the compiler's
+passes then prune, fold, fuse and split it. Three invariants hold after every call. A call that
+would violate one of them raises an error and changes nothing:
 
 * every edge is registered in the graph, its source and its destination, or in none of them;
 * node ids and edge ids are assigned in rising order and never reused; names are unique;
 * a data edge joins slots that exist, with dtypes that fit; a control edge joins control slots.
 
 Every graph starts with _SOURCE (id 0), _SINK (id 1) and a control edge between them. NodeDefs are
-derived from the edges, so there is no second copy of the wiring to maintain. Follows TensorFlow's
+derived from the edges, so there is no second copy of the edges to maintain. Follows TensorFlow's
 core/graph/graph.cc and validate.cc.
 """
 
@@ -65,13 +65,13 @@ class RuntimeGraph:
     ) -> Node:
         """Add a node without edges, with a copy of `attrs`.
 
-        Raises AlreadyExistsError if `name` is in use, and InvalidArgumentError if it is invalid. A
-        valid name is a letter, digit, dot or underscore, followed by any number of these, `-`, `/`
-        or `>`.
+        Raises AlreadyExistsError if `name` is in use, and InvalidArgumentError if `name` is
+        invalid. A valid name starts with a letter, digit, dot or underscore. After the first
+        character, `-`, `/` and `>` are also allowed.
 
         Args:
-          shares_attrs: whether the attrs and the name come from an operation of a client graph; the
-            attrs are then not copied, and the name is not checked.
+          shares_attrs: whether the attrs and the name come from an operation of a client graph. If
+            they do, the attrs are not copied, and the name is not checked.
         """
         if name in self._by_name:
             where = origins(self._by_name[name])
@@ -88,11 +88,13 @@ class RuntimeGraph:
         return node
 
     def copy_node(self, node: Node, name: str | None = None) -> Node:
-        """Add a node like `node`, of this graph or another, without edges.
+        """Add a copy of `node`, a node of this graph or another graph, without edges.
 
-        Its name is `name`; if that is None, the name of `node`, or a new name derived from it if
-        that is in use. Raises the errors of `add_node`, and InvalidArgumentError for _SOURCE and
-        _SINK.
+        Raises the errors of `add_node`, and InvalidArgumentError for _SOURCE and _SINK.
+
+        Args:
+          name: the name of the copy. If it is None, the copy has the name of `node`, or a new name
+            derived from it if that name is in use.
         """
         if not node.is_op:
             raise invalid_argument(f"Node {node.name} cannot be copied")
@@ -118,7 +120,7 @@ class RuntimeGraph:
         self.remove_nodes((node,))
 
     def remove_nodes(self, nodes: Collection[Node]) -> None:
-        """Remove several nodes, each listed once, and their edges; all nodes are removed or none.
+        """Remove several nodes, each listed once, and their edges. On an error, no node is removed.
 
         Raises the errors of `remove_node`.
         """
@@ -151,18 +153,18 @@ class RuntimeGraph:
         node.name = name
 
     def new_name(self, prefix: str) -> str:
-        """Return an unused name: `prefix` followed by `/_` and a number."""
+        """Return an unused name that consists of `prefix`, `/_` and a number."""
         number = self._next_node_id
         while f"{prefix}/_{number}" in self._by_name:
             number += 1
         return f"{prefix}/_{number}"
 
     def nodes(self) -> ValuesView[Node]:
-        """Return all nodes by rising id, _SOURCE and _SINK first, as a live view."""
+        """Return all nodes in the order of their ids, _SOURCE and _SINK first, as a live view."""
         return self._nodes.values()
 
     def op_nodes(self) -> list[Node]:
-        """Return all nodes except _SOURCE and _SINK, by rising id."""
+        """Return all nodes except _SOURCE and _SINK, in the order of their ids."""
         return list(self._nodes.values())[2:]
 
     def find(self, name: str) -> Node | None:
@@ -175,12 +177,14 @@ class RuntimeGraph:
 
     @property
     def num_nodes(self) -> int:
-        """The number of nodes that are in the graph, including _SOURCE and _SINK."""
+        """The number of nodes in the graph, including _SOURCE and _SINK."""
         return len(self._nodes)
 
     @property
     def num_node_ids(self) -> int:
-        """The largest id ever assigned, plus 1: the length of a table that is indexed by id."""
+        """The largest node id that was ever assigned, plus 1: the length of a table that is indexed
+        by id.
+        """
         return self._next_node_id
 
     # Edges
@@ -189,9 +193,9 @@ class RuntimeGraph:
         """Add an edge from an output slot to an input slot. If both slots are -1, it is a control
         edge.
 
-        Raises InvalidArgumentError for slots that do not exist, a control slot joined to a data
-        slot, dtypes that do not fit (a reference may feed an input for values, but a value can't
-        feed an input for references), and nodes of another graph.
+        Raises InvalidArgumentError for slots that do not exist, for an edge between a control slot
+        and a data slot, for dtypes that do not fit, and for nodes of another graph. An output that
+        is a reference may feed an input that takes a value, but not the reverse.
         """
         nodes, makes, takes = self._nodes, src.output_types, dst.input_types
         if not (
@@ -205,14 +209,14 @@ class RuntimeGraph:
         return self._link(src, src_output, dst, dst_input)
 
     def add_control_edge(self, src: Node, dst: Node, allow_duplicates: bool = False) -> Edge | None:
-        """Make `dst` run after `src`.
+        """Add a control edge that makes `dst` run after `src`.
 
-        Return the new edge, or None if the two nodes already have a control edge.
+        Return the new edge, or None if no edge was added.
 
         Raises InvalidArgumentError for nodes of another graph.
 
         Args:
-          allow_duplicates: whether to add an edge even then.
+          allow_duplicates: whether to add an edge even if the nodes already have a control edge.
         """
         self._check_edge(src, CONTROL_SLOT, dst, CONTROL_SLOT)
         if not allow_duplicates and _control_edge(src, dst) is not None:
@@ -239,10 +243,10 @@ class RuntimeGraph:
             self._unlink(twin)
 
     def update_edge(self, new_src: Node, new_src_output: int, dst: Node, dst_input: int) -> Edge:
-        """Connect data input `dst_input` of `dst` to another output instead of the present one.
+        """Replace the edge into data input `dst_input` of `dst` by an edge from another output.
 
         Return the new edge. Raises the errors of `add_edge`, and InvalidArgumentError for a control
-        slot or an input without an edge.
+        slot or for an input without an edge.
         """
         if CONTROL_SLOT in (new_src_output, dst_input):
             message = f"Only a data input can be updated, not a control input of {dst.name}"
@@ -256,7 +260,7 @@ class RuntimeGraph:
         raise invalid_argument(message)
 
     def edges(self) -> ValuesView[Edge]:
-        """Return all edges by rising id, as a live view."""
+        """Return all edges in the order of their ids, as a live view."""
         return self._edges.values()
 
     @property
@@ -279,9 +283,9 @@ class RuntimeGraph:
         return self._next_edge_id > before
 
     def to_node_defs(self) -> list[NodeDef]:
-        """Return every op as a NodeDef record, by rising id.
+        """Return every op as a NodeDef record, in the order of the ids.
 
-        The record's device is the assigned device, or else the requested device.
+        The record's device is the assigned device, or the requested device if none was assigned.
         """
         defs = []
         for node in self.op_nodes():
@@ -359,7 +363,7 @@ def _edge_error(src: Node, src_output: int, dst: Node, dst_input: int) -> Invali
 
 
 def _control_edge(src: Node, dst: Node) -> Edge | None:
-    """Return a control edge between two nodes, searching the node that has fewer edges."""
+    """Return a control edge between two nodes, or None. Search the node that has fewer edges."""
     for edge in src._out if len(src._out) < len(dst._in) else dst._in:
         if edge.dst is dst and edge.src is src and edge.dst_input == CONTROL_SLOT:
             return edge

@@ -1,4 +1,7 @@
-"""The memory of a device over a run: live bytes over time, the peak, and the owners at the peak."""
+"""The memory of a device during a run: live bytes over time, the peak, and the owners at the peak.
+
+The owner of memory is the tensor, variable or constant that occupies it.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +19,11 @@ of adjacent points).
 
 
 def memory_over_time(device: str, graph: GraphRecord, trace: StepTrace) -> dict[str, Any]:
-    """Return the curve as `[microseconds, bytes]` pairs, the peak, and the owners at the peak.
+    """Return the curve of live bytes, the peak, and the owners at the peak.
 
-    The bytes are those of the plan (its arena, variables and constants), plus those that the device
-    allocates during the run for values whose size is known only then.
+    The curve consists of `[microseconds, bytes]` pairs. The bytes include the memory of the plan
+    (its arena, variables and constants), and the memory that the device allocates during the run
+    for values whose size is known only then.
     """
     live, known = graph.live_bytes(device), graph.by_name()
     place = max(range(len(live)), key=live.__getitem__, default=-1)
@@ -51,9 +55,10 @@ def memory_over_time(device: str, graph: GraphRecord, trace: StepTrace) -> dict[
 
 
 def owners_at(place: int, device: str, graph: GraphRecord) -> list[list[Any]]:
-    """Return owner, kind and bytes of each storage that is live at a position of the node order.
+    """Return [owner, kind, bytes] of each storage that is live at position `place` of the node
+    order.
 
-    The largest storages come first. Storages after the first `MAX_OWNERS` are added in one row.
+    The largest storages come first. The last row sums up all storages after the first `MAX_OWNERS`.
     """
     live = sorted(graph.live(device, place), key=lambda storage: -storage.num_bytes)
     owners: list[list[Any]] = [
@@ -67,7 +72,7 @@ def owners_at(place: int, device: str, graph: GraphRecord) -> list[list[Any]]:
 
 
 def _thinned(curve: list[list[float]]) -> list[list[float]]:
-    """Return the curve reduced to at most `MAX_MOMENTS` points, with its peaks preserved."""
+    """Return the curve reduced to at most `MAX_MOMENTS` points. Its peaks are preserved."""
     size = -(-len(curve) // MAX_MOMENTS) or 1
     groups = (curve[start : start + size] for start in range(0, len(curve), size))
     return [[group[0][0], max(bytes_ for _, bytes_ in group)] for group in groups]

@@ -30,13 +30,13 @@ DATA, CONTROL, TRANSFER = range(3)
 
 
 class Texts:
-    """A table of texts, each of which is stored once; rows refer to a text by its number."""
+    """A table that stores each text once. Rows refer to a text by its number."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
 
     def number(self, text: object) -> int:
-        """Return the number of a text; a long text is shortened."""
+        """Return the number of a text, and add the text if it is new. A long text is shortened."""
         return self._numbers.setdefault(cut(str(text)), len(self._numbers))
 
     def all(self) -> list[str]:
@@ -45,13 +45,17 @@ class Texts:
 
 
 def cut(text: str) -> str:
-    """Return the text; if it exceeds `MAX_CHARACTERS`, its start and end with " ... " between."""
+    """Return the text. If it exceeds `MAX_CHARACTERS`, return its start and end with " ... " in
+    between.
+    """
     half = MAX_CHARACTERS // 2
     return text if len(text) <= MAX_CHARACTERS else f"{text[:half]} ... {text[-half:]}"
 
 
 def report_data(plan: Plan, trace: StepTrace, graph: GraphRecord) -> dict[str, Any]:
-    """Return the data that the page's script draws: rows of numbers and texts, and the devices."""
+    """Return the data that the page's script displays: rows of numbers and texts, and the
+    devices.
+    """
     texts = Texts()
     devices = list(dict.fromkeys(node.device for node in graph.nodes))
     devices += [step.device for step in plan.steps if step.device not in devices]
@@ -82,7 +86,10 @@ def report_data(plan: Plan, trace: StepTrace, graph: GraphRecord) -> dict[str, A
 
 
 def _nodes(graph: GraphRecord, numbers: Mapping[str, int], texts: Texts) -> list[list[Any]]:
-    """Return a row for each node: name, op, device, depth, edges, outputs, bytes and members."""
+    """Return a row for each node.
+
+    A row has the node's name, op type, device, depth, edges, outputs, bytes and fused members.
+    """
     nodes = graph.nodes[:MAX_NODES]
     known = {node.name: place for place, node in enumerate(nodes)}
     senders: dict[str, int] = {}
@@ -108,7 +115,9 @@ def _nodes(graph: GraphRecord, numbers: Mapping[str, int], texts: Texts) -> list
 def _edges(
     node: NodeRecord, known: Mapping[str, int], senders: Mapping[str, int]
 ) -> list[list[int]]:
-    """Return the indices of the nodes that a node depends on, each with the kind of the edge."""
+    """Return the incoming edges of a node, each as the source node's index and the kind of the
+    edge.
+    """
     edges: dict[int, int] = {}
     for name in node.inputs:
         source = known.get(producer(name))
@@ -138,8 +147,8 @@ def _steps(
 ) -> list[list[Any]]:
     """Return a row for each step.
 
-    A row has the step's name, op, device and lane, start and duration in microseconds, how the step
-    ran, and the indices of the nodes that it computes.
+    A row has the step's name, op type, device and lane, its start and duration in microseconds, a
+    word for how it was executed, and the indices of the nodes that it computes.
     """
     known = graph.by_name()
     lanes = {device: Lanes() for device in numbers}
@@ -167,8 +176,8 @@ def _steps(
 def _placements(plan: Plan, numbers: Mapping[str, int], texts: Texts) -> list[list[Any]]:
     """Return a row for each operation.
 
-    A row has the operation's name, op type and device, how the operation runs, the reason for its
-    device, and the user's line that created it.
+    A row has the operation's name, op type and device, a word for how it is executed, the reason
+    for its device, and the user's line that created it.
     """
     here = f"{os.getcwd()}{os.sep}"
     return [
@@ -185,8 +194,10 @@ def _placements(plan: Plan, numbers: Mapping[str, int], texts: Texts) -> list[li
 
 
 def _pass_row(report: PassReport) -> list[Any]:
-    """Return the row of a pass: its name, summary, milliseconds and lines, and the number of lines
-    that are left out.
+    """Return the row of a compiler pass.
+
+    A row has the name of the pass, its summary, milliseconds and lines, and the number of lines
+    that were omitted.
     """
     lines, num_left_out = bounded(report.lines, MAX_LINES)
     name, milliseconds = report.name, round(report.seconds * 1e3, 3)
@@ -194,6 +205,6 @@ def _pass_row(report: PassReport) -> list[Any]:
 
 
 def bounded(items: Iterable[str], max_count: int) -> tuple[Sequence[str], int]:
-    """Return the first `max_count` items and the number of items beyond them."""
+    """Return the first `max_count` items, and the number of remaining items."""
     listed = list(items)
     return listed[:max_count], max(len(listed) - max_count, 0)

@@ -17,10 +17,10 @@ _HEIGHT = 900
 
 
 class StepReport:
-    """One run: its graph, times, memory, fusion and placement.
+    """The report of one run: its graph, times, memory, fusion and placement.
 
-    `write(path)` writes the page, `html()` returns its text, and `data` is its content as JSON
-    lists and numbers. A notebook displays the page.
+    `write(path)` writes the HTML page, `html()` returns its text, and `data` is its content as
+    lists and numbers that JSON can hold. A notebook displays the page.
     """
 
     def __init__(self, plan: Plan, trace: StepTrace, graph: GraphRecord) -> None:
@@ -32,7 +32,9 @@ class StepReport:
         return str(self.data["title"])
 
     def html(self) -> str:
-        """Return the whole page in ASCII, with style, script and data; it loads no other file."""
+        """Return the whole page as ASCII text. It includes style, script and data, and loads no
+        other file.
+        """
         values = {
             "title": html.escape(self.title),
             "style": _file("report.css"),
@@ -44,7 +46,7 @@ class StepReport:
         return page.encode("ascii", "xmlcharrefreplace").decode("ascii")
 
     def write(self, path: str | Path) -> None:
-        """Write the page to a file. Raises OSError if that fails."""
+        """Write the page to a file. Raises OSError if the file can't be written."""
         Path(path).write_text(self.html(), "ascii")
 
     def __repr__(self) -> str:
@@ -60,7 +62,9 @@ class StepReport:
 
 
 def json_in_html(value: object) -> str:
-    """Return JSON that can't close an HTML element or open a comment, whatever its texts are."""
+    """Return `value` as JSON, escaped so that no text in it can close an HTML element or open a
+    comment.
+    """
     text = json.dumps(value, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 

@@ -1,1 +1,1 @@
-"""Bijectors: functions that have an inverse and so can transform distributions."""
+"""Bijectors: functions with an inverse, which can therefore transform distributions."""

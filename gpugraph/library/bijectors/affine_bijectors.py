@@ -1,4 +1,6 @@
-"""Affine bijectors: a shift and a scale, which is a number, a diagonal, a matrix, an operator."""
+"""Affine bijectors: a scale and a shift. The scale is a number, a diagonal, a matrix or an
+operator.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ from gpugraph.ops.linalg.matrix_diagonals_v2 import matrix_diag_part, matrix_set
 
 
 class AffineScalar(Bijector):
-    """The bijector y = scale * x + shift, elementwise. scale and shift may be None."""
+    """The bijector y = scale * x + shift, elementwise. `scale` and `shift` may be None."""
 
     def __init__(
         self,
@@ -68,10 +70,10 @@ class AffineScalar(Bijector):
 
 
 class AffineLinearOperator(Bijector):
-    """y = scale @ x + shift of vectors, with a linear operator.
+    """The bijector y = scale @ x + shift of vectors, where `scale` is a linear operator.
 
-    Raises TypeError if scale is not a LinearOperator. Raises ValueError if its promises exclude a
-    square matrix with an inverse.
+    Raises TypeError if `scale` is not a LinearOperator. Raises ValueError if `validate_args` is
+    true and the operator does not declare itself `is_non_singular`.
     """
 
     def __init__(
@@ -107,7 +109,7 @@ class AffineLinearOperator(Bijector):
 
     @property
     def scale(self) -> LinearOperator | None:
-        """The operator, or None."""
+        """The linear operator, or None."""
         return self._operator
 
     def _forward(self, x: Any) -> Any:
@@ -134,10 +136,10 @@ def scale_operator(
 ) -> LinearOperator | None:
     """Return the operator multiplier * identity + diag + tril + factor @ diag @ factor^T.
 
-    Returns None if all arguments are None. Raises ValueError if there is only a perturbation.
+    Terms that are None are omitted. Return None if all terms are None.
 
     Args:
-      like: a vector that determines the size if only a multiplier is given.
+      like: a vector that determines the size if only the multiplier is set.
     """
     multiplier = None
     if scale_identity_multiplier is not None:
@@ -177,12 +179,12 @@ def scale_operator(
 
 
 class Affine(Bijector):
-    """y = scale @ x + shift of vectors.
+    """The bijector y = scale @ x + shift of vectors.
 
     The scale is scale_identity_multiplier * identity + diag(scale_diag) + scale_tril +
     scale_perturb_factor @ diag(scale_perturb_diag) @ transpose(scale_perturb_factor). Terms may be
-    None; if all are, the scale is the identity. Raises ValueError for a `scale_perturb_diag`
-    without a factor.
+    None. If all terms are None, the scale is the identity. Raises ValueError for a
+    `scale_perturb_diag` without a factor.
     """
 
     def __init__(
@@ -226,8 +228,8 @@ class Affine(Bijector):
 
     @property
     def scale(self) -> Any:
-        """The scale as an operator; as a number if only a multiplier is given, or None for the
-        identity.
+        """The scale as an operator. If only a multiplier was passed, it is a number. It is None for
+        the identity.
         """
         return self._multiplier if self._operator is None else self._operator
 

@@ -1,8 +1,8 @@
-"""Bijector: a function with an inverse, and the logarithms of the determinants of Jacobians.
+"""Bijector: a function with an inverse, and the logarithms of the determinants of its Jacobians.
 
 A subclass defines `_forward`, `_inverse`, and either `_inverse_log_det_jacobian` or
-`_forward_log_det_jacobian`, for the last `min_event_ndims` axes. The public methods add the
-logarithms over the remaining axes of an event.
+`_forward_log_det_jacobian`. The latter two compute the logarithm for the last `min_event_ndims`
+axes. The public methods add up the logarithms over the remaining axes of an event.
 """
 
 from __future__ import annotations
@@ -25,16 +25,17 @@ from gpugraph.ops.reductions.reduction_functions import reduce_sum
 
 
 class Bijector:
-    """A function y = forward(x) with an inverse, of events of some rank.
+    """A function y = forward(x) with an inverse. `x` and `y` are events: tensors with a minimum
+    number of axes.
 
     Args:
       graph_parents: tensors on which the bijector depends.
-      is_constant_jacobian: whether the determinant does not depend on x.
+      is_constant_jacobian: whether the determinant of the Jacobian does not depend on x.
       validate_args: whether runs check arguments.
-      dtype: the dtype of x and y; None for any dtype.
+      dtype: the dtype of x and y. If it is None, any dtype is allowed.
       forward_min_event_ndims, inverse_min_event_ndims: the number of axes of x, or of y, that are
-        transformed together; one of them is enough if they are equal.
-      name: the scope of its operations; by default the class's name in snake case.
+        transformed together. If the numbers are equal, one of them is enough.
+      name: the name scope of the bijector's operations; by default the class's name in snake case.
     """
 
     _is_injective = True
@@ -77,7 +78,7 @@ class Bijector:
 
     @property
     def graph_parents(self) -> list[Any]:
-        """The tensors that the bijector depends on."""
+        """The tensors on which the bijector depends."""
         return self._graph_parents
 
     @property
@@ -92,7 +93,7 @@ class Bijector:
 
     @property
     def is_constant_jacobian(self) -> bool:
-        """Whether the determinant does not depend on x."""
+        """Whether the determinant of the Jacobian does not depend on x."""
         return self._is_constant_jacobian
 
     @property
@@ -102,12 +103,12 @@ class Bijector:
 
     @property
     def dtype(self) -> Any:
-        """The dtype of x and y, or None for any dtype."""
+        """The dtype of x and y. If it is None, any dtype is allowed."""
         return self._dtype
 
     @property
     def name(self) -> str:
-        """The scope of the bijector's operations."""
+        """The name scope of the bijector's operations."""
         return self._name
 
     # -- shapes of events
@@ -163,7 +164,9 @@ class Bijector:
         raise NotImplementedError("forward_log_det_jacobian not implemented.")
 
     def forward(self, x: Any, name: str = "forward", **kwargs: Any) -> Any:
-        """Return y, given x. The inverse of the returned tensor is x itself."""
+        """Return y, given x. The bijector remembers the pair, so that `inverse(y)` returns x
+        itself.
+        """
         with self._scope(name, x):
             x = self._argument(x, "x")
             if not self._is_injective or kwargs:
@@ -171,7 +174,7 @@ class Bijector:
             return self._known_y(x)
 
     def inverse(self, y: Any, name: str = "inverse", **kwargs: Any) -> Any:
-        """Return x, given y. Return a tuple if several x have the same y."""
+        """Return x, given y. If several x have the same y, return them as a tuple."""
         with self._scope(name, y):
             y = self._argument(y, "y")
             if not self._is_injective or kwargs:
@@ -197,9 +200,9 @@ class Bijector:
     def inverse_log_det_jacobian(
         self, y: Any, event_ndims: Any, name: str = "inverse_log_det_jacobian", **kwargs: Any
     ) -> Any:
-        """Return log |det dx/dy| of events of `event_ndims` axes.
+        """Return log |det dx/dy| of events with `event_ndims` axes.
 
-        Raises ValueError for less axes than `inverse_min_event_ndims`.
+        Raises ValueError if `event_ndims` is less than `inverse_min_event_ndims`.
         """
         with self._scope(name, y):
             y = self._argument(y, "y")
@@ -221,9 +224,9 @@ class Bijector:
     def forward_log_det_jacobian(
         self, x: Any, event_ndims: Any, name: str = "forward_log_det_jacobian", **kwargs: Any
     ) -> Any:
-        """Return log |det dy/dx| of events of `event_ndims` axes.
+        """Return log |det dy/dx| of events with `event_ndims` axes.
 
-        Raises ValueError if event_ndims is less than `forward_min_event_ndims`, and
+        Raises ValueError if `event_ndims` is less than `forward_min_event_ndims`, and
         NotImplementedError if several x have the same y.
         """
         if not self._is_injective:
@@ -261,7 +264,7 @@ def _snake_case(name: str) -> str:
 
 
 def _has(bijector: Bijector, method: str) -> bool:
-    """Return whether a class, or a bijector of functions, defines a method."""
+    """Return whether the bijector's class, or an `Inline` bijector, defines a method."""
     defined = getattr(bijector, method)
     return getattr(defined, "__func__", defined) is not getattr(Bijector, method)
 
@@ -271,8 +274,8 @@ def _for_each(logs: Any, function: Any) -> Any:
 
 
 def _checked_rank(event_ndims: Any, minimum: int) -> Any:
-    """Return the number of axes, as an int if it is known. Raises ValueError if it is less than
-    `minimum`.
+    """Return `event_ndims` as an int if its value is known, else as a tensor. Raises ValueError if
+    it is less than `minimum`.
     """
     tensor = convert_to_tensor(event_ndims, name="event_ndims")
     if not tensor.dtype.is_integer:
@@ -288,7 +291,7 @@ def _checked_rank(event_ndims: Any, minimum: int) -> Any:
 
 
 def _summed(values: Tensor, logs: Any, minimum: int, ndims: Any) -> Any:
-    """Return the logarithms, summed over the axes of an event before its last `minimum` axes."""
+    """Return the logarithms, summed over all axes of an event except its last `minimum` axes."""
     logs = convert_to_tensor(logs)
     count = rank(values)
     sizes = shape(values)[count - ndims : count - minimum]

@@ -12,9 +12,9 @@ from gpugraph.ops.framework.identity_and_shape import size
 
 
 class Chain(Bijector):
-    """bijectors[0](bijectors[1](...(x))).
+    """The composition bijectors[0](bijectors[1](...(x))).
 
-    Raises ValueError for bijectors that are not injective.
+    Raises NotImplementedError for bijectors that are not injective.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class Chain(Bijector):
 
     @property
     def bijectors(self) -> tuple[Bijector, ...]:
-        """The bijectors of the chain; the last one is applied first."""
+        """The bijectors of the chain. The last bijector is applied first."""
         return self._bijectors
 
     def _forward_event_shape(self, input_shape: TensorShape) -> TensorShape:
@@ -101,7 +101,7 @@ class Chain(Bijector):
 
 
 def _rank_after(bijector: Bijector, value: Tensor, ndims: Any, method: str) -> Any:
-    """Return the rank of an event after a bijector, as an int if it is known."""
+    """Return the rank of an event after a bijector was applied to it, as an int if it is known."""
     if isinstance(ndims, int) and value.shape.ndims is not None:
         sizes = value.shape[value.shape.ndims - ndims :]
         known: int | None = getattr(bijector, method)(sizes).ndims
@@ -112,10 +112,11 @@ def _rank_after(bijector: Bijector, value: Tensor, ndims: Any, method: str) -> A
 
 
 def _needed(pairs: Sequence[tuple[int, int]]) -> int:
-    """Return the rank of an event that a chain of bijectors requires.
+    """Return the minimum rank of the events to which a chain of bijectors can be applied.
 
     Args:
-      pairs: the ranks of each bijector's arguments and results, the last applied first.
+      pairs: for each bijector, the minimum ranks of its arguments and of its results. The bijector
+        that is applied last comes first.
     """
     needed = 0
     for argument, result in pairs:
@@ -127,7 +128,7 @@ def _needed(pairs: Sequence[tuple[int, int]]) -> int:
 class Invert(Bijector):
     """The inverse of a bijector.
 
-    Raises NotImplementedError for one that is not injective.
+    Raises NotImplementedError for a bijector that is not injective.
     """
 
     def __init__(
@@ -150,7 +151,7 @@ class Invert(Bijector):
 
     @property
     def bijector(self) -> Bijector:
-        """The bijector whose inverse this is."""
+        """The bijector that is inverted."""
         return self._bijector
 
     def _forward_event_shape(self, input_shape: TensorShape) -> TensorShape:
@@ -181,10 +182,10 @@ class Invert(Bijector):
 
 
 class Inline(Bijector):
-    """A bijector that consists of functions of the program.
+    """A bijector that consists of the program's functions.
 
-    Each function has the arguments and the result of the method of the same name. Raises
-    NotImplementedError for a method whose function is not passed.
+    Each function has the arguments and the result of the method of the same name. A method raises
+    NotImplementedError if there is no function for it.
     """
 
     def __init__(
@@ -231,5 +232,10 @@ class ConditionalBijector(Bijector):
 
 
 def rank_of_event(event_shape: Tensor, known: TensorShape) -> Any:
-    """Return the rank of an event, as an int if it is known."""
+    """Return the rank of an event.
+
+    Args:
+      event_shape: the shape of the event as a vector.
+      known: the static shape. If its rank is known, the result is an int, otherwise a tensor.
+    """
     return size(event_shape) if known.ndims is None else known.ndims

@@ -1,4 +1,4 @@
-"""Bijectors of each element: exponentials, sigmoids, powers and the like."""
+"""Bijectors that transform each element: exponentials, sigmoids, powers and others."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def softplus_inverse(x: Any, name: str | None = None) -> Any:
 
 
 class ElementwiseBijector(Bijector):
-    """The base class of bijectors that transform each element separately."""
+    """Base class of bijectors that transform each element separately."""
 
     def __init__(
         self, validate_args: bool = False, name: str | None = None, **options: Any
@@ -86,7 +86,7 @@ class PowerTransform(ElementwiseBijector):
 
     @property
     def power(self) -> float:
-        """The exponent; 0 means y = exp(x)."""
+        """The exponent of the transform. If it is 0, y = exp(x)."""
         return self._power
 
     def _forward(self, x: Any) -> Any:
@@ -152,7 +152,7 @@ class Softplus(ElementwiseBijector):
 
     @property
     def hinge_softness(self) -> Any:
-        """The softness of the bend at 0."""
+        """The softness of the bend at 0. A larger value makes the bend smoother."""
         return self._softness
 
     def _forward(self, x: Any) -> Any:
@@ -210,7 +210,7 @@ class Square(ElementwiseBijector):
 
 
 class AbsoluteValue(ElementwiseBijector):
-    """The function y = |x|. Its inverse is the tuple (-y, y)."""
+    """The function y = |x|. Its inverse returns the tuple (-y, y)."""
 
     _is_injective = False
 
@@ -244,12 +244,12 @@ class Gumbel(ElementwiseBijector):
 
     @property
     def loc(self) -> Any:
-        """The location."""
+        """The location of Gumbel's distribution."""
         return self._loc
 
     @property
     def scale(self) -> Any:
-        """The scale."""
+        """The scale of Gumbel's distribution."""
         return self._scale_of_x
 
     def _forward(self, x: Any) -> Any:
@@ -284,7 +284,7 @@ class Weibull(ElementwiseBijector):
 
     @property
     def scale(self) -> Any:
-        """The scale."""
+        """The scale of Weibull's distribution."""
         return self._scale_of_x
 
     @property
@@ -325,12 +325,12 @@ class Kumaraswamy(ElementwiseBijector):
 
     @property
     def concentration1(self) -> Any:
-        """The exponent of the inverse's inner power."""
+        """The exponent of x in the inverse, the distribution function."""
         return self._outer
 
     @property
     def concentration0(self) -> Any:
-        """The exponent of the inverse's outer power."""
+        """The exponent of 1 - x**concentration1 in the inverse, the distribution function."""
         return self._inner
 
     def _forward(self, x: Any) -> Any:
@@ -369,12 +369,12 @@ class SinhArcsinh(ElementwiseBijector):
 
     @property
     def skewness(self) -> Any:
-        """The skewness; 0 means symmetric."""
+        """The skewness. If it is 0, y is as symmetric as x."""
         return self._skewness
 
     @property
     def tailweight(self) -> Any:
-        """The weight of the tails; with 1, it is the same as for x."""
+        """The weight of the tails. If it is 1, y has the same tails as x."""
         return self._tailweight
 
     def _forward(self, x: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Flows: bijectors in which a neural network computes shift and scale of an element from other
+"""Flows: bijectors in which a neural network computes the shift and scale of an element from other
 elements.
 """
 
@@ -33,7 +33,8 @@ Network = Callable[..., Any]
 def affine_masks(count: int, inputs: int, units: int, exclusive: bool) -> Any:
     """Return the mask [inputs, units], of 0 and 1, of a masked layer with `count` blocks.
 
-    Block i of the outputs depends on the blocks up to i of the inputs, without i if `exclusive`.
+    Block i of the outputs depends on blocks 0 to i of the inputs. If `exclusive` is true, it does
+    not depend on block i.
     """
     mask = np.zeros([units, inputs], np.float32)
     rows, columns = units // count, inputs // count
@@ -54,15 +55,15 @@ def masked_dense(
     *args: Any,
     **kwargs: Any,
 ) -> Tensor:
-    """Return the output of a dense layer with a masked kernel: block i depends only on the blocks
-    up to i.
+    """Return the output of a dense layer with a masked kernel.
 
-    Source: Germain et al., arXiv:1502.03509.
+    Block i of the output depends only on blocks 0 to i of the inputs. Source: Germain et al.,
+    arXiv:1502.03509.
 
-    Raises NotImplementedError for an unknown size of the inputs.
+    Raises NotImplementedError if the size of the inputs' last axis is unknown.
 
     Args:
-      kwargs: `activation`.
+      kwargs: may contain `activation`.
     """
     del reuse, args
     inputs = convert_to_tensor(inputs, name="inputs")
@@ -93,11 +94,12 @@ def masked_autoregressive_default_template(
     name: str | None = None,
     **kwargs: Any,
 ) -> Network:
-    """Return a network of masked layers for MaskedAutoregressiveFlow, with shared variables.
+    """Return a network of masked layers for MaskedAutoregressiveFlow. All calls share its
+    variables.
 
     Args:
       hidden_layers: the number of units in each hidden layer.
-      shift_only: whether the scale is 1.
+      shift_only: whether the network computes only a shift. In this case, the scale is 1.
       log_scale_min_clip, log_scale_max_clip: bounds of the logarithm of the scale.
     """
     del log_scale_clip_gradient, kwargs
@@ -120,14 +122,14 @@ def masked_autoregressive_default_template(
 
 
 class MaskedAutoregressiveFlow(Bijector):
-    """y[i] = x[i] * exp(log_scale(y[:i])) + shift(y[:i]).
+    """The bijector y[i] = x[i] * exp(log_scale(y[:i])) + shift(y[:i]).
 
-    Source: Papamakarios et al., arXiv:1705.07057.
+    The forward function needs as many steps as an event has elements. Source: Papamakarios et al.,
+    arXiv:1705.07057.
 
     Args:
-      shift_and_log_scale_fn: a function from y to (shift, logarithm of the scale). Element i of
-        these must depend only on y[:i]. Each may be None. The forward function needs as many steps
-        as an event has elements.
+      shift_and_log_scale_fn: a function from y to (shift, logarithm of the scale). Element i of the
+        results must depend only on y[:i]. Each result may be None.
       unroll_loop: whether to build the steps without a while loop.
     """
 
@@ -187,11 +189,11 @@ def real_nvp_default_template(
     name: str | None = None,
     **kwargs: Any,
 ) -> Network:
-    """Return a network of dense layers for RealNVP, with shared variables.
+    """Return a network of dense layers for RealNVP. All calls share its variables.
 
     Args:
       hidden_layers: the number of units in each hidden layer.
-      shift_only: whether the scale is 1.
+      shift_only: whether the network computes only a shift. In this case, the scale is 1.
     """
     del kwargs
 
@@ -213,14 +215,14 @@ def real_nvp_default_template(
 
 
 class RealNVP(Bijector):
-    """A bijector that does not change the first `num_masked` elements, and applies an affine
-    function to the others.
+    """A bijector that keeps the first `num_masked` elements, and applies an affine function to the
+    remaining elements.
 
-    Source: Dinh et al., arXiv:1605.08803. Raises ValueError for a negative number.
+    Source: Dinh et al., arXiv:1605.08803. Raises ValueError unless `num_masked` is positive.
 
     Args:
-      shift_and_log_scale_fn: a function from the first elements and the number of the others to
-        (shift, logarithm of the scale). Each may be None.
+      shift_and_log_scale_fn: a function from the first elements and the number of remaining
+        elements to (shift, logarithm of the scale). Each result may be None.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Bijectors of matrices: triangles of vectors, Cholesky products, inverses, diagonals."""
+"""Bijectors of matrices: vectors to triangles, Cholesky products, inverses, diagonals."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ from gpugraph.ops.reductions.reduction_functions import reduce_sum
 
 
 def triangle_size(count: int) -> int:
-    """Return n for n (n + 1) / 2 elements of a triangle. Raises ValueError for other counts."""
+    """Return the number of rows, n, of a triangle of n (n + 1) / 2 = `count` elements. Raises
+    ValueError if there is no such n.
+    """
     size = (math.isqrt(8 * count + 1) - 1) // 2
     if size * (size + 1) // 2 != count:
         raise ValueError(
@@ -44,12 +46,12 @@ def triangle_size(count: int) -> int:
 
 
 def fill_triangular(x: Any, upper: bool = False, name: str | None = None) -> Tensor:
-    """Return triangular matrices [..., n, n] of vectors [..., n (n + 1) / 2].
+    """Return triangular matrices [..., n, n] filled with vectors [..., n (n + 1) / 2].
 
     The elements are placed clockwise, starting with the last row: [1, 2, 3, 4, 5, 6] becomes [[4,
     0, 0], [6, 5, 0], [3, 2, 1]].
 
-    Raises ValueError for other lengths.
+    Raises ValueError for a length that is not n (n + 1) / 2.
 
     Args:
       upper: whether to fill the upper triangle.
@@ -73,7 +75,7 @@ def fill_triangular(x: Any, upper: bool = False, name: str | None = None) -> Ten
 
 
 def _places(size: int, upper: bool) -> list[int]:
-    """Return, for each element, its index in the flat matrix [size * size]."""
+    """Return, for each element of a vector, its index in the flat matrix [size * size]."""
     count = size * (size + 1) // 2
     numbers = list(range(1, count + 1))
     rest = numbers[size:]
@@ -102,7 +104,7 @@ def fill_triangular_inverse(x: Any, upper: bool = False, name: str | None = None
 
 
 class FillTriangular(Bijector):
-    """Vectors [..., n (n + 1) / 2] as triangular matrices [..., n, n]."""
+    """A bijector from vectors [..., n (n + 1) / 2] to triangular matrices [..., n, n]."""
 
     def __init__(
         self, upper: bool = False, validate_args: bool = False, name: str = "fill_triangular"
@@ -181,11 +183,11 @@ class TransformDiagonal(Bijector):
 
 
 class ScaleTriL(Chain):
-    """Vectors as lower triangular matrices with a diagonal > `diag_shift`.
+    """A bijector from vectors to lower triangular matrices with a diagonal > `diag_shift`.
 
     Args:
       diag_bijector: the bijector of the diagonal, by default Softplus.
-      diag_shift: a number that is added to the diagonal, by default 1e-5, or None for no number.
+      diag_shift: a number that is added to the diagonal, by default 1e-5. None adds nothing.
     """
 
     def __init__(
@@ -203,7 +205,7 @@ class ScaleTriL(Chain):
 
 
 class CholeskyOuterProduct(Bijector):
-    """x @ transpose(x) of lower triangular matrices x with a positive diagonal."""
+    """The bijector y = x @ transpose(x) of lower triangular matrices x with a positive diagonal."""
 
     def __init__(self, validate_args: bool = False, name: str = "cholesky_outer_product") -> None:
         super().__init__(forward_min_event_ndims=2, validate_args=validate_args, name=name)

@@ -28,10 +28,10 @@ from gpugraph.ops.reductions.reduction_functions import reduce_prod, reduce_sum
 
 
 class Permute(Bijector):
-    """y[..., i] = x[..., permutation[i]].
+    """The bijector y[..., i] = x[..., permutation[i]].
 
-    Raises TypeError if the permutation is not of integers, and ValueError if it does not consist of
-    the numbers from 0 to its length - 1.
+    Raises TypeError if the permutation does not consist of integers, and ValueError if it is not a
+    permutation of 0, 1, ... length - 1.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Permute(Bijector):
 
     @property
     def permutation(self) -> Tensor:
-        """The indices of x for the elements of y."""
+        """The index of the element of x for each element of y."""
         return self._permutation
 
     def _forward(self, x: Any) -> Any:
@@ -71,11 +71,12 @@ class Permute(Bijector):
 
 
 class Reshape(Bijector):
-    """Reshapes events from `event_shape_in` to `event_shape_out`.
+    """A bijector that reshapes events from `event_shape_in` to `event_shape_out`.
 
     One size in each of the two shapes may be -1.
 
-    Raises ValueError for sizes that do not fit.
+    Raises ValueError if the shape has negative sizes other than -1 or several sizes of -1, or if
+    events have too few axes.
 
     Args:
       event_shape_in: by default a vector.
@@ -178,12 +179,14 @@ def _length(sizes: Tensor) -> int:
 
 
 def _without_negative(sizes: Tensor) -> Tensor:
-    """Return sizes with 1 in place of -1."""
+    """Return `sizes` with 1 in place of -1."""
     return sizes + cast(sizes < 0, int32) * 2
 
 
 class Ordered(Bijector):
-    """Ascending vectors as any vectors: y[0] = x[0], y[i] = log(x[i] - x[i - 1])."""
+    """A bijector from ascending vectors to arbitrary vectors: y[0] = x[0], y[i] = log(x[i] - x[i -
+    1]).
+    """
 
     def __init__(self, validate_args: bool = False, name: str = "ordered") -> None:
         super().__init__(forward_min_event_ndims=1, validate_args=validate_args, name=name)
@@ -199,8 +202,9 @@ class Ordered(Bijector):
 
 
 class SoftmaxCentered(Bijector):
-    """The bijector y = softmax of x with an appended 0. y has one more element than x, and its
-    elements add up to 1.
+    """The bijector y = softmax of x with an appended 0.
+
+    y has one more element than x, and its elements add up to 1.
     """
 
     def __init__(self, validate_args: bool = False, name: str = "softmax_centered") -> None:

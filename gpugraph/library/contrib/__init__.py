@@ -1,1 +1,1 @@
-"""Libraries of tf.contrib: layers, framework and the models of slim."""
+"""Libraries of tf.contrib: layers, framework, the models of slim and others."""

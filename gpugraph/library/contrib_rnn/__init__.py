@@ -1,1 +1,1 @@
-"""`tf.contrib.cudnn_rnn`: recurrent networks of several layers with all weights in one variable."""
+"""`tf.contrib.cudnn_rnn`: recurrent networks of several layers whose weights are one variable."""

@@ -1,8 +1,10 @@
-"""The weights of cuDNN's recurrent networks: as one vector, as matrices, and as those of RNN cells.
+"""Conversions of the weights of cuDNN's recurrent networks: a vector, canonical matrices, and
+weights of RNN cells.
 
-The vector holds, for each layer and direction, the matrices of the inputs for all gates, then those
-of the state, and after all matrices the biases in the same order. A matrix is [units, size]. Cells
-have one kernel [inputs + units, gates * units], and the sum of both biases.
+The vector contains, for each layer and direction, the matrices of the inputs for all gates, then
+the matrices of the state. The biases follow the matrices, in the same order. A matrix has the shape
+[units, size]. A cell has one kernel [inputs + units, gates * units], and one bias, the sum of the
+network's two biases.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ _CELL_ORDER = {LSTM: (0, 2, 1, 3), RELU: (0,), TANH: (0,)}
 
 
 class NetworkSizes(NamedTuple):
-    """The sizes of a network: layers, units, inputs, and 1 or 2 directions."""
+    """The sizes of a network: the numbers of layers, units, inputs, and directions (1 or 2)."""
 
     mode: str
     num_layers: int
@@ -51,17 +53,17 @@ class NetworkSizes(NamedTuple):
         return [[self.num_units]] * (2 * self.gates * self.num_dirs * self.num_layers)
 
     def params_size(self) -> int:
-        """Return the size of the vector."""
+        """Return the number of elements of the vector."""
         return sum(math.prod(shape) for shape in (*self.weight_shapes(), *self.bias_shapes()))
 
 
 def to_vector(weights: Sequence[Any], biases: Sequence[Any]) -> Any:
-    """Return the vector of matrices and biases."""
+    """Return the vector that contains the matrices and the biases."""
     return concat([reshape(part, [-1]) for part in (*weights, *biases)], 0)
 
 
 def from_vector(sizes: NetworkSizes, vector: Any) -> tuple[list[Any], list[Any]]:
-    """Return the matrices and the biases in a vector."""
+    """Return the matrices and the biases that a vector contains."""
     shapes = [*sizes.weight_shapes(), *sizes.bias_shapes()]
     parts = split(vector, [math.prod(shape) for shape in shapes])
     parts = [reshape(part, shape) for part, shape in zip(parts, shapes)]
@@ -74,8 +76,8 @@ def to_cells(
 ) -> tuple[list[Any], list[Any]]:
     """Return the kernels and the biases of RNN cells, for each layer and direction.
 
-    Each is one tensor; for a GRU they are three: of the gates, and of the candidate's inputs and
-    state.
+    For a GRU there are three kernels and three biases: for the gates, for the candidate's inputs
+    and for the candidate's state. Otherwise there is one kernel and one bias.
     """
     kernels, sums = [], []
     for matrices, offsets in _groups(sizes, weights, biases):
@@ -97,9 +99,9 @@ def to_cells(
 def from_cells(
     sizes: NetworkSizes, kernels: Sequence[Any], sums: Sequence[Any]
 ) -> tuple[list[Any], list[Any]]:
-    """Return the matrices and the biases for the kernels and biases of RNN cells.
+    """Return the network's matrices and biases for the kernels and biases of RNN cells.
 
-    A bias that cells have as a sum becomes two halves.
+    If a cell has only the sum of two biases, each of the network's biases becomes half of the sum.
     """
     weights: list[Any] = []
     biases: list[Any] = []
@@ -124,7 +126,9 @@ def from_cells(
 def _split_gates(
     kernel: Any, bias: Any, size: int, gates: int
 ) -> tuple[list[Any], list[Any], list[Any]]:
-    """Return the matrices of the inputs, those of the state, and half of the biases, by gate."""
+    """Return, for each gate, the matrix of the inputs, the matrix of the state, and half of the
+    bias.
+    """
     columns = split(transpose(kernel), gates, axis=0)
     pairs = [split(column, [size, column.shape.as_list()[1] - size], axis=1) for column in columns]
     halves = [part * 0.5 for part in split(bias, gates, axis=0)]

@@ -44,14 +44,17 @@ _INPUT_MODES = ("linear_input", "auto_select")
 
 
 class _CudnnRNN(Layer):
-    """A network of recurrent layers whose weights are one variable, `opaque_kernel`.
+    """A network of recurrent layers. One variable, `opaque_kernel`, contains all weights.
+
+    A `tf.train.Saver` writes the weights as the weights of RNN cells.
 
     Args:
-      num_layers, num_units: the number of layers, and of the units of each.
+      num_layers: the number of layers.
+      num_units: the number of units of each layer.
       direction: "unidirectional" or "bidirectional".
-      dropout: the rate between layers, in training.
-      kernel_initializer, bias_initializer: of the matrices and biases; Glorot's, and 0. A
-        `tf.train.Saver` also writes the weights as those of RNN cells.
+      dropout: the dropout rate between layers, in training.
+      kernel_initializer: the initializer of the matrices; by default Glorot's uniform initializer.
+      bias_initializer: the initializer of the biases; by default 0.
     """
 
     rnn_mode = LSTM
@@ -89,15 +92,15 @@ class _CudnnRNN(Layer):
 
     @property
     def input_size(self) -> int:
-        """The depth of the inputs. Raises ValueError before it is known."""
+        """The depth of the inputs. Raises ValueError if it is not known yet."""
         if self._sizes is None:
             raise ValueError("'input_size' is unknown since layer has not been built.")
         return self._sizes.input_size
 
     @property
     def canonical_weight_shapes(self) -> list[list[int]]:
-        """The shapes of the matrices. Raises RuntimeError before the depth of the inputs is
-        known.
+        """The shapes of the matrices. Raises RuntimeError if the depth of the inputs is not known
+        yet.
         """
         if self._sizes is None:
             raise RuntimeError(
@@ -116,7 +119,9 @@ class _CudnnRNN(Layer):
         )
 
     def build(self, input_shape: Any) -> None:
-        """Add the variable, for inputs [time, batch, depth]. Raises ValueError for other shapes."""
+        """Add the variable, for inputs [time, batch, depth]. Raises ValueError if the inputs have
+        another rank.
+        """
         shape = TensorShape(input_shape)
         if shape.rank != 3:
             raise ValueError(f"Expecting input_shape with 3 dims, got {shape.rank}")
@@ -158,15 +163,17 @@ class _CudnnRNN(Layer):
         time_major: bool = True,
         training: Any = True,
     ) -> tuple[Any, tuple[Any, ...]]:
-        """Return (outputs, states): [time, batch, directions * units], and a tuple of final states.
+        """Return (outputs, states): outputs [time, batch, directions * units], and a tuple of final
+        states.
 
         Raises TypeError for an initial state that is not a tuple.
 
         Args:
-          initial_state: a tuple of tensors [layers * directions, batch, units]: outputs, and an
-            LSTM's memories; 0 unless set.
-          sequence_lengths: the number of steps of each sequence; the outputs after them are 0.
-            Without `time_major` the first two axes of all tensors are the batch and the time.
+          initial_state: a tuple of tensors [layers * directions, batch, units]: the outputs and,
+            for an LSTM, the memories. The default is 0.
+          sequence_lengths: the number of steps of each sequence. Outputs after these steps are 0.
+          time_major: whether the axes of all tensors begin with the time. Otherwise the first two
+            axes are exchanged.
         """
         if initial_state is not None and not isinstance(initial_state, tuple):
             raise TypeError(f"Invalid initial_state type: {type(initial_state)}, expecting tuple.")
@@ -187,7 +194,9 @@ class _CudnnRNN(Layer):
         return transpose(source, [1, 0, 2]), tuple(transpose(s, [1, 0, 2]) for s in results)
 
     def _initial_states(self, inputs: Any, initial: Any, time_major: bool) -> list[tuple[Any, ...]]:
-        """Return, for each layer and direction, the outputs and the memories to begin with."""
+        """Return the initial states for each layer and direction: the output and, for an LSTM, the
+        memory.
+        """
         count = self.num_layers * self.num_dirs
         if initial is None:
             empty = zeros(stack([shape(inputs)[1], self.num_units]), dtype=inputs.dtype)
@@ -205,7 +214,7 @@ class _CudnnRNN(Layer):
         self, inputs: Any, layer: int, kernels: list[Any], biases: list[Any],
         states: list[tuple[Any, ...]], lengths: Any,
     ) -> tuple[Any, list[tuple[Any, ...]]]:  # fmt: skip
-        """Run one layer. Return its outputs and, by direction, its final outputs and memories."""
+        """Run one layer. Return its outputs and the final states of each direction."""
         parts = 3 if self.rnn_mode == GRU else 1
         first = layer * self.num_dirs
         places = [slice(i * parts, (i + 1) * parts) for i in range(first, first + self.num_dirs)]
@@ -224,7 +233,7 @@ class _CudnnRNN(Layer):
         return concat(both, 2), [self._network_state(end) for end in ends]
 
     def _cell_state(self, state: tuple[Any, ...]) -> Any:
-        """Return (memory, output) for an LSTM's (output, memory); the output for others."""
+        """Return the state of a cell. For an LSTM, (output, memory) becomes (memory, output)."""
         return (state[1], state[0]) if self._num_states == 2 else state[0]
 
     def _network_state(self, state: Any) -> tuple[Any, ...]:
@@ -232,27 +241,27 @@ class _CudnnRNN(Layer):
 
 
 class CudnnLSTM(_CudnnRNN):
-    """Long short-term memories without peepholes; the states are outputs and memories."""
+    """LSTM layers without peepholes. The states are outputs and memories."""
 
     _num_states = 2
 
 
 class CudnnGRU(_CudnnRNN):
-    """Gated recurrent units, whose reset gate is applied after the product with the state."""
+    """GRU layers whose reset gate is applied after the product with the state."""
 
     rnn_mode = GRU
     _saveable_cls = CudnnGRUSaveable
 
 
 class CudnnRNNTanh(_CudnnRNN):
-    """Simple recurrent layers with tanh."""
+    """Simple recurrent layers with the activation tanh."""
 
     rnn_mode = TANH
     _saveable_cls = CudnnRNNTanhSaveable
 
 
 class CudnnRNNRelu(_CudnnRNN):
-    """Simple recurrent layers with ReLU."""
+    """Simple recurrent layers with the activation ReLU."""
 
     rnn_mode = RELU
     _saveable_cls = CudnnRNNReluSaveable

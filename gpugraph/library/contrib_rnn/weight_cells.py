@@ -1,4 +1,4 @@
-"""RNN cells that receive their weights as tensors, and cells with the variables of these."""
+"""RNN cells that receive their weights as tensors, and cells that have them as variables."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ from gpugraph.ops.random.variable_initializers import Constant, Zeros
 
 
 class WeightCell(RNNCell):
-    """A cell whose kernels and biases are tensors: (inputs, states) -> (output, new states)."""
+    """A cell whose kernels and biases are tensors. It maps (inputs, states) to (output, new
+    states).
+    """
 
     def __init__(self, units: int, step: Callable[..., Any], num_states: int) -> None:
         super().__init__()
@@ -28,7 +30,7 @@ class WeightCell(RNNCell):
 
     @property
     def state_size(self) -> Any:
-        """The sizes of the states, a tuple for an LSTM."""
+        """The size of the state. For an LSTM, it is a tuple of two sizes."""
         return (self._units,) * 2 if self._num_states == 2 else self._units
 
     @property
@@ -42,7 +44,9 @@ class WeightCell(RNNCell):
 
 
 def cell_of(mode: str, units: int, kernels: Sequence[Any], biases: Sequence[Any]) -> WeightCell:
-    """Return the cell for kernels and biases as `canonical_weights.to_cells` returns them."""
+    """Return the cell with these kernels and biases, in the form of the results of
+    `canonical_weights.to_cells`.
+    """
     if mode == LSTM:
         return WeightCell(units, lambda x, s: _lstm_step(x, s, kernels[0], biases[0]), 2)
     if mode == GRU:
@@ -75,7 +79,7 @@ def _gru_step(inputs: Any, state: Any, kernels: Sequence[Any], biases: Sequence[
 
 
 class CudnnCompatibleLSTMCell(LSTMBlockCell):
-    """An LSTM cell that reads checkpoints of `CudnnLSTM`; its forget bias is 0."""
+    """An LSTM cell that can restore checkpoints of `CudnnLSTM`. Its forget bias is 0."""
 
     def __init__(self, num_units: int, reuse: bool | None = None) -> None:
         super().__init__(
@@ -85,7 +89,7 @@ class CudnnCompatibleLSTMCell(LSTMBlockCell):
 
 
 class CudnnCompatibleGRUCell(GRUCell):
-    """A GRU cell that reads checkpoints of `CudnnGRU`.
+    """A GRU cell that can restore checkpoints of `CudnnGRU`.
 
     The reset gate is applied after the product with the state, and the candidate has two biases.
     """
@@ -118,6 +122,6 @@ class CudnnCompatibleGRUCell(GRUCell):
         self.built = True
 
     def call(self, inputs: Any, state: Any) -> Any:
-        """Return (output, next state), the same tensor twice."""
+        """Return (output, next state). The two are the same tensor."""
         kernels, biases = zip(*self._parts)
         return _gru_step(inputs, state, kernels, biases)

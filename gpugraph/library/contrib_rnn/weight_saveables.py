@@ -1,4 +1,4 @@
-"""Saving of networks' weights in checkpoints as the kernels and biases of RNN cells."""
+"""Objects that save networks' weights to checkpoints as the kernels and biases of RNN cells."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ _PARTS = ("gates", "candidate/input_projection", "candidate/hidden_projection")
 
 
 def num_directions(direction: str) -> int:
-    """Return 1 for "unidirectional" and 2 for "bidirectional". Raises ValueError for others."""
+    """Return 1 for "unidirectional" and 2 for "bidirectional". Raises ValueError for other
+    values.
+    """
     if direction not in ("unidirectional", "bidirectional"):
         raise ValueError(
             f"Invalid direction: {direction}, expecting unidirectional or bidirectional"
@@ -40,7 +42,7 @@ def num_directions(direction: str) -> int:
 
 
 class CudnnParamsFormatConverter:
-    """The conversion between a network's vector and the weights of RNN cells."""
+    """The conversion between the vector of a network's weights and the weights of RNN cells."""
 
     _rnn_mode = LSTM
 
@@ -61,12 +63,12 @@ class CudnnParamsFormatConverter:
         )
 
     def tf_canonical_to_opaque(self, tf_canonicals: Sequence[Any]) -> Any:
-        """Return the vector for the kernels of cells, followed by their biases."""
+        """Return the vector for a list of the kernels of cells, followed by their biases."""
         middle = len(tf_canonicals) // 2
         return to_vector(*from_cells(self.sizes, tf_canonicals[:middle], tf_canonicals[middle:]))
 
     def opaque_to_tf_canonical(self, opaque_param: Any) -> tuple[list[Any], list[Any]]:
-        """Return the kernels and the biases of cells in a vector."""
+        """Return the kernels and the biases of cells whose weights a vector contains."""
         return to_cells(self.sizes, *from_vector(self.sizes, opaque_param))
 
 
@@ -93,10 +95,10 @@ class CudnnParamsFormatConverterTanh(CudnnParamsFormatConverter):
 
 
 class CudnnOpaqueParamsSaveable(SaveableObject):
-    """A network's vector, which a Saver writes as the kernels and biases of cells.
+    """The vector of a network's weights, which a Saver writes as the kernels and biases of cells.
 
-    Their names are those that a `MultiRNNCell` of `CudnnCompatible...Cell` has in `dynamic_rnn`, or
-    in `stack_bidirectional_dynamic_rnn`.
+    The names in the checkpoint are those of the variables of `CudnnCompatible...Cell`s, combined in
+    a `MultiRNNCell`, in `dynamic_rnn` or in `stack_bidirectional_dynamic_rnn`.
     """
 
     _converter: type[CudnnParamsFormatConverter] = CudnnParamsFormatConverterLSTM
@@ -162,22 +164,22 @@ def _prefixes(mode: str, layer: int, num_dirs: int) -> list[str]:
 
 
 class CudnnLSTMSaveable(CudnnOpaqueParamsSaveable):
-    """The vector of a `CudnnLSTM`."""
+    """The weight vector of a `CudnnLSTM`."""
 
 
 class CudnnGRUSaveable(CudnnOpaqueParamsSaveable):
-    """The vector of a `CudnnGRU`."""
+    """The weight vector of a `CudnnGRU`."""
 
     _converter = CudnnParamsFormatConverterGRU
 
 
 class CudnnRNNReluSaveable(CudnnOpaqueParamsSaveable):
-    """The vector of a `CudnnRNNRelu`."""
+    """The weight vector of a `CudnnRNNRelu`."""
 
     _converter = CudnnParamsFormatConverterRelu
 
 
 class CudnnRNNTanhSaveable(CudnnOpaqueParamsSaveable):
-    """The vector of a `CudnnRNNTanh`."""
+    """The weight vector of a `CudnnRNNTanh`."""
 
     _converter = CudnnParamsFormatConverterTanh

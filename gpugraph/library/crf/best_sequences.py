@@ -1,4 +1,6 @@
-"""The tag sequence with the highest score in a linear chain, by the Viterbi algorithm."""
+"""The tag sequence with the highest score in a linear chain, computed with the Viterbi
+algorithm.
+"""
 
 from __future__ import annotations
 
@@ -26,10 +28,10 @@ from gpugraph.ops.reductions.reduction_functions import reduce_max
 
 
 class CrfDecodeForwardRnnCell(RNNCell):
-    """A cell whose step extends the best path to each tag by one more tag.
+    """A cell that extends the best path to each tag by one tag in each step.
 
-    For each tag, its output is the previous tag on the best path to it, and its state is the score
-    of this path.
+    The state contains the score of the best path to each tag. The output contains the previous tag
+    on each of these paths.
     """
 
     def __init__(self, transition_params: Any) -> None:
@@ -39,21 +41,21 @@ class CrfDecodeForwardRnnCell(RNNCell):
 
     @property
     def state_size(self) -> Any:
-        """The size of the state: the number of tags. The state has a score for each tag."""
+        """The size of the state: the number of tags. The state contains a score for each tag."""
         return self._num_tags
 
     @property
     def output_size(self) -> Any:
         """The size of the output: the number of tags.
 
-        The output has the previous tag of each tag.
+        The output contains the previous tag for each tag.
         """
         return self._num_tags
 
     def __call__(self, inputs: Any, state: Any, scope: Any = None) -> tuple[Tensor, Tensor]:
-        """Return (the preceding tag on the best path to each tag, the scores of these paths).
+        """Return (the previous tag on the best path to each tag, the scores of these paths).
 
-        Both are [batch, tags].
+        Both tensors have the shape [batch, tags].
 
         Args:
           inputs: the unary scores of the step.
@@ -65,7 +67,7 @@ class CrfDecodeForwardRnnCell(RNNCell):
 
 
 class CrfDecodeBackwardRnnCell(RNNCell):
-    """A cell whose step goes back by one tag along the best path."""
+    """A cell that goes back by one tag along the best path in each step."""
 
     def __init__(self, num_tags: Any) -> None:
         super().__init__()
@@ -73,19 +75,19 @@ class CrfDecodeBackwardRnnCell(RNNCell):
 
     @property
     def state_size(self) -> int:
-        """The size of the state, a single tag: 1."""
+        """The size of the state. It is 1, because the state is a single tag."""
         return 1
 
     @property
     def output_size(self) -> int:
-        """The size of the output, a single tag: 1."""
+        """The size of the output. It is 1, because the output is a single tag."""
         return 1
 
     def __call__(self, inputs: Any, state: Any, scope: Any = None) -> tuple[Tensor, Tensor]:
         """Return the tag before the tag `state` [batch, 1], as the output and as the next state.
 
         Args:
-          inputs: the outputs of the forward cell, the preceding tag of each tag.
+          inputs: the outputs of the forward cell: the previous tag for each tag.
         """
         del scope
         tags = squeeze(state, [1])
@@ -98,9 +100,11 @@ def crf_decode(
 ) -> tuple[Tensor, Tensor]:
     """Return (the best tags of each sequence, int32 [batch, time], their scores [batch]).
 
+    Steps beyond a sequence's length get the tag 0.
+
     Args:
       potentials: unary scores [batch, time, tags].
-      transition_params: scores [tags, tags]. Steps beyond a sequence's length have tag 0.
+      transition_params: scores of transitions [tags, tags].
     """
     unary, params = convert_to_tensor(potentials), convert_to_tensor(transition_params)
 
@@ -136,11 +140,11 @@ def crf_decode(
 
 
 def viterbi_decode(score: Any, transition_params: Any) -> tuple[list[int], Any]:
-    """Return (a list of the best tags, the score of that sequence), computed with NumPy.
+    """Return (a list of the best tags, the score of that sequence). NumPy computes them.
 
     Args:
       score: unary scores [time, tags].
-      transition_params: scores [tags, tags].
+      transition_params: scores of transitions [tags, tags].
     """
     score = np.asarray(score)
     if score.ndim != 2 or not len(score):

@@ -1,8 +1,8 @@
-"""Scores of tag sequences in a linear chain: each step and each transition has a score.
+"""Scores of tag sequences in a linear chain, in which each step and each transition has a score.
 
 In all functions, inputs [batch, time, tags] are the unary scores, transition_params [tags, tags]
-are the scores of transitions from a tag (row) to another, tag_indices [batch, time] are integers,
-and sequence_lengths [batch] are the numbers of valid steps of each batch entry.
+are the scores of transitions from one tag (row) to another (column), tag_indices [batch, time] are
+integers, and sequence_lengths [batch] are the numbers of valid steps of each batch entry.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from gpugraph.ops.reductions.reduction_functions import reduce_logsumexp, reduce
 
 
 def size_of(tensor: Tensor, axis: int) -> Any:
-    """Return the size of an axis: an int if the static shape has it, otherwise a scalar tensor."""
+    """Return the size of an axis: an int if it is known statically, otherwise a scalar tensor."""
     known = tensor.shape.with_rank_at_least(axis + 1).as_list()[axis]
     return shape(tensor)[axis] if known is None else known
 
 
 def has_one_step(inputs: Tensor) -> Any:
-    """Return whether the sequences have only one step. The result is a tensor if it is known only
-    in a run.
+    """Return whether the sequences have only one step. If that is known only in a run, the result
+    is a tensor.
     """
     steps = size_of(inputs, 1)
     return steps == 1 if isinstance(steps, int) else equal(steps, 1)
@@ -53,8 +53,8 @@ def _zero_if_empty(values: Tensor, sequence_lengths: Any) -> Tensor:
 
 
 class CrfForwardRnnCell(RNNCell):
-    """A cell that computes, for each tag, the log of the summed exp(score) of all paths that end
-    with it.
+    """A cell that computes, for each tag, log(sum of exp(score)) over all paths that end with the
+    tag.
     """
 
     def __init__(self, transition_params: Any) -> None:
@@ -73,7 +73,7 @@ class CrfForwardRnnCell(RNNCell):
         return self._num_tags
 
     def __call__(self, inputs: Any, state: Any, scope: Any = None) -> tuple[Tensor, Tensor]:
-        """Return the next state [batch, tags], as the output and as the state.
+        """Return the next state [batch, tags], as the output and as the next state.
 
         Args:
           inputs: the unary scores of this step.
@@ -85,7 +85,7 @@ class CrfForwardRnnCell(RNNCell):
 
 
 def crf_unary_score(tag_indices: Any, sequence_lengths: Any, inputs: Any) -> Tensor:
-    """Return, for each batch entry, the sum of the unary scores of its tags: [batch]."""
+    """Return the sum of the unary scores of each batch entry's tags: [batch]."""
     inputs = convert_to_tensor(inputs)
     tags = cast(tag_indices, int32)
     rows = expand_dims(range_of(shape(tags)[0]), 1) + zeros_like(tags)
@@ -102,7 +102,7 @@ def _triples(*parts: Tensor) -> Tensor:
 
 
 def crf_binary_score(tag_indices: Any, sequence_lengths: Any, transition_params: Any) -> Tensor:
-    """Return, for each batch entry, the sum of the scores of its transitions: [batch]."""
+    """Return the sum of the scores of each batch entry's transitions: [batch]."""
     params = convert_to_tensor(transition_params)
     tags = cast(tag_indices, int32)
     pairs = tags[:, :-1] * shape(params)[0] + tags[:, 1:]
@@ -117,7 +117,7 @@ def crf_sequence_score(
 ) -> Tensor:
     """Return the unnormalized score of each batch entry's tags: [batch].
 
-    The score is the sum of the unary scores and of the scores of transitions.
+    The score is the sum of the unary scores and the scores of the transitions.
     """
     unary = crf_unary_score(tag_indices, sequence_lengths, inputs)
     return unary + crf_binary_score(tag_indices, sequence_lengths, transition_params)
@@ -126,7 +126,7 @@ def crf_sequence_score(
 def crf_multitag_sequence_score(
     inputs: Any, tag_bitmap: Any, sequence_lengths: Any, transition_params: Any
 ) -> Tensor:
-    """Return the log of the summed exp(score) of all tag sequences that a bitmap allows, [batch].
+    """Return log(sum of exp(score)) over all tag sequences that a bitmap allows: [batch].
 
     Args:
       tag_bitmap: bool [batch, time, tags], whether a tag is allowed at a step.
@@ -139,8 +139,8 @@ def crf_multitag_sequence_score(
 
 
 def crf_log_norm(inputs: Any, sequence_lengths: Any, transition_params: Any) -> Tensor:
-    """Return the log of the summed exp(score) of all tag sequences, [batch]. Return 0 for
-    length 0.
+    """Return log(sum of exp(score)) over all tag sequences: [batch]. For sequences of length 0,
+    return 0.
     """
     inputs, params = convert_to_tensor(inputs), convert_to_tensor(transition_params)
     first = inputs[:, 0]
@@ -169,7 +169,7 @@ def crf_log_likelihood(
     """Return (the log-likelihood of the tags of each batch entry [batch], transition_params).
 
     Args:
-      transition_params: by default a variable `transitions` of the current variable scope.
+      transition_params: by default a variable `transitions` in the current variable scope.
     """
     inputs = convert_to_tensor(inputs)
     if transition_params is None:

@@ -1,6 +1,6 @@
 """The transformations that exist only in `tf.contrib.data`.
 
-Each is a function for `Dataset.apply`.
+Most functions return a transformation, which is an argument for `Dataset.apply`.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 def assert_element_shape(expected_shapes: Any) -> Transformation:
     """Return a transformation that sets the static shapes of the elements' components.
 
-    It raises ValueError if a component's static shape is incompatible. A run raises
-    InvalidArgumentError if a shape that is known only in the run differs.
+    It raises ValueError if a component's static shape is incompatible. If a shape is known only in
+    a run and differs, the run raises InvalidArgumentError.
     """
 
     def check(*element: Any) -> Any:
@@ -43,14 +43,16 @@ def assert_element_shape(expected_shapes: Any) -> Transformation:
 
 
 def batch_and_drop_remainder(batch_size: Any) -> Transformation:
-    """Return a transformation that stacks exactly `batch_size` elements to one."""
+    """Return a transformation that stacks exactly `batch_size` elements into one batch."""
     return lambda dataset: dataset.batch(batch_size, drop_remainder=True)
 
 
 def padded_batch_and_drop_remainder(
     batch_size: Any, padded_shapes: Any, padding_values: Any = None
 ) -> Transformation:
-    """Return a transformation that pads and stacks exactly `batch_size` elements to one."""
+    """Return a transformation that pads exactly `batch_size` elements and stacks them into one
+    batch.
+    """
     return lambda dataset: dataset.padded_batch(
         batch_size, padded_shapes, padding_values, drop_remainder=True
     )
@@ -59,7 +61,7 @@ def padded_batch_and_drop_remainder(
 def sliding_window_batch(
     window_size: Any, stride: Any = None, window_shift: Any = None, window_stride: Any = 1
 ) -> Transformation:
-    """Return a transformation that stacks `window_size` successive elements to one.
+    """Return a transformation that stacks `window_size` successive elements into one batch.
 
     Raises ValueError if both `stride` and its newer name `window_shift` are set.
     """
@@ -82,12 +84,14 @@ def sliding_window_batch(
 def sloppy_interleave(
     map_func: Callable[..., Any], cycle_length: Any, block_length: Any = 1
 ) -> Transformation:
-    """Return `parallel_interleave`. The order is the same in every run, unlike in TensorFlow."""
+    """Return the transformation `parallel_interleave`. Unlike in TensorFlow, the order is the same
+    in every run.
+    """
     return parallel_interleave(map_func, cycle_length, block_length, sloppy=True)
 
 
 def reduce_dataset(dataset: Any, reducer: Reducer) -> Any:
-    """Return the result of reducing all elements by `reducer`, as tensors."""
+    """Return the result of reducing all elements with `reducer`, as tensors."""
     return get_single_element(
         dataset.apply(group_by_reducer(lambda *_: convert_to_tensor(0, dtype=int64), reducer))
     )
@@ -100,7 +104,7 @@ def read_batch_features(
     """Return the next batch of `make_batched_features_dataset`, as tensors.
 
     Args:
-      randomize_input: whether to shuffle, by a buffer of `capacity` elements.
+      randomize_input: whether to shuffle, with a buffer of `capacity` elements.
     """
     dataset = make_batched_features_dataset(
         file_pattern, batch_size, features, reader=reader, reader_args=reader_args,
@@ -112,7 +116,7 @@ def read_batch_features(
 def set_stats_aggregator(
     stats_aggregator: Any, prefix: str = "", counter_prefix: str = ""
 ) -> Transformation:
-    """Return a transformation that sets the aggregator in a dataset's options."""
+    """Return a transformation that stores a statistics aggregator in a dataset's options."""
 
     def apply(dataset: Any) -> Any:
         options = Options()

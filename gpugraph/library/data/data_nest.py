@@ -1,5 +1,6 @@
-"""Nested structures of elements: tuples, named tuples and dicts. Unlike in `tf.nest`, a list is not
-a structure: it is a value that is converted to a tensor.
+"""Nested structures of elements: tuples, named tuples and dicts.
+
+Unlike in `tf.nest`, a list is not a structure but a value that is converted to a tensor.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensorValue
 
 
 def is_sequence(value: Any) -> bool:
-    """Return whether a value is a structure, not a leaf."""
+    """Return whether a value is a structure. Otherwise it is a leaf."""
     if isinstance(value, SparseTensorValue):
         return False
     return isinstance(value, (tuple, Mapping)) or hasattr(type(value), "__attrs_attrs__")
@@ -22,15 +23,15 @@ is_nested = is_sequence
 
 
 def flatten(structure: Any) -> list[Any]:
-    """Return the leaves of a structure. The leaves of a dict are in the order of its keys."""
+    """Return the leaves of a structure. The leaves of a dict are sorted by their keys."""
     if not is_sequence(structure):
         return [structure]
     return [leaf for part in parts_of(structure) for leaf in flatten(part)]
 
 
 def pack_sequence_as(structure: Any, flat_sequence: Sequence[Any]) -> Any:
-    """Return a structure of the same form as `structure`, with the leaves `flat_sequence`. Raises
-    ValueError if their number does not fit.
+    """Return a structure like `structure`, with the leaves `flat_sequence`. Raises ValueError for a
+    wrong number of leaves.
     """
     leaves = list(flat_sequence)
     expected = len(flatten(structure))
@@ -51,8 +52,8 @@ def _packed(structure: Any, leaves: Iterator[Any]) -> Any:
 
 
 def map_structure(function: Callable[..., Any], *structures: Any, **_: Any) -> Any:
-    """Call `function` with the corresponding leaves of the structures. Return the results in a
-    structure of the same form.
+    """Call `function` with the corresponding leaves of several structures. Return its results in an
+    equal structure.
     """
     for other in structures[1:]:
         assert_same_structure(structures[0], other)
@@ -61,7 +62,7 @@ def map_structure(function: Callable[..., Any], *structures: Any, **_: Any) -> A
 
 
 def assert_same_structure(nest1: Any, nest2: Any, check_types: bool = True) -> None:
-    """Raise ValueError for structures of different forms, TypeError for different types."""
+    """Raise ValueError if the nesting differs, and TypeError if the types of structures differ."""
     if is_sequence(nest1) != is_sequence(nest2):
         raise ValueError(
             "The two structures don't have the same nested structure.\n\n"
@@ -112,8 +113,10 @@ def flatten_up_to(shallow_tree: Any, input_tree: Any) -> list[Any]:
 
 
 def map_structure_up_to(shallow_tree: Any, function: Callable[..., Any], *inputs: Any) -> Any:
-    """Call `function` with the substructures of the inputs that correspond to each leaf of
-    `shallow_tree`. Return the results in the form of `shallow_tree`.
+    """Call `function` for each leaf of `shallow_tree`, with the corresponding substructures of the
+    inputs.
+
+    Return its results in the structure of `shallow_tree`.
     """
     groups = zip(*(flatten_up_to(shallow_tree, tree) for tree in inputs))
     return pack_sequence_as(shallow_tree, [function(*group) for group in groups])

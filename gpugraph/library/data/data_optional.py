@@ -1,4 +1,4 @@
-"""Optional: a value that may be an element of a dataset, or nothing."""
+"""Optional: an element of a dataset, or nothing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gpugraph.ops.framework.op_declaration import raw_ops
 
 
 class Optional:
-    """A structure of tensors that may be missing. It is stored in a scalar variant tensor."""
+    """A structure of tensors that may be missing. A scalar variant tensor holds it."""
 
     def __init__(self) -> None:
         raise TypeError("Make optionals by Optional.from_value and Optional.none_from_structure")
@@ -55,7 +55,7 @@ class Optional:
 
     @staticmethod
     def from_value(value: Any) -> Any:
-        """Return an optional with a value."""
+        """Return an optional that contains a value."""
         element = normalize_element(value)
         spec = type_spec_from_value(element)
         tensor = raw_ops.OptionalFromValue(to_tensor_list(spec, element))
@@ -63,10 +63,10 @@ class Optional:
 
     @staticmethod
     def none_from_structure(value_structure: Any) -> Any:
-        """Return an optional without a value.
+        """Return an empty optional.
 
         Args:
-          value_structure: the structure of specs of its value.
+          value_structure: the specs of the components of the value that it could contain.
         """
         return Optional._of(raw_ops.OptionalNone(), value_structure)
 
@@ -78,7 +78,7 @@ class Optional:
 
 
 class OptionalSpec(TypeSpec):
-    """The spec of an optional: it has the structure of the optional's value."""
+    """The spec of an optional. It contains the structure of specs of the optional's value."""
 
     __slots__ = ("_value_structure",)
 

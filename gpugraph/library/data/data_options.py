@@ -1,5 +1,7 @@
-"""Options of datasets. They are settings of TensorFlow's runtime: their types are checked and their
-values are stored, but most have no effect.
+"""Options of datasets.
+
+They are settings of TensorFlow's runtime. Their types are checked and their values are stored, but
+most of them have no effect.
 """
 
 from __future__ import annotations
@@ -9,8 +11,9 @@ from typing import Any, ClassVar
 
 
 class OptionsBase:
-    """A set of options; each has a type and a default. Setting or reading any other name raises
-    AttributeError.
+    """A set of options, each with a type and a default.
+
+    An access to any other name raises AttributeError. Raises TypeError if a value has another type.
     """
 
     fields: ClassVar[dict[str, tuple[Any, Any]]] = {}
@@ -51,8 +54,8 @@ class OptionsBase:
         return not self == other
 
     def merge(self, other: Any) -> Any:
-        """Return the options that are set in either object. Raises ValueError if an option is set
-        to different values.
+        """Return the options that are set in this object or in `other`. Raises ValueError if an
+        option has different values in the two.
         """
         result = type(self)()
         for name in self.fields:
@@ -94,13 +97,13 @@ class OptimizationOptions(OptionsBase):
 
 
 class ThreadingOptions(OptionsBase):
-    """The options of threads."""
+    """The options about threads."""
 
     fields = _of(int, "max_intra_op_parallelism", "private_threadpool_size")
 
 
 class StatsOptions(OptionsBase):
-    """The options of statistics."""
+    """The options about statistics."""
 
     fields: ClassVar[dict[str, tuple[Any, Any]]] = {
         **_of(object, "aggregator"),
@@ -111,7 +114,7 @@ class StatsOptions(OptionsBase):
 
 
 class AutoShardPolicy(enum.IntEnum):
-    """The ways to divide an input among workers."""
+    """The ways to divide a dataset among workers."""
 
     OFF = -1
     AUTO = 0
@@ -121,7 +124,7 @@ class AutoShardPolicy(enum.IntEnum):
 
 
 class DistributeOptions(OptionsBase):
-    """The options of distributed inputs."""
+    """The options about distributed input."""
 
     fields: ClassVar[dict[str, tuple[Any, Any]]] = {
         "auto_shard": (bool, True),
@@ -144,7 +147,7 @@ class Options(OptionsBase):
 
 
 def merge_options(*options: Any) -> Any:
-    """Merge several objects of the same options class into one."""
+    """Return the merge of several options objects of one class."""
     result = options[0]
     for other in options[1:]:
         result = result.merge(other)

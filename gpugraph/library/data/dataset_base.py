@@ -31,7 +31,7 @@ INFINITE_CARDINALITY, UNKNOWN_CARDINALITY = -1, -2
 class DatasetBase:
     """A dataset: a scalar variant tensor, and the structure of its elements.
 
-    `element_spec` is the structure. `inputs` are the datasets from which this one is computed.
+    `element_spec` is this structure. `inputs` are the datasets from which this dataset is computed.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class DatasetBase:
 
     @classmethod
     def _of(cls, variant_tensor: Tensor, spec: Any, inputs: Sequence[Any] = ()) -> Any:
-        """Return a dataset of the same API version (1 or 2) as this one."""
+        """Return a dataset that has the same API version (1 or 2) as this one."""
         return cls._plain_class()(variant_tensor, spec, inputs)
 
     @classmethod
@@ -85,7 +85,7 @@ class DatasetBase:
         return DatasetBase
 
     def _same(self, variant_tensor: Tensor) -> Any:
-        """Return a dataset of the same API version whose elements have the same structure."""
+        """Return a dataset with the same API version and element structure as this one."""
         return self._of(variant_tensor, self.element_spec, [self])
 
     def __repr__(self) -> str:
@@ -109,8 +109,9 @@ class DatasetBase:
 
 
 class DatasetSpec(TypeSpec):
-    """The spec of a dataset that is a component of an element: it has the structure of the inner
-    dataset's elements.
+    """The spec of a dataset that is a component of an element.
+
+    It contains the structure of specs of the inner dataset's elements.
     """
 
     __slots__ = ("_dataset_shape", "_element_spec", "_version_2")
@@ -127,7 +128,7 @@ class DatasetSpec(TypeSpec):
 
     @property
     def element_spec(self) -> Any:
-        """The structure of the elements."""
+        """The structure of specs of the inner dataset's elements."""
         return self._element_spec
 
     def _serialize(self) -> tuple[Any, ...]:
@@ -183,12 +184,14 @@ def variant_of(dataset: Any) -> Tensor:
 
 
 def int64_tensor(value: Any, name: str) -> Tensor:
-    """Return a number as a tensor of int64."""
+    """Return a number as an int64 tensor."""
     return convert_to_tensor(value, dtype=int64, name=name)
 
 
 def seed_tensors(seed: Any) -> tuple[Tensor, Tensor]:
-    """Return the graph's and the op's seed as tensors; (0, 0) means random seeds."""
+    """Return the graph's seed and the op's seed as tensors. The seeds (0, 0) mean that random seeds
+    are used.
+    """
     first, second = get_seed(seed)
     if first is None:
         return (constant(0, dtype=int64, name="seed"), constant(0, dtype=int64, name="seed2"))
@@ -205,7 +208,7 @@ def _of_spec(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def legacy_properties(kind: Any) -> Any:
-    """Add the properties of datasets of version 1 to a class."""
+    """Add the properties that only datasets of version 1 have to a class."""
     for name, convert in (
         ("output_types", legacy_types),
         ("output_shapes", legacy_shapes),

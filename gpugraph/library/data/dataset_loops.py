@@ -1,8 +1,7 @@
-"""`for element in dataset` in converted functions: the loop becomes a reduction of the dataset.
+"""Loops `for element in dataset` in converted functions. A loop becomes a reduction of the dataset.
 
-The variables of the loop are the state of `Dataset.reduce`. To end after a `break`, the states are
-computed by a scan, and the reduction returns the last state before the end. No further element is
-read.
+The loop's variables are the state of `Dataset.reduce`. If the loop has a `break`, a scan computes
+the states, and the reduction returns the last state before the `break`. No further element is read.
 """
 
 from __future__ import annotations
@@ -32,7 +31,9 @@ def for_dataset(
     symbol_names: Sequence[str],
     opts: dict[str, Any],
 ) -> None:
-    """Build a loop over the elements of a dataset. For the parameters, see `for_stmt`."""
+    """Build a loop over the elements of a dataset. For the parameters, see AutoGraph's
+    `for_stmt`.
+    """
     del opts
     names = list(symbol_names)
 
@@ -60,7 +61,7 @@ def for_dataset(
 
 
 def _element(parts: tuple[Any, ...]) -> Any:
-    """Return the element from the arguments (state, element) of a function."""
+    """Return the element whose components are the arguments `parts` of a traced function."""
     return parts[0] if len(parts) == 1 else parts
 
 

@@ -11,7 +11,9 @@ from gpugraph.ops.framework.op_declaration import raw_ops
 
 
 def cardinality(dataset: Any) -> Tensor:
-    """Return the number of elements: -1 if it is infinite, -2 if it is unknown."""
+    """Return the number of elements. It is -1 if the dataset is infinite, and -2 if the number is
+    unknown.
+    """
     number: Tensor = raw_ops.DatasetCardinality(variant_of(dataset))
     return number
 

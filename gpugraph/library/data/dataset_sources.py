@@ -39,7 +39,7 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 class DatasetSources(DatasetBase):
-    """A mixin of datasets with the methods that create datasets."""
+    """A mixin with the class methods that create datasets."""
 
     @classmethod
     def from_tensors(cls, tensors: Any) -> Any:
@@ -55,7 +55,7 @@ class DatasetSources(DatasetBase):
     def from_tensor_slices(cls, tensors: Any) -> Any:
         """Return a dataset with one element for each row of the tensors.
 
-        Raises ValueError for a scalar, and if the numbers of rows differ.
+        Raises ValueError if a tensor is a scalar, or if the numbers of rows differ.
 
         >>> dataset = tf.data.Dataset.from_tensor_slices([1, 2, 3])
         >>> following = dataset.make_one_shot_iterator().get_next()
@@ -72,8 +72,8 @@ class DatasetSources(DatasetBase):
 
     @classmethod
     def from_sparse_tensor_slices(cls, sparse_tensor: Any) -> Any:
-        """Return a dataset with one element for each row of a sparse tensor: (indices, values,
-        shape).
+        """Return a dataset with one element (indices, values, shape) for each row of a sparse
+        tensor.
         """
         if not hasattr(sparse_tensor, "dense_shape"):
             raise TypeError(
@@ -93,7 +93,7 @@ class DatasetSources(DatasetBase):
 
     @classmethod
     def range(cls, *args: Any) -> Any:
-        """Return a dataset of int64 numbers; the arguments are those of Python's `range`.
+        """Return a dataset of int64 numbers. The arguments are those of Python's `range`.
 
         >>> following = tf.data.Dataset.range(4).batch(2).make_one_shot_iterator().get_next()
         >>> session.run(following), session.run(following)
@@ -118,10 +118,12 @@ class DatasetSources(DatasetBase):
     ) -> Any:  # fmt: skip
         """Return a dataset of the elements that a Python generator yields.
 
+        A run raises InvalidArgumentError if an element has another structure, dtype or shape than
+        `output_types` and `output_shapes` specify.
+
         Args:
           generator: a function that is called with the values of `args` at the start of each
-            iteration, and returns an iterable. A run raises InvalidArgumentError if an element has
-            another structure, dtype or shape.
+            iteration, and returns an iterable.
         """
         if not callable(generator):
             raise TypeError("`generator` must be callable.")
@@ -159,7 +161,7 @@ class DatasetSources(DatasetBase):
 
     @classmethod
     def zip(cls, datasets: Any) -> Any:
-        """Return a dataset whose elements are structures of one element from each dataset."""
+        """Return a dataset whose elements combine one element of each dataset in a structure."""
         for dataset in data_nest.flatten(datasets):
             if not isinstance(dataset, DatasetBase):
                 if isinstance(dataset, list):
@@ -179,8 +181,8 @@ class DatasetSources(DatasetBase):
 
     @classmethod
     def list_files(cls, file_pattern: Any, shuffle: bool | None = None, seed: Any = None) -> Any:
-        """Return a dataset of the paths of files that match the patterns. The order is random by
-        default.
+        """Return a dataset of the paths of the files that match the patterns. By default, their
+        order is random.
 
         A run raises InvalidArgumentError if no file matches.
         """
@@ -217,6 +219,7 @@ class _Generators:
     these methods.
 
     Args:
+      generator: the function that starts a generator.
       spec: the structure of specs of the elements.
     """
 
@@ -229,7 +232,7 @@ class _Generators:
         self._lock = new_lock()
 
     def start(self, *values: Any) -> Any:
-        """Start a generator with the values of `args`, and return its number."""
+        """Start a generator with the values of `args`. Return the generator's number."""
         number = next(_numbers)
         iterator = iter(self.generator(*values))
         with self._lock:
@@ -237,7 +240,7 @@ class _Generators:
         return np.int64(number)
 
     def end(self, number: Any) -> Any:
-        """Forget a generator that has ended."""
+        """Close a generator and forget it."""
         with self._lock:
             iterator = self.running.pop(int(number), None)
         if hasattr(iterator, "close"):
@@ -255,15 +258,18 @@ class _Generators:
         return self.arrays(next(self.running[int(number)]))
 
     def step(self, number: Any) -> list[Any]:
-        """Return the arrays of the next element of generator `number`. Python exceptions become
-        TensorFlow's errors. Dataset pipelines call this method in place of the traced function.
+        """Return the arrays of the next element of generator `number`.
+
+        Python exceptions become TensorFlow's errors. Dataset pipelines call this method instead of
+        the traced function, because it is faster.
         """
         return as_op_errors(lambda: self._next(number))
 
     def arrays(self, values: Any) -> list[Any]:
         """Return the arrays of an element that a generator has yielded.
 
-        Raises TypeError if its structure or a dtype is wrong, and ValueError if a shape is wrong.
+        Raises TypeError if the element's structure or a dtype is wrong, and ValueError if a shape
+        is wrong.
         """
         if self.is_plain:
             flat = [values]
@@ -308,8 +314,8 @@ def _array(value: Any, spec: TensorSpec, values: Any) -> Any:
 
 
 def as_op_errors(call: Callable[[], Any]) -> Any:
-    """Call a Python function and return its result. Its exceptions are converted to an `OpError`,
-    as in py_func.
+    """Call a Python function and return its result. Convert its exceptions to an `OpError`, as
+    py_func does.
     """
     try:
         return call()

@@ -35,27 +35,27 @@ _INT64_MAX = 2**63 - 1
 
 
 class DatasetTransformations(DatasetBase):
-    """A mixin of datasets with the methods that return a transformed dataset."""
+    """A mixin with the methods that return a transformed dataset."""
 
     # -- choice and order
 
     def take(self, count: Any) -> Any:
-        """Return a dataset of the first `count` elements; of all elements if `count` is
+        """Return a dataset of the first `count` elements, or of all elements if `count` is
         negative.
         """
         tensor = int64_tensor(count, "count")
         return self._same(raw_ops.TakeDataset(self._variant_tensor, tensor, **self._flat_structure))
 
     def skip(self, count: Any) -> Any:
-        """Return a dataset without the first `count` elements; without any elements if `count` is
+        """Return a dataset without the first `count` elements. It is empty if `count` is
         negative.
         """
         tensor = int64_tensor(count, "count")
         return self._same(raw_ops.SkipDataset(self._variant_tensor, tensor, **self._flat_structure))
 
     def repeat(self, count: Any = None) -> Any:
-        """Return a dataset that repeats the elements `count` times; endlessly if `count` is None or
-        -1.
+        """Return a dataset that repeats the elements `count` times. If `count` is None or -1, it is
+        infinite.
         """
         tensor = int64_tensor(-1 if count is None else count, "count")
         return self._same(
@@ -72,8 +72,9 @@ class DatasetTransformations(DatasetBase):
     def shuffle(
         self, buffer_size: Any, seed: Any = None, reshuffle_each_iteration: bool | None = None
     ) -> Any:
-        """Return a dataset of the elements in random order. Each is chosen from a buffer of
-        `buffer_size` elements.
+        """Return a dataset of the elements in random order.
+
+        Each element is chosen at random from a buffer of `buffer_size` elements.
 
         Args:
           reshuffle_each_iteration: whether each iteration has a different order, by default True.
@@ -113,11 +114,11 @@ class DatasetTransformations(DatasetBase):
         return self._of(variant, spec, [self, dataset])
 
     def enumerate(self, start: Any = 0) -> Any:
-        """Return a dataset of pairs (number, element); the numbers start at `start`."""
+        """Return a dataset of pairs (number, element). The first number is `start`."""
         return self.zip((self.range(start, _INT64_MAX), self))  # type: ignore[attr-defined]
 
     def prefetch(self, buffer_size: Any) -> Any:
-        """Return a dataset of the same elements. A thread computes up to `buffer_size` of them in
+        """Return a dataset of the same elements. A thread computes up to `buffer_size` elements in
         advance.
         """
         tensor = int64_tensor(-1 if buffer_size is None else buffer_size, "buffer_size")
@@ -126,8 +127,10 @@ class DatasetTransformations(DatasetBase):
         )
 
     def cache(self, filename: Any = "") -> Any:
-        """Return a dataset of the same elements. The first iteration stores them, in memory or in
-        the file `filename`; later iterations read them from there.
+        """Return a dataset of the same elements. The first iteration stores them, later iterations
+        read them.
+
+        The elements are stored in the file `filename`, or in memory if `filename` is "".
         """
         tensor = convert_to_tensor(filename, dtype=string, name="filename")
         return self._same(
@@ -137,11 +140,11 @@ class DatasetTransformations(DatasetBase):
     # -- batches
 
     def batch(self, batch_size: Any, drop_remainder: Any = False) -> Any:
-        """Return a dataset of batches: `batch_size` elements are stacked to one. The last batch may
-        be smaller.
+        """Return a dataset of batches: `batch_size` elements are stacked into one. The last batch
+        may be smaller.
 
         Args:
-          drop_remainder: whether to omit a last batch with fewer elements.
+          drop_remainder: whether to omit the last batch if it has fewer elements.
         """
         size = int64_tensor(batch_size, "batch_size")
         drop = convert_to_tensor(drop_remainder, dtype=bool_type, name="drop_remainder")
@@ -154,10 +157,11 @@ class DatasetTransformations(DatasetBase):
         drop_remainder: Any = False,
     ) -> Any:  # fmt: skip
         """Return a dataset of batches: `batch_size` elements are padded to a common shape and
-        stacked to one.
+        stacked into one.
 
         Args:
-          padded_shapes: a size None or -1 means the maximum size in the batch.
+          padded_shapes: the shapes after padding. A size of None or -1 means the maximum size in
+            the batch.
         """
         if padded_shapes is None:
             padded_shapes = data_nest.map_structure(lambda one: one.shape, self.element_spec)
@@ -188,7 +192,13 @@ class DatasetTransformations(DatasetBase):
     def window(
         self, size: Any, shift: Any = None, stride: Any = 1, drop_remainder: Any = False
     ) -> Any:
-        """Return a dataset whose elements are datasets of `size` elements each."""
+        """Return a dataset of windows. Each window is a dataset of `size` elements of this dataset.
+
+        Args:
+          shift: the number of elements between the starts of two windows, by default `size`.
+          stride: the distance between two elements of a window.
+          drop_remainder: whether to omit windows with fewer elements at the end.
+        """
         numbers = [
             int64_tensor(size, "size"),
             int64_tensor(size if shift is None else shift, "shift"),
@@ -204,7 +214,7 @@ class DatasetTransformations(DatasetBase):
     # -- functions
 
     def map(self, map_func: Callable[..., Any], num_parallel_calls: Any = None) -> Any:
-        """Return a dataset of the results of `map_func` for the elements, in order."""
+        """Return a dataset of the results of `map_func` for the elements, in their order."""
         return self._mapped(map_func, num_parallel_calls, keeps_number=self._is_v2)
 
     def _mapped(
@@ -222,9 +232,7 @@ class DatasetTransformations(DatasetBase):
         return self._of(variant, function.spec, [self])
 
     def flat_map(self, map_func: Callable[..., Any]) -> Any:
-        """Return a dataset that concatenates the datasets that `map_func` returns for the
-        elements.
-        """
+        """Return a dataset that concatenates the datasets that `map_func` returns."""
         function = self._nested(map_func, "Dataset.flat_map()", "flat_map")
         variant = raw_ops.FlatMapDataset(
             self._variant_tensor, function.captured, f=function.function,
@@ -239,8 +247,8 @@ class DatasetTransformations(DatasetBase):
         """Return a dataset that interleaves the elements of the datasets that `map_func` returns.
 
         Args:
-          cycle_length: the number of datasets that are read in turn.
-          block_length: the number of successive elements that are read from a dataset.
+          cycle_length: the number of datasets that are read alternately.
+          block_length: the number of successive elements that are read from each dataset.
         """
         function = self._nested(map_func, "Dataset.interleave()", "interleave")
         numbers = [int64_tensor(cycle_length, "cycle_length")]
@@ -255,7 +263,7 @@ class DatasetTransformations(DatasetBase):
         return self._of(variant, function.spec.element_spec, [self])
 
     def _nested(self, function: Callable[..., Any], method: str, name: str) -> StructuredFunction:
-        """Return the traced function. Raises TypeError unless its result is a dataset."""
+        """Return the traced `function`. Raises TypeError unless the function returns a dataset."""
         traced = self._function(function, method)
         if not isinstance(traced.spec, DatasetSpec):
             raise TypeError(f"`map_func` must return a `Dataset` object. Got {type(traced.spec)}")
@@ -292,7 +300,7 @@ class DatasetTransformations(DatasetBase):
         return from_tensor_list(spec, results)
 
     def apply(self, transformation_func: Callable[..., Any]) -> Any:
-        """Return `transformation_func(self)`. Raises TypeError unless that is a dataset."""
+        """Return `transformation_func(self)`. Raises TypeError unless the result is a dataset."""
         dataset = transformation_func(self)
         if not isinstance(dataset, DatasetBase):
             raise TypeError(f"`transformation_func` must return a Dataset. Got {dataset}.")
@@ -309,9 +317,7 @@ class DatasetTransformations(DatasetBase):
 
 
 def static_batch_size(size: Any, drop: Any) -> int | None:
-    """Return the batch size if it is constant and the last batch is never smaller; otherwise
-    None.
-    """
+    """Return the batch size if it is constant and no batch is smaller. Otherwise return None."""
     if constant_value(drop) is None or not constant_value(drop):
         return None
     known = constant_value(size)

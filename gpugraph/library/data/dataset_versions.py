@@ -1,4 +1,4 @@
-"""The classes of datasets: `DatasetV2`, and `DatasetV1` with iterators as in TensorFlow 1."""
+"""The classes of datasets: `DatasetV2`, and `DatasetV1`, which has TensorFlow 1's iterators."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class DatasetV2(DatasetTransformations, DatasetSources):
 
 @legacy_properties
 class DatasetV1(DatasetV2):
-    """The class of datasets in `tf.data`; unlike DatasetV2, it has methods that create
+    """The class of datasets in `tf.data`. Unlike DatasetV2, it has methods that create
     iterators.
     """
 
@@ -47,7 +47,7 @@ class DatasetV1(DatasetV2):
         return DatasetV1Adapter
 
     def make_one_shot_iterator(self) -> Iterator:
-        """Return an iterator that needs no initialization, and iterates over the dataset once.
+        """Return an iterator that needs no initialization and iterates over the dataset once.
 
         Raises ValueError if the dataset depends on placeholders, variables or other state.
         """
@@ -74,7 +74,7 @@ class DatasetV1(DatasetV2):
         return Iterator._of(resource, None, self.element_spec)
 
     def make_initializable_iterator(self, shared_name: str | None = None) -> Iterator:
-        """Return an iterator that a run of its `initializer` sets to the first element.
+        """Return an iterator. A run of its `initializer` moves it to the first element.
 
         Args:
           shared_name: iterators with the same name share their position among all sessions of a
@@ -99,9 +99,7 @@ class DatasetV1(DatasetV2):
 
 
 class DatasetV1Adapter(DatasetV1):
-    """A DatasetV1 that is created from a variant tensor, or from a dataset of
-    `tf.compat.v2.data`.
-    """
+    """A DatasetV1 that wraps a variant tensor or a dataset of `tf.compat.v2.data`."""
 
     def __init__(self, dataset: Any, spec: Any = None, inputs: Any = ()) -> None:
         if isinstance(dataset, DatasetBase):
@@ -114,7 +112,7 @@ DATASET_CLASSES[False], DATASET_CLASSES[True] = DatasetV1Adapter, DatasetV2
 
 
 def make_one_shot_iterator(dataset: Any) -> Iterator:
-    """Return an iterator that needs no initialization, and iterates over `dataset` once."""
+    """Return an iterator that needs no initialization and iterates over `dataset` once."""
     if hasattr(dataset, "_make_one_shot_iterator"):  # also a distributed dataset
         return dataset._make_one_shot_iterator()
     variant_of(dataset)
@@ -122,7 +120,7 @@ def make_one_shot_iterator(dataset: Any) -> Iterator:
 
 
 def make_initializable_iterator(dataset: Any, shared_name: str | None = None) -> Iterator:
-    """Return an iterator over `dataset` that a run of its `initializer` sets to the first
+    """Return an iterator over `dataset`. A run of its `initializer` moves it to the first
     element.
     """
     if hasattr(dataset, "_make_initializable_iterator"):
@@ -146,8 +144,8 @@ def get_legacy_output_classes(dataset_or_iterator: Any) -> Any:
 
 
 def get_structure(dataset_or_iterator: Any) -> Any:
-    """Return the structure of specs of the elements. Raises TypeError unless this is a dataset or
-    an iterator.
+    """Return the structure of specs of the elements. Raises TypeError unless the argument is a
+    dataset or an iterator.
     """
     try:
         return dataset_or_iterator.element_spec
@@ -167,6 +165,6 @@ def from_variant(variant: Tensor, structure: Any) -> DatasetV1Adapter:
     """Return a dataset that wraps a variant tensor.
 
     Args:
-      structure: the structure of specs of its elements.
+      structure: the structure of specs of the dataset's elements.
     """
     return DatasetV1Adapter(variant, structure)

@@ -1,8 +1,8 @@
-"""The structure of a dataset's elements: nested tuples and dicts of specs, and the conversion of
-elements to lists of tensors.
+"""The structure of a dataset's elements: nested tuples and dicts of specs. Converts elements to
+lists of tensors.
 
 An element is a structure of tensors, sparse tensors, TensorArrays, datasets and optionals. Dataset
-ops have an element as a flat list of tensors: one tensor for each component.
+ops represent an element as a flat list of the tensors of all its components.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from gpugraph.ops.tensor_arrays.tensor_array_spec import TensorArraySpec
 
 
 def type_spec_from_value(element: Any) -> Any:
-    """Return the structure of the specs of an element's components. Raises TypeError for a value
-    that has no spec.
+    """Return the structure of the specs of an element's components. Raises TypeError if a value has
+    no spec.
     """
     if data_nest.is_sequence(element):
         return data_nest.map_structure(type_spec_from_value, element)
@@ -49,7 +49,7 @@ def _leaf_spec(value: Any) -> TypeSpec:
 
 
 def normalize_element(element: Any) -> Any:
-    """Return an element in which arrays, numbers and strings are converted to tensors."""
+    """Return the element with its arrays, numbers and strings converted to tensors."""
     with name_scope("normalize_element"):
         leaves = [
             _normalized(leaf, f"component_{number}")
@@ -82,8 +82,8 @@ def _tensors(spec: Any, leaf: Any) -> Sequence[Tensor]:
 
 
 def to_batched_tensor_list(spec: Any, element: Any) -> list[Tensor]:
-    """Return the flat list of tensors of a batch, whose rows are elements. Raises ValueError for
-    scalars.
+    """Return the flat list of tensors of a batch, whose rows are elements. Raises ValueError if a
+    tensor is a scalar.
     """
     tensors: list[Tensor] = []
     for one, leaf in zip(data_nest.flatten(spec), data_nest.flatten(element)):
@@ -110,7 +110,7 @@ def flat_specs(spec: Any) -> list[TensorSpec]:
 
 
 def flat_attrs(spec: Any) -> dict[str, Any]:
-    """Return the attrs of an op that outputs such elements: their dtypes and shapes."""
+    """Return the attrs of an op whose outputs are such elements: their dtypes and shapes."""
     specs = flat_specs(spec)
     return {
         "output_types": [one.dtype for one in specs],
@@ -124,34 +124,36 @@ def flat_shapes(spec: Any) -> list[TensorShape]:
 
 
 def batched(spec: Any, size: int | None) -> Any:
-    """Return the structure of specs of batches of such elements."""
+    """Return the structure of specs of batches of elements that have the structure `spec`."""
     return data_nest.map_structure(lambda one: one._batch(size), spec)
 
 
 def unbatched(spec: Any) -> Any:
-    """Return the structure of specs of the elements that are the rows of such elements. Raises
-    ValueError for scalars.
+    """Return the structure of specs of elements that are rows of elements with the structure
+    `spec`. Raises ValueError for scalars.
     """
     return data_nest.map_structure(lambda one: one._unbatch(), spec)
 
 
 def legacy_types(spec: Any) -> Any:
-    """Return the dtypes of the components of such elements, in their structure."""
+    """Return the dtypes of the elements' components, in the structure of `spec`."""
     return data_nest.map_structure(lambda one: one._to_legacy_output_types(), spec)
 
 
 def legacy_shapes(spec: Any) -> Any:
-    """Return the shapes of the components of such elements, in their structure."""
+    """Return the shapes of the elements' components, in the structure of `spec`."""
     return data_nest.map_structure(lambda one: one._to_legacy_output_shapes(), spec)
 
 
 def legacy_classes(spec: Any) -> Any:
-    """Return the Python classes of the components of such elements, in their structure."""
+    """Return the Python classes of the elements' components, in the structure of `spec`."""
     return data_nest.map_structure(lambda one: one._to_legacy_output_classes(), spec)
 
 
 def from_legacy(output_types: Any, output_shapes: Any, output_classes: Any) -> Any:
-    """Return the structure of specs of elements with these dtypes, shapes and classes."""
+    """Return the structure of specs that corresponds to structures of dtypes, shapes and
+    classes.
+    """
     types = data_nest.flatten(output_types)
     shapes = data_nest.flatten_up_to(output_types, output_shapes)
     classes = data_nest.flatten_up_to(output_types, output_classes)
@@ -175,7 +177,7 @@ def _of_legacy(dtype: Any, shape: Any, kind: Any) -> Any:
 
 
 def are_compatible(one: Any, other: Any) -> bool:
-    """Return whether two structures of specs have the same form and compatible specs."""
+    """Return whether two structures of specs have the same nesting and compatible specs."""
     try:
         data_nest.assert_same_structure(one, other)
     except (TypeError, ValueError):
@@ -190,7 +192,7 @@ def parsed_types(types: Any) -> Any:
 
 
 def variant_spec() -> TensorSpec:
-    """Return the spec of a variant scalar, which can contain a dataset or an optional."""
+    """Return the spec of a variant scalar, which holds a dataset or an optional."""
     return TensorSpec([], variant)
 
 

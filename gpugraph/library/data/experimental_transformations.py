@@ -1,5 +1,5 @@
-"""The transformations of `tf.data.experimental`. Each function returns a transformation: a function
-for `Dataset.apply`.
+"""The transformations of `tf.data.experimental`. Each function returns an argument for
+`Dataset.apply`.
 """
 
 from __future__ import annotations
@@ -32,17 +32,19 @@ Transformation = Callable[[Any], Any]
 
 
 def unbatch() -> Transformation:
-    """Return a transformation to a dataset with one element for each row of the elements."""
+    """Return a transformation into a dataset with one element for each row of the elements."""
     return lambda dataset: dataset.unbatch()
 
 
 def enumerate_dataset(start: Any = 0) -> Transformation:
-    """Return a transformation to a dataset of pairs (number, element)."""
+    """Return a transformation into a dataset of pairs (number, element)."""
     return lambda dataset: dataset.enumerate(start)
 
 
 def shuffle_and_repeat(buffer_size: Any, count: Any = None, seed: Any = None) -> Transformation:
-    """Return a transformation that repeats the elements, in a new random order each time."""
+    """Return a transformation that repeats the elements `count` times, each time in a new random
+    order.
+    """
 
     def apply(dataset: Any) -> Any:
         size = int64_tensor(buffer_size, "buffer_size")
@@ -60,7 +62,7 @@ def map_and_batch(
     map_func: Callable[..., Any], batch_size: Any, num_parallel_batches: Any = None,
     drop_remainder: Any = False, num_parallel_calls: Any = None,
 ) -> Transformation:  # fmt: skip
-    """Return a transformation to a dataset of batches of the results of `map_func`.
+    """Return a transformation into a dataset of batches of the results of `map_func`.
 
     Raises ValueError if both `num_parallel_batches` and `num_parallel_calls` are set.
     """
@@ -98,8 +100,8 @@ def parallel_interleave(
     returns.
 
     Args:
-      sloppy: whether the order may differ between runs. It has no effect: the order is always the
-        same.
+      sloppy: has no effect. In TensorFlow, it allows orders that differ between runs. In this
+        package, the order is always the same.
     """
 
     def apply(dataset: Any) -> Any:
@@ -124,8 +126,8 @@ def parallel_interleave(
 
 
 def dense_to_sparse_batch(batch_size: Any, row_shape: Any) -> Transformation:
-    """Return a transformation to a dataset of batches, as sparse tensors, of elements with
-    different shapes.
+    """Return a transformation into a dataset of sparse tensors: batches of elements with different
+    shapes.
     """
 
     def apply(dataset: Any) -> Any:
@@ -150,7 +152,7 @@ def dense_to_sparse_batch(batch_size: Any, row_shape: Any) -> Transformation:
 def dense_to_ragged_batch(
     batch_size: Any, drop_remainder: Any = False, row_splits_dtype: Any = int64
 ) -> Transformation:
-    """Raise NotImplementedError: this package has no ragged tensors."""
+    """Raise NotImplementedError, because this package has no ragged tensors."""
     raise NotImplementedError(
         "There are no ragged tensors: use tf.data.experimental.dense_to_sparse_batch or "
         f"Dataset.padded_batch({batch_size}, ...)"
@@ -165,7 +167,7 @@ def ignore_errors() -> Transformation:
 
 
 def unique() -> Transformation:
-    """Return a transformation that omits elements equal to an earlier element."""
+    """Return a transformation that omits each element that equals an earlier element."""
 
     def apply(dataset: Any) -> Any:
         names = [one.dtype.name for one in data_nest.flatten(dataset.element_spec)]
@@ -183,7 +185,7 @@ def unique() -> Transformation:
 
 def take_while(predicate: Callable[..., Any]) -> Transformation:
     """Return a transformation that ends the dataset before the first element for which `predicate`
-    returns false.
+    is false.
     """
 
     def apply(dataset: Any) -> Any:
@@ -203,11 +205,11 @@ def take_while(predicate: Callable[..., Any]) -> Transformation:
 
 
 def scan(initial_state: Any, scan_func: Callable[..., Any]) -> Transformation:
-    """Return a transformation to a dataset of the outputs of `scan_func`, a function of a state and
-    an element.
+    """Return a transformation into a dataset of the outputs of `scan_func`.
 
     Args:
-      scan_func: returns the next state, and an output.
+      scan_func: a function that receives the state and an element, and returns the next state and
+        an output.
     """
 
     def apply(dataset: Any) -> Any:
@@ -237,7 +239,7 @@ def scan(initial_state: Any, scan_func: Callable[..., Any]) -> Transformation:
 
 
 def assert_cardinality(expected_cardinality: Any) -> Transformation:
-    """Return a transformation that declares the number of elements. A run checks it."""
+    """Return a transformation that declares the number of elements. A run checks the number."""
 
     def apply(dataset: Any) -> Any:
         number = int64_tensor(expected_cardinality, "expected_cardinality")
@@ -251,14 +253,16 @@ def assert_cardinality(expected_cardinality: Any) -> Transformation:
 
 
 def copy_to_device(target_device: str, source_device: str = "/cpu:0") -> Transformation:
-    """Return a transformation that does not change the dataset. In TensorFlow, it copies the
-    elements to a device; here, the ops that use them do so.
+    """Return a transformation that does not change the dataset.
+
+    In TensorFlow, it copies the elements to a device. Here, the ops that use the elements copy
+    them.
     """
     del target_device, source_device
     return lambda dataset: dataset._same(dataset._variant_tensor)
 
 
 def prefetch_to_device(device: str, buffer_size: Any = None) -> Transformation:
-    """Return a transformation that computes elements in advance; `device` has no effect."""
+    """Return a transformation that computes elements in advance. `device` has no effect."""
     del device
     return lambda dataset: dataset.prefetch(buffer_size)

@@ -23,7 +23,7 @@ def _optional(value: Any, name: str, default: Any, dtype: Any = int64) -> Tensor
 
 
 class _OfFiles(DatasetV2):
-    """The base class of datasets of the records in files. The paths of the files are a tensor."""
+    """Base class of datasets of the records in files. The paths of the files are a tensor."""
 
     @classmethod
     def _plain_class(cls) -> type[DatasetBase]:
@@ -50,7 +50,7 @@ class _OfFiles(DatasetV2):
 
 
 class TextLineDatasetV2(_OfFiles):
-    """A dataset of the lines of text files, without line ends."""
+    """A dataset of the lines of text files, without line endings."""
 
     def __init__(
         self, filenames: Any, compression_type: Any = None, buffer_size: Any = None,
@@ -65,7 +65,7 @@ class TextLineDatasetV2(_OfFiles):
 
 
 class TextLineDatasetV1(TextLineDatasetV2, DatasetV1):
-    """A dataset of the lines of text files, without line ends."""
+    """A dataset of the lines of text files, without line endings."""
 
 
 class TFRecordDatasetV2(_OfFiles):
@@ -88,7 +88,7 @@ class TFRecordDatasetV1(TFRecordDatasetV2, DatasetV1):
 
 
 class FixedLengthRecordDatasetV2(_OfFiles):
-    """A dataset of the records of files that consist of a header, records of equal length, and a
+    """A dataset of the records of files that consist of a header, records of fixed length, and a
     footer.
     """
 
@@ -110,6 +110,6 @@ class FixedLengthRecordDatasetV2(_OfFiles):
 
 
 class FixedLengthRecordDatasetV1(FixedLengthRecordDatasetV2, DatasetV1):
-    """A dataset of the records of files that consist of a header, records of equal length, and a
+    """A dataset of the records of files that consist of a header, records of fixed length, and a
     footer.
     """

@@ -24,14 +24,16 @@ def group_by_window(
     key_func: Callable[..., Any], reduce_func: Callable[..., Any], window_size: Any = None,
     window_size_func: Callable[..., Any] | None = None,
 ) -> Transformation:  # fmt: skip
-    """Return a transformation that groups elements with equal keys, and concatenates the datasets
-    made from the groups.
+    """Return a transformation that groups elements with equal keys, and reduces each group to a
+    dataset.
 
-    Raises ValueError unless exactly one of `window_size` and `window_size_func` is passed.
+    The resulting dataset concatenates these datasets. Raises ValueError unless exactly one of
+    `window_size` and `window_size_func` is passed.
 
     Args:
-      key_func: returns an int64 scalar.
-      reduce_func: returns a dataset, given a key and a dataset of a group's elements.
+      key_func: a function that receives an element and returns an int64 scalar.
+      reduce_func: a function that receives a key and a dataset of a group's elements, and returns a
+        dataset.
     """
     if (window_size is None) == (window_size_func is None):
         raise ValueError("Must pass either window_size or window_size_func.")
@@ -60,7 +62,7 @@ def group_by_window(
 
 
 def functions_of(parts: dict[str, StructuredFunction]) -> dict[str, Any]:
-    """Return the attrs of an op that calls these functions."""
+    """Return the attrs of an op that calls these functions, and their captured inputs."""
     return {name: part.function for name, part in parts.items()}
 
 
@@ -74,8 +76,9 @@ def _int64_function(
 
 
 class Reducer:
-    """The three functions of `group_by_reducer`: they compute the first state, the next state, and
-    the result for a key.
+    """The three functions of `group_by_reducer`.
+
+    They compute the first state, the next state, and the result for a key.
     """
 
     def __init__(
@@ -103,8 +106,8 @@ class Reducer:
 
 
 def group_by_reducer(key_func: Callable[..., Any], reducer: Reducer) -> Transformation:
-    """Return a transformation to a dataset with one result for each key, in ascending order of the
-    keys.
+    """Return a transformation into a dataset with one result for each key, in ascending order of
+    the keys.
     """
 
     def apply(dataset: Any) -> Any:
@@ -132,9 +135,9 @@ def bucket_by_sequence_length(
     bucket_batch_sizes: Sequence[int], padded_shapes: Any = None, padding_values: Any = None,
     pad_to_bucket_boundary: bool = False, no_padding: bool = False, drop_remainder: bool = False,
 ) -> Transformation:  # fmt: skip
-    """Return a transformation to a dataset of padded batches of elements of similar length.
+    """Return a transformation into a dataset of padded batches of elements of similar length.
 
-    Raises ValueError unless there is exactly one batch size more than there are boundaries.
+    Raises ValueError unless there is exactly one more batch size than there are boundaries.
     """
     if len(bucket_batch_sizes) != len(bucket_boundaries) + 1:
         raise ValueError("len(bucket_batch_sizes) must equal len(bucket_boundaries) + 1")
@@ -175,9 +178,7 @@ def _single_shape(group: Any) -> TensorShape:
 
 
 def _to_boundary(shapes: Any, number: Any, boundaries: Sequence[int]) -> Any:
-    """Return the padded shapes of bucket `number`: unknown sizes are replaced by the bucket's
-    boundary.
-    """
+    """Return the padded shapes of bucket `number`. The bucket's boundary replaces unknown sizes."""
     check = raw_ops.Assert(
         raw_ops.Less(number, convert_to_tensor(len(boundaries), dtype=int64)),
         [convert_to_tensor(

@@ -1,4 +1,4 @@
-"""Iterators: each has a position in a dataset, which runs of a session advance."""
+"""Iterators: positions in datasets. Runs of a session advance them."""
 
 from __future__ import annotations
 
@@ -44,9 +44,7 @@ GLOBAL_ITERATORS = "iterators"
 
 @legacy_properties
 class Iterator:
-    """An iterator: a position in a dataset. A run of the op `initializer` sets the position to the
-    first element.
-    """
+    """A position in a dataset. A run of the op `initializer` moves it to the first element."""
 
     def __init__(
         self,
@@ -77,7 +75,7 @@ class Iterator:
     ) -> Iterator:  # fmt: skip
         """Return an iterator without a dataset, for elements of the given structure.
 
-        An op from `make_initializer` sets its dataset.
+        A run of an op from `make_initializer` sets the dataset.
         """
         types = parsed_types(output_types)
         spec = _structure(types, output_shapes, output_classes)
@@ -99,8 +97,8 @@ class Iterator:
 
     @property
     def initializer(self) -> Operation:
-        """The op that initializes the iterator. Raises ValueError if the iterator initializes
-        itself.
+        """The op that initializes the iterator. Raises ValueError for a one-shot iterator, which
+        needs no initialization.
         """
         if self._initializer is None:
             raise ValueError("Iterator does not have an initializer.")
@@ -139,9 +137,9 @@ class Iterator:
         return operation
 
     def get_next(self, name: str | None = None) -> Any:
-        """Return the next element. Each run of its tensors advances the iterator.
+        """Return the next element. Each run that computes its tensors advances the iterator.
 
-        A run raises OutOfRangeError at the end.
+        A run raises OutOfRangeError at the end of the dataset.
         """
         self._get_next_call_count += 1
         if self._get_next_call_count > GET_NEXT_CALL_WARNING_THRESHOLD:
@@ -153,7 +151,7 @@ class Iterator:
         return from_tensor_list(self._spec, results)
 
     def string_handle(self, name: str | None = None) -> Tensor:
-        """Return a string tensor whose value identifies the iterator; it can be fed to
+        """Return a string tensor whose value identifies the iterator. The value can be passed to
         `from_string_handle`.
         """
         if name is None:
@@ -175,7 +173,7 @@ class Iterator:
 
 
 class IteratorSpec(TypeSpec):
-    """The spec of an iterator: it has the structure of the iterator's elements."""
+    """The spec of an iterator. It contains the structure of specs of the iterator's elements."""
 
     __slots__ = ("_element_spec",)
 
@@ -225,7 +223,7 @@ def check_graph(dataset: Any) -> None:
 
 
 def make_initializable(dataset: Any, shared_name: str | None = None) -> Iterator:
-    """Return an iterator over `dataset` that a run of its `initializer` sets to the first
+    """Return an iterator over `dataset`. A run of its `initializer` moves it to the first
     element.
     """
     check_graph(dataset)
@@ -239,7 +237,9 @@ def make_initializable(dataset: Any, shared_name: str | None = None) -> Iterator
 
 
 def get_next_as_optional(iterator: Any) -> Any:
-    """Return the next element of an iterator as an `Optional`, which is empty at the end."""
+    """Return the next element of an iterator as an `Optional`, which is empty at the end of the
+    dataset.
+    """
     if not isinstance(iterator, Iterator):
         raise TypeError(f"`iterator` must be a `tf.data.Iterator`, not {iterator!r}")
     with colocate_with(iterator._iterator_resource):

@@ -1,4 +1,4 @@
-"""Converts the arguments of `padded_batch`, the padded shapes and the padding values, to
+"""Functions that convert the arguments of `padded_batch`, padded shapes and padding values, to
 tensors.
 """
 
@@ -18,7 +18,8 @@ from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 
 
 def padded_shape(shape: Any, shape_of_input: TensorShape) -> tuple[Tensor, TensorShape]:
-    """Return a padded shape as a vector of int64, with -1 for unknown sizes, and the static shape.
+    """Return a padded shape twice: as an int64 vector, with -1 for unknown sizes, and as a static
+    shape.
 
     Raises ValueError if the padded shape does not fit the component, or is not a shape.
 
@@ -63,7 +64,7 @@ def padded_shape(shape: Any, shape_of_input: TensorShape) -> tuple[Tensor, Tenso
 
 
 def padding_values_of(values: Any, spec: Any) -> list[Tensor]:
-    """Return the padding value of each component; by default zeros and empty strings.
+    """Return the padding value of each component. The defaults are zeros and empty strings.
 
     Raises TypeError for a component that can't be padded, and for a value of the wrong dtype.
     """

@@ -1,5 +1,6 @@
-"""Traces functions from a state and an element to the next state, for reduce and scan. The
-structure of the state must not change.
+"""Traces functions that map a state and an element to the next state, for reduce and scan.
+
+The structure of the state must not change.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ def stateful_function(
     method: str,
     picks: Callable[[Any], Any] = lambda spec: spec,
 ) -> tuple[StructuredFunction, Any]:
-    """Return a traced function of (state, element), and the structure of specs of the states.
+    """Return a traced function of (state, element), and the structure of specs of the state.
 
     The static shapes of the state are made less specific until the function preserves them.
 
     Raises TypeError if the function changes a dtype or a class of the state.
 
     Args:
-      picks: a function from the structure of the results to the structure of the state in it.
+      picks: a function that returns the state's part of the structure of the results.
     """
     for _ in range(_TRIES):
         traced = StructuredFunction(function, method, (state_spec, element_spec))

@@ -1,8 +1,9 @@
 """Rejection resampling: drops elements so that the classes have a given distribution.
 
-Let p be the distribution before and t the distribution after, and r = t / p. An element of class i
-is accepted with probability (r_i - min r) / (max r - min r). With probability min r, an element is
-accepted regardless of its class. So no more elements than necessary are dropped.
+Let p be the distribution of classes in the dataset, t the desired distribution, and r = t / p. An
+element of class i is accepted with probability (r_i - min r) / (max r - min r). With probability
+min r, an element is accepted regardless of its class. So no more elements than necessary are
+dropped.
 """
 
 from __future__ import annotations
@@ -32,9 +33,11 @@ def resampled(
     seed: Any,
     sample: Callable[..., Any],
 ) -> Any:
-    """Return a dataset of pairs (class, element) with the target distribution of classes.
+    """Return a dataset of pairs (class, element) in which the classes have the distribution
+    `target`.
 
     Args:
+      initial: the distribution of classes in `dataset`. If it is None, it is estimated.
       sample: the function `sample_from_datasets`.
     """
     target_dist = convert_to_tensor(target, name="target_dist")
@@ -67,7 +70,7 @@ def resampled(
 
 
 def _acceptance(initial: Any, target: Any) -> tuple[Any, Any]:
-    """Return the probability with which each class is accepted, and the probability of acceptance
+    """Return the probability of acceptance for each class, and the probability of acceptance
     regardless of the class.
     """
     tiny = np.finfo(initial.dtype.as_numpy_dtype).tiny
@@ -78,7 +81,9 @@ def _acceptance(initial: Any, target: Any) -> tuple[Any, Any]:
 
 
 def _estimates(target: Any, classes: Any) -> Any:
-    """Return a dataset of distributions of the classes, estimated from the elements read so far."""
+    """Return a dataset of estimated distributions of the classes. Each estimate uses the elements
+    read so far.
+    """
     count = target.shape[0].value if hasattr(target.shape[0], "value") else target.shape[0]
     first = raw_ops.Fill([count], convert_to_tensor(np.int64(_SMOOTHING)))
 

@@ -21,7 +21,7 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 class RandomDatasetV2(DatasetV2):
-    """An endless dataset of random 32-bit numbers, as int64."""
+    """An infinite dataset of random 32-bit numbers, as int64."""
 
     def __init__(self, seed: Any = None) -> None:
         spec = TensorSpec([], int64)
@@ -29,16 +29,18 @@ class RandomDatasetV2(DatasetV2):
 
 
 class RandomDatasetV1(RandomDatasetV2, DatasetV1):
-    """An endless dataset of random 32-bit numbers, as int64."""
+    """An infinite dataset of random 32-bit numbers, as int64."""
 
 
 def Counter(start: Any = 0, step: Any = 1, dtype: Any = int64) -> Any:
-    """Return an endless dataset of numbers: start, start + step, and so on."""
+    """Return an infinite dataset of numbers: start, start + step, and so on."""
     return _counter(DatasetV1, start, step, dtype)
 
 
 def CounterV2(start: Any = 0, step: Any = 1, dtype: Any = int64) -> Any:
-    """Return an endless dataset of numbers, as `Counter` does, of API version 2."""
+    """Return an infinite dataset of numbers: start, start + step, and so on. The dataset has API
+    version 2.
+    """
     return _counter(DatasetV2, start, step, dtype)
 
 
@@ -50,8 +52,11 @@ def _counter(kind: Any, start: Any, step: Any, dtype: Any) -> Any:
 
 
 def choose_from_datasets(datasets: Sequence[Any], choice_dataset: Any) -> Any:
-    """Return a dataset that takes its next element from the dataset whose index is the next element
-    of `choice_dataset`.
+    """Return a dataset that takes each element from one of several datasets.
+
+    Args:
+      choice_dataset: a dataset of indices. Its next element is the index of the dataset from which
+        the next element is taken.
     """
     if choice_dataset.element_spec != TensorSpec([], int64):
         raise TypeError("`choice_dataset` must be a dataset of scalar `tf.int64` tensors.")
@@ -77,7 +82,7 @@ def _directed(selector: Any, datasets: Sequence[Any]) -> Any:
 
 
 def sample_from_datasets(datasets: Sequence[Any], weights: Any = None, seed: Any = None) -> Any:
-    """Return a dataset that takes each element from a dataset chosen at random.
+    """Return a dataset that takes each element from a dataset that is chosen at random.
 
     Raises TypeError if the weights have a wrong dtype, and ValueError if their number is wrong.
 
@@ -115,7 +120,7 @@ def _pairs(seed: Any) -> Any:
 
 
 def _drawn(logits: Tensor, seed: Tensor) -> Tensor:
-    """Return the index of a dataset, drawn with the probabilities softmax(logits)."""
+    """Return the index of a dataset, drawn at random with the probabilities softmax(logits)."""
     if logits.shape.rank == 1:
         logits = raw_ops.ExpandDims(logits, 0)
     drawn: Tensor = raw_ops.StatelessMultinomial(logits, 1, seed, output_dtype=int64)
@@ -125,13 +130,14 @@ def _drawn(logits: Tensor, seed: Tensor) -> Tensor:
 def rejection_resample(
     class_func: Callable[..., Any], target_dist: Any, initial_dist: Any = None, seed: Any = None
 ) -> Transformation:
-    """Return a transformation that drops elements so that the classes have the distribution
-    `target_dist`.
+    """Return a transformation into a dataset of pairs (class, element).
+
+    It drops elements so that the classes have the distribution `target_dist`.
 
     Args:
-      class_func: returns the class of an element, an int.
-      initial_dist: the distribution of classes before; by default it is estimated from the elements
-        read so far. The elements of the result are pairs (class, element).
+      class_func: a function that returns the class of an element, an int.
+      initial_dist: the distribution of classes before. By default it is estimated from the elements
+        read so far.
     """
     return lambda dataset: resampled(
         dataset, class_func, target_dist, initial_dist, seed, sample_from_datasets

@@ -1,5 +1,5 @@
-"""Saves the positions of iterators in checkpoints; also has MultiDeviceIterator, for several
-devices.
+"""Saves the positions of iterators in checkpoints. The module also has MultiDeviceIterator, for
+several devices.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from gpugraph.ops.framework.op_declaration import raw_ops
 
 
 class IteratorSaveable(SaveableObject):
-    """The position of an iterator, as a SaveableObject for a Saver."""
+    """The position of an iterator, as a SaveableObject that a Saver can save."""
 
     def __init__(self, iterator_resource: Any) -> None:
         position = raw_ops._IteratorPosition(iterator_resource, name="IteratorPosition")
@@ -42,7 +42,7 @@ class IteratorSaveable(SaveableObject):
         super().__init__(iterator_resource, [spec], name)
 
     def restore(self, restored_tensors: Sequence[Any], restored_shapes: Any) -> Any:
-        """Return the op that sets the iterator to a saved position."""
+        """Return the op that moves the iterator to a saved position."""
         with colocate_with(self.op):
             return raw_ops._SetIteratorPosition(
                 self.op, restored_tensors[0], name="SetIteratorPosition"
@@ -50,7 +50,7 @@ class IteratorSaveable(SaveableObject):
 
 
 def make_saveable_from_iterator(iterator: Any) -> IteratorSaveable:
-    """Return a SaveableObject with which a `Saver` saves and restores the position of an
+    """Return a SaveableObject with which a `Saver` can save and restore the position of an
     iterator.
     """
     if not isinstance(iterator, Iterator):
@@ -61,11 +61,12 @@ def make_saveable_from_iterator(iterator: Any) -> IteratorSaveable:
 class CheckpointInputPipelineHook(HookBesideCheckpoints):
     """A hook that saves the positions of all iterators when an estimator saves its model.
 
-    They are in checkpoints named "input" in the model's folder, with the state file
-    `checkpoint_input`. If the session has a CheckpointSaverHook for this folder, a position is
-    saved just before each checkpoint of the model; otherwise, at the intervals of the estimator's
-    configuration. The first run of a session goes to the position of the model's step, or else to
-    the latest one: iterators may be initialized by hooks after this one.
+    The positions are in checkpoints named "input" in the model's folder, with the state file
+    `checkpoint_input`. If the session has a CheckpointSaverHook for this folder, the positions are
+    saved just before each checkpoint of the model. Otherwise they are saved at the intervals of the
+    estimator's configuration. The hook restores the positions before the first run of a session,
+    because other hooks may initialize the iterators until then. It restores the positions that were
+    saved at the model's step, or else the latest ones.
     """
 
     def __init__(self, estimator: Any) -> None:
@@ -81,31 +82,31 @@ class CheckpointInputPipelineHook(HookBesideCheckpoints):
         self._is_first_run = True
 
     def listener(self) -> CheckpointSaverListener:
-        """Return the listener that saves before each checkpoint of the model."""
+        """Return the listener that saves the positions before each checkpoint of the model."""
         self._listener = self._listener or _PositionListener(self)
         return self._listener
 
     def begin(self) -> None:
-        """Make the saver of the iterators' positions."""
+        """Create the saver of the iterators' positions."""
         resources = get_default_graph().get_collection(GLOBAL_ITERATORS)
         saveables = [IteratorSaveable(resource) for resource in resources]
         self._saver = Saver(saveables, sharded=False, max_to_keep=self._max_to_keep)
         self._step = global_step_for("CheckpointInputPipelineHook")
 
     def after_create_session(self, session: Any, coord: Any) -> None:
-        """Let the next run go to the position that was saved."""
+        """Make the next run restore the saved positions."""
         self._is_first_run = True
 
     def before_run(self, run_context: Any) -> Any:
-        """Go to the position that was saved, before the first run, and fetch the global step."""
+        """Before the first run, restore the saved positions. Fetch the global step."""
         if self._is_first_run:
             self._restore_or_save(run_context.session)
             self._is_first_run = False
         return SessionRunArgs(self._step)
 
     def _restore_or_save(self, session: Any) -> None:
-        """Restore the position saved at the model's step, or else the latest position. If no
-        position was saved, save the current position.
+        """Restore the positions that were saved at the model's step, or else the latest positions.
+        If there are none, save the current positions.
         """
         assert self._saver is not None
         step = int(session.run(self._step))
@@ -122,12 +123,12 @@ class CheckpointInputPipelineHook(HookBesideCheckpoints):
             self.save(session, step)
 
     def save(self, session: Any, step: int) -> None:
-        """Save the positions."""
+        """Save the positions of the iterators."""
         assert self._saver is not None
         self._saver.save(session, self._prefix(), step, _STATE_FILE, write_meta_graph=False)
 
     def save_before_model(self, session: Any, step: int) -> None:
-        """Save the positions, if the session has gone to the position of its model."""
+        """Save the positions, unless the saved positions have not been restored yet."""
         if not self._is_first_run:
             self.save(session, step)
 
@@ -135,7 +136,7 @@ class CheckpointInputPipelineHook(HookBesideCheckpoints):
         return os.path.join(self.folder, "input")
 
     def after_run(self, run_context: Any, run_values: Any) -> None:
-        """Save if it is time, and no other hook decides that."""
+        """Save the positions if it is time, unless a CheckpointSaverHook determines the time."""
         if self._listener is None and self._timer.should_trigger_for_step(run_values.results + 1):
             step = int(run_context.session.run(self._step))
             if self._timer.should_trigger_for_step(step):
@@ -143,7 +144,7 @@ class CheckpointInputPipelineHook(HookBesideCheckpoints):
                 self.save(run_context.session, step)
 
     def end(self, session: Any) -> None:
-        """Save at the end."""
+        """Save the positions at the end of the session."""
         step = int(session.run(self._step))
         if self._listener is None and step != self._timer.last_triggered_step():
             self.save(session, step)
@@ -153,22 +154,26 @@ _STATE_FILE = "checkpoint_input"
 
 
 class _PositionListener(CheckpointSaverListener):
-    """A listener that saves the positions of a hook's iterators before a model's checkpoint."""
+    """A listener that saves the positions of a hook's iterators before each checkpoint of the
+    model.
+    """
 
     def __init__(self, hook: CheckpointInputPipelineHook) -> None:
         self._hook = hook
 
     def before_save(self, session: Any, global_step_value: int) -> None:
-        """Save the positions."""
+        """Save the positions of the iterators."""
         self._hook.save_before_model(session, global_step_value)
 
 
 class MultiDeviceIterator:
-    """An iterator that distributes its elements to several devices in turn.
+    """An iterator that distributes elements to several devices alternately.
+
+    `get_next()` returns a list with one element for each device. A run of the op `initializer`
+    moves the iterator to the first element.
 
     Args:
-      devices: the names of the devices. `get_next()` returns a list with one element for each
-        device. A run of the op `initializer` sets the iterator to the first element.
+      devices: the names of the devices.
     """
 
     def __init__(
@@ -187,12 +192,12 @@ class MultiDeviceIterator:
 
     @property
     def initializer(self) -> Any:
-        """The op whose run sets the iterator to the first element of the dataset."""
+        """The op that moves the iterator to the first element of the dataset."""
         return self._incarnation.op
 
     def get_next(self, device: str | None = None) -> Any:
-        """Return the next element of `device`; without it, a list with the next element of each
-        device.
+        """Return the next element for `device`. If `device` is None, return a list with the next
+        element for each device.
         """
         if device is not None:
             return self._next_of(self._devices.index(device))

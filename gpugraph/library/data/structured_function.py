@@ -1,6 +1,7 @@
-"""StructuredFunction: a Python function that is traced with the structure of a dataset's elements.
+"""StructuredFunction: a traced Python function whose arguments have the structure of a dataset's
+elements.
 
-Each function is converted by AutoGraph, as in TensorFlow 1.15.
+AutoGraph converts each function, as in TensorFlow 1.15.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ from gpugraph.library.data.element_structure import (
 class StructuredFunction:
     """A traced function of elements, and the structure of its results.
 
-    Args:
-      function: the traced function; it is added to the default graph.
+    Attributes:
+      function: the traced function, which is added to the default graph.
       spec: the structure of specs of the results.
     """
 
@@ -39,7 +40,13 @@ class StructuredFunction:
         shared_spec: Any = None,
         checks: bool = True,
     ) -> None:
-        """transformation: the method that takes the function, for names and errors."""
+        """Trace a Python function.
+
+        Args:
+          function: the Python function.
+          transformation: the name of the method that receives the function, for names and errors.
+          spec: the structure of specs of the function's arguments.
+        """
         if not callable(function):
             raise ValueError(f"Argument must be callable, but {transformation} got {function!r}.")
         self.spec: Any = shared_spec
@@ -73,16 +80,21 @@ class StructuredFunction:
 
     @property
     def captured(self) -> list[Tensor]:
-        """The tensors that the function captures; they are inputs of the dataset op, after its own
-        inputs.
+        """The tensors that the function captures. They follow the other inputs of the dataset
+        op.
         """
         return self.function.graph.captured
 
     @property
     def attrs(self) -> dict[str, Any]:
-        """The attrs of the dataset op for the dtypes and shapes of the results."""
+        """The dataset op's attrs for the dtypes and shapes of the results."""
         return flat_attrs(self.spec)
 
     def arguments(self, name: str = "other_arguments", attr: str = "f") -> dict[str, Any]:
-        """Return the keyword arguments of an op that calls the function."""
+        """Return the keyword arguments for an op that calls the function.
+
+        Args:
+          name: the name of the argument for captured tensors.
+          attr: the name of the argument for the function.
+        """
         return {name: self.captured, attr: self.function}

@@ -40,8 +40,8 @@ class CsvDatasetV2(DatasetV2):
     """A dataset of the rows of CSV files, as tuples of scalars.
 
     Args:
-      record_defaults: for each selected column, its default value; or its dtype if the column must
-        have a value in every row.
+      record_defaults: one item for each selected column: its default value, or its dtype if every
+        row must have a value.
       select_cols: the columns to read, in ascending order; by default all columns.
     """
 
@@ -79,8 +79,8 @@ class CsvDatasetV1(CsvDatasetV2, DatasetV1):
 
 
 def _default(value: Any) -> Any:
-    """Return a default value as a tensor; for a dtype, which means no default, return an empty
-    tensor.
+    """Return a default value as a tensor. For a dtype, which means that there is no default, return
+    an empty tensor.
     """
     dtype: DType | None = None
     if isinstance(value, DType) or (isinstance(value, type) and issubclass(value, np.generic)):
@@ -97,7 +97,7 @@ def _default(value: Any) -> Any:
 
 
 class SqlDatasetV2(DatasetV2):
-    """A dataset of the rows that a query of a SQLite database returns, as tuples of scalars."""
+    """A dataset of the rows that a query to a SQLite database returns, as tuples of scalars."""
 
     def __init__(
         self, driver_name: Any, data_source_name: Any, query: Any, output_types: Sequence[Any]
@@ -111,7 +111,7 @@ class SqlDatasetV2(DatasetV2):
 
 
 class SqlDatasetV1(SqlDatasetV2, DatasetV1):
-    """A dataset of the rows that a query of a SQLite database returns, as tuples of scalars."""
+    """A dataset of the rows that a query to a SQLite database returns, as tuples of scalars."""
 
     @classmethod
     def _plain_class(cls) -> type[DatasetBase]:
@@ -119,7 +119,7 @@ class SqlDatasetV1(SqlDatasetV2, DatasetV1):
 
 
 def parse_example_dataset(features: Any, num_parallel_calls: Any = 1) -> Transformation:
-    """Return a transformation from batches of serialized `Example`s to dicts of tensors."""
+    """Return a transformation from batches of serialized `Example`s into dicts of tensors."""
     if features is None:
         raise ValueError("Missing: features was None.")
 
@@ -145,13 +145,13 @@ def make_batched_features_dataset_v2(
     reader_num_threads: Any = None, parser_num_threads: Any = None, sloppy_ordering: bool = False,
     drop_final_batch: bool = False,
 ) -> Any:  # fmt: skip
-    """Return a dataset of batches of the `Example`s in files. Each is a dict of the parsed
+    """Return a dataset of batches of the `Example`s in files. Each batch is a dict of the parsed
     features.
 
     Args:
-      reader: the class of a dataset of the records in files, by default TFRecordDataset.
-      label_key: a feature; if passed, the elements are pairs (dict of the other features, this
-        feature).
+      reader: a class of datasets that read records from files; by default TFRecordDataset.
+      label_key: the name of a feature. If it is passed, the elements are pairs (dict of the other
+        features, this feature).
     """
     del sloppy_ordering
     read = reader or TFRecordDatasetV2
@@ -178,7 +178,7 @@ def make_batched_features_dataset_v2(
 
 
 def data_is_pairs(dataset: Any) -> bool:
-    """Return whether the elements are pairs (key, record)."""
+    """Return whether the elements are pairs of a key and a record."""
     return isinstance(dataset.element_spec, tuple)
 
 
@@ -196,7 +196,7 @@ def _in_epochs(dataset: Any, shuffle: bool, size: int, seed: Any, epochs: Any) -
 def make_batched_features_dataset(*arguments: Any, **named: Any) -> Any:
     """Return a dataset of API version 1.
 
-    For the arguments, see `make_batched_features_dataset_v2`.
+    For the arguments and the elements, see `make_batched_features_dataset_v2`.
     """
     return _version_1(make_batched_features_dataset_v2(*arguments, **named))
 
@@ -215,8 +215,8 @@ def _column_names(name: str, delimiter: str, quotes: bool) -> list[str]:
 def _inferred_defaults(
     names: Sequence[str], columns: int, chosen: Sequence[int], options: Any
 ) -> list[Any]:
-    """Return a default value for each column; its dtype is the narrowest that can hold the column's
-    first values.
+    """Return a default value for each column. Its dtype is the narrowest one that can represent the
+    column's values in the first rows.
     """
     has_header, delimiter, quotes, missing, most = options
     kinds: list[int] = [0] * len(chosen)
@@ -247,7 +247,7 @@ def _inferred_defaults(
 
 
 def _kind(text: str, missing: str) -> int:
-    """Return the index of a text's dtype in (int32, int64, float32, float64, string)."""
+    """Return the index of the dtype of `text` in (int32, int64, float32, float64, string)."""
     if text in ("", missing):
         return 0
     try:
@@ -273,13 +273,13 @@ def make_csv_dataset_v2(
     prefetch_buffer_size: Any = None, num_parallel_reads: Any = None, sloppy: bool = False,
     num_rows_for_inference: Any = 100, compression_type: Any = None, ignore_errors: bool = False,
 ) -> Any:  # fmt: skip
-    """Return a dataset of batches of the rows of CSV files. Each is a dict of columns.
+    """Return a dataset of batches of the rows of CSV files. Each batch is a dict of columns.
 
     Args:
       column_names: by default, the names in the first file's header.
       column_defaults: by default, inferred from the first rows.
-      label_name: a column; if passed, the elements are pairs (dict of the other columns, this
-        column).
+      label_name: the name of a column. If it is passed, the elements are pairs (dict of the other
+        columns, this column).
     """
     del sloppy
     names = _of_files(file_pattern)
@@ -351,12 +351,14 @@ def _to_dict(keys: Sequence[str], label_name: Any) -> Callable[..., Any]:
 
 @functools.wraps(make_csv_dataset_v2)
 def make_csv_dataset(*arguments: Any, **named: Any) -> Any:
-    """Return a dataset of API version 1. For the arguments, see `make_csv_dataset_v2`."""
+    """Return a dataset of API version 1. For the arguments and the elements, see
+    `make_csv_dataset_v2`.
+    """
     return _version_1(make_csv_dataset_v2(*arguments, **named))
 
 
 class RecordWriter:
-    """Writes the elements of a dataset of strings to a TFRecord file."""
+    """A writer that writes the elements of a dataset of strings to a TFRecord file."""
 
     def __init__(self, filename: Any, compression_type: Any = None) -> None:
         self._filename = convert_to_tensor(filename, dtype=string, name="filename")
@@ -381,18 +383,18 @@ class RecordWriter:
 
 
 class StatsAggregator:
-    """Statistics of a pipeline. The class is accepted for compatibility; its statistics stay empty.
+    """Statistics of a pipeline. The class exists for compatibility. Its statistics stay empty.
 
     To see the times of a pipeline's stages, use the commands `trace` and `explain`.
     """
 
     def get_summary(self) -> Any:
-        """Return a string tensor: an empty `Summary`."""
+        """Return a string tensor that contains an empty `Summary`."""
         return convert_to_tensor("", dtype=string)
 
 
 def latency_stats(tag: Any) -> Transformation:
-    """Return a transformation that does not change the dataset; in TensorFlow, it records
+    """Return a transformation that does not change the dataset. In TensorFlow, it records
     latencies.
     """
     del tag

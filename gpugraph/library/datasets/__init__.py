@@ -1,1 +1,1 @@
-"""Data sets that TensorFlow's tutorials read from files: the MNIST digits."""
+"""Data for TensorFlow's tutorials, read from files: the MNIST digits, and ids of words in texts."""

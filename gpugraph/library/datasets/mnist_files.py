@@ -46,15 +46,16 @@ class DataSet:
     """Images with their labels, which `next_batch` returns in batches, by default in a random
     order.
 
+    The constructor raises TypeError if the dtype is neither uint8 nor float32.
+
     Args:
-      images: uint8 [number, rows, columns, 1]. labels: [number], or [number, classes] if one_hot.
+      images: uint8 [number, rows, columns, 1].
+      labels: [number], or [number, classes] if `one_hot` is true.
       fake_data: whether `images` and `labels` are ignored and num_examples is 10000. The argument
         `fake_data` of `next_batch` then returns images of ones.
       dtype: uint8, or float32, for which images are scaled to [0, 1].
       reshape: whether images are flattened to [number, rows * columns].
-      seed: the seed for NumPy's random order; by default the graph's seed.
-
-    The constructor raises TypeError for any other dtype.
+      seed: the seed for NumPy's random order. By default, it is the graph's seed.
     """
 
     def __init__(
@@ -114,7 +115,8 @@ class DataSet:
     ) -> tuple[Any, Any]:
         """Return (images, labels) of the next batch.
 
-        After the last image, a new epoch begins. With `shuffle`, it has another random order.
+        After the last image, a new epoch begins. If `shuffle` is true, the new epoch has another
+        random order.
 
         Args:
           fake_data: whether to return images of ones, all with the label 0 or its one-hot vector.
@@ -143,7 +145,9 @@ class DataSet:
 
 
 def dense_to_one_hot(labels_dense: Any, num_classes: int) -> Any:
-    """Convert labels [number] to float64 [number, num_classes], with 1 at the label."""
+    """Convert labels [number] to float64 [number, num_classes], with 1 at the index of the
+    label.
+    """
     return np.eye(num_classes)[np.asarray(labels_dense).ravel()]
 
 
@@ -155,17 +159,17 @@ def extract_images(f: Any) -> Any:
 def extract_labels(f: Any, one_hot: bool = False, num_classes: int = 10) -> Any:
     """Read the labels of an open gzipped IDX file: uint8 [number].
 
-    If `one_hot`, return them as `dense_to_one_hot` does.
+    If `one_hot` is true, return them as `dense_to_one_hot` does.
     """
     labels = _read(gzip.GzipFile(fileobj=f), 2049, "label", f)
     return dense_to_one_hot(labels, num_classes) if one_hot else labels
 
 
 def _read(stream: BufferedIOBase, magic: int, kind: str, file: Any) -> Any:
-    """Read the array of an IDX file; decompress no more bytes than the header of the file declares.
+    """Read the array of an IDX file. Decompress no more bytes than the header of the file declares.
 
-    Raises ValueError for any other number, or if the file is shorter or longer than its header
-    declares.
+    Raises ValueError if the file does not begin with `magic`, or if it is shorter or longer than
+    its header declares.
 
     Args:
       magic: the number with which the file must begin.
@@ -190,8 +194,8 @@ def _read(stream: BufferedIOBase, magic: int, kind: str, file: Any) -> Any:
 def _first_bytes(stream: BufferedIOBase, size: int) -> bytearray:
     """Read at most `size` bytes of `stream`, a chunk at a time.
 
-    The header of a file may declare many more bytes than the file has, so no buffer of `size` bytes
-    is allocated in advance.
+    The header of a file may declare many more bytes than the file has. Therefore no buffer of
+    `size` bytes is allocated in advance.
     """
     content = bytearray()
     while len(content) < size:
@@ -215,11 +219,12 @@ def read_data_sets(
     """Return the data sets in the four files of a folder.
 
     The first `validation_size` training images become the validation set. The files are
-    `train-images-idx3-ubyte`, `train-labels-idx1-ubyte`, and the same with `t10k`, either plain or
-    gzipped with the suffix `.gz`. The other arguments are as in `DataSet`.
+    `train-images-idx3-ubyte` and `train-labels-idx1-ubyte`, and two files with `t10k` instead of
+    `train`, either plain or gzipped with the suffix `.gz`. The other arguments are those of
+    `DataSet`.
 
-    Raises NotFoundError with the names of missing files, since nothing is downloaded, and
-    ValueError if validation_size exceeds the number of images and for a file with another magic
+    Raises NotFoundError with the names of missing files, because nothing is downloaded. Raises
+    ValueError if `validation_size` exceeds the number of images, or if a file has another magic
     number.
     """
     options = {"dtype": dtype, "reshape": reshape, "seed": seed}
@@ -243,8 +248,8 @@ def load_mnist(train_dir: Any = "MNIST-data") -> Datasets:
 
 
 def _all_files(folder: Path, one_hot: bool) -> Iterator[Any]:
-    """Yield the four arrays of the data set, in the order train images, train labels, test images,
-    test labels.
+    """Yield the four arrays of the files in this order: training images, training labels, test
+    images, test labels.
     """
     names = (TRAIN_IMAGES, TRAIN_LABELS, TEST_IMAGES, TEST_LABELS)
     paths = [_existing(folder, name) for name in names]

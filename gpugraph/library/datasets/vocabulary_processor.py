@@ -21,7 +21,9 @@ def tokenizer(iterator: Iterable[str]) -> Iterator[list[str]]:
 
 
 class CategoricalVocabulary:
-    """Words and their ids, in the order in which they were seen; id 0 is the unknown word."""
+    """Words and their ids, in the order in which they were added. The id 0 means the unknown
+    word.
+    """
 
     def __init__(self, unknown_token: str = "<UNK>", support_reverse: bool = True) -> None:
         self._unknown_token = unknown_token
@@ -36,7 +38,7 @@ class CategoricalVocabulary:
         return len(self._mapping)
 
     def freeze(self, freeze: bool = True) -> None:
-        """Set whether the vocabulary is frozen, so that `get` adds no words."""
+        """Set whether the vocabulary is frozen. `get` adds no words to a frozen vocabulary."""
         self._frozen = freeze
 
     def get(self, category: str) -> int:
@@ -58,11 +60,12 @@ class CategoricalVocabulary:
             self._counts[category] += count
 
     def trim(self, min_frequency: int, max_frequency: int = -1) -> None:
-        """Remove words that were counted at most `min_frequency` times; sort the others by
-        frequency, the most frequent first.
+        """Remove rare words, and sort the remaining words by frequency, the most frequent first.
 
         Args:
-          max_frequency: if positive, words that were counted at least this often are removed too.
+          min_frequency: words that were counted at most this often are removed.
+          max_frequency: if it is positive, words that were counted at least this often are also
+            removed.
         """
         ordered = sorted(sorted(self._counts.items(), key=lambda pair: pair[0]), key=_rarity)
         kept = [
@@ -75,7 +78,9 @@ class CategoricalVocabulary:
         self._counts = Counter(dict(kept))
 
     def reverse(self, class_id: int) -> str:
-        """Return the word of an id. Raises ValueError if the vocabulary does not support this."""
+        """Return the word with the id `class_id`. Raises ValueError if the vocabulary does not
+        support this.
+        """
         if not self._support_reverse:
             raise ValueError("This vocabulary wasn't initialized with support_reverse=True.")
         return self._reverse_mapping[class_id]
@@ -86,12 +91,14 @@ def _rarity(pair: tuple[str, int]) -> int:
 
 
 class VocabularyProcessor:
-    """Converts texts to rows of word ids. Rows are cut, or filled with 0, to `max_document_length`.
+    """Converts texts to rows of word ids.
+
+    Rows are truncated, or filled with 0, to the length `max_document_length`.
 
     Args:
       min_frequency: words that occur at most this often are removed.
       vocabulary: a CategoricalVocabulary.
-      tokenizer_fn: a function from texts to their lists of words.
+      tokenizer_fn: a function that receives texts and yields a list of words for each.
     """
 
     def __init__(
@@ -107,7 +114,7 @@ class VocabularyProcessor:
         self._tokenizer = tokenizer_fn or tokenizer
 
     def fit(self, raw_documents: Iterable[Any], unused_y: Any = None) -> VocabularyProcessor:
-        """Learn the words of the texts. No words are learned afterwards."""
+        """Learn the words of the texts. After that, the vocabulary is frozen."""
         for words in self._tokenizer(raw_documents):
             for word in words:
                 self.vocabulary_.add(word)
@@ -122,7 +129,7 @@ class VocabularyProcessor:
         return self.transform(raw_documents)
 
     def transform(self, raw_documents: Iterable[Any]) -> Iterator[Any]:
-        """Yield the row of each text, int64."""
+        """Yield the row of each text, an int64 array."""
         for words in self._tokenizer(raw_documents):
             row = np.zeros(self.max_document_length, np.int64)
             for place, word in zip(range(self.max_document_length), words):
@@ -135,11 +142,13 @@ class VocabularyProcessor:
             yield " ".join(self.vocabulary_.reverse(class_id) for class_id in row)
 
     def save(self, filename: str) -> None:
-        """Write this processor to a file, as a pickle."""
+        """Write this processor to a file as a pickle."""
         Path(filename).write_bytes(pickle.dumps(self))
 
     @classmethod
     def restore(cls, filename: str) -> VocabularyProcessor:
-        """Return a processor that `save` wrote. The file is a pickle, so it can run any code."""
+        """Return a processor that `save` wrote. The file is a pickle, so it can execute arbitrary
+        code.
+        """
         loaded: VocabularyProcessor = pickle.loads(Path(filename).read_bytes())
         return loaded

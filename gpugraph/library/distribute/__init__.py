@@ -2,9 +2,9 @@
 
 `mirrored_strategy` copies variables to all devices, `one_device_strategy` uses a single device,
 `parameter_strategies` keep variables on one device or on parameter servers, and
-`multi_worker_strategy` copies them to the workers of a cluster. `replica_threads` calls a function
-for each replica, `cross_device_ops` adds values over devices, `distributed_variables` are the
-variables, `distributed_input` divides batches, and `cluster_resolvers` find the cluster.
+`multi_worker_strategy` copies variables to the workers of a cluster. `replica_threads` calls a
+function for each replica, `cross_device_ops` adds values over devices, `distributed_variables` has
+the variables, `distributed_input` divides batches, and `cluster_resolvers` find the cluster.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Cluster resolvers: the cluster of a program and the task that this process is."""
+"""Cluster resolvers: they find the cluster of a program and the task of this process."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ClusterResolver:
     rpc_layer: Any = None
 
     def cluster_spec(self) -> Any:
-        """Return the ClusterSpec."""
+        """Return the ClusterSpec of the cluster."""
         raise NotImplementedError
 
     def master(
@@ -36,13 +36,13 @@ class ClusterResolver:
 
     @property
     def environment(self) -> str:
-        """The name of the environment in which the program runs. It is "" if unknown."""
+        """The name of the environment in which the program runs, or "" if it is unknown."""
         return ""
 
     def num_accelerators(
         self, task_type: Any = None, task_id: Any = None, config_proto: Any = None
     ) -> dict[str, int]:
-        """Return a dict from the type of accelerator to its number on this machine."""
+        """Return the number of accelerators of this machine, as a dict by type."""
         gpus = [
             device for device in list_local_devices(config_proto) if device.device_type == "GPU"
         ]
@@ -50,15 +50,15 @@ class ClusterResolver:
 
 
 class SimpleClusterResolver(ClusterResolver):
-    """A resolver whose cluster and task are arguments.
+    """A resolver that receives the cluster and the task as arguments.
 
-    Raises TypeError for any other object.
+    Raises TypeError if `cluster_spec` is not a ClusterSpec.
 
     Args:
       cluster_spec: a ClusterSpec.
       master: the address for sessions.
-      num_accelerators: a dict from type to number. By default, the accelerators of this machine are
-        counted.
+      num_accelerators: the number of accelerators, as a dict by type. By default, the accelerators
+        of this machine are counted.
     """
 
     def __init__(
@@ -86,8 +86,8 @@ class SimpleClusterResolver(ClusterResolver):
     def master(
         self, task_type: Any = None, task_id: Any = None, rpc_layer: str | None = None
     ) -> str:
-        """Return the address of a task. Without a task, return the address that the constructor
-        received.
+        """Return the address of a task. If no task is passed, return the address that the
+        constructor received.
         """
         if task_type is not None and task_id is not None:
             address = self._cluster_spec.task_address(task_type, task_id)
@@ -97,14 +97,14 @@ class SimpleClusterResolver(ClusterResolver):
 
     @property
     def environment(self) -> str:
-        """The environment that the constructor received."""
+        """The name of the environment that the constructor received."""
         return self._environment
 
     def num_accelerators(
         self, task_type: Any = None, task_id: Any = None, config_proto: Any = None
     ) -> dict[str, int]:
-        """Return the numbers that the constructor received or, by default, the numbers of this
-        machine.
+        """Return the numbers of accelerators that the constructor received. By default, return the
+        numbers of this machine.
         """
         if self._num_accelerators is None:
             return super().num_accelerators(task_type, task_id, config_proto)
@@ -112,10 +112,10 @@ class SimpleClusterResolver(ClusterResolver):
 
 
 class TFConfigClusterResolver(ClusterResolver):
-    """The cluster and the task of the environment variable TF_CONFIG.
+    """A resolver that reads the cluster and the task from the environment variable TF_CONFIG.
 
-    Each argument replaces the entry of the same name. Raises ValueError if TF_CONFIG is not a JSON
-    object.
+    An argument that is not None replaces the corresponding entry of TF_CONFIG. Raises ValueError if
+    TF_CONFIG is not a JSON object.
     """
 
     def __init__(
@@ -136,7 +136,7 @@ class TFConfigClusterResolver(ClusterResolver):
 
     @property
     def environment(self) -> str:
-        """The name of the environment in TF_CONFIG."""
+        """The name of the environment, an argument or an entry of TF_CONFIG."""
         return str(self._environment)
 
     def cluster_spec(self) -> ClusterSpec:
@@ -148,8 +148,8 @@ class TFConfigClusterResolver(ClusterResolver):
     def master(
         self, task_type: Any = None, task_id: Any = None, rpc_layer: str | None = None
     ) -> str:
-        """Return the address of a task, by default of this process's task. Without a cluster,
-        return "".
+        """Return the address of a task, by default of this process's task. If TF_CONFIG has no
+        cluster, return "".
         """
         config = _tf_config()
         if config.get("session_master") is not None:
@@ -174,8 +174,8 @@ def _tf_config() -> dict[str, Any]:
 
 
 class UnionResolver(ClusterResolver):
-    """The union of several clusters. If they have a job of the same name, its tasks are combined,
-    unless they overlap.
+    """The union of several clusters. If several clusters have a job of the same name, its tasks are
+    combined.
 
     The task and the protocol are those of the first resolver, unless they are passed as arguments.
     """
@@ -195,10 +195,11 @@ class UnionResolver(ClusterResolver):
             raise ValueError(f"Unexpected kwargs provided {kwargs!r}")
 
     def cluster_spec(self) -> ClusterSpec:
-        """Return the union. Lists of tasks are joined, and numbered tasks keep their numbers.
+        """Return the union of the clusters. Lists of tasks are joined, and numbered tasks keep
+        their numbers.
 
-        Raises KeyError if two clusters define a task with the same number, and one of them numbers
-        its tasks.
+        Raises KeyError if two clusters have a task of the same number in the same job, and one of
+        them numbers the tasks of that job.
         """
         specs = [ClusterSpec(resolver.cluster_spec()).as_dict() for resolver in self._resolvers]
         merged: dict[str, Any] = {}
@@ -210,7 +211,9 @@ class UnionResolver(ClusterResolver):
     def master(
         self, task_type: Any = None, task_id: Any = None, rpc_layer: str | None = None
     ) -> str:
-        """Return the address of a task. Without a task, return the first resolver's address."""
+        """Return the address of a task. If no task is passed, return the first resolver's
+        address.
+        """
         if task_type is not None and task_id is not None:
             address = self.cluster_spec().task_address(task_type, task_id)
             return format_master_url(address, rpc_layer or self.rpc_layer)
@@ -218,8 +221,10 @@ class UnionResolver(ClusterResolver):
 
 
 def _joined_tasks(job: str, parts: Sequence[Any]) -> Any:
-    """Return the combined tasks of a job. `parts`: for each cluster, a list or a dict of
-    addresses.
+    """Return the combined tasks of a job.
+
+    Args:
+      parts: for each cluster, a list or a dict of addresses.
     """
     if all(isinstance(part, list) for part in parts):
         return [address for part in parts for address in part]
@@ -235,8 +240,8 @@ def _joined_tasks(job: str, parts: Sequence[Any]) -> Any:
 
 
 def _refused(name: str) -> type[ClusterResolver]:
-    """Return a resolver class that raises an error, because this package does not call cloud
-    services.
+    """Return a resolver class whose constructor raises an error, because this package calls no
+    cloud services.
     """
 
     def refuse(self: Any, *args: Any, **kwargs: Any) -> None:

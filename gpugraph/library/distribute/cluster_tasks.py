@@ -1,5 +1,5 @@
-"""`Task`: a task of a cluster, with its devices, its index among the workers, and whether it is the
-chief.
+"""`Task`: the task of this process, with its devices, its index among the workers, and whether it
+is the chief.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _TASKS = (*_WORKERS, "evaluator", "ps")
 
 
 class Task:
-    """The task of this process, as a cluster resolver returns it.
+    """The task of this process, as a cluster resolver determines it.
 
     Raises ValueError if the resolver has no task, or if the cluster does not contain the task.
     """
@@ -40,7 +40,7 @@ class Task:
 
     @property
     def device(self) -> str:
-        """The name of the task as a device name."""
+        """The name of the task in the form of a device name."""
         return f"/job:{self.type}/task:{self.id}"
 
     def devices(self) -> tuple[str, ...]:
@@ -54,13 +54,13 @@ class Task:
 
     @property
     def num_workers(self) -> int:
-        """The number of tasks that train. If this task is an evaluator, the number is 1."""
+        """The number of tasks that train. For an evaluator, the number is 1."""
         return 1 if self.type == "evaluator" else sum(self.count(job) for job in _WORKERS)
 
     @property
     def is_chief(self) -> bool:
-        """Whether this task is the chief: the task of the job `chief` or, without such a job, the
-        first worker.
+        """Whether this task is the chief. The chief is the task of the job `chief` or, if there is
+        none, the first worker.
         """
         if self.count("chief"):
             return self.type == "chief"

@@ -19,15 +19,14 @@ from gpugraph.library.distribute.parameter_strategies import CentralStorageStrat
 
 
 class MirroredStrategy(Strategy):
-    """Trains on several devices of one process; each device has a copy of the variables.
+    """Trains on several devices of one process. Each device has a copy of the variables.
 
     Raises ValueError if both `devices` and a number of GPUs are passed.
 
     Args:
       devices: the names of the devices.
-      num_gpus, num_gpus_per_worker: the number of GPUs, instead of `devices`.
-      auto_shard_dataset: accepted for compatibility, without effect, because a process reads all of
-        its dataset.
+      num_gpus, num_gpus_per_worker: the number of GPUs to use, instead of `devices`.
+      auto_shard_dataset: has no effect, because each process reads the whole dataset.
     """
 
     def __init__(
@@ -55,8 +54,7 @@ class CollectiveAllReduceStrategy(MultiWorkerMirroredStrategy):
     """Synchronous training on all workers of the cluster in TF_CONFIG.
 
     Args:
-      num_gpus_per_worker: accepted for compatibility; no effect, since each worker uses all of its
-        GPUs.
+      num_gpus_per_worker: has no effect, because each worker uses all of its GPUs.
     """
 
     def __init__(

@@ -1,4 +1,6 @@
-"""Reductions and copies across the devices of replicas: `tf.distribute.CrossDeviceOps`."""
+"""Reductions and copies of values across the devices of replicas:
+`tf.distribute.CrossDeviceOps`.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 def devices_of(destinations: Any) -> tuple[str, ...]:
-    """Return the devices of a value, of a device name, or of a list of device names."""
+    """Return the devices of a destination: of a value, a device name, or a list of device names."""
     if isinstance(destinations, str):
         return (canonical_device(destinations),)
     if isinstance(destinations, (list, tuple)):
@@ -28,8 +30,8 @@ def devices_of(destinations: Any) -> tuple[str, ...]:
 
 
 class CrossDeviceOps:
-    """Base class of the ways in which a strategy reduces values over its devices and copies them to
-    devices.
+    """Base class of the methods by which a strategy reduces values over its devices and copies
+    values to devices.
     """
 
     def reduce(self, reduce_op: Any, per_replica_value: Any, destinations: Any) -> Any:
@@ -37,7 +39,7 @@ class CrossDeviceOps:
         return self.reduce_implementation(as_reduce_op(reduce_op), per_replica_value, destinations)
 
     def batch_reduce(self, reduce_op: Any, value_destination_pairs: Any) -> list[Any]:
-        """Return the results of `reduce` for (value, destinations) pairs."""
+        """Return the results of `reduce` for a list of (value, destinations) pairs."""
         return self.batch_reduce_implementation(
             as_reduce_op(reduce_op), list(value_destination_pairs)
         )
@@ -55,7 +57,7 @@ class CrossDeviceOps:
     def batch_reduce_implementation(
         self, reduce_op: ReduceOp, value_destination_pairs: Sequence[tuple[Any, Any]]
     ) -> list[Any]:
-        """Reduce several values. By default, this is done one after another."""
+        """Reduce several values. The base class reduces them one after another."""
         return [
             self.reduce_implementation(reduce_op, value, destinations)
             for value, destinations in value_destination_pairs
@@ -71,7 +73,7 @@ class ReductionToOneDevice(CrossDeviceOps):
 
     Args:
       reduce_to_device: the device that computes the sum; by default, the first of the destinations.
-      accumulation_fn: the function that adds up a list of tensors, by default `tf.add_n`.
+      accumulation_fn: the function that adds up a list of tensors; by default `tf.add_n`.
     """
 
     def __init__(self, reduce_to_device: Any = None, accumulation_fn: Any = None) -> None:
@@ -90,12 +92,14 @@ class ReductionToOneDevice(CrossDeviceOps):
 
 
 class AllReduceCrossDeviceOps(ReductionToOneDevice):
-    """All-reduce: the result of each reduction is on all devices. The devices belong to one
-    process, so the sum is computed only once, on the first device, and is then copied.
+    """All-reduce: after each reduction, all devices have the result.
+
+    All devices belong to one process. So the sum is computed only once, on the first device, and is
+    then copied.
 
     Args:
-      all_reduce_alg, num_packs, agg_small_grads_max_bytes, agg_small_grads_max_group: accepted for
-        compatibility; no effect.
+      all_reduce_alg, num_packs, agg_small_grads_max_bytes, agg_small_grads_max_group: have no
+        effect.
     """
 
     def __init__(
@@ -111,7 +115,7 @@ class AllReduceCrossDeviceOps(ReductionToOneDevice):
 
 
 class NcclAllReduce(AllReduceCrossDeviceOps):
-    """All-reduce by gpugraph's own copies, where TensorFlow calls NCCL."""
+    """All-reduce with this package's own copies between devices. TensorFlow calls NCCL instead."""
 
     def __init__(self, num_packs: int = 1) -> None:
         super().__init__("nccl", num_packs)
@@ -144,11 +148,12 @@ def _total(reduce_op: ReduceOp, values: Sequence[Any], add: Any) -> Any:
 
 
 def mirrored(value: Any, devices: Sequence[str], home: str | None = None) -> Any:
-    """Return a value with a copy of a tensor, or of IndexedSlices, on each of these devices. For a
-    single device, return the copy itself.
+    """Return a value with a copy of a tensor, or of IndexedSlices, on each of these devices.
+
+    For a single device, return the copy itself.
 
     Args:
-      home: the device of the value, if known.
+      home: the device of the value, if it is known.
     """
     copies = []
     for name in devices:

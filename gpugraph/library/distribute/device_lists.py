@@ -12,7 +12,7 @@ from gpugraph.graph.device_names import DeviceSpec
 def canonical_device(name: str) -> str:
     """Return the full name of a device, as TensorFlow's strategies write it.
 
-    A missing type becomes CPU, a missing number becomes 0. The job is not filled in. Raises
+    A missing type becomes CPU, and a missing number becomes 0. A missing job stays missing. Raises
     ValueError for an invalid name.
     """
     spec = DeviceSpec.from_string(name)
@@ -27,7 +27,7 @@ def canonical_device(name: str) -> str:
 
 
 def canonical_devices(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the full names of devices. Raises AssertionError if there are none, or if a device
+    """Return the full names of devices. Raises AssertionError if the list is empty or if a device
     occurs twice.
     """
     devices = tuple(canonical_device(name) for name in names)
@@ -39,8 +39,8 @@ def canonical_devices(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def all_local_devices(num_gpus: int | None = None) -> tuple[str, ...]:
-    """Return the first `num_gpus` GPUs of the machine, or all GPUs. If there is no GPU, return the
-    CPU.
+    """Return the first `num_gpus` GPUs of the machine, by default all GPUs. If there is no GPU,
+    return the CPU.
     """
     gpus = [device for device in list_local_devices() if device.device_type == "GPU"]
     names = [f"/device:GPU:{number}" for number in range(len(gpus))]
@@ -52,6 +52,6 @@ def all_local_devices(num_gpus: int | None = None) -> tuple[str, ...]:
 
 
 def first_value(value: Any) -> Any:
-    """Return the first component of a per-replica value. Any other value is returned unchanged."""
+    """Return the first component of a per-replica value. Return any other value unchanged."""
     values = getattr(value, "values", None)
     return values[0] if isinstance(values, tuple) else value

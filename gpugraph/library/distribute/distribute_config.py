@@ -1,4 +1,4 @@
-"""`DistributeConfig`, and a server for a task of TF_CONFIG's cluster."""
+"""`DistributeConfig`, and a function that starts a server for a task of TF_CONFIG's cluster."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from gpugraph.library.distribute.cluster_resolvers import TFConfigClusterResolve
 
 
 class DistributeConfig(NamedTuple):
-    """The settings for an estimator's training and evaluation: the strategies, and the addresses of
-    a remote cluster.
+    """The settings of an estimator's distributed training and evaluation.
+
+    The settings are a strategy for training, a strategy for evaluation, and the addresses of a
+    remote cluster.
     """
 
     train_distribute: Any = None

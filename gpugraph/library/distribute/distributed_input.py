@@ -1,10 +1,10 @@
 """Input for replicas: datasets whose batches are divided among the replicas, and input functions.
 
-A global batch is divided into equal parts, one for each replica of all workers. A smaller last
-batch is divided into parts of ceil(size / replicas) elements, so its last parts may be empty. Each
-worker reads the whole dataset and uses only the parts of its replicas. So a global batch is the
-same as on a single device. The elements of an input function are batches for single replicas: each
-replica receives the next batch.
+A global batch is divided into equal parts, one for each replica of all workers. If the last batch
+is smaller, it is divided into parts of ceil(size / replicas) elements, so its last parts may be
+smaller or empty. Each worker reads the whole dataset and uses only the parts of its replicas. So a
+global batch contains the same elements as a batch on a single device. In contrast, the elements of
+an input function are batches for single replicas: each replica receives the next batch.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from gpugraph.ops.framework.op_declaration import raw_ops
 
 
 class DistributedIterator:
-    """An iterator whose `get_next` returns a value per replica.
+    """An iterator whose `get_next` returns per-replica values.
 
     Args:
       source: the iterator of a dataset, or a function that returns the tensors of one replica.
@@ -52,7 +52,7 @@ class DistributedIterator:
         return operation
 
     def get_next(self, name: str | None = None) -> Any:
-        """Return the next element of each replica, as a structure of values per replica.
+        """Return the next element of each replica, as a structure of per-replica values.
 
         After the last element, a run raises OutOfRangeError.
         """
@@ -119,10 +119,10 @@ class DistributedIterator:
 
 
 class DistributedDataset:
-    """A dataset for several replicas: each batch is divided among them, or each element is for one
-    replica.
+    """A dataset for several replicas. Each batch is divided among the replicas, or each element is
+    for one replica.
 
-    Its iterators are created by the same methods as those of a dataset.
+    Its iterators are created by the same methods as the iterators of a dataset.
     """
 
     def __init__(self, strategy: Any, dataset: Any, parts: int | None, first: int) -> None:
@@ -144,9 +144,7 @@ class DistributedDataset:
 
 
 class DistributesInput:
-    """A mixin with the input methods of `StrategyExtended`, for strategies with several
-    replicas.
-    """
+    """A mixin for strategies with several replicas: the input methods of `StrategyExtended`."""
 
     _task: Any = None
     _strategy: Any

@@ -1,10 +1,12 @@
 """Variables with a copy on the device of each replica.
 
-A `MirroredVariable` has equal copies. An update in the cross-replica context changes all of them.
-An update in a replica context first aggregates the values of all replicas. A `SyncOnReadVariable`
-has copies that each replica changes independently. A read in the cross-replica context aggregates
-the copies. In a replica, a variable of either class means the replica's own copy; outside of
-replicas, it means the first copy. A checkpoint stores one value for all copies, under the name of
+The copies of a `MirroredVariable` are equal. An update in the cross-replica context changes all
+copies. An update in a replica context first aggregates the values of all replicas. The copies of a
+`SyncOnReadVariable` differ, because each replica changes its own copy independently. A read in the
+cross-replica context aggregates the copies.
+
+In a replica, an operation on a variable of either class uses the replica's own copy. Outside of
+replicas, it uses the first copy. A checkpoint stores one value for all copies, under the name of
 the first copy.
 """
 
@@ -42,8 +44,8 @@ _NO_AGGREGATION = (
 
 
 class DistributedVariable(Components, ResourceVariable):
-    """A variable with one component per replica. In a replica, operations on it use that replica's
-    component.
+    """A variable with one component per replica. In a replica, operations on the variable use that
+    replica's component.
     """
 
     _is_distributed = True
@@ -101,28 +103,28 @@ class DistributedVariable(Components, ResourceVariable):
         return self._values[0]._is_initialized()
 
     def is_initialized(self, name: str | None = None) -> Tensor:
-        """Return a bool scalar: whether the first component has a value."""
+        """Return a bool scalar tensor: whether the first component has a value."""
         return self._values[0].is_initialized(name)
 
     def value(self) -> Tensor:
-        """Return a read of the component of the current replica."""
+        """Return the value of the current replica's component."""
         return self.get().value()
 
     def read_value(self) -> Tensor:
-        """Return a separate read of the component of the current replica."""
+        """Return the value of the current replica's component, from a new read op."""
         return self.get().read_value()
 
     def _as_graph_element(self) -> Tensor:
         return self.get()._as_graph_element()
 
     def load(self, value: Any, session: Any = None) -> None:
-        """Assign a value to all components at once in `session`, or in the default session."""
+        """Assign a value to all components, in `session` or in the default session."""
         for component in self._values:
             component.load(value, session)
 
     def _in_copies(self, change: Callable[[Any], Any]) -> Any:
         """In a replica, return `change(copy)` for the replica's own copy. Elsewhere, call `change`
-        for all copies.
+        for each copy.
         """
         context = get_replica_context()
         if (context is not None and has_strategy()) or update_replica() is not None:
@@ -184,8 +186,8 @@ class MirroredVariable(DistributedVariable):
 
 
 class SyncOnReadVariable(DistributedVariable):
-    """A variable whose components each replica changes independently. A read returns their
-    aggregate.
+    """A variable whose components the replicas change independently. A read returns the aggregate
+    of the components.
     """
 
     _shared_read: Tensor | None = None
@@ -217,7 +219,7 @@ class SyncOnReadVariable(DistributedVariable):
         return results
 
     def value(self) -> Tensor:
-        """In a replica, return the replica's own component. Outside of replicas, return the
+        """In a replica, return the value of the replica's own component. Elsewhere, return the
         aggregate.
         """
         context = get_replica_context()
@@ -251,7 +253,9 @@ class SyncOnReadVariable(DistributedVariable):
 
 
 def _share(tensor: Tensor, count: int) -> Tensor:
-    """Return the value to store in each of `count` copies so that their sum is `tensor`."""
+    """Return the value to store in each of `count` copies, so that the sum of the copies is
+    `tensor`.
+    """
     shared: Tensor = tensor / count if tensor.dtype.is_floating else tensor // count
     return shared
 
@@ -266,8 +270,8 @@ def aggregated(strategy: Any, value: Any, aggregation: Any, destinations: Any) -
 
 
 class _MirroredSaveable(SaveableObject):
-    """The part of a checkpoint for a mirrored variable: it saves the first component, and restores
-    all components.
+    """The saveable object of a mirrored variable. It saves the first component, and restores all
+    components.
     """
 
     def __init__(self, variable: MirroredVariable, name: str) -> None:
@@ -282,8 +286,9 @@ class _MirroredSaveable(SaveableObject):
 
 
 class _SyncOnReadSaveable(SaveableObject):
-    """The part of a checkpoint for a SyncOnReadVariable. It saves the aggregate, and restores the
-    components so that a read returns the saved value.
+    """The saveable object of a SyncOnReadVariable.
+
+    It saves the aggregate, and restores the components so that a read returns the saved value.
     """
 
     def __init__(self, variable: SyncOnReadVariable, name: str) -> None:

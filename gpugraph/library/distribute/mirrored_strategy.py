@@ -48,8 +48,9 @@ class MirroredStrategy(Strategy):
     """Trains on several devices of one process. Each device has a copy of the variables.
 
     Args:
-      devices: the names of the devices. By default, all GPUs are used or, without GPUs, the CPU.
-      cross_device_ops: the `CrossDeviceOps` that sums gradients.
+      devices: the names of the devices. By default, all GPUs are used. If there are no GPUs, the
+        CPU is used.
+      cross_device_ops: the `CrossDeviceOps` that add up gradients over the devices.
     """
 
     def __init__(
@@ -60,7 +61,7 @@ class MirroredStrategy(Strategy):
 
 
 class MirroredExtended(DistributesInput, StrategyExtended):
-    """The implementation of MirroredStrategy: each device in `devices` is a replica and has a copy
+    """The implementation of MirroredStrategy. Each device in `devices` is a replica and has a copy
     of each variable.
     """
 
@@ -90,7 +91,7 @@ class MirroredExtended(DistributesInput, StrategyExtended):
 
     @property
     def parameter_devices(self) -> tuple[str, ...]:
-        """The devices that hold variables, which are the devices of the replicas."""
+        """The devices that hold variables. They are the devices of the replicas."""
         return self._devices
 
     def non_slot_devices(self, var_list: Sequence[Any]) -> Any:
@@ -103,13 +104,13 @@ class MirroredExtended(DistributesInput, StrategyExtended):
         return create_copies(self._container_strategy(), self._devices, next_creator, arguments)
 
     def colocate_vars_with(self, colocate_with_variable: Any) -> AbstractContextManager[Any]:
-        """In the block, create variables on all devices, where `colocate_with_variable` has its
-        copies.
+        """Inside the block, create variables on all devices, because `colocate_with_variable` has a
+        copy on each of them.
         """
         return get_default_graph().device(None)
 
     def value_container(self, value: Any) -> Any:
-        """Return the distributed variable that has `value` as a component. If there is none, return
+        """Return the distributed variable of which `value` is a component. If there is none, return
         `value`.
         """
         return container_of(value)
@@ -174,8 +175,8 @@ def _default_ops(devices: Sequence[str]) -> CrossDeviceOps:
 def reduce_plain(reduce_op: ReduceOp, value: Any, destinations: Any, count: int) -> Any:
     """Return the reduction of a value that is the same in all replicas.
 
-    Raises ValueError for the sum of a Python number other than 0, because this is probably a
-    mistake.
+    Raises ValueError for the sum of a number other than 0, and for the sum of a tensor over several
+    replicas, because these are probably mistakes.
     """
     is_number = isinstance(value, (int, float))
     if is_number and value == 0:
@@ -191,7 +192,7 @@ def reduce_plain(reduce_op: ReduceOp, value: Any, destinations: Any, count: int)
 
 
 def update_result(results: Sequence[Any], devices: Sequence[str], group: bool) -> Any:
-    """Return the result of an update, given the results for the variable's components.
+    """Return the result of an update, given its results for the components of the variable.
 
     Args:
       group: if True, return one operation or tensors, each of which waits for the updates of all
@@ -217,7 +218,8 @@ def create_copies(
     next_creator: Callable[..., Any],
     arguments: dict[str, Any],
 ) -> DistributedVariable:
-    """Create a variable on each device. Return the distributed variable with these components.
+    """Create a variable on each device. Return the distributed variable whose components are these
+    variables.
 
     Only the distributed variable is added to the graph's collections. All copies have the initial
     value of the first copy.

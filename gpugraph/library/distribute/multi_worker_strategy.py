@@ -1,8 +1,8 @@
 """`MultiWorkerMirroredStrategy`: synchronous training on the devices of several processes.
 
 Each worker builds a graph with its own copies of the variables. It receives their initial values
-from the chief. Each gradient is summed over the worker's devices, then over the workers by a
-collective. So all copies stay equal.
+from the chief. Each gradient is summed over the worker's devices, then over the workers with a
+collective op. So all copies stay equal.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _GROUP_KEY = 1
 
 
 class CollectiveCommunication(enum.Enum):
-    """The method by which workers exchange gradients. All values select gpugraph's own ring and
+    """The method by which workers exchange gradients. All values select this package's own ring and
     tree exchanges.
     """
 
@@ -56,8 +56,9 @@ class MultiWorkerMirroredStrategy(Strategy):
 
     Args:
       communication: a `CollectiveCommunication`.
-      cluster_resolver: the resolver of the cluster and this task, by default a
-        `TFConfigClusterResolver`. Without a cluster, the strategy acts as a `MirroredStrategy`.
+      cluster_resolver: the resolver of the cluster and of this task; by default a
+        `TFConfigClusterResolver`. If there is no cluster, the strategy behaves like a
+        `MirroredStrategy`.
     """
 
     def __init__(
@@ -73,7 +74,7 @@ class MultiWorkerMirroredStrategy(Strategy):
 
 
 class MultiWorkerExtended(MirroredExtended):
-    """The implementation of MultiWorkerMirroredStrategy: all devices of all workers have copies of
+    """The implementation of MultiWorkerMirroredStrategy. Each device of each worker has copies of
     the variables.
     """
 
@@ -104,7 +105,9 @@ class MultiWorkerExtended(MirroredExtended):
         return create_copies(self._container_strategy(), self._devices, next_creator, arguments)
 
     def _initial(self, initial: Any, dtype: Any, name: str) -> Any:
-        """Return the initial value of a variable, as the chief computes it."""
+        """Return the initial value of a variable, which the chief computes and sends to the other
+        workers.
+        """
         assert self._task is not None
         with device(name):
             value = identity(convert_to_tensor(initial() if callable(initial) else initial, dtype))
@@ -125,13 +128,13 @@ class MultiWorkerExtended(MirroredExtended):
 
     @property
     def experimental_between_graph(self) -> bool:
-        """Whether each worker builds a separate graph: always True."""
+        """Whether each worker builds a separate graph. It is always True."""
         return True
 
     @property
     def experimental_should_init(self) -> bool:
-        """Whether this task initializes variables: True, since each task initializes its own
-        copies.
+        """Whether this task initializes variables. It is always True, because each task initializes
+        its own copies.
         """
         return True
 
@@ -160,8 +163,9 @@ class MultiWorkerExtended(MirroredExtended):
 
 
 def _next_key() -> int:
-    """Return the number of the graph's next collective. All workers count equally, because they
-    build the same graph.
+    """Return the number of the graph's next collective.
+
+    All workers assign the same numbers, because they build the same graph.
     """
     graph: Any = get_default_graph()
     keys = getattr(graph, "_collective_keys", None)

@@ -1,4 +1,4 @@
-"""Datasets of NumPy arrays. Variables hold the rows, instead of constants in the graph."""
+"""Datasets of NumPy arrays. The rows are in variables, not in constants of the graph."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from gpugraph.ops.arrays.constants_and_placeholders import zeros
 
 
 def numpy_dataset(numpy_input: Any, where: str, session: Any) -> DatasetV1:
-    """Return a dataset of the rows of arrays. The rows are in variables on the device `where`, and
-    `session` writes them.
+    """Return a dataset of the rows of arrays.
 
-    Raises AssertionError without a session.
+    The rows are in variables on the device `where`. `session` assigns their values. Raises
+    AssertionError if there is no session.
     """
     if session is None:
         raise AssertionError("experimental_make_numpy_dataset(arrays, session=session) needs the "

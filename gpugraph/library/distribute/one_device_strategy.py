@@ -1,4 +1,4 @@
-"""`OneDeviceStrategy`: a single replica on one device, for trying a distributed program without
+"""`OneDeviceStrategy`: a single replica on one device, to test a distributed program without
 several devices.
 """
 
@@ -16,7 +16,7 @@ from gpugraph.library.distribute.distributed_input import DistributesInput
 
 
 class OneDeviceStrategy(Strategy):
-    """Puts variables and computation on one device.
+    """Places variables and computation on one device.
 
     Args:
       device: the name of the device, such as "/gpu:0".
@@ -51,7 +51,7 @@ class OneDeviceExtended(DistributesInput, StrategyExtended):
             return next_creator(**arguments)
 
     def colocate_vars_with(self, colocate_with_variable: Any) -> Any:
-        """In the block, create variables on the strategy's device."""
+        """Inside the block, create variables on the strategy's device."""
         return device(self._device)
 
     def value_container(self, value: Any) -> Any:

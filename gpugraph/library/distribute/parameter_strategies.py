@@ -22,13 +22,13 @@ from gpugraph.library.train.replica_devices import replica_device_setter
 
 
 class CentralStorageStrategy(Strategy):
-    """Trains on several devices of one process, with the variables on one of them.
+    """Trains on several devices of one process. The variables are on one of the devices.
 
     Args:
-      compute_devices: the devices of the replicas. By default, all GPUs are used or, without GPUs,
-        the CPU.
-      parameter_device: the device of the variables. The default is the device of the replica if
-        there is only one replica, else the CPU.
+      compute_devices: the devices of the replicas. By default, all GPUs are used. If there are no
+        GPUs, the CPU is used.
+      parameter_device: the device of the variables. By default, it is the device of the replica if
+        there is only one replica, otherwise the CPU.
     """
 
     def __init__(
@@ -49,8 +49,8 @@ class ParameterServerStrategy(Strategy):
     Raises ValueError if the cluster has no `ps` tasks.
 
     Args:
-      cluster_resolver: the resolver of the cluster and this task, by default a
-        `TFConfigClusterResolver`. Without a cluster, the strategy acts as a
+      cluster_resolver: the resolver of the cluster and of this task; by default a
+        `TFConfigClusterResolver`. If there is no cluster, the strategy behaves like a
         `CentralStorageStrategy`.
     """
 
@@ -70,8 +70,10 @@ class ParameterServerStrategy(Strategy):
 
 
 class ParameterExtended(MirroredExtended):
-    """The implementation: replicas on devices of this process, and one copy of each variable on one
-    of the `parameter_devices`.
+    """The implementation of both strategies: replicas on devices of this process, and one copy of
+    each variable.
+
+    The copy of a variable is on one of the `parameter_devices`.
 
     Args:
       task: the task of this process, if the cluster's parameter servers hold the variables.
@@ -99,7 +101,7 @@ class ParameterExtended(MirroredExtended):
         return self._parameter_devices
 
     def non_slot_devices(self, var_list: Sequence[Any]) -> Any:
-        """Return the device of the variable whose name is first in alphabetical order."""
+        """Return the device of the first variable in alphabetical order of names."""
         return min(var_list, key=lambda variable: variable.name)
 
     def _create_variable(self, next_creator: Callable[..., Any], **arguments: Any) -> Any:
@@ -110,7 +112,7 @@ class ParameterExtended(MirroredExtended):
             return next_creator(**arguments)
 
     def colocate_vars_with(self, colocate_with_variable: Any) -> Any:
-        """In the block, create variables on the device of `colocate_with_variable`."""
+        """Inside the block, create variables on the device of `colocate_with_variable`."""
         return colocate_with(colocate_with_variable.op)
 
     def _update_non_slot(
@@ -125,7 +127,7 @@ class ParameterExtended(MirroredExtended):
 
     @property
     def experimental_between_graph(self) -> bool:
-        """Whether each worker builds a separate graph: always True."""
+        """Whether each worker builds a separate graph. It is always True."""
         return True
 
     @property

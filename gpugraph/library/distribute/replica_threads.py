@@ -4,7 +4,7 @@ at a time.
 The threads run in the order of the replicas. Each thread runs until it calls `merge_call` or ends.
 When all threads have called `merge_call`, the caller's thread runs the merged function, and the
 threads continue with its result. So ops are always built in the same order. A thread starts in the
-scopes of the caller: names, devices, control dependencies, variable scope.
+caller's scopes: names, devices, control dependencies, variable scope.
 """
 
 from __future__ import annotations
@@ -24,11 +24,13 @@ from gpugraph.graph.client.default_stacks import session_stack
 
 
 class _AbandonedError(BaseException):
-    """Ends the thread of a replica because another replica failed."""
+    """The exception that ends the thread of a replica after another replica has failed."""
 
 
 class _Merge:
-    """A replica's call of `merge_call`: the function, the arguments, and the scopes at the call."""
+    """A replica's call of `merge_call`: the function, the arguments, and the scopes that are active
+    at the call.
+    """
 
     def __init__(self, function: Callable[..., Any], args: Any, kwargs: Any) -> None:
         graph = get_default_graph()
@@ -39,7 +41,7 @@ class _Merge:
 
 
 class _Replica(ReplicaContext):
-    """One replica in one call of `call_for_each_replica`, and its thread."""
+    """One replica during one call of `call_for_each_replica`, and its thread."""
 
     def __init__(self, strategy: Any, number: int, device_name: str) -> None:
         super().__init__(strategy, number)
@@ -73,7 +75,8 @@ class _Replica(ReplicaContext):
         self._thread.start()
 
     def run(self, merged: Any = None) -> None:
-        """Let the thread run until it pauses or ends. If it raised an error, raise the error here.
+        """Let the thread run until it pauses or ends. If the thread raised an error, raise the
+        error here.
 
         Args:
           merged: the return value of the replica's `merge_call`.
@@ -136,8 +139,8 @@ class _MainScopes:
 def call_for_each_replica(
     strategy: Any, devices: Sequence[str], fn: Any, args: Any, kwargs: Any
 ) -> Any:
-    """Call `fn` for each replica, on the replica's device. Return a structure of per-replica
-    values.
+    """Call `fn` once for each replica, on the replica's device. Return the results as a structure
+    of per-replica values.
     """
     main, created = _MainScopes(), _CreatedVariables()
     replicas = [_Replica(strategy, number, name) for number, name in enumerate(devices)]
@@ -165,7 +168,7 @@ def _bound(fn: Any, args: Any, kwargs: Any) -> Callable[[], Any]:
 
 
 def _merge(strategy: Any, merges: Sequence[Any]) -> list[Any]:
-    """Run the merged function. Return a list of its results, one for each replica."""
+    """Run the merged function. Return a list of results, one for each replica."""
     first = merges[0]
     args = regroup([merge.args for merge in merges])
     kwargs = regroup([merge.kwargs for merge in merges])
@@ -182,7 +185,7 @@ def _merge(strategy: Any, merges: Sequence[Any]) -> list[Any]:
 
 
 class _CreatedVariables:
-    """The variables that the first replica has created, by name. The other replicas look them up
+    """The variables that the first replica has created, by name. The other replicas get them from
     here.
     """
 

@@ -1,4 +1,5 @@
-"""Distributions: random variables as objects that sample, and compute densities and statistics.
+"""Distributions: objects for random variables that draw samples and compute densities and
+statistics.
 
 This module only re-exports names.
 """

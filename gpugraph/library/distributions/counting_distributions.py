@@ -1,7 +1,7 @@
 """Distributions over integers and counts: Bernoulli, Categorical, Multinomial,
 DirichletMultinomial.
 
-All except DirichletMultinomial take exactly one of `logits` and `probs`.
+All except DirichletMultinomial require exactly one of `logits` and `probs`.
 """
 
 from __future__ import annotations
@@ -49,15 +49,15 @@ from gpugraph.ops.special_functions.gamma_and_zeta import lgamma
 
 
 def logits_and_probs(arguments: dict[str, Any], classes: bool) -> tuple[Tensor, Tensor]:
-    """Return (logits, probs). One of them is the constructor's argument; the other is computed from
-    it.
+    """Return (logits, probs). One of the two is an argument of the constructor, and the other is
+    computed from it.
 
     Raises ValueError unless exactly one of `logits` and `probs` is not None.
 
     Args:
       arguments: the constructor's arguments by name.
-      classes: whether the last axis is the classes; otherwise each element is a separate
-        probability.
+      classes: whether the last axis contains the probabilities of classes. Otherwise each element
+        is a separate probability.
     """
     logits, probs, validate = (arguments[k] for k in ("logits", "probs", "validate_args"))
     if (probs is None) == (logits is None):
@@ -84,13 +84,13 @@ def logits_and_probs(arguments: dict[str, Any], classes: bool) -> tuple[Tensor, 
 
 
 def log_combinations(n: Any, counts: Any, name: str = "log_combinations") -> Tensor:
-    """Return log(n! / (counts[0]! counts[1]! ...)), over the last axis of `counts`."""
+    """Return log(n! / (counts[0]! counts[1]! ...)), where `counts` are along the last axis."""
     with name_scope(name, values=[n, counts]):
         return lgamma(n + 1.0) - reduce_sum(lgamma(counts + 1.0), -1)
 
 
 class _Discrete(Distribution):
-    """The base class of distributions with the parameters logits and probs."""
+    """Base class of distributions with the parameters `logits` and `probs`."""
 
     logits = tensor_parameter("logits", "The log odds, or unnormalized log probabilities.")
     probs = tensor_parameter("probs", "The probabilities.")
@@ -115,9 +115,9 @@ class _Discrete(Distribution):
 
 
 def _whole(event: Any, kind: DType) -> Any:
-    """Return `event`; if arguments are validated, a run checks its values.
+    """Return `event`. If arguments are validated, a run checks its values.
 
-    The values must be non-negative integers, or 0 and 1 if `kind` is bool.
+    The values must be non-negative integers, or only 0 and 1 if `kind` is bool.
     """
     if event.dtype.is_bool:
         return event
@@ -181,9 +181,7 @@ def _bernoulli_divergence(a: Bernoulli, b: Bernoulli, name: str | None = None) -
 
 
 class ClassDistribution(_Discrete):
-    """The base class of distributions that choose one of k classes, each with its own
-    probability.
-    """
+    """Base class of distributions that choose one of k classes, each with its own probability."""
 
     @property
     def event_size(self) -> Tensor:
@@ -191,7 +189,9 @@ class ClassDistribution(_Discrete):
         return shape(self.logits)[-1]
 
     def _sample_classes(self, n: Any, seed: int | None) -> Tensor:
-        """Draw n classes for each distribution of the batch. Return the class numbers, [n, ...]."""
+        """Draw n classes for each distribution of the batch. Return the indices of the classes, [n,
+        ...].
+        """
         rows = reshape(self.logits, [-1, self.event_size])
         wide = dtypes.int64 if self.dtype.size > 4 else dtypes.int32
         draws = multinomial(rows, n, seed=seed, output_dtype=wide)
@@ -210,8 +210,8 @@ class ClassDistribution(_Discrete):
 
 
 class Categorical(ClassDistribution):
-    """The distribution of one of k classes, with probabilities [..., k]: integers from 0 to k
-    - 1.
+    """The distribution of one of k classes with probabilities [..., k]. Events are integers from 0
+    to k - 1.
     """
 
     event_ranks: ClassVar[dict[str, int]] = {"logits": 1}
@@ -235,8 +235,8 @@ class Categorical(ClassDistribution):
         return cast(self._sample_classes(n, seed), self.dtype)
 
     def _with_event(self, k: Any, parameter: Any) -> tuple[Any, Any]:
-        """Return the class numbers `k` and the distribution's `parameter`, broadcast to one batch
-        shape.
+        """Return the class indices `k` and the distribution's `parameter`, broadcast to a common
+        batch shape.
         """
         if self.validate_args:
             k = _whole(k, dtypes.int32)
@@ -263,10 +263,10 @@ def _categorical_divergence(a: Categorical, b: Categorical, name: str | None = N
 
 
 class _Counts(Distribution):
-    """The base class of distributions whose event is the number of times that each of k classes
-    occurs.
+    """Base class of distributions whose event contains the number of occurrences of each of k
+    classes.
 
-    The counts of an event sum to `total_count`, the number of trials.
+    The counts of an event add up to `total_count`, the number of trials.
     """
 
     total_count = tensor_parameter("total_count", "The number of trials.")
@@ -284,7 +284,9 @@ class _Counts(Distribution):
 
 
 class Multinomial(_Discrete, _Counts):
-    """The number of occurrences of each of k classes in `total_count` trials: [..., k] counts."""
+    """The distribution of the numbers of occurrences of k classes in `total_count` trials. Events
+    are counts [..., k].
+    """
 
     event_ranks: ClassVar[dict[str, int]] = {"total_count": 0, "logits": 1}
 
@@ -377,7 +379,7 @@ class DirichletMultinomial(_Counts):
         return self.concentration / self.total_concentration[..., None]
 
     def _scale(self) -> Any:
-        """Return the ratio of a count's standard deviation to its standard deviation in a
+        """Return a factor: the standard deviation of a count, divided by its value for a
         multinomial with the same mean.
 
         The shape of the result is [..., 1].

@@ -1,7 +1,7 @@
 """Distribution: the base class of distributions.
 
 A subclass defines the functions that it can compute directly (`_log_prob` or `_prob`, `_variance`
-or `_stddev`, ...); the public methods derive the other functions from them. Behaviour and names are
+or `_stddev`, ...). The public methods derive the other functions from them. Behaviour and names are
 those of `tf.distributions` in TensorFlow 1.15.
 """
 
@@ -69,10 +69,10 @@ class Distribution(DistributionParameters):
       dtype: the dtype of the events.
       reparameterization_type: FULLY_REPARAMETERIZED or NOT_REPARAMETERIZED.
       validate_args: whether runs check parameters and events.
-      allow_nan_stats: whether an undefined statistic is NaN; otherwise it is an error.
+      allow_nan_stats: whether an undefined statistic is NaN. Otherwise it is an error.
       parameters: the constructor's arguments, which `copy` passes on.
-      graph_parents: tensors that the distribution depends on.
-      name: the scope of its operations; by default the name of the class.
+      graph_parents: tensors on which the distribution depends.
+      name: the name scope of the distribution's operations; by default the name of the class.
     """
 
     def _batch_shape(self) -> TensorShape:
@@ -102,7 +102,7 @@ class Distribution(DistributionParameters):
 
     @property
     def batch_shape(self) -> TensorShape:
-        """The static shape of the batch of distributions; () for a single one."""
+        """The static shape of the batch of distributions. It is () for a single distribution."""
         return TensorShape(self._batch_shape())
 
     @property
@@ -130,7 +130,7 @@ class Distribution(DistributionParameters):
             return convert_to_tensor(self.event_shape.ndims == 0, name="is_scalar_event")
 
     def is_scalar_batch(self, name: str = "is_scalar_batch") -> Tensor:
-        """Return whether there is a single distribution, not a batch, as a bool tensor."""
+        """Return whether this is a single distribution, not a batch, as a bool tensor."""
         with self._name_scope(name):
             return convert_to_tensor(self.batch_shape.ndims == 0, name="is_scalar_batch")
 
@@ -195,7 +195,7 @@ class Distribution(DistributionParameters):
         return self._of_event(name, value, ("_survival_function", _same), ("_cdf", _one_minus))
 
     def quantile(self, value: Any, name: str = "quantile") -> Tensor:
-        """Return, for each probability in `value`, the x with P[X <= x] = value."""
+        """Return, for each probability p in `value`, the x with P[X <= x] = p."""
         return self._of_event(name, value, ("_quantile", _same))
 
     # Statistics.
@@ -217,8 +217,8 @@ class Distribution(DistributionParameters):
         return self._statistic(name, ("_stddev", _same), ("_variance", sqrt))
 
     def covariance(self, name: str = "covariance") -> Tensor:
-        """Return the covariance of the elements of a vector event, of shape batch_shape + [k,
-        k].
+        """Return the covariance matrix of the elements of a vector event, of shape batch_shape +
+        [k, k].
         """
         return self._statistic(name, ("_covariance", _same))
 
@@ -227,7 +227,7 @@ class Distribution(DistributionParameters):
         return self._statistic(name, ("_mode", _same))
 
     def cross_entropy(self, other: Distribution, name: str = "cross_entropy") -> Tensor:
-        """Return the cross entropy of this distribution and another, of shape batch_shape."""
+        """Return the cross entropy of this distribution and `other`, of shape batch_shape."""
         with self._name_scope(name):
             return self.entropy() + kl_divergence(self, other, self._allow_nan_stats)
 
@@ -237,11 +237,11 @@ class Distribution(DistributionParameters):
             return kl_divergence(self, other, self._allow_nan_stats)
 
     def _defined(self, statistic: Any, conditions: Sequence[tuple[Any, Any, str]]) -> Tensor:
-        """Return `statistic` where it is defined; elsewhere it is NaN or an error in a run.
+        """Return `statistic` where it is defined. Elsewhere it is NaN, or a run raises an error.
 
         Args:
-          conditions: triples (low, high, message); the statistic is defined where low < high holds
-            in all triples.
+          conditions: triples (low, high, message). The statistic is defined where low < high is
+            true for all triples.
         """
         if not self._allow_nan_stats:
             checks = [assert_less(low, high, message=words) for low, high, words in conditions]

@@ -1,4 +1,4 @@
-"""The mixin of Distribution for parameters: their checks and shapes, and copies with other
+"""The base class of Distribution that handles parameters: checks, shapes, and copies with other
 values.
 """
 
@@ -24,7 +24,7 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 class ReparameterizationType:
-    """A constant that tells whether gradients flow through samples to the parameters."""
+    """A constant that states whether gradients flow through samples to the parameters."""
 
     def __init__(self, rep_type: str) -> None:
         self._rep_type = rep_type
@@ -41,7 +41,7 @@ NOT_REPARAMETERIZED = ReparameterizationType("NOT_REPARAMETERIZED")
 
 
 class DistributionParameters:
-    """The base of Distribution, with its parameters and settings."""
+    """Base class of Distribution, which contains its parameters and settings."""
 
     event_ranks: ClassVar[dict[str, int]] = {}
     """For each tensor parameter, the number of its last axes that belong to a single event."""
@@ -82,7 +82,7 @@ class DistributionParameters:
         Args:
           arguments: `locals()` of the constructor.
           reparameterization_type: FULLY_REPARAMETERIZED or NOT_REPARAMETERIZED.
-          positive: the names of the parameters that must be positive; runs check them if
+          positive: the names of the parameters that must be positive. Runs check them if
             `validate_args` is true.
         """
         arguments = {k: v for k, v in arguments.items() if k not in ("self", "__class__")}
@@ -105,10 +105,10 @@ class DistributionParameters:
         )
 
     def _validity(self, name: str, value: Any) -> list[Any]:
-        """Return the assertions that runs check for the parameter `name`.
+        """Return the assertions for the parameter `name`, which runs check.
 
-        If the parameter must be positive, they check that it is. If its last axis holds classes,
-        they check that there are at least two.
+        The parameter must be positive. If its last axis contains classes, there must be at least
+        two classes.
         """
         word = name.rstrip("01").capitalize()
         checks = [assert_positive(value, message=f"{word} parameter must be positive.")]
@@ -124,7 +124,8 @@ class DistributionParameters:
     def param_shapes(
         cls, sample_shape: Any, name: str = "DistributionParamShapes"
     ) -> dict[str, Tensor]:
-        """Return, by name, the shapes that the parameters need for samples of shape `sample_shape`.
+        """Return a dict from the names of parameters to shapes. If the parameters have these
+        shapes, samples have the shape `sample_shape`.
 
         The shapes are int32 tensors. Raises NotImplementedError if events are not scalars.
         """
@@ -133,7 +134,7 @@ class DistributionParameters:
 
     @classmethod
     def param_static_shapes(cls, sample_shape: Any) -> dict[str, TensorShape]:
-        """Return the result of `param_shapes` as static shapes.
+        """Return the shapes from `param_shapes` as static shapes.
 
         Raises ValueError if a shape is not fully known when the graph is built.
         """
@@ -159,7 +160,7 @@ class DistributionParameters:
 
     @property
     def name(self) -> str:
-        """The scope of the distribution's operations, with a trailing slash."""
+        """The name scope of the distribution's operations, with a trailing slash."""
         return self._name
 
     @property
@@ -189,7 +190,9 @@ class DistributionParameters:
         return self._validate_args
 
     def copy(self, **override_parameters_kwargs: Any) -> Any:
-        """Return a distribution of the same class in which the given parameters are replaced."""
+        """Return a distribution of the same class. The given parameters replace the parameters of
+        this one.
+        """
         return type(self)(**{**self.parameters, **override_parameters_kwargs})
 
     # Shapes.

@@ -264,7 +264,7 @@ class Dirichlet(Distribution):
         return scaled * (self._scale() - scaled)
 
     def _scale(self) -> Any:
-        """Return 1 / sqrt(1 + total concentration), a factor of the standard deviations.
+        """Return 1 / sqrt(1 + total concentration), which is a factor of the standard deviations.
 
         The shape of the result is [..., 1].
         """

@@ -17,7 +17,9 @@ _DIVERGENCES: dict[tuple[type, type], Callable[..., Tensor]] = {}
 
 
 def _registered(type_a: type, type_b: type) -> Callable[..., Tensor] | None:
-    """Return the divergence registered for the nearest base classes of both types, or None."""
+    """Return the divergence that is registered for the nearest base classes of the two types, or
+    None.
+    """
     best: tuple[int, Callable[..., Tensor]] | None = None
     for far_a, base_a in enumerate(type_a.__mro__):
         for far_b, base_b in enumerate(type_b.__mro__):
@@ -32,8 +34,8 @@ def kl_divergence(
 ) -> Tensor:
     """Return KL(a || b) = E_a[log a(X) - log b(X)], one value for each distribution of the batch.
 
-    If allow_nan_stats is false, a run raises InvalidArgumentError where the divergence is NaN.
-    Raises NotImplementedError for classes without a registered divergence.
+    Raises NotImplementedError for classes without a registered divergence. If `allow_nan_stats` is
+    false and a divergence is NaN, a run raises InvalidArgumentError.
     """
     divergence = _registered(type(distribution_a), type(distribution_b))
     if divergence is None:

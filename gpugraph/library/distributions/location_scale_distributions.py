@@ -1,4 +1,6 @@
-"""Distributions with a location and a scale: Normal, Laplace and StudentT. Also Uniform."""
+"""Distributions with a location and a scale: Normal, Laplace and StudentT. The module also has
+Uniform.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,7 @@ from gpugraph.ops.special_functions.inverse_error_function import ndtri
 
 
 class _LocationScale(Distribution):
-    """The base class of distributions of loc + scale * z, where z has a fixed distribution."""
+    """Base class of distributions of loc + scale * z, where z has a fixed distribution."""
 
     event_ranks: ClassVar[dict[str, int]] = {"loc": 0, "scale": 0}
     loc = tensor_parameter("loc", "The location.")

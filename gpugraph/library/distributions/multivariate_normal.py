@@ -27,8 +27,8 @@ from gpugraph.ops.reductions.reduction_functions import reduce_sum
 
 
 class MultivariateNormalTriL(Distribution):
-    """The distribution of loc + scale_tril @ z, where z is a vector of independent standard
-    normals.
+    """The distribution of loc + scale_tril @ z, where z is a vector of independent standard normal
+    variables.
 
     Args:
       loc: the mean, [..., k]; 0 by default.
@@ -132,8 +132,8 @@ class MultivariateNormalDiag(MultivariateNormalTriL):
     Args:
       loc: the mean, [..., k]; 0 by default.
       scale_diag: the standard deviations, [..., k]; 1 by default.
-      scale_identity_multiplier: a number [...] that is added to `scale_diag`;
-        without scale_diag, all standard deviations are this number.
+      scale_identity_multiplier: a number [...] that is added to `scale_diag`. If `scale_diag` is
+        None, all standard deviations are this number.
     """
 
     event_ranks: ClassVar[dict[str, int]] = {"loc": 1, "scale_diag": 1}
@@ -199,8 +199,8 @@ def _divergence(
 ) -> Tensor:
     """Return the Kullback-Leibler divergence KL(a || b).
 
-    It contains the trace of inverse(covariance of b) @ (covariance of a), which is summed over the
-    columns of the scale of a.
+    It contains the trace of inverse(covariance of b) @ (covariance of a), which is computed as a
+    sum over the columns of the scale of a.
     """
     with name_scope(name, "kl_mvn", [a.loc, b.loc]):
         columns = a._matrix()

@@ -1,4 +1,6 @@
-"""The cumulative distribution of the standard normal, and its log, accurate in both tails."""
+"""The cumulative distribution function of the standard normal distribution, and its log, accurate
+in both tails.
+"""
 
 from __future__ import annotations
 
@@ -32,9 +34,9 @@ def normal_cdf(x: Any) -> Tensor:
 def log_normal_cdf(x: Any) -> Tensor:
     """Return log P[X <= x] of a standard normal X.
 
-    For x far below 0, the result is the asymptotic series of Mills' ratio (Abramowitz and Stegun,
-    26.2.12). Each branch of the selection receives only arguments in its range, so that gradients
-    are finite.
+    For x far below 0, the result is computed with the asymptotic series of Mills' ratio (Abramowitz
+    and Stegun, 26.2.12). Each branch of the selection receives only arguments in its range, so that
+    gradients are finite.
     """
     lower, upper = _LOWER.get(x.dtype.base_dtype, _LOWER[dtypes.float32])
     tail = minimum(x, lower)

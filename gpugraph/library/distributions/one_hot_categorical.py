@@ -1,4 +1,4 @@
-"""OneHotCategorical: the distribution of a class as a one-hot vector."""
+"""OneHotCategorical: the distribution of one of several classes, as a one-hot vector."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from gpugraph.ops.reductions.reduction_functions import reduce_sum
 
 
 class OneHotCategorical(ClassDistribution):
-    """The distribution of one of k classes, with probabilities [..., k], as a one-hot vector [...,
-    k].
+    """The distribution of one of k classes with probabilities [..., k]. Events are one-hot vectors
+    [..., k].
     """
 
     event_ranks: ClassVar[dict[str, int]] = {"logits": 1}

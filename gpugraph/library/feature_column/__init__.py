@@ -1,4 +1,4 @@
-"""`tf.feature_column`: how features of examples become the inputs of a model."""
+"""`tf.feature_column`: definitions of how features of examples become the inputs of a model."""
 
 from gpugraph.library.feature_column import column_functions as _functions
 from gpugraph.library.feature_column.column_functions import (

@@ -1,4 +1,4 @@
-"""Categorical columns of integer ids, hashes, or words of a vocabulary."""
+"""Categorical columns of one feature: integer ids, hashes, or words of a vocabulary."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def require_string_or_int(dtype: DType, prefix: str) -> None:
 
 
 class _KeyedColumn(CategoricalColumn):
-    """A categorical column of one feature. The field `key` is the feature's name."""
+    """A categorical column of one feature, whose name is the field `key`."""
 
     key: str
     dtype: DType
@@ -46,7 +46,7 @@ class _KeyedColumn(CategoricalColumn):
 
     @property
     def parents(self) -> list[Any]:
-        """A list with the name of the feature, from which the column is computed."""
+        """A list that contains the name of the feature from which the column is computed."""
         return [self.key]
 
     def transform_feature(self, transformation_cache: Any, state_manager: Any) -> Any:
@@ -58,7 +58,7 @@ class _KeyedColumn(CategoricalColumn):
         raise NotImplementedError(f"{type(self).__name__} does not define `_ids`")
 
     def get_sparse_tensors(self, transformation_cache: Any, state_manager: Any) -> Any:
-        """Return the ids, without weights."""
+        """Return the ids, without weights, as an IdWeightPair."""
         return IdWeightPair(transformation_cache.get(self, state_manager), None)
 
     def _check_dtype(self, feature: SparseTensor) -> None:
@@ -73,7 +73,7 @@ class _KeyedColumn(CategoricalColumn):
 class HashedCategoricalColumn(
     _KeyedColumn, namedtuple("HashedCategoricalColumn", ("key", "hash_bucket_size", "dtype"))
 ):
-    """A column of strings or integers, each hashed to a bucket."""
+    """A column of strings or integers. Each value is hashed to one of the buckets."""
 
     def _ids(self, feature: SparseTensor, state_manager: Any) -> SparseTensor:
         require_string_or_int(feature.dtype, f"column_name: {self.key} input_tensor")
@@ -84,13 +84,13 @@ class HashedCategoricalColumn(
 
     @property
     def num_buckets(self) -> int:
-        """The number of buckets."""
+        """The number of buckets, which is the number of ids."""
         count: int = self.hash_bucket_size
         return count
 
 
 class _VocabularyColumn(_KeyedColumn):
-    """A column that looks up words in a table."""
+    """A column that looks up words in a table to get their ids."""
 
     def _table(self, key_dtype: DType, name: str) -> Any:
         raise NotImplementedError(f"{type(self).__name__} does not define `_table`")

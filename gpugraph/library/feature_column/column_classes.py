@@ -1,10 +1,11 @@
 """The base classes of feature columns, of both generations in TensorFlow 1.15.
 
-The older generation (`_FeatureColumn` in TensorFlow, `OldFeatureColumn` here) computes with a
-builder of features. It creates variables in the current variable scope. The newer generation,
-`FeatureColumn`, receives a cache of transformed features, and a state manager that stores the
-variables. In this package, a column of the newer generation is also one of the older: its older
-methods call the newer ones, with a state manager that creates variables in the current scope.
+The methods of the older generation (`_FeatureColumn` in TensorFlow, `OldFeatureColumn` here)
+receive a builder of features, and create variables in the current variable scope. The methods of
+the newer generation, `FeatureColumn`, receive a cache of transformed features, and a state manager
+that stores the variables. In this package, a column of the newer generation also belongs to the
+older generation: its older methods call the newer ones, with a state manager that creates variables
+in the current scope.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from gpugraph.library.feature_column.state_managers import StateManager
 
 
 class OldFeatureColumn:
-    """The base class of columns of the older generation. A column computes one input of a model."""
+    """Base class of columns of the older generation. A column computes one input of a model."""
 
     @property
     def name(self) -> str:
@@ -39,8 +40,8 @@ class OldFeatureColumn:
         return self.name
 
     def _transform_feature(self, inputs: Any) -> Any:
-        """Compute the column from features and other columns; `inputs.get` returns their
-        tensors.
+        """Compute the column from features and other columns, whose tensors `inputs.get`
+        returns.
         """
         raise NotImplementedError(f"{type(self).__name__} does not define `_transform_feature`")
 
@@ -54,11 +55,13 @@ class OldFeatureColumn:
 
 
 class OldDenseColumn(OldFeatureColumn):
-    """A column of the older generation with a dense tensor [batch_size, ...]."""
+    """Base class of columns of the older generation that compute a dense tensor [batch_size,
+    ...].
+    """
 
     @property
     def _variable_shape(self) -> Any:
-        """The shape of the tensor without the batch."""
+        """The shape of the tensor without the batch axis."""
         raise NotImplementedError(f"{type(self).__name__} does not define `_variable_shape`")
 
     def _get_dense_tensor(
@@ -78,7 +81,9 @@ TensorSequenceLengthPair = namedtuple(
 
 
 class OldCategoricalColumn(OldFeatureColumn):
-    """A column of the older generation with ids of categories, in [0, _num_buckets)."""
+    """Base class of columns of the older generation that compute ids of categories in [0,
+    _num_buckets).
+    """
 
     IdWeightPair = IdWeightPair
 
@@ -90,19 +95,21 @@ class OldCategoricalColumn(OldFeatureColumn):
     def _get_sparse_tensors(
         self, inputs: Any, weight_collections: Any = None, trainable: bool | None = None
     ) -> Any:
-        """Return an IdWeightPair."""
+        """Return the ids and their weights as an IdWeightPair."""
         raise NotImplementedError(f"{type(self).__name__} does not define `_get_sparse_tensors`")
 
 
 class OldSequenceDenseColumn(OldFeatureColumn):
-    """A column of the older generation with a dense tensor [batch, time, ...]."""
+    """Base class of columns of the older generation that compute a dense tensor [batch, time,
+    ...].
+    """
 
     TensorSequenceLengthPair = TensorSequenceLengthPair
 
     def _get_sequence_dense_tensor(
         self, inputs: Any, weight_collections: Any = None, trainable: bool | None = None
     ) -> Any:
-        """Return a TensorSequenceLengthPair."""
+        """Return the tensor and the lengths of its sequences as a TensorSequenceLengthPair."""
         raise NotImplementedError(
             f"{type(self).__name__} does not define `_get_sequence_dense_tensor`"
         )
@@ -126,7 +133,9 @@ class ScopeVariables(StateManager):
         use_resource: bool = True,
         initializer: Any = None,
     ) -> Any:
-        """Create the variable by `tf.get_variable`, in the collections of the constructor."""
+        """Create the variable with `tf.get_variable`, in the collections that the constructor
+        received.
+        """
         collections = self._collections
         if collections and GraphKeys.GLOBAL_VARIABLES not in collections:
             collections.append(GraphKeys.GLOBAL_VARIABLES)
@@ -141,22 +150,24 @@ class ScopeVariables(StateManager):
         return self._variables[name]
 
     def get_variable(self, feature_column: Any, name: str) -> Any:
-        """Create the column's variables in the current scope and return the one of this name."""
+        """Create the column's variables in the current scope, and return the variable `name`."""
         feature_column.create_state(self)
         return self._variables[name]
 
     def add_resource(self, feature_column: Any, name: str, resource: Any) -> None:
-        """Do nothing: the graph's collections have the tables."""
+        """Do nothing, because the graph's collections already contain the tables."""
 
 
 class FeatureColumn(OldFeatureColumn):
-    """The base class of columns. A column computes one input of a model from features."""
+    """Base class of columns. A column computes one input of a model from features."""
 
     _is_v2_column = True
     """Whether the column and all columns that it uses are of the newer generation."""
 
     def transform_feature(self, transformation_cache: Any, state_manager: Any) -> Any:
-        """Compute the column from features and columns that `transformation_cache.get` returns."""
+        """Compute the column from features and other columns, whose tensors
+        `transformation_cache.get` returns.
+        """
         raise NotImplementedError(f"{type(self).__name__} does not define `transform_feature`")
 
     @property
@@ -165,8 +176,8 @@ class FeatureColumn(OldFeatureColumn):
         raise NotImplementedError(f"{type(self).__name__} does not define `parse_example_spec`")
 
     def create_state(self, state_manager: Any) -> None:
-        """Create the column's variables by `state_manager.create_variable`; by default, there are
-        none.
+        """Create the column's variables with `state_manager.create_variable`. The base class
+        creates none.
         """
 
     @property
@@ -183,11 +194,11 @@ class FeatureColumn(OldFeatureColumn):
 
 
 class DenseColumn(FeatureColumn, OldDenseColumn):
-    """A column with a dense tensor [batch_size, ...]."""
+    """Base class of columns that compute a dense tensor [batch_size, ...]."""
 
     @property
     def variable_shape(self) -> Any:
-        """The shape of the tensor without the batch."""
+        """The shape of the tensor without the batch axis."""
         raise NotImplementedError(f"{type(self).__name__} does not define `variable_shape`")
 
     def get_dense_tensor(self, transformation_cache: Any, state_manager: Any) -> Any:
@@ -205,7 +216,7 @@ class DenseColumn(FeatureColumn, OldDenseColumn):
 
 
 class CategoricalColumn(FeatureColumn, OldCategoricalColumn):
-    """A column with ids of categories, in [0, num_buckets)."""
+    """Base class of columns that compute ids of categories in [0, num_buckets)."""
 
     @property
     def num_buckets(self) -> int:
@@ -213,7 +224,7 @@ class CategoricalColumn(FeatureColumn, OldCategoricalColumn):
         raise NotImplementedError(f"{type(self).__name__} does not define `num_buckets`")
 
     def get_sparse_tensors(self, transformation_cache: Any, state_manager: Any) -> Any:
-        """Return an IdWeightPair."""
+        """Return the ids and their weights as an IdWeightPair."""
         raise NotImplementedError(f"{type(self).__name__} does not define `get_sparse_tensors`")
 
     @property
@@ -227,10 +238,10 @@ class CategoricalColumn(FeatureColumn, OldCategoricalColumn):
 
 
 class SequenceDenseColumn(FeatureColumn, OldSequenceDenseColumn):
-    """A column with a dense tensor [batch, time, ...]."""
+    """Base class of columns that compute a dense tensor [batch, time, ...]."""
 
     def get_sequence_dense_tensor(self, transformation_cache: Any, state_manager: Any) -> Any:
-        """Return a TensorSequenceLengthPair."""
+        """Return the tensor and the lengths of its sequences as a TensorSequenceLengthPair."""
         raise NotImplementedError(
             f"{type(self).__name__} does not define `get_sequence_dense_tensor`"
         )
@@ -243,12 +254,16 @@ class SequenceDenseColumn(FeatureColumn, OldSequenceDenseColumn):
 
 
 def is_feature_column_v2(feature_columns: Sequence[Any]) -> bool:
-    """Return whether all columns, and the columns that they use, are of the newer generation."""
+    """Return whether all columns, and the columns from which they are computed, are of the newer
+    generation.
+    """
     return all(is_new_column(column) for column in feature_columns)
 
 
 def is_new_column(column: Any) -> bool:
-    """Return whether a column and the columns that it uses are of the newer generation."""
+    """Return whether a column, and the columns from which it is computed, are of the newer
+    generation.
+    """
     return isinstance(column, FeatureColumn) and bool(column._is_v2_column)
 
 

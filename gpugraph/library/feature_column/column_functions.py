@@ -1,4 +1,4 @@
-"""The functions that check arguments and create columns."""
+"""Functions that check arguments and create columns."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def numeric_column(
     Raises ValueError or TypeError for invalid arguments.
 
     Args:
-      shape: the shape of one example.
-      default_value: the value of missing features in parsed examples; a number, or one for each
+      shape: the shape of the feature in one example.
+      default_value: the value of missing features in parsed examples: one number, or one for each
         element.
       dtype: the dtype of the parsed feature.
       normalizer_fn: a function that is applied to the tensor.
@@ -88,11 +88,11 @@ def sequence_numeric_column(
 
 
 def bucketized_column(source_column: Any, boundaries: Sequence[float]) -> BucketizedColumn:
-    """Return a column of the buckets of a numeric column's numbers.
+    """Return a column of the buckets into which the numbers of a numeric column fall.
 
-    Boundaries (0., 1.) make buckets (-inf, 0.), [0., 1.), [1., inf). Raises ValueError if
-    source_column is not a numeric column, if it has more than one axis, and if the boundaries are
-    not ascending.
+    Boundaries (0., 1.) make the buckets (-inf, 0.), [0., 1.), [1., inf). Raises ValueError if
+    `source_column` is not a numeric column or has more than one axis, or if the boundaries are not
+    ascending.
     """
     if not isinstance(source_column, NumericColumn):
         raise ValueError(
@@ -116,7 +116,7 @@ def categorical_column_with_hash_bucket(
 ) -> HashedCategoricalColumn:
     """Return a column of strings or integers. Each value is hashed to one of the buckets.
 
-    Raises ValueError for less than one bucket and other dtypes.
+    Raises ValueError if there is no bucket, or if the dtype is not string or an integer dtype.
     """
     if hash_bucket_size is None:
         raise ValueError(f"hash_bucket_size must be set. key: {key}")
@@ -148,12 +148,12 @@ def categorical_column_with_vocabulary_file(
 ) -> VocabularyFileCategoricalColumn:
     """Return a column of words. The id of a word is its line number in a file.
 
-    Raises ValueError for other arguments and a file that does not exist.
+    A word that is not in the file gets the id of one of `num_oov_buckets` buckets, or
+    `default_value`. The default value -1 means that the word is ignored. Raises ValueError if an
+    argument is invalid or the file does not exist.
 
     Args:
-      vocabulary_size: the number of lines to use, by default all. A word that is not in the file
-        gets the id of one of `num_oov_buckets` buckets, or `default_value`. The default, -1, means
-        that the word is ignored.
+      vocabulary_size: the number of lines to use; by default all lines.
     """
     if not vocabulary_file:
         raise ValueError(f"Missing vocabulary_file in {key}.")
@@ -195,7 +195,9 @@ def categorical_column_with_vocabulary_file_v2(
     default_value: int | None = None,
     num_oov_buckets: int = 0,
 ) -> VocabularyFileCategoricalColumn:
-    """Call `categorical_column_with_vocabulary_file`, whose arguments have another order."""
+    """Return a `categorical_column_with_vocabulary_file`. Only the order of the arguments
+    differs.
+    """
     return categorical_column_with_vocabulary_file(
         key, vocabulary_file, vocabulary_size, num_oov_buckets, default_value, dtype
     )
@@ -211,8 +213,8 @@ def categorical_column_with_vocabulary_list(
     """Return a column of words. The id of a word is its position in a list.
 
     A word that is not in the list gets the id of one of `num_oov_buckets` buckets, or
-    `default_value`; -1 means that it is ignored. Raises ValueError for an empty list, for equal
-    words, and for invalid arguments.
+    `default_value`. The default value -1 means that the word is ignored. Raises ValueError for an
+    empty list, for duplicate words, and for invalid arguments.
     """
     if vocabulary_list is None or len(vocabulary_list) < 1:
         raise ValueError(f"vocabulary_list {vocabulary_list} must be non-empty, column_name: {key}")
@@ -237,10 +239,11 @@ def categorical_column_with_vocabulary_list(
 def categorical_column_with_identity(
     key: str, num_buckets: int, default_value: int | None = None
 ) -> IdentityCategoricalColumn:
-    """Return a column of integers, which are ids in [0, num_buckets).
+    """Return a column of integers that are used as ids in [0, num_buckets).
 
-    An integer out of range becomes `default_value`. Without a default value, the run raises
-    InvalidArgumentError. Raises ValueError for less than one bucket and a default out of range.
+    An integer out of range becomes `default_value`. If there is no default value, the run raises
+    InvalidArgumentError. Raises ValueError if `num_buckets` is less than 1, or if the default value
+    is out of range.
     """
     if num_buckets < 1:
         raise ValueError(f"num_buckets {num_buckets} < 1, column_name {key}")
@@ -253,14 +256,16 @@ def categorical_column_with_identity(
 
 
 def indicator_column(categorical_column: Any) -> IndicatorColumn:
-    """Return a dense column that counts the categories of each example, or adds their weights."""
+    """Return a dense column that contains the number of occurrences of each category in an example,
+    or the sum of their weights.
+    """
     return IndicatorColumn(categorical_column)
 
 
 def weighted_categorical_column(
     categorical_column: Any, weight_feature_key: str, dtype: DType = float32
 ) -> WeightedCategoricalColumn:
-    """Return a categorical column whose ids have weights, which are another feature.
+    """Return a categorical column whose ids have weights. The weights are another feature.
 
     Raises ValueError if the dtype is not numeric.
     """
@@ -272,12 +277,12 @@ def weighted_categorical_column(
 def crossed_column(
     keys: Sequence[Any], hash_bucket_size: int, hash_key: int | None = None
 ) -> CrossedColumn:
-    """Return a column of all combinations of the values of features, hashed to buckets.
+    """Return a column of all combinations of the values of several features, hashed to buckets.
 
     Raises ValueError for fewer than two keys, and for invalid keys.
 
     Args:
-      keys: names of string features, and categorical columns that do not hash.
+      keys: names of string features, and categorical columns. Hashed columns are not allowed.
     """
     if not hash_bucket_size or hash_bucket_size < 1:
         raise ValueError(f"hash_bucket_size must be > 1. hash_bucket_size: {hash_bucket_size}")
@@ -301,7 +306,7 @@ def crossed_column(
 def embedding_initializer(
     dimension: Any, initializer: Any, checkpoint: tuple[Any, Any], of_column: str = ""
 ) -> Any:
-    """Return the initializer of an embedding, after a check of its arguments."""
+    """Return the initializer of an embedding. Raises ValueError for invalid arguments."""
     if dimension is None or dimension < 1:
         raise ValueError(f"Invalid dimension {dimension}.")
     if (checkpoint[0] is None) != (checkpoint[1] is None):
@@ -325,13 +330,13 @@ def embedding_column(
     max_norm: float | None = None,
     trainable: bool = True,
 ) -> EmbeddingColumn:
-    """Return a dense column of embeddings of the ids, which are combined for each example.
+    """Return a dense column of embeddings of the ids. The embeddings of an example are combined.
 
-    Raises ValueError for other arguments.
+    Raises ValueError for invalid arguments.
 
     Args:
       combiner: "mean", "sum" or "sqrtn".
-      initializer: by default a truncated normal distribution of standard deviation
+      initializer: by default a truncated normal distribution with standard deviation
         1/sqrt(dimension).
       ckpt_to_load_from, tensor_name_in_ckpt: the checkpoint and the tensor that initialize the
         variable.
@@ -352,7 +357,7 @@ def embedding_column(
 def sequence_categorical_column_with_identity(
     key: str, num_buckets: int, default_value: int | None = None
 ) -> SequenceCategoricalColumn:
-    """Return `categorical_column_with_identity` of sequences."""
+    """Return a `categorical_column_with_identity` for sequences."""
     return SequenceCategoricalColumn(
         categorical_column_with_identity(key, num_buckets, default_value)
     )
@@ -361,7 +366,7 @@ def sequence_categorical_column_with_identity(
 def sequence_categorical_column_with_hash_bucket(
     key: str, hash_bucket_size: int, dtype: DType = string
 ) -> SequenceCategoricalColumn:
-    """Return `categorical_column_with_hash_bucket` of sequences."""
+    """Return a `categorical_column_with_hash_bucket` for sequences."""
     return SequenceCategoricalColumn(
         categorical_column_with_hash_bucket(key, hash_bucket_size, dtype)
     )
@@ -375,7 +380,7 @@ def sequence_categorical_column_with_vocabulary_file(
     default_value: int | None = None,
     dtype: DType = string,
 ) -> SequenceCategoricalColumn:
-    """Return `categorical_column_with_vocabulary_file` of sequences."""
+    """Return a `categorical_column_with_vocabulary_file` for sequences."""
     return SequenceCategoricalColumn(
         categorical_column_with_vocabulary_file(
             key, vocabulary_file, vocabulary_size, num_oov_buckets, default_value, dtype
@@ -390,7 +395,7 @@ def sequence_categorical_column_with_vocabulary_list(
     default_value: int = -1,
     num_oov_buckets: int = 0,
 ) -> SequenceCategoricalColumn:
-    """Return `categorical_column_with_vocabulary_list` of sequences."""
+    """Return a `categorical_column_with_vocabulary_list` for sequences."""
     return SequenceCategoricalColumn(
         categorical_column_with_vocabulary_list(
             key, vocabulary_list, dtype, default_value, num_oov_buckets

@@ -40,7 +40,7 @@ class WeightedCategoricalColumn(
 
     @property
     def name(self) -> str:
-        """The name of the column of ids, followed by the name of the feature of weights."""
+        """The name of the column of ids, followed by the name of the feature with the weights."""
         return f"{self.categorical_column.name}_weighted_by_{self.weight_feature_key}"
 
     @property
@@ -84,7 +84,9 @@ class WeightedCategoricalColumn(
 class CrossedColumn(
     CategoricalColumn, namedtuple("CrossedColumn", ("keys", "hash_bucket_size", "hash_key"))
 ):
-    """A column of all combinations of the values of several features, each hashed to a bucket."""
+    """A column of all combinations of the values of several features. Each combination is hashed to
+    a bucket.
+    """
 
     @property
     def _is_v2_column(self) -> bool:  # type: ignore[override]
@@ -92,7 +94,7 @@ class CrossedColumn(
 
     @property
     def name(self) -> str:
-        """The names of the features, sorted, joined by `_X_`."""
+        """The sorted names of the features, joined by `_X_`."""
         names = [key if isinstance(key, str) else key.name for key in leaf_keys(self)]
         return "_X_".join(sorted(names))
 
@@ -114,11 +116,13 @@ class CrossedColumn(
 
     @property
     def parents(self) -> list[Any]:
-        """A list of the columns and names of features that this column combines."""
+        """A list of the columns and the names of features that this column combines."""
         return list(self.keys)
 
     def transform_feature(self, transformation_cache: Any, state_manager: Any) -> Any:
-        """Return a SparseTensor of hashes. Raises ValueError if a column has weights."""
+        """Return a SparseTensor of hashes. Raises ValueError if one of the combined columns has
+        weights.
+        """
         features = [
             self._feature(key, transformation_cache, state_manager) for key in leaf_keys(self)
         ]
@@ -138,13 +142,14 @@ class CrossedColumn(
         return ids
 
     def get_sparse_tensors(self, transformation_cache: Any, state_manager: Any) -> Any:
-        """Return the ids, without weights."""
+        """Return the ids, without weights, as an IdWeightPair."""
         return IdWeightPair(transformation_cache.get(self, state_manager), None)
 
 
 def leaf_keys(cross: Any) -> list[Any]:
-    """Return the names and columns that a crossed column combines. A crossed column among them is
-    replaced by its own names and columns.
+    """Return the names and columns that a crossed column combines.
+
+    If a crossed column is among them, its own names and columns replace it.
     """
     nested = [leaf_keys(key) if isinstance(key, CrossedColumn) else [key] for key in cross.keys]
     return [key for keys in nested for key in keys]
@@ -153,7 +158,7 @@ def leaf_keys(cross: Any) -> list[Any]:
 class SequenceCategoricalColumn(
     CategoricalColumn, namedtuple("SequenceCategoricalColumn", "categorical_column")
 ):
-    """A column of sequences of ids: [batch, time, ids of a step]."""
+    """A column of sequences. Its ids have the axes [batch, time, ids of a step]."""
 
     @property
     def _is_v2_column(self) -> bool:  # type: ignore[override]
@@ -177,7 +182,7 @@ class SequenceCategoricalColumn(
 
     @property
     def parents(self) -> list[Any]:
-        """A list with the column of ids."""
+        """A list that contains the column of ids."""
         return [self.categorical_column]
 
     def transform_feature(self, transformation_cache: Any, state_manager: Any) -> Any:
@@ -199,7 +204,7 @@ class SequenceCategoricalColumn(
 
 
 def refuse_sequence(column: Any, kind: str) -> None:
-    """Raise ValueError if the ids of a dense column are sequences."""
+    """Raise ValueError if the categorical column of a dense column has sequences of ids."""
     if isinstance(column.categorical_column, SequenceCategoricalColumn):
         raise ValueError(
             f"In {kind}: {column.name}. categorical_column must not be of type "
@@ -211,7 +216,7 @@ def refuse_sequence(column: Any, kind: str) -> None:
 
 
 def require_sequence(column: Any, kind: str) -> None:
-    """Raise ValueError unless the ids of a dense column are sequences."""
+    """Raise ValueError unless the categorical column of a dense column has sequences of ids."""
     if not isinstance(column.categorical_column, SequenceCategoricalColumn):
         raise ValueError(
             f"In {kind}: {column.name}. categorical_column must be of type "

@@ -22,7 +22,7 @@ def checked_shape(shape: Any, key: str) -> tuple[int, ...]:
 
 
 def require_name(key: Any) -> None:
-    """Raise ValueError unless the name of a feature is a string."""
+    """Raise ValueError unless `key`, the name of a feature, is a string."""
     if not isinstance(key, str):
         raise ValueError(f"key must be a string. Got: type {type(key)}. Given key: {key}.")
 
@@ -38,10 +38,10 @@ def check_numbers(dtype: DType, normalizer_fn: Any, key: str) -> None:
 
 
 def checked_default(shape: tuple[int, ...], default_value: Any, dtype: DType, key: str) -> Any:
-    """Return a default value as nested tuples of the given shape. A scalar is repeated.
+    """Return a default value as nested tuples with the shape `shape`. A scalar is repeated.
 
-    Raises ValueError if its shape differs, and TypeError for numbers that the dtype can't
-    represent.
+    Raises ValueError if the default value has another shape, and TypeError for numbers that the
+    dtype can't represent.
     """
     if default_value is None:
         return None

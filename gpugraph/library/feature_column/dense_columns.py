@@ -1,4 +1,4 @@
-"""Columns with dense tensors: numbers, buckets of numbers, indicators of categories."""
+"""Columns that compute dense tensors: numbers, buckets of numbers, indicators of categories."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class NumericColumn(
     DenseColumn,
     namedtuple("NumericColumn", ("key", "shape", "default_value", "dtype", "normalizer_fn")),
 ):
-    """A column of numbers, with dtype float32."""
+    """A column of numbers as float32."""
 
     @property
     def name(self) -> str:
@@ -56,12 +56,12 @@ class NumericColumn(
 
     @property
     def variable_shape(self) -> TensorShape:
-        """The shape of the feature, without the batch."""
+        """The shape of the feature without the batch axis."""
         return TensorShape(self.shape)
 
     @property
     def parents(self) -> list[Any]:
-        """A list with the name of the feature, from which the column is computed."""
+        """A list that contains the name of the feature from which the column is computed."""
         return [self.key]
 
     def transform_feature(self, transformation_cache: Any, state_manager: Any) -> Any:
@@ -84,7 +84,7 @@ class NumericColumn(
 class BucketizedColumn(
     DenseColumn, CategoricalColumn, namedtuple("BucketizedColumn", ("source_column", "boundaries"))
 ):
-    """A column of the buckets of a numeric column, between boundaries."""
+    """A column of the buckets into which the numbers of a numeric column fall."""
 
     @property
     def _is_v2_column(self) -> bool:  # type: ignore[override]
@@ -102,7 +102,7 @@ class BucketizedColumn(
 
     @property
     def variable_shape(self) -> TensorShape:
-        """The shape of the feature, then the number of buckets."""
+        """The shape of the feature, followed by the number of buckets."""
         return TensorShape((*self.source_column.shape, self._count()))
 
     @property
@@ -113,7 +113,7 @@ class BucketizedColumn(
 
     @property
     def parents(self) -> list[Any]:
-        """A list with the numeric column, from which the buckets are computed."""
+        """A list that contains the numeric column from which the buckets are computed."""
         return [self.source_column]
 
     def _count(self) -> int:
@@ -130,7 +130,7 @@ class BucketizedColumn(
         return one_hot(buckets, depth=self._count(), on_value=1.0, off_value=0.0)
 
     def get_sparse_tensors(self, transformation_cache: Any, state_manager: Any) -> Any:
-        """Return the buckets as ids: each element of a feature has its own range of ids."""
+        """Return the buckets as ids. Each element of the feature has its own range of ids."""
         buckets: Tensor = transformation_cache.get(self, state_manager)
         batch_size, elements = shape(buckets)[0], self.source_column.shape[0]
         rows = tile(expand_dims(range_of(0, batch_size), 1), [1, elements])
@@ -144,7 +144,9 @@ class BucketizedColumn(
 class IndicatorColumn(
     DenseColumn, SequenceDenseColumn, namedtuple("IndicatorColumn", "categorical_column")
 ):
-    """A column that counts the categories of each example, or adds their weights."""
+    """A column with the number of occurrences of each category in an example, or the sum of their
+    weights.
+    """
 
     @property
     def _is_v2_column(self) -> bool:  # type: ignore[override]
@@ -162,16 +164,16 @@ class IndicatorColumn(
 
     @property
     def variable_shape(self) -> TensorShape:
-        """The shape of the tensor without the batch: [1, number of categories]."""
+        """The shape of the tensor without the batch axis: [1, number of categories]."""
         return TensorShape([1, num_buckets_of(self.categorical_column)])
 
     @property
     def parents(self) -> list[Any]:
-        """A list with the categorical column, from which the counts are computed."""
+        """A list that contains the categorical column whose ids are counted."""
         return [self.categorical_column]
 
     def transform_feature(self, transformation_cache: Any, state_manager: Any) -> Any:
-        """Return, for each category, the count of its occurrences or the sum of their weights."""
+        """Return, for each category, the number of its occurrences or the sum of their weights."""
         ids, weights = sparse_tensors_of(
             self.categorical_column, transformation_cache, state_manager
         )

@@ -1,4 +1,4 @@
-"""Columns of embeddings: rows of a matrix variable, combined for each example."""
+"""Columns of embeddings: rows of a variable, which are combined for each example."""
 
 from __future__ import annotations
 
@@ -37,14 +37,16 @@ _KIND = "embedding_column"
 
 
 def _restore(checkpoint: Any, tensor_name: Any, variable: Any) -> None:
-    """Make a variable's initializer read a checkpoint, unless `checkpoint` is None."""
+    """Make a variable's initializer read a tensor from a checkpoint. If `checkpoint` is None, do
+    nothing.
+    """
     if checkpoint is not None:
         parts = list(variable) if isinstance(variable, PartitionedVariable) else variable
         init_from_checkpoint(checkpoint, {tensor_name: parts})
 
 
 class _LookupColumn:
-    """A mixin of embedding columns that looks up ids in a variable."""
+    """A mixin for embedding columns that looks up ids in a variable."""
 
     categorical_column: Any
     combiner: str
@@ -63,7 +65,7 @@ class _LookupColumn:
 
     @property
     def parents(self) -> list[Any]:
-        """A list with the categorical column, whose ids are looked up."""
+        """A list that contains the categorical column whose ids are looked up."""
         return [self.categorical_column]
 
 
@@ -77,7 +79,7 @@ class EmbeddingColumn(
         "max_norm trainable",
     ),
 ):
-    """A column of embeddings with its own variable."""
+    """A column of embeddings that has its own variable."""
 
     @property
     def _is_v2_column(self) -> bool:  # type: ignore[override]
@@ -95,7 +97,7 @@ class EmbeddingColumn(
 
     @property
     def variable_shape(self) -> TensorShape:
-        """The shape of one embedding: [number of columns of the variable]."""
+        """The shape of one embedding: [dimension]."""
         return TensorShape([self.dimension])
 
     def create_state(self, state_manager: Any) -> None:
@@ -111,7 +113,7 @@ class EmbeddingColumn(
         )
 
     def transform_feature(self, transformation_cache: Any, state_manager: Any) -> Any:
-        """Return the transformed categorical column."""
+        """Return the transformed tensor of the categorical column."""
         return transformation_cache.get(self.categorical_column, state_manager)
 
     def _pair(self, transformation_cache: Any, state_manager: Any) -> Any:
@@ -147,9 +149,9 @@ class OldSharedEmbeddingColumn(
         "ckpt_to_load_from tensor_name_in_ckpt max_norm trainable",
     ),
 ):
-    """A column of embeddings, of the older generation; several columns share one variable.
+    """A column of embeddings of the older generation. Several columns share one variable.
 
-    The graph's collection `shared_embedding_collection_name` has the variable.
+    The variable is in the graph's collection `shared_embedding_collection_name`.
     """
 
     @property
@@ -183,7 +185,9 @@ class OldSharedEmbeddingColumn(
             return self._looked_up(pair, variable)
 
     def _variable(self, weight_collections: Any, trainable: Any) -> Any:
-        """Return the variable in the collection. The first column creates it."""
+        """Return the variable in the collection. If the collection is empty, create the variable
+        first.
+        """
         name = self.shared_embedding_collection_name
         sizes = (num_buckets_of(self.categorical_column), self.dimension)
         fixes = (
@@ -228,7 +232,7 @@ class OldSharedEmbeddingColumn(
 
 
 class SharedEmbeddingColumnCreator(AutoTrackable):
-    """Creates several columns that share one variable, and creates that variable once."""
+    """Creates several columns that share one variable. The variable is created only once."""
 
     def __init__(
         self,
@@ -249,7 +253,7 @@ class SharedEmbeddingColumnCreator(AutoTrackable):
     def __call__(
         self, categorical_column: Any, combiner: str, max_norm: Any
     ) -> SharedEmbeddingColumn:
-        """Return a column that looks ids up in the shared variable."""
+        """Return a column that looks up ids in the shared variable."""
         return SharedEmbeddingColumn(categorical_column, self, combiner, max_norm)
 
     @property
@@ -280,7 +284,7 @@ class SharedEmbeddingColumn(
         ("categorical_column", "shared_embedding_column_creator", "combiner", "max_norm"),
     ),
 ):
-    """A column of embeddings, of the newer generation; several columns share one variable."""
+    """A column of embeddings of the newer generation. Several columns share one variable."""
 
     @property
     def name(self) -> str:  # type: ignore[override]
@@ -294,11 +298,11 @@ class SharedEmbeddingColumn(
 
     @property
     def variable_shape(self) -> TensorShape:
-        """The shape of one embedding: [number of columns of the variable]."""
+        """The shape of one embedding: [dimension]."""
         return TensorShape([self.shared_embedding_column_creator.dimension])
 
     def transform_feature(self, transformation_cache: Any, state_manager: Any) -> Any:
-        """Return the transformed categorical column."""
+        """Return the transformed tensor of the categorical column."""
         return transformation_cache.get(self.categorical_column, state_manager)
 
     def _pair_and_embedded(self, transformation_cache: Any, state_manager: Any) -> Any:

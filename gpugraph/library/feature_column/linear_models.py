@@ -1,4 +1,4 @@
-"""A linear model of columns: a weight for each category and each number, and a bias."""
+"""A linear model of columns. It has a weight for each category and each number, and a bias."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def input_size(column: Any) -> int:
 
 
 def weighted_ids(pair: Any, weights: Any, combiner: str) -> Tensor:
-    """Return the combined weights of each example's ids: [batch, units]."""
+    """Return the combination of the weights of each example's ids: [batch, units]."""
     ids, factors = pair
     ids = sparse_reshape(ids, [shape(ids)[0], -1])
     if factors is not None:
@@ -59,7 +59,7 @@ def weighted_numbers(tensor: Tensor, size: int, weights: Any) -> Tensor:
 def weighted_column(
     column: Any, cache: Any, state_manager: Any, combiner: str, weights: Any
 ) -> Tensor:
-    """Return the term that a column of the newer generation contributes to a linear model."""
+    """Return the term of a linear model that belongs to a column of the newer generation."""
     if isinstance(column, CategoricalColumn):
         return weighted_ids(column.get_sparse_tensors(cache, state_manager), weights, combiner)
     tensor = column.get_dense_tensor(cache, state_manager)
@@ -67,7 +67,7 @@ def weighted_column(
 
 
 class OldLinearModel:
-    """The linear model of columns of either generation, in variable scopes.
+    """A linear model of columns of either generation, with variables in variable scopes.
 
     The names of the variables are `NAME/COLUMN/weights` and `NAME/bias_weights`.
     """
@@ -90,7 +90,7 @@ class OldLinearModel:
         self.bias: Any = None
 
     def cols_to_vars(self) -> dict[Any, Any]:
-        """Return a dict from each column to its variables, and from `"bias"` to the bias."""
+        """Return a dict of variables. The keys are the columns, and `"bias"` for the bias."""
         return self._cols_to_vars
 
     @property
@@ -145,7 +145,9 @@ class OldLinearModel:
 
 
 def _unique_scope_name(name: str) -> str:
-    """Return a name of a variable scope that is unique in the current one."""
+    """Return `name` or, if it is in use in the current variable scope, a unique name that begins
+    with it.
+    """
     with variable_scope(None, default_name=name) as scope:
         return scope.name.rpartition("/")[2]
 
@@ -162,13 +164,12 @@ def linear_model(
     """Return the output of a linear model of dense and categorical columns: [batch_size, units],
     float32.
 
-    All weights are initialized to 0.
-
-    The other arguments are as in `input_layer`; cols_to_vars also receives the list of `"bias"`.
+    All weights are initialized to 0. The other arguments are those of `input_layer`.
 
     Args:
       sparse_combiner: how to combine the weights of an example's categories: "sum", "mean" or
         "sqrtn".
+      cols_to_vars: a dict that receives the list of variables of each column, and of `"bias"`.
     """
     name = _unique_scope_name("linear_model")
     model = OldLinearModel(

@@ -1,4 +1,4 @@
-"""Columns as the inputs of a model: `input_layer`, and the features to parse."""
+"""Functions that make columns the inputs of a model: `input_layer`, and the features to parse."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from gpugraph.ops.framework.identity_and_shape import shape
 
 
 def model_collections(weight_collections: Iterable[str] | None) -> list[str]:
-    """Return the collections, with the collections of all variables and of model variables
-    added.
+    """Return `weight_collections`, followed by the collections of all variables and of model
+    variables.
     """
     collections = list(weight_collections or ())
     standard = (GraphKeys.GLOBAL_VARIABLES, GraphKeys.MODEL_VARIABLES)
@@ -44,7 +44,9 @@ def input_layer_in_scope(
     cols_to_output_tensors: dict[Any, Any] | None = None,
     from_template: bool = False,
 ) -> Tensor:
-    """Return `input_layer` in the variable scope `scope`; in a template, in the current scope."""
+    """Return `input_layer` in the variable scope `scope`. If `from_template` is true, use the
+    current scope.
+    """
     columns = sorted_columns(feature_columns)
     for column in columns:
         if not isinstance(column, OldDenseColumn):
@@ -90,12 +92,14 @@ def input_layer(
 
     Args:
       features: a dict from names to tensors and sparse tensors [batch_size, ...].
-      feature_columns: dense columns; their tensors are concatenated in the order of their names.
-      weight_collections: names of additional collections for the variables. They are always added
-        to the collections of all variables and of model variables.
+      feature_columns: dense columns. Their tensors are concatenated in the order of the columns'
+        names.
+      weight_collections: names of additional collections for the variables. All variables are also
+        added to the collections of all variables and of model variables.
       trainable: whether to train the variables.
       cols_to_vars: a dict that receives the list of variables of each column.
       cols_to_output_tensors: a dict that receives the tensor of each column.
+
     Raises:
       ValueError: a column is not dense, a feature is unknown, or batch sizes differ.
     """
@@ -110,7 +114,7 @@ def input_layer(
 
 
 class InputLayer:
-    """`input_layer` as an object; all calls share its variables."""
+    """`input_layer` as an object. All calls of the object share its variables."""
 
     def __init__(
         self,
@@ -166,14 +170,16 @@ class InputLayer:
 def make_parse_example_spec(feature_columns: Iterable[Any]) -> dict[str, Any]:
     """Return the features that the columns need, for `tf.io.parse_example`.
 
-    Raises ValueError if an object is not a column, and if two columns need the same feature in
-    different kinds.
+    Raises ValueError if an object is not a column, or if two columns need the same feature with
+    different specifications.
     """
     return _joined_specs(feature_columns, OldFeatureColumn, "_FeatureColumn")
 
 
 def make_parse_example_spec_v2(feature_columns: Iterable[Any]) -> dict[str, Any]:
-    """Return `make_parse_example_spec` of columns of the newer generation."""
+    """Return the features that columns of the newer generation need. See
+    `make_parse_example_spec`.
+    """
     return _joined_specs(feature_columns, FeatureColumn, "FeatureColumn")
 
 

@@ -1,4 +1,6 @@
-"""Sequences as inputs of a model: the column of numbers, and the layers of sequences."""
+"""Sequences as inputs of a model: a column of sequences of numbers, and the input layer for
+sequences.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,7 @@ class SequenceNumericColumn(
 
     @property
     def variable_shape(self) -> TensorShape:
-        """The shape of a step."""
+        """The shape of one step."""
         return TensorShape(self.shape)
 
     @property
@@ -61,16 +63,18 @@ class SequenceNumericColumn(
 
     @property
     def parents(self) -> list[Any]:
-        """A list with the name of the feature, from which the column is computed."""
+        """A list that contains the name of the feature from which the column is computed."""
         return [self.key]
 
     def transform_feature(self, transformation_cache: Any, state_manager: Any) -> Any:
-        """Return the feature, normalized."""
+        """Return the normalized feature."""
         feature = transformation_cache.get(self.key, state_manager)
         return feature if self.normalizer_fn is None else self.normalizer_fn(feature)
 
     def get_sequence_dense_tensor(self, transformation_cache: Any, state_manager: Any) -> Any:
-        """Return the numbers [batch, time, *shape], with the default value after each sequence."""
+        """Return the numbers [batch, time, *shape]. The default value fills the steps after the end
+        of each sequence.
+        """
         sparse = transformation_cache.get(self, state_manager)
         dense = sparse_tensor_to_dense(sparse, default_value=self.default_value)
         sizes = concat([shape(dense)[:1], [-1], self.variable_shape.as_list()], axis=0)
@@ -80,9 +84,9 @@ class SequenceNumericColumn(
 
 
 def concatenate_context_input(context_input: Tensor, sequence_input: Tensor) -> Tensor:
-    """Return sequences [batch, time, a] with a context [batch, b] at each step: [batch, time, a+b].
+    """Append a context [batch, b] to each step of sequences [batch, time, a]: [batch, time, a+b].
 
-    Both tensors must be float32. Raises ValueError or TypeError for other ranks and dtypes.
+    Both tensors must be float32. Raises ValueError or TypeError if a rank or dtype does not match.
     """
     dtypes = [
         f"{name} must have dtype float32; got {tensor.dtype}."
@@ -113,10 +117,11 @@ def sequence_input_layer(
     weight_collections: Any = None,
     trainable: bool = True,
 ) -> tuple[Tensor, Tensor]:
-    """Return the columns of sequences, [batch, time, numbers], and the lengths [batch].
+    """Return the tensors of sequence columns, concatenated to [batch, time, numbers], and the
+    lengths [batch].
 
-    Raises ValueError if a column is not a sequence column. A run raises InvalidArgumentError if two
-    columns have sequences of different lengths.
+    Raises ValueError if a column is not a sequence column. If two columns have sequences of
+    different lengths, a run raises InvalidArgumentError.
     """
     columns = sorted_columns(feature_columns)
     for column in columns:

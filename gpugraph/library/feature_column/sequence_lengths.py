@@ -1,4 +1,4 @@
-"""The lengths of sequences in a SparseTensor."""
+"""Functions that compute and compare the lengths of sequences."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def sequence_lengths(sp_tensor: SparseTensor, num_elements: int = 1) -> Tensor:
     """Return the number of steps of each sequence in a SparseTensor [batch, time, ...], int64.
 
     Args:
-      num_elements: the number of positions along the second axis that are one step.
+      num_elements: the number of positions along the second axis that make up one step.
     """
     with name_scope(None, "sequence_length") as scope:
         rows, columns = sp_tensor.indices[:, 0], sp_tensor.indices[:, 1]
@@ -32,8 +32,8 @@ def sequence_lengths(sp_tensor: SparseTensor, num_elements: int = 1) -> Tensor:
 
 
 def equal_lengths(tensors: Sequence[Tensor]) -> Tensor:
-    """Return the first of several tensors; a run raises InvalidArgumentError if they are not all
-    equal.
+    """Return the first of several tensors. If they are not all equal, a run raises
+    InvalidArgumentError.
     """
     with name_scope(None, "assert_all_equal", list(tensors)):
         first, *others = tensors

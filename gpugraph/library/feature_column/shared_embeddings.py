@@ -1,4 +1,4 @@
-"""Embedding columns that share one matrix."""
+"""Embedding columns that share one variable."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from gpugraph.library.feature_column.embedding_columns import (
 
 
 def _check_alike(categorical_columns: Sequence[Any]) -> str:
-    """Return the default name of the shared matrix. Raises ValueError if the columns are of
-    different kinds.
+    """Return the default name of the shared variable.
+
+    Raises ValueError if the columns have different classes or numbers of categories.
     """
     columns = sorted(categorical_columns, key=lambda column: str(column.name))
     first = columns[0]
@@ -59,11 +60,11 @@ def shared_embedding_columns(
     max_norm: float | None = None,
     trainable: bool = True,
 ) -> list[OldSharedEmbeddingColumn]:
-    """Return a dense column for each categorical column. All of them share one variable of
+    """Return a dense column for each categorical column. All dense columns share one variable of
     embeddings.
 
-    The other arguments are as in `embedding_column`. Raises ValueError for columns of different
-    kinds or numbers of categories.
+    The other arguments are those of `embedding_column`. Raises ValueError if the categorical
+    columns have different classes or numbers of categories.
 
     Args:
       shared_embedding_collection_name: the name of the graph collection to which the variable is
@@ -94,7 +95,11 @@ def shared_embeddings(
     max_norm: float | None = None,
     trainable: bool = True,
 ) -> list[Any]:
-    """Return columns as `shared_embedding_columns` does, for `DenseFeatures` and its like."""
+    """Return dense columns of the newer generation that share one variable, for layers such as
+    `DenseFeatures`.
+
+    The arguments are those of `shared_embedding_columns`.
+    """
     initializer = embedding_initializer(
         dimension, initializer, (ckpt_to_load_from, tensor_name_in_ckpt)
     )

@@ -1,6 +1,6 @@
 """State managers: they create and store the variables and tables of feature columns.
 
-A layer has a `LayerStateManager`, which creates the variables as weights of the layer.
+A `LayerStateManager` creates the variables as weights of a layer.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from gpugraph.building.variable_scope import get_variable
 
 
 class StateManager:
-    """The interface by which columns create and find their variables and tables."""
+    """The interface with which columns create and find their variables and tables."""
 
     def create_variable(
         self,
@@ -24,13 +24,13 @@ class StateManager:
         use_resource: bool = True,
         initializer: Any = None,
     ) -> Any:
-        """Create a variable of a column. Raises ValueError if the column already has one of this
-        name.
+        """Create a variable of a column. Raises ValueError if the column already has a variable
+        `name`.
         """
         raise NotImplementedError("StateManager.create_variable")
 
     def add_variable(self, feature_column: Any, var: Any) -> None:
-        """Add an existing variable."""
+        """Add an existing variable to a column."""
         raise NotImplementedError("StateManager.add_variable")
 
     def get_variable(self, feature_column: Any, name: str) -> Any:
@@ -54,8 +54,8 @@ class LayerStateManager(StateManager):
     """A state manager that creates variables as weights of a layer, in the current variable scope.
 
     Args:
-      layer: None for columns without variables.
-      trainable: False if no variable is to be trained.
+      layer: the layer; None if the columns have no variables.
+      trainable: whether variables may be trained.
     """
 
     def __init__(self, layer: Any, trainable: bool) -> None:
@@ -73,8 +73,8 @@ class LayerStateManager(StateManager):
         use_resource: bool = True,
         initializer: Any = None,
     ) -> Any:
-        """Create a variable of the layer. Raises ValueError if the column already has one of this
-        name.
+        """Create a weight of the layer. Raises ValueError if the column already has a variable
+        `name`.
         """
         variables = self._variables[feature_column]
         if name in variables:
@@ -116,7 +116,7 @@ class LayerStateManager(StateManager):
 
 
 class LayerStateManagerV2(LayerStateManager):
-    """A state manager that creates variables as weights of a layer, outside variable scopes."""
+    """A state manager that creates variables as weights of a layer, outside of variable scopes."""
 
     def _creation(self) -> dict[str, Any]:
         return {}

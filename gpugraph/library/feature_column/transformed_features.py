@@ -1,4 +1,4 @@
-"""The tensors of features and columns; each is computed only once."""
+"""A cache of the tensors of features and columns. Each tensor is computed only once."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ from gpugraph.platform import logging
 
 
 class FeatureTransformationCache:
-    """The tensors of features and columns. `get` computes a tensor on first use.
+    """A cache of the tensors of features and columns. `get` computes a tensor when it is first
+    needed.
 
     Args:
-      features: a dict from names to tensors or SparseTensors. Columns may be keys too.
+      features: a dict from names to tensors or SparseTensors. Columns may also be keys.
     """
 
     def __init__(self, features: Mapping[Any, Any]) -> None:
@@ -34,10 +35,13 @@ class FeatureTransformationCache:
         self._tensors: dict[Any, Any] = {}
 
     def get(self, key: Any, state_manager: Any = None) -> Any:
-        """Return the tensor of a feature, by its name, or of a column.
+        """Return the tensor of a feature or of a column.
 
         A feature of rank 1 becomes a tensor of rank 2, [batch_size, 1]. Raises ValueError for an
         unknown name, and TypeError if the key is neither a name nor a column.
+
+        Args:
+          key: the name of the feature, or the column.
         """
         if key not in self._tensors:
             if key in self._features:
@@ -86,9 +90,10 @@ def _with_two_axes(feature: Any, key: Any) -> Any:
 def to_sparse_input(input_tensor: Any, ignore_value: Any = None) -> SparseTensor:
     """Return a tensor as a SparseTensor of the elements that differ from `ignore_value`.
 
+    A SparseTensor is returned unchanged.
+
     Args:
-      ignore_value: by default "" for strings, -1 for integers, and 0 for other numbers. A
-        SparseTensor is returned unchanged.
+      ignore_value: by default "" for strings, -1 for integers, and 0 for other numbers.
     """
     tensor = convert_to_tensor_or_sparse_tensor(input_tensor)
     if isinstance(tensor, SparseTensor):
@@ -106,7 +111,7 @@ def to_sparse_input(input_tensor: Any, ignore_value: Any = None) -> SparseTensor
 def sorted_columns(feature_columns: Any, base: type = OldFeatureColumn) -> list[Any]:
     """Return the columns as a list, sorted by their names.
 
-    Raises ValueError for a dict, an empty list, objects that are not of the class `base`, and two
+    Raises ValueError for a dict, an empty list, an object that is not an instance of `base`, or two
     columns with the same name.
     """
     if isinstance(feature_columns, base):
@@ -155,7 +160,7 @@ def verify_batch_sizes(tensors: Sequence[Tensor], columns: Sequence[Any]) -> Non
 def transform_features(
     features: Mapping[str, Any], feature_columns: Any, state_manager: Any = None
 ) -> dict[Any, Any]:
-    """Return the tensor of each column, by column, computed from a dict of features."""
+    """Return a dict from columns to their tensors, computed from a dict of features."""
     outputs = {}
     with name_scope(None, "transform_features", list(features.values())):
         cache = FeatureTransformationCache(features)

@@ -1,7 +1,7 @@
 """`tf.keras`: its backend, the graph of layers, and networks of layers.
 
-`engine` has layers, nodes and networks. `backend` has the functions that layers and models are
-written with, and `layers` has the classes of `tf.keras.layers`. `training` has `Model` and
+`engine` has layers, nodes and networks. `backend` has the functions with which layers and models
+are written, and `layers` has the classes of `tf.keras.layers`. `training` has `Model` and
 `Sequential`, which are trained with `losses`, `metrics`, `optimizers` and `callbacks`. `inputs` has
 the threads and processes that prepare batches in advance.
 """

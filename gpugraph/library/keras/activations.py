@@ -16,8 +16,8 @@ from gpugraph.ops.nn.activations.softmax import softmax as softmax_of
 
 
 def softmax(x: Any, axis: int = -1) -> Tensor:
-    """Return exp(x) / sum(exp(x)), the sum along `axis`. Raises ValueError if `x` has fewer than
-    two axes.
+    """Return exp(x) / sum(exp(x)), where the sum is along `axis`. Raises ValueError if `x` has
+    fewer than two axes.
     """
     x = convert_to_tensor(x)
     if x.shape.rank is not None and x.shape.rank < 2:
@@ -73,7 +73,7 @@ def deserialize(name: Any, custom_objects: Any = None) -> Any:
 
 
 def get(identifier: Any) -> Any:
-    """Return an activation function: the function with this name, `linear` for None.
+    """Return the activation function with the name `identifier`. Return `linear` for None.
 
     A callable is returned unchanged. Raises TypeError for anything else.
     """

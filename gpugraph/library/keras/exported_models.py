@@ -2,7 +2,7 @@
 
 The folder contains the model's configuration as the asset `saved_model.json`, the variables of the
 model and its optimizer as an object checkpoint, and a graph for prediction. The saver in this graph
-reads the variables from the object checkpoint.
+restores the variables from the object checkpoint.
 """
 
 from __future__ import annotations
@@ -38,15 +38,16 @@ def export_saved_model(
 ) -> None:
     """Write a model as a SavedModel with the tag "serve" and the signature "serving_default".
 
-    Raises NotImplementedError for a subclass that defines `call`, which has no configuration, and
-    for `input_signature`, which would describe the subclass's inputs.
+    The ops of training are not exported. Raises NotImplementedError for a subclass that defines
+    `call`, because it has no configuration, and for `input_signature`, which would describe the
+    subclass's inputs. Raises AssertionError if the folder exists and is not empty.
 
     Args:
-      saved_model_path: a folder that does not exist or is empty; otherwise raise AssertionError.
+      saved_model_path: a folder that does not exist or is empty.
       custom_objects: classes and functions of the program, by their names in the configuration.
       as_text: whether to write the graph as a text protobuf.
-      serving_only: whether to leave out the configuration, without which `load_from_saved_model`
-        cannot load the model. The ops of training are not exported.
+      serving_only: whether to omit the configuration, without which `load_from_saved_model` cannot
+        load the model.
     """
     if not model.is_graph_network or input_signature is not None:
         raise NotImplementedError(
@@ -73,8 +74,8 @@ def export_saved_model(
 
 
 class _SaverByKeys(Saver):
-    """A saver that writes a model as an object checkpoint; its restore ops set the variables of a
-    copy.
+    """A saver that writes a model as an object checkpoint. Its restore ops set the variables of a
+    copy of the model.
     """
 
     def __init__(self, model: Any, copy: Any) -> None:
@@ -91,13 +92,14 @@ class _SaverByKeys(Saver):
 def load_from_saved_model(
     saved_model_path: Any, custom_objects: Mapping[str, Any] | None = None
 ) -> Any:
-    """Return the model that `export_saved_model` wrote, with its variables. It is not compiled.
+    """Return the model that `export_saved_model` wrote, with its variables. The model is not
+    compiled.
 
-    Raises NotFoundError if the folder has no configuration.
+    Raises NotFoundError if the folder has no configuration. For other errors, see `model_from_json`
+    and `load_weights`.
 
     Args:
-      custom_objects: classes and functions of the program, by their names in the configuration. For
-        other errors, see `model_from_json` and `load_weights`.
+      custom_objects: classes and functions of the program, by their names in the configuration.
     """
     path = Path(os.fspath(saved_model_path))
     with files.GFile(str(path / model_names.ASSETS_DIRECTORY / _CONFIGURATION)) as file:

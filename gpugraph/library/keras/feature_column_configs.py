@@ -1,4 +1,4 @@
-"""Feature columns as plain values for configurations of layers, and back."""
+"""Conversion of feature columns to plain values for configurations of layers, and back."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ def deserialize_feature_column(
     Raises ValueError for an unknown class, and for fields that the class does not have.
 
     Args:
-      columns_by_name: columns that exist already. If a column among them has the same name, this
-        column is returned instead of a new column.
+      columns_by_name: columns that exist already. If one of them has the same name, it is returned
+        instead of a new column.
     """
     if isinstance(config, str):
         return config
@@ -127,8 +127,8 @@ def serialize_feature_columns(feature_columns: Sequence[Any]) -> list[Any]:
 def deserialize_feature_columns(
     configs: Sequence[Any], custom_objects: Mapping[str, Any] | None = None
 ) -> list[Any]:
-    """Return the columns of several configurations. Columns that occur repeatedly become a single
-    object.
+    """Return the columns of several configurations. A column that occurs several times becomes a
+    single object.
     """
     known: dict[str, Any] = {}
     return [deserialize_feature_column(config, custom_objects, known) for config in configs]

@@ -21,8 +21,8 @@ from gpugraph.ops.indexing.gather import gather
 
 
 class Constraint:
-    """Base class of constraints: `constraint(w)` returns the new value of `w`; the base returns
-    `w`.
+    """Base class of constraints. `constraint(w)` returns the new value of `w`. The base class
+    returns `w` unchanged.
     """
 
     def __call__(self, w: Any) -> Any:
@@ -43,7 +43,9 @@ def _norms(w: Any, axis: Any) -> Any:
 
 
 class MaxNorm(Constraint):
-    """A constraint that shortens vectors along `axis` longer than `max_value` to that length."""
+    """A constraint that shortens vectors along `axis` to the length `max_value` if they are
+    longer.
+    """
 
     def __init__(self, max_value: float = 2, axis: Any = 0) -> None:
         self.max_value, self.axis = max_value, axis
@@ -74,7 +76,8 @@ class MinMaxNorm(Constraint):
     """A constraint that scales vectors along `axis` towards lengths in [min_value, max_value].
 
     Args:
-      rate: the new length is rate * (length clipped to the range) + (1 - rate) * length.
+      rate: the strength of the constraint: the new length is rate * (length clipped to the range) +
+        (1 - rate) * length.
     """
 
     def __init__(
@@ -92,8 +95,8 @@ class MinMaxNorm(Constraint):
 class RadialConstraint(Constraint):
     """A constraint that makes kernels [size, size, in, out] radially symmetric.
 
-    All elements of a square ring get the ring's value on the diagonal. The constructor raises
-    ValueError for another rank or an unknown size.
+    All elements of a square ring get the value of the ring's element on the diagonal. The
+    constructor raises ValueError for another rank or an unknown size.
     """
 
     def __call__(self, w: Any) -> Any:
@@ -138,13 +141,15 @@ def serialize(constraint: Any) -> Any:
 
 
 def deserialize(config: Any, custom_objects: Any = None) -> Any:
-    """Return the constraint with a name or configuration. Raises ValueError for an unknown name."""
+    """Return the constraint that a name or a configuration describes. Raises ValueError for an
+    unknown name.
+    """
     return deserialize_keras_object(config, _CONSTRAINTS, custom_objects, "constraint")
 
 
 def get(identifier: Any) -> Any:
-    """Return the constraint with a name or a configuration; None and callables are returned
-    unchanged.
+    """Return the constraint that a name or a configuration describes. None and callables are
+    returned unchanged.
 
     Raises ValueError for anything else.
     """

@@ -1,4 +1,4 @@
-"""`tf.keras.initializers`: initializers, which return initial values of variables, by class and
+"""`tf.keras.initializers`: initializers, which compute initial values of variables, by class and
 name.
 """
 
@@ -34,8 +34,8 @@ class RandomUniform(variable_initializers.RandomUniform):
 
 
 class RandomNormal(variable_initializers.RandomNormal):
-    """An initializer that draws normally distributed numbers with mean `mean` and deviation
-    `stddev`.
+    """An initializer that draws normally distributed numbers with mean `mean` and standard
+    deviation `stddev`.
     """
 
     def __init__(
@@ -45,8 +45,9 @@ class RandomNormal(variable_initializers.RandomNormal):
 
 
 class TruncatedNormal(variable_initializers.TruncatedNormal):
-    """An initializer that draws normally distributed numbers; a number beyond two standard
-    deviations from the mean is drawn again.
+    """An initializer that draws normally distributed numbers.
+
+    A number beyond two standard deviations from the mean is drawn again.
     """
 
     def __init__(
@@ -99,7 +100,7 @@ def serialize(initializer: Any) -> Any:
 
 
 def deserialize(config: Any, custom_objects: Any = None) -> Any:
-    """Return the initializer with a name or configuration.
+    """Return the initializer that a name or a configuration describes.
 
     Raises ValueError for an unknown name.
     """
@@ -109,8 +110,8 @@ def deserialize(config: Any, custom_objects: Any = None) -> Any:
 
 
 def get(identifier: Any) -> Any:
-    """Return the initializer with a name or a configuration, or a new object of an initializer
-    class.
+    """Return the initializer that a name or a configuration describes. For an initializer class,
+    return a new object.
 
     None and other callables are returned unchanged. Raises ValueError for anything else.
     """

@@ -1,8 +1,8 @@
-"""The lookup of Keras's objects by name: classes and functions named by configurations and
-arguments.
+"""The lookup of Keras's objects by name: classes and functions that configurations and arguments
+name.
 
-Configurations may contain code, such as a Lambda layer's. This module also decides whether the code
-may be run.
+Configurations may contain code, for example the code of a Lambda layer. This module also decides
+whether the code may be run.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from weakref import WeakSet
 
 
 class _Scopes(threading.local):
-    """Per-thread state: the dicts of the open `custom_object_scope`s, the innermost last."""
+    """The state of each thread: the dicts of the active `custom_object_scope`s. The innermost scope
+    is the last.
+    """
 
     def __init__(self) -> None:
         self.stack: list[Mapping[str, Any]] = []
@@ -34,17 +36,17 @@ _OWN_FUNCTIONS: dict[str, WeakSet[Any]] = {}
 
 
 def get_custom_objects() -> dict[str, Any]:
-    """Return the dict of the program's own classes and functions, for configurations that name
-    them.
+    """Return the dict of the program's own classes and functions. Configurations can refer to them
+    by name.
 
-    Programs may add entries to it.
+    Programs may add entries to the dict.
     """
     return _CUSTOM_OBJECTS
 
 
 @contextmanager
 def custom_object_scope(*custom_objects: Mapping[str, Any]) -> Iterator[None]:
-    """Make the classes and functions of these dicts available to configurations within a `with`
+    """Make the classes and functions in these dicts available to configurations inside a `with`
     block.
     """
     _SCOPES.stack.extend(custom_objects)
@@ -56,12 +58,12 @@ def custom_object_scope(*custom_objects: Mapping[str, Any]) -> Iterator[None]:
 
 @contextmanager
 def code_of_files(source: str) -> Iterator[None]:
-    """Set which code in configurations may run within a `with` block.
+    """Set which code in configurations may run inside a `with` block.
 
     Args:
-      source: where the configurations come from. "trusted": all code may run. "text", which this
-        process may have written: code passed to `remember_own_code` may run. "file": no code may
-        run.
+      source: the source of the configurations. "trusted": all code may run. "text": this process
+        may have written the configurations, and code that was passed to `remember_own_code` may
+        run. "file": no code may run.
     """
     before, _SCOPES.source = _SCOPES.source, source
     try:
@@ -71,17 +73,21 @@ def code_of_files(source: str) -> Iterator[None]:
 
 
 def remember_own_code(*code: str | None) -> None:
-    """Record code that this process puts into a configuration; `check_code_of_files` accepts it."""
+    """Record code that this process puts into a configuration, so that `check_code_of_files`
+    accepts it.
+    """
     _OWN_CODE.add(_digest(code))
 
 
 def remember_own_function(function: Any, module: str | None) -> None:
-    """Record a function whose name this process puts into a configuration, for `own_functions`."""
+    """Record a function whose name this process puts into a configuration, so that `own_functions`
+    finds it.
+    """
     _OWN_FUNCTIONS.setdefault(f"{module}:{function.__name__}", WeakSet()).add(function)
 
 
 def own_functions(name: str, module: str | None) -> dict[str, Any]:
-    """Return {name: function} for the function that this process put into configurations by this
+    """Return {name: function} for the function that `remember_own_function` recorded under this
     name.
 
     The dict is empty while a file is read, and if there are several such functions.
@@ -97,10 +103,10 @@ def check_code_of_files(
     """Raise ValueError if code in a configuration must not be run. See `code_of_files`.
 
     Args:
-      what, kind: the owner of the code, and a clause on the kind of code, for the message.
+      what, kind: the owner of the code, and a clause that describes the code, for the message.
       code: the arguments that `remember_own_code` received.
-      is_refused_elsewhere: whether code that this process did not record is also rejected outside
-        of `code_of_files`.
+      is_refused_elsewhere: whether, outside of `code_of_files`, code that this process did not
+        record is also rejected.
     """
     source = _SCOPES.source
     if source == "trusted" or (source is None and not is_refused_elsewhere):
@@ -120,9 +126,9 @@ def _digest(code: Sequence[str | None]) -> bytes:
 def object_named(
     name: str, known: Mapping[str, Any], custom_objects: Mapping[str, Any] | None, kind: str
 ) -> Any:
-    """Return a class or function by name.
+    """Return the class or function with a name.
 
-    The sources are, in this order: `custom_objects`, the scopes of the thread from the innermost
+    It is looked up, in this order, in `custom_objects`, the scopes of the thread from the innermost
     on, `get_custom_objects()`, and `known`. Raises ValueError for an unknown name.
 
     Args:
@@ -140,10 +146,10 @@ def object_named(
 def config_entry(config: Any, key: str, owner: str) -> Any:
     """Return `config[key]` of a configuration that may be damaged.
 
-    Raises ValueError if `config` is not a dict or lacks the key.
+    Raises ValueError if `config` is not a dict or does not have the key.
 
     Args:
-      owner: the class whose configuration it is, for the message.
+      owner: the class to which the configuration belongs, for the message.
     """
     if not isinstance(config, Mapping):
         raise improper(f"the config of {owner} is not a dictionary, but {config!r:.100}")
@@ -158,12 +164,13 @@ def improper(why: str) -> ValueError:
 
 
 def is_custom_object(name: str) -> bool:
-    """Return whether a scope of this thread, or `get_custom_objects()`, has this name."""
+    """Return whether a scope of this thread, or `get_custom_objects()`, contains this name."""
     return any(name in objects for objects in (*_SCOPES.stack, _CUSTOM_OBJECTS))
 
 
 def serialize_keras_object(instance: Any) -> Any:
-    """Return an object's class name and configuration, a function's name, or None for None.
+    """Return an object's class name and configuration, or a function's name. If the object is None,
+    return None.
 
     Raises ValueError for an object without `get_config` and without a name.
     """
@@ -182,16 +189,16 @@ def deserialize_keras_object(
     custom_objects: Mapping[str, Any] | None = None,
     printable_module_name: str = "object",
 ) -> Any:
-    """Return the object for a name or for `{"class_name": ..., "config": ...}`.
+    """Return the object that a name or `{"class_name": ..., "config": ...}` describes.
 
-    A class that is found by its name alone is called without arguments. None and callables are
-    returned unchanged.
+    If only the name of a class is given, the class is called without arguments. None and callables
+    are returned unchanged.
 
-    Raises ValueError for an unknown name and for another identifier.
+    Raises ValueError if the name is unknown, or if the identifier has any other form.
 
     Args:
       module_objects: Keras's objects by name.
-      custom_objects: classes and functions of the program.
+      custom_objects: classes and functions of the program by name.
       printable_module_name: the kind of object, for messages.
     """
     known = module_objects or {}
@@ -221,13 +228,14 @@ def deserialize_keras_object(
 
 
 def takes_custom_objects(from_config: Callable[..., Any]) -> bool:
-    """Return whether a `from_config` has the parameter `custom_objects`."""
+    """Return whether a method `from_config` has the parameter `custom_objects`."""
     code = getattr(from_config, "__func__", from_config).__code__
     return "custom_objects" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
 
 def object_of(identifier: Any, deserialize: Callable[[Any], Any], kind: str) -> Any:
-    """Return `deserialize(identifier)` for a name or configuration. Return a callable unchanged.
+    """Return `deserialize(identifier)` if the identifier is a name or a configuration. Return a
+    callable unchanged.
 
     Raises ValueError for anything else.
 
@@ -242,7 +250,7 @@ def object_of(identifier: Any, deserialize: Callable[[Any], Any], kind: str) -> 
 
 
 def plain_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return arguments as plain values: callables are replaced by their names or configurations."""
+    """Return arguments as plain values. Callables are replaced by their names or configurations."""
     return {
         name: serialize_keras_object(value) if callable(value) else value
         for name, value in arguments.items()

@@ -1,4 +1,6 @@
-"""`tf.keras.regularizers`: functions that compute penalties of weights and outputs, by name."""
+"""`tf.keras.regularizers`: functions that compute penalties of weights and outputs, with their
+lookup by name.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from gpugraph.ops.reductions.reduction_functions import reduce_sum
 
 
 class Regularizer:
-    """Base class of regularizers: `regularizer(x)` returns a scalar penalty of `x`, here 0."""
+    """Base class of regularizers. `regularizer(x)` returns a scalar penalty of `x`. The base class
+    returns 0.
+    """
 
     def __call__(self, x: Any) -> Any:
         del x
@@ -24,12 +28,12 @@ class Regularizer:
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Any:
-        """Create a regularizer from a configuration of `get_config`."""
+        """Create a regularizer from a configuration that `get_config` returned."""
         return cls(**config)
 
 
 class L1L2(Regularizer):
-    """The penalty l1 * sum(|x|) + l2 * sum(x ** 2); `l1` and `l2` are rounded to the dtype
+    """The penalty l1 * sum(|x|) + l2 * sum(x ** 2). `l1` and `l2` are rounded to the dtype
     `floatx()`.
     """
 
@@ -75,7 +79,7 @@ def serialize(regularizer: Any) -> Any:
 
 
 def deserialize(config: Any, custom_objects: Any = None) -> Any:
-    """Return the regularizer with a name or configuration.
+    """Return the regularizer that a name or a configuration describes.
 
     Raises ValueError for an unknown name.
     """
@@ -85,8 +89,8 @@ def deserialize(config: Any, custom_objects: Any = None) -> Any:
 
 
 def get(identifier: Any) -> Any:
-    """Return the regularizer with a name or a configuration; None and callables are returned
-    unchanged.
+    """Return the regularizer that a name or a configuration describes. None and callables are
+    returned unchanged.
 
     Raises ValueError for anything else.
     """

@@ -1,4 +1,4 @@
-"""`tf.keras.utils`: lookup by name, pictures of models, data sets of batches, a progress bar."""
+"""`tf.keras.utils`: lookup by name, drawings of models, data sets of batches, a progress bar."""
 
 from gpugraph.library.keras.callbacks.progress_bar import Progbar as Progbar
 from gpugraph.library.keras.engine.source_inputs import get_source_inputs as get_source_inputs

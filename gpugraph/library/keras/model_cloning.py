@@ -1,4 +1,4 @@
-"""Copies of models: new layers with the same configurations and calls, and with new variables."""
+"""Copies of models: new layers with the same configurations and calls, but with new variables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gpugraph.library.keras.training.sequential import Sequential
 
 
 def clone_layer(layer: Any) -> Any:
-    """Return a new layer of the same class and configuration, with separate variables.
+    """Return a new layer of the same class and configuration, with its own variables.
 
     Functions of Lambda layers are shared, and their bytecode is trusted.
     """
@@ -37,16 +37,16 @@ def _functions_in(layer: Any) -> dict[str, Any]:
 def clone_model(
     model: Any, input_tensors: Any = None, clone_function: Callable[[Any], Any] | None = None
 ) -> Any:
-    """Return a model whose layers are copies of the layers of `model`, connected in the same way,
+    """Return a copy of a model. It consists of copies of the layers, connected in the same way,
     with new variables.
 
-    Raises ValueError for an object that is not a model, a subclass that defines `call`, a wrong
-    number of inputs, and a function that does not return layers.
+    Raises ValueError for an object that is not a model, for a subclass that defines `call`, for a
+    wrong number of inputs, and for a `clone_function` that does not return layers.
 
     Args:
-      input_tensors: the inputs of the copy; by default new ones.
-      clone_function: a function from each layer, except the inputs' layers, to its copy; by default
-        `clone_layer`.
+      input_tensors: the inputs of the copy; by default new inputs.
+      clone_function: a function that returns the copy of a layer; by default `clone_layer`. It is
+        not called for the layers of inputs.
     """
     if not isinstance(model, Model):
         raise ValueError(f"Expected `model` argument to be a `Model` instance, got {model!r}")
@@ -82,7 +82,7 @@ def clone_model(
 
 
 def _extend(copy: Model, model: Model, computed: dict[int, Any]) -> None:
-    """Add to the copy the calls for losses and metrics that follow the outputs in `model`.
+    """Add the calls that compute losses and metrics from the outputs of `model` to the copy.
 
     Args:
       computed: the copy's tensors by the ids of the model's tensors.
@@ -94,7 +94,7 @@ def _extend(copy: Model, model: Model, computed: dict[int, Any]) -> None:
 
 
 def _clone_row(model: Sequential, function: Callable[[Any], Any]) -> Sequential:
-    """Return a copy of a Sequential model; the copy is built if `model` is built."""
+    """Return a copy of a Sequential model. If `model` is built, the copy is built too."""
     copies = {layer: _copy(layer, function) for layer in model.layers}
     layers = [copies[layer] for layer in model.row]
     if model.inputs:
@@ -113,15 +113,17 @@ def _clone_row(model: Sequential, function: Callable[[Any], Any]) -> Sequential:
 
 
 def _row(model: Sequential) -> list[Any]:
-    """Return the output tensors of a Sequential model's layers in their order, the input first."""
+    """Return the output tensors of a Sequential model's layers, in the order of the layers, after
+    its input.
+    """
     depths = sorted((depth for depth in model.nodes_by_depth if depth >= 0), reverse=True)
     nodes = [node for depth in depths for node in model.nodes_by_depth[depth]]
     return [tensor for node in nodes for tensor in flatten(node.output_tensors)]
 
 
 def _new_inputs(model: Model, input_tensors: Any) -> list[Any]:
-    """Return the inputs of a copy: `input_tensors`, or the outputs of copies of the inputs'
-    layers.
+    """Return the inputs of a copy: `input_tensors` or, if it is None, the outputs of copies of the
+    input layers.
     """
     if input_tensors is None:
         return [clone_layer(tensor._keras_history.layer).output for tensor in model.inputs]

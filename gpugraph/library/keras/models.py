@@ -1,4 +1,4 @@
-"""`tf.keras.models`: networks of layers, copies of them, and reading and writing them."""
+"""`tf.keras.models`: networks of layers, and functions that copy, read and write them."""
 
 from gpugraph.library.keras import keras_experimental, layers
 from gpugraph.library.keras.engine.keras_layer import Layer

@@ -1,4 +1,4 @@
-"""`tf.keras.utils.multi_gpu_model`: a model whose batches are divided among GPUs."""
+"""`tf.keras.utils.multi_gpu_model`: a model that divides its batches among GPUs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gpugraph.ops.framework.identity_and_shape import shape
 
 
 def part_of_batch(values: Any, i: int, parts: int) -> Any:
-    """Return part `i` when a batch is split into `parts` equal parts. The last part includes the
+    """Return part `i` of a batch that is split into `parts` equal parts. The last part includes the
     remainder.
     """
     size = shape(values)[0] // parts
@@ -28,16 +28,16 @@ def multi_gpu_model(
     """Return a model that splits batches among GPUs. Each GPU runs `model` on its part of the
     batch.
 
-    The GPUs share the model's variables; the variables are not copied.
+    The GPUs share the model's variables, which are not copied.
 
     Raises ValueError for fewer than 2 GPUs, and for GPUs that Keras's session does not have.
 
     Args:
-      gpus: the number of GPUs, or a list of their numbers.
-      cpu_merge: whether to concatenate the outputs on the CPU; otherwise the first of these GPUs
-        does.
+      gpus: the number of GPUs, or a list of their indices.
+      cpu_merge: whether to concatenate the outputs on the CPU. Otherwise they are concatenated on
+        the first of these GPUs.
       cpu_relocation: whether to use a copy of the model whose variables are on the CPU. Save
-        `model`, which owns the variables, rather than the result.
+        `model`, which owns the variables, instead of the result.
     """
     numbers = list(range(gpus)) if isinstance(gpus, int) else sorted(gpus)
     if len(numbers) <= 1:
@@ -73,7 +73,7 @@ def _check_devices(devices: list[str], gpus: Any) -> None:
 
 
 def _replica(model: Any, place: str, part: int, parts: int) -> list[Any]:
-    """Return a list of the outputs of a model for one part of its inputs, computed on a device.
+    """Return a list of the outputs of a model for one part of its inputs, computed on one device.
 
     Args:
       place: the device's name.

@@ -1,8 +1,8 @@
-"""`tf.layers`: layers, which are objects that own variables, as classes and as functions.
+"""`tf.layers`: layers as classes and as functions. A layer is an object that owns variables.
 
 Each class derives from a class of `gpugraph.keras.layers` and from
-`gpugraph.layers.base_layer.Layer`. Each function is generated from its class by
-`layer_functions.layer_function`.
+`gpugraph.layers.base_layer.Layer`. `layer_functions.layer_function` generates each function from
+its class.
 """
 
 from __future__ import annotations

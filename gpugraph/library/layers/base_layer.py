@@ -1,7 +1,8 @@
-"""The base of `tf.layers` and recurrent cells: Keras's layer with variables from variable scopes.
+"""The base class of `tf.layers` and recurrent cells: Keras's layer with variables from variable
+scopes.
 
-The first call of a layer opens its scope, named after the layer or its class. Later calls use the
-variables in that scope, whichever scope is open then.
+The first call of a layer opens its scope, whose name comes from the layer or its class. Later calls
+use the variables in that scope, even if another scope is open then.
 """
 
 from __future__ import annotations
@@ -23,12 +24,14 @@ _NAMES = (
 
 
 class Layer(KerasLayer):
-    """A layer that gets its variables from a variable scope; see `tf.keras.layers.Layer`.
+    """A layer that gets its variables from a variable scope. See `tf.keras.layers.Layer`.
+
+    Losses and updates are added to the collections REGULARIZATION_LOSSES and UPDATE_OPS. Inside
+    `experimental.keras_style_scope()`, a layer uses no variable scope.
 
     Args:
       name: the name of the scope, by default derived from the class: `BasicLSTMCell` becomes
-        `basic_lstm_cell`. Losses and updates are added to the collections REGULARIZATION_LOSSES and
-        UPDATE_OPS. With `experimental.keras_style_scope()`, a layer uses no variable scope.
+        `basic_lstm_cell`.
     """
 
     _is_legacy_layer = True
@@ -60,7 +63,7 @@ class Layer(KerasLayer):
     def scope_name(self) -> str:
         """The name of the layer's variable scope.
 
-        Before the first call of the layer, access raises ValueError.
+        Before the first call of the layer, an access raises ValueError.
         """
         if self._scope is None:
             raise ValueError(
@@ -71,17 +74,19 @@ class Layer(KerasLayer):
 
     @property
     def name_scope(self) -> AbstractContextManager[str]:
-        """A context manager that puts operations into the layer's name scope.
+        """A context manager that adds operations to the layer's name scope.
 
-        Before the first call of the layer, access raises ValueError.
+        Before the first call of the layer, an access raises ValueError.
         """
         graph = get_default_graph()
         return graph.name_scope(f"{self.scope_name}/")
 
     def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-        """Call `build` if this is the first call, then `call`, within the layer's variable scope.
+        """Run `call` inside the layer's variable scope. In the first call, run `build` before it.
 
-        scope: a name or scope for the variables; only the first call uses it.
+        Args:
+          kwargs: may contain `scope`, a name or scope for the variables, which only the first call
+            uses.
         """
         scope = kwargs.pop("scope", None)
         self._refuse_scopes(scope)
@@ -166,7 +171,9 @@ class Layer(KerasLayer):
 
 
 def _unique(base_name: str) -> str:
-    """Return `base_name`; append a number if a layer of the default graph already has that name."""
+    """Return `base_name`. If a layer of the default graph already has that name, append a
+    number.
+    """
     stored = get_default_graph().get_collection_ref(_NAMES)
     if not stored:
         stored.append({})

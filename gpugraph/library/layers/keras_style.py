@@ -1,4 +1,5 @@
-"""Layers in the style of tf.keras: each has separate variables, named by name scopes.
+"""Layers in the style of tf.keras. Each layer has its own variables, and name scopes determine
+their names.
 
 Such a layer opens no variable scope, and shares no variables by name.
 """
@@ -11,8 +12,8 @@ from contextlib import contextmanager
 
 
 class _Style(threading.local):
-    """The state of each thread: whether `keras_style_scope` is open, so that new layers follow the
-    style of tf.keras.
+    """The state of each thread: whether `keras_style_scope` is active, so that new layers follow
+    the style of tf.keras.
     """
 
     in_scope = False
@@ -29,9 +30,11 @@ def is_keras_style() -> bool:
 
 @contextmanager
 def keras_style_scope() -> Iterator[None]:
-    """Within the block, create layers and cells in the style of tf.keras: with separate variables.
+    """Create layers and cells in the style of tf.keras inside the block. Each has its own
+    variables.
 
-    An argument of these layers that names or reuses a variable scope then raises ValueError.
+    If such a layer receives an argument that names or reuses a variable scope, it raises
+    ValueError.
     """
     outer, _STYLE.in_scope = _STYLE.in_scope, True
     try:
@@ -41,7 +44,7 @@ def keras_style_scope() -> Iterator[None]:
 
 
 def set_keras_style() -> None:
-    """Make all layers and cells that are created later, in any thread, follow the style of
+    """Make all layers and cells that are created from now on, in any thread, follow the style of
     tf.keras.
     """
     _EVERYWHERE[0] = True

@@ -1,4 +1,4 @@
-"""Generates classes of `tf.layers` whose defaults differ from Keras's, and functions from
+"""Generates classes of `tf.layers` whose defaults differ from Keras's defaults, and functions from
 classes.
 """
 
@@ -21,13 +21,14 @@ def layer_function(
     """Return a function such as `conv2d`, which creates a layer (`Conv2D`) and applies it to
     `inputs`.
 
-    The function takes the arguments of the constructor and of `call`.
+    The function accepts the arguments of the constructor and of `call`.
 
     Args:
-      order: the names of its parameters after `inputs`; by default, the constructor's.
-      reuse: whether it has a parameter `reuse` after `name`, as layers with variables do; `name` is
-        then their variable scope.
-      defaults: by parameter, default values that differ from the constructor's.
+      order: the names of the function's parameters after `inputs`; by default, the parameters of
+        the constructor.
+      reuse: whether the function has a parameter `reuse` after `name`, as it does for layers with
+        variables. `name` is then the variable scope.
+      defaults: by parameter, default values that differ from those of the constructor.
     """
     call = inspect.signature(layer.call).parameters
     known = {**call, **inspect.signature(layer).parameters}
@@ -57,11 +58,12 @@ def with_defaults(
 ) -> Callable[[type[Layer]], type[Layer]]:
     """Return a decorator of layer classes that replaces defaults of the constructor's parameters.
 
+    `trainable` and `name` become positional parameters before the other keyword arguments.
+
     Args:
       defaults: the new default by parameter. Parameter.empty makes the parameter required: passing
         None for it raises ValueError.
-      without: the names of parameters to remove. `trainable` and `name` become positional
-        parameters before other keyword arguments.
+      without: the names of parameters to remove.
     """
 
     def decorate(layer: type[Layer]) -> type[Layer]:

@@ -1,4 +1,6 @@
-"""Linear operators: matrices with known structure, which are used without their dense form."""
+"""Linear operators: matrices with a known structure, which are used without computing their dense
+form.
+"""
 
 from gpugraph.library.linear_operators import operator_registrations as operator_registrations
 from gpugraph.library.linear_operators.circulant_operators import (

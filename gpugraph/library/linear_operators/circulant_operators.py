@@ -1,4 +1,4 @@
-"""Circulant operators: their products are convolutions, which are computed by Fourier
+"""Circulant operators. Their products are convolutions, which are computed with Fourier
 transforms.
 """
 
@@ -39,8 +39,8 @@ _TRANSFORMS = {1: (fft, ifft), 2: (fft2d, ifft2d), 3: (fft3d, ifft3d)}
 
 
 def as_complex(x: Tensor) -> Tensor:
-    """Return a tensor as complex64, or complex128 if it is float64. A complex tensor is returned
-    unchanged.
+    """Return a tensor as complex64. A float64 tensor becomes complex128, and a complex tensor is
+    returned unchanged.
     """
     if x.dtype.is_complex:
         return x
@@ -48,7 +48,7 @@ def as_complex(x: Tensor) -> Tensor:
 
 
 class BaseCirculant(LinearOperator):
-    """The base class of circulant operators of one, two or three nested levels.
+    """Base class of circulant operators of one, two or three nested levels.
 
     Args:
       spectrum: the eigenvalues [..., *block_shape].
@@ -99,20 +99,24 @@ class BaseCirculant(LinearOperator):
 
     @property
     def block_shape(self) -> TensorShape:
-        """The static sizes of the levels."""
+        """The static sizes of the nested levels."""
         return self._spectrum.shape[-self._depth :]
 
     def block_shape_tensor(self) -> Tensor:
-        """Return the sizes of the levels as an int32 vector."""
+        """Return the sizes of the nested levels as an int32 vector."""
         return shape(self._spectrum)[-self._depth :]
 
     def convolution_kernel(self, name: str = "convolution_kernel") -> Tensor:
-        """Return the kernel of the convolution: the inverse transform of the spectrum."""
+        """Return the kernel of the convolution, which is the inverse Fourier transform of the
+        spectrum.
+        """
         with self._scope(name):
             return cast(self._inverse(as_complex(self._spectrum)), self.dtype)
 
     def assert_hermitian_spectrum(self, name: str = "assert_hermitian_spectrum") -> Operation:
-        """Return an operation that raises InvalidArgumentError in a run for a complex kernel."""
+        """Return an operation that raises InvalidArgumentError in a run if the kernel is not
+        real.
+        """
         epsilon = np.finfo(self.dtype.real_dtype.as_numpy_dtype).eps
         with self._scope(name):
             part = absolute(imag(self._inverse(as_complex(self._spectrum))))
@@ -151,7 +155,9 @@ class BaseCirculant(LinearOperator):
         return assert_is_real(self._spectrum, message) or no_op("assert_self_adjoint")
 
     def _filtered(self, x: Tensor, adjoint: bool, is_solution: bool) -> Tensor:
-        """Multiply, or divide, the transform of each column of x by the spectrum."""
+        """Multiply the Fourier transform of each column of x by the spectrum. If `is_solution` is
+        true, divide by it.
+        """
         spectrum = as_complex(self._spectrum)
         spectrum = conj(spectrum) if adjoint else spectrum
         sizes = self.block_shape_tensor()
@@ -194,10 +200,11 @@ def broadcast_columns(vectors: Tensor, spectrum: Tensor) -> list[Tensor]:
 
 
 class LinearOperatorCirculant(BaseCirculant):
-    """Circulant matrices with the eigenvalues `spectrum` [..., n]: row i + 1 is row i, rotated.
+    """Circulant matrices with the eigenvalues `spectrum` [..., n]. Row i + 1 is row i, rotated by
+    one element.
 
-    The other arguments are promises about the matrix; see `LinearOperator`. Raises ValueError for a
-    scalar, and for promises that are false for every such matrix.
+    The arguments `is_...` are promises about the matrix, see `LinearOperator`. Raises ValueError if
+    `spectrum` is a scalar, and for promises that are false for every circulant matrix.
 
     Args:
       input_output_dtype: the dtype of products and solutions. If it is real, imaginary parts are
@@ -219,10 +226,10 @@ class LinearOperatorCirculant(BaseCirculant):
 
 
 class LinearOperatorCirculant2D(BaseCirculant):
-    """Block circulant matrices with circulant blocks: convolutions of two axes, spectrum [..., n0,
-    n1].
+    """Block circulant matrices with circulant blocks: convolutions along two axes. The
+    spectrum is [..., n0, n1].
 
-    The other arguments are as in `LinearOperatorCirculant`.
+    The arguments are those of `LinearOperatorCirculant`.
     """
 
     def __init__(
@@ -240,10 +247,10 @@ class LinearOperatorCirculant2D(BaseCirculant):
 
 
 class LinearOperatorCirculant3D(BaseCirculant):
-    """Circulant matrices of three nested levels: convolutions of three axes, spectrum [..., n0, n1,
-    n2].
+    """Circulant matrices of three nested levels: convolutions along three axes. The spectrum is
+    [..., n0, n1, n2].
 
-    The other arguments are as in `LinearOperatorCirculant`.
+    The arguments are those of `LinearOperatorCirculant`.
     """
 
     def __init__(

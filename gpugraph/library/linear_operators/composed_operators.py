@@ -22,8 +22,8 @@ from gpugraph.ops.framework.identity_and_shape import shape
 class LinearOperatorComposition(ListedOperator):
     """The product operators[0] @ operators[1] @ ... . The matrix of the product is not computed.
 
-    The other arguments are promises about the matrix; see `LinearOperator`. Raises TypeError for
-    several dtypes, ValueError for no operators and for sizes that do not fit.
+    The arguments `is_...` are promises about the matrix, see `LinearOperator`. Raises TypeError if
+    the dtypes differ, and ValueError for an empty list or for sizes that do not fit.
     """
 
     _joint = "_o_"
@@ -83,10 +83,10 @@ class LinearOperatorComposition(ListedOperator):
 
 
 class LinearOperatorBlockDiag(ListedOperator):
-    """Square operators as the blocks of a diagonal, with zeros elsewhere.
+    """A matrix with square operators as blocks on its diagonal, and zeros elsewhere.
 
-    The other arguments are promises about the matrix; see `LinearOperator`. Raises TypeError if the
-    dtypes differ. Raises ValueError for an empty list, and for blocks that are not square.
+    The arguments `is_...` are promises about the matrix, see `LinearOperator`. Raises TypeError if
+    the dtypes differ. Raises ValueError for an empty list, and for blocks that are not square.
     """
 
     _joint = "_ds_"
@@ -130,7 +130,7 @@ class LinearOperatorBlockDiag(ListedOperator):
         return self._shape_of(total, total)
 
     def _blocks_of(self, x: Any, axis: int) -> Sequence[Tensor]:
-        """Return the slices of x that each block multiplies."""
+        """Return one slice of x for each block: the slice that the block multiplies."""
         sizes: Any = [operator.domain_dimension.value for operator in self._operators]
         if None in sizes:
             sizes = stack(self._results("domain_dimension_tensor"))

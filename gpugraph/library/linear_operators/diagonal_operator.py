@@ -31,8 +31,8 @@ from gpugraph.ops.reductions.reduction_functions import reduce_prod, reduce_sum
 class LinearOperatorDiag(LinearOperator):
     """Diagonal matrices with the diagonals `diag` [..., n].
 
-    The other arguments are promises about the matrix; see `LinearOperator`. Raises ValueError for a
-    scalar, and for promises that are false for every diagonal matrix.
+    The arguments `is_...` are promises about the matrix, see `LinearOperator`. Raises ValueError if
+    `diag` is a scalar, and for promises that are false for every diagonal matrix.
     """
 
     def __init__(

@@ -17,11 +17,11 @@ _DTYPES = [float16, float32, float64, complex64, complex128]
 
 
 class LinearOperatorFullMatrix(LinearOperator):
-    """Dense matrices, the tensor `matrix` [..., rows, columns].
+    """Dense matrices: the tensor `matrix` [..., rows, columns].
 
-    The other arguments are promises about the matrix; see `LinearOperator`. If `is_self_adjoint`
-    and `is_positive_definite` are True, systems are solved by Cholesky factors. Raises TypeError
-    for integers, ValueError for a rank less than 2.
+    The arguments `is_...` are promises about the matrix, see `LinearOperator`. If `is_self_adjoint`
+    and `is_positive_definite` are True, systems are solved with Cholesky factors. The constructor
+    raises TypeError if the matrix contains integers, and ValueError if its rank is less than 2.
     """
 
     def __init__(

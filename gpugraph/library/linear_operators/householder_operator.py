@@ -27,8 +27,8 @@ from gpugraph.ops.linalg.matrix_compositions import adjoint as adjoint_of, norm
 class LinearOperatorHouseholder(LinearOperator):
     """Reflections at the hyperplanes orthogonal to `reflection_axis` [..., n].
 
-    The other arguments are promises about the matrix; see `LinearOperator`. Raises ValueError for a
-    scalar, and for promises that are false for every reflection.
+    The arguments `is_...` are promises about the matrix, see `LinearOperator`. Raises ValueError if
+    `reflection_axis` is a scalar, and for promises that are false for every reflection.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class LinearOperatorHouseholder(LinearOperator):
 
     @property
     def reflection_axis(self) -> Tensor:
-        """The axes [..., n], of any length."""
+        """The axes [..., n]. They may have any length."""
         return self._axis
 
     def _unit(self) -> Tensor:

@@ -35,8 +35,8 @@ from gpugraph.ops.reductions.reduction_functions import reduce_min
 def checked_sizes(value: Any, name: str, rank: int, is_checked: bool) -> tuple[Tensor, Any]:
     """Return a size or a shape as an integer tensor, and its static value or None.
 
-    Raises TypeError for any other dtype, and ValueError for another static rank and for negative
-    sizes.
+    Raises TypeError for a dtype that is not an integer dtype, and ValueError if the static value
+    has another rank than `rank` or is negative.
 
     Args:
       is_checked: whether a run checks the rank and the sign.
@@ -61,7 +61,9 @@ def checked_sizes(value: Any, name: str, rank: int, is_checked: bool) -> tuple[T
 
 
 class SizedOperator(LinearOperator):
-    """An operator whose shape is given by numbers: rows, columns, and the batch's shape."""
+    """An operator whose shape is given by sizes: the number of rows, the number of columns, and the
+    batch shape.
+    """
 
     _rows: tuple[Tensor, Any]
     _columns: tuple[Tensor, Any]
@@ -93,7 +95,7 @@ class SizedOperator(LinearOperator):
         return concat([sizes[:-2], [reduce_min(sizes[-2:])]], 0)
 
     def _with_batch(self, x: Tensor) -> Tensor:
-        """Return matrices broadcast to the batch's shape."""
+        """Return matrices broadcast to the batch shape."""
         if self._batch is None:
             return x
         batch = self._whole_shape()[:-2]
@@ -104,8 +106,8 @@ class SizedOperator(LinearOperator):
 class LinearOperatorIdentity(SizedOperator):
     """Identity matrices [*batch_shape, num_rows, num_rows].
 
-    The other arguments are promises about the matrix; see `LinearOperator`. Raises ValueError if
-    one of them is false.
+    The arguments `is_...` are promises about the matrix, see `LinearOperator`. Raises ValueError if
+    one of the promises is false.
 
     Args:
       assert_proper_shapes: whether runs check the sizes.
@@ -173,10 +175,9 @@ class LinearOperatorIdentity(SizedOperator):
 
 
 class LinearOperatorScaledIdentity(SizedOperator):
-    """Multiples of the identity matrix: `multiplier` [...] times the identity matrix with
-    `num_rows` rows.
+    """Multiples of the identity matrix with `num_rows` rows. The factors are `multiplier` [...].
 
-    The other arguments are as in `LinearOperatorIdentity`.
+    The other arguments are those of `LinearOperatorIdentity`.
     """
 
     def __init__(
@@ -205,7 +206,7 @@ class LinearOperatorScaledIdentity(SizedOperator):
 
     @property
     def multiplier(self) -> Tensor:
-        """The elements of the diagonals, [...]."""
+        """The factors [...], which are the elements of the diagonals."""
         return self._multiplier
 
     def _static_batch(self) -> TensorShape:
@@ -256,9 +257,10 @@ class LinearOperatorScaledIdentity(SizedOperator):
 
 
 class LinearOperatorZeros(SizedOperator):
-    """Matrices of zeros [*batch_shape, num_rows, num_columns], square unless `num_columns` differs.
+    """Matrices of zeros [*batch_shape, num_rows, num_columns]. The default of `num_columns` is
+    `num_rows`.
 
-    The other arguments are as in `LinearOperatorIdentity`.
+    The other arguments are those of `LinearOperatorIdentity`.
     """
 
     def __init__(

@@ -1,4 +1,6 @@
-"""Operators for the inverse and the adjoint of another operator. They store only that operator."""
+"""Operators for the inverse and the adjoint of another operator. They store only that other
+operator.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +17,12 @@ from gpugraph.ops.linalg.matrix_compositions import adjoint as adjoint_of
 
 
 def shared_promise(operator: LinearOperator, name: str, promise: bool | None, relation: str) -> Any:
-    """Return a property that an operator promises, or `promise` if the operator promises nothing.
-    Raises ValueError if they contradict each other.
+    """Return the operator's promise `name`. If the operator promises nothing, return `promise`.
+
+    Raises ValueError if the two promises contradict each other.
 
     Args:
-      relation: the reason why they can't differ, for the message.
+      relation: the reason why the two promises can't differ, for the message.
     """
     value = getattr(operator, name)
     if None not in (value, promise) and value != promise:
@@ -28,8 +31,8 @@ def shared_promise(operator: LinearOperator, name: str, promise: bool | None, re
 
 
 class DerivedOperator(LinearOperator):
-    """The base class of operators that are derived from another operator. Its promises hold for
-    them too.
+    """Base class of operators that are derived from another operator. The promises of the other
+    operator also apply to them.
     """
 
     _suffix: str
@@ -80,10 +83,12 @@ class DerivedOperator(LinearOperator):
 
 
 class LinearOperatorInversion(DerivedOperator):
-    """The inverse of an operator: its products are solutions of the operator, and the reverse.
+    """The inverse of an operator. Its products are the operator's solutions, and its solutions are
+    the operator's products.
 
-    The other arguments are promises about the matrix; see `LinearOperator`. Raises ValueError if
-    the operator is known to have no inverse, and for promises that contradict the operator's.
+    The arguments `is_...` are promises about the matrix, see `LinearOperator`. Raises ValueError if
+    the operator is known to have no inverse, and for promises that contradict the promises of the
+    operator.
     """
 
     _suffix, _kind = "_inv", "inverse"
@@ -132,8 +137,8 @@ class LinearOperatorInversion(DerivedOperator):
 class LinearOperatorAdjoint(DerivedOperator):
     """The adjoint of an operator.
 
-    The other arguments are promises about the matrix; see `LinearOperator`. Raises ValueError for
-    promises that contradict those of the operator.
+    The arguments `is_...` are promises about the matrix, see `LinearOperator`. Raises ValueError
+    for promises that contradict the promises of the operator.
     """
 
     _suffix, _kind = "_adjoint", "adjoint"

@@ -27,8 +27,8 @@ from gpugraph.ops.linalg.matrix_compositions import adjoint as adjoint_of
 class LinearOperatorKronecker(ListedOperator):
     """The Kronecker product of operators. The matrix of the product is not computed.
 
-    The other arguments are promises about the matrix; see `LinearOperator`. Raises TypeError for
-    several dtypes, ValueError for no operators.
+    The arguments `is_...` are promises about the matrix, see `LinearOperator`. Raises TypeError if
+    the dtypes differ, and ValueError for an empty list.
     """
 
     _joint = "_x_"
@@ -68,11 +68,11 @@ class LinearOperatorKronecker(ListedOperator):
         return self._shape_of(rows, self._product_of("domain_dimension_tensor"))
 
     def _each_axis(self, x: Tensor, method: str, adjoint: bool, takes_columns: bool) -> Tensor:
-        """Multiply, or solve, by each operator along its axis of x.
+        """Apply each operator (multiply or solve) along its axis of x.
 
-        x [..., n0 * n1 * ..., k] is [..., n0, n1 * ... * k] for the first operator. The axis of the
-        result is moved to the end, so that the next operator's axis is the first one. After all
-        operators, the axes are k, m0, m1, ...
+        For the first operator, x [..., n0 * n1 * ..., k] is reshaped to [..., n0, n1 * ... * k].
+        The axis of the result is then moved to the end, so that the next operator's axis comes
+        first. After all operators, the axes are k, m0, m1, ...
         """
         batch = broadcast_dynamic_shape(self._whole_shape()[:-2], shape(x)[:-2])
         flat = broadcast_to(x, concat([batch, shape(x)[-2:]], 0))
@@ -97,7 +97,10 @@ class LinearOperatorKronecker(ListedOperator):
         return self._each_axis(rhs, "solve", adjoint, adjoint)
 
     def _copies(self, operator: LinearOperator) -> Tensor:
-        """Return how many copies of the operator the product has on its block diagonal."""
+        """Return n / (size of the operator), where n is the number of columns of the product.
+
+        The determinant of the product contains the operator's determinant with this exponent.
+        """
         ratio = self._whole_shape()[-1] // operator.domain_dimension_tensor()
         return cast(ratio, self.dtype)
 

@@ -1,9 +1,9 @@
-"""LinearOperator: a batch of matrices that can be used without their dense form.
+"""LinearOperator: a batch of matrices that can be used without computing their dense form.
 
-A subclass defines `_shape`, `_shape_tensor`, `_matmul`, and the functions that it computes better
-than from the dense matrix: `_solve`, `_to_dense`, `_diag_part`, `_trace`, `_log_abs_determinant`,
-`_determinant`, `_add_to_tensor`. `operator_algebra` has products, solutions, adjoints, inverses and
-Cholesky factors that are themselves operators.
+A subclass defines `_shape`, `_shape_tensor`, `_matmul`, and the functions that it can compute
+better than from the dense matrix: `_solve`, `_to_dense`, `_diag_part`, `_trace`,
+`_log_abs_determinant`, `_determinant`, `_add_to_tensor`. `operator_algebra` has products,
+solutions, adjoints, inverses and Cholesky factors that are themselves operators.
 """
 
 from __future__ import annotations
@@ -32,23 +32,26 @@ from gpugraph.ops.reductions.reduction_functions import reduce_max, reduce_min, 
 
 
 class LinearOperator(OperatorShape):
-    """A matrix [..., rows, columns], or a batch of them.
+    """A matrix [..., rows, columns], or a batch of matrices.
+
+    The constructor raises ValueError if promises contradict each other. A method raises
+    NotImplementedError if it needs a function that the subclass does not define.
 
     Args:
-      dtype: the dtype of the matrix. graph_parents: tensors on which it depends. name: the scope of
-        its operations; by default, the name of the class.
+      dtype: the dtype of the matrix.
+      graph_parents: tensors on which the matrix depends.
       is_non_singular, is_self_adjoint, is_positive_definite, is_square: the caller's promises about
-        the matrix; None for no promise. Promises are used without a check; only the `assert_`
-        methods check them.
-
-    Raises ValueError for contradictory promises. A method that needs a function that the subclass
-    does not define raises NotImplementedError.
+        the matrix. If one of them is None, the caller promises nothing. Promises are used without a
+        check. Only the `assert_` methods check them.
+      name: the name scope of the operator's operations; by default, the name of the class.
     """
 
     # -- checks
 
     def assert_non_singular(self, name: str = "assert_non_singular") -> Operation:
-        """Return an operation that raises InvalidArgumentError in a run for a singular matrix."""
+        """Return an operation that raises InvalidArgumentError in a run if the matrix is
+        singular.
+        """
         with self._scope(name):
             return self._assert_non_singular()
 
@@ -65,8 +68,8 @@ class LinearOperator(OperatorShape):
         return check
 
     def assert_positive_definite(self, name: str = "assert_positive_definite") -> Operation:
-        """Return an operation that raises InvalidArgumentError unless the matrix is positive
-        definite.
+        """Return an operation that raises InvalidArgumentError in a run unless the matrix is
+        positive definite.
         """
         with self._scope(name):
             return self._assert_positive_definite()
@@ -81,8 +84,8 @@ class LinearOperator(OperatorShape):
         return check
 
     def assert_self_adjoint(self, name: str = "assert_self_adjoint") -> Operation:
-        """Return an operation that raises InvalidArgumentError unless the matrix is its own
-        adjoint.
+        """Return an operation that raises InvalidArgumentError in a run unless the matrix is its
+        own adjoint.
         """
         with self._scope(name):
             return self._assert_self_adjoint()
@@ -119,13 +122,14 @@ class LinearOperator(OperatorShape):
     def matmul(
         self, x: Any, adjoint: bool = False, adjoint_arg: bool = False, name: str = "matmul"
     ) -> Any:
-        """Multiply the matrix, or with `adjoint` its adjoint, by x [..., columns, k].
+        """Multiply the matrix by x [..., columns, k]. If `adjoint` is true, multiply its adjoint by
+        x.
 
-        Raises ValueError for incompatible shapes, and TypeError for another dtype.
+        If x is an operator, the result is also an operator. Raises ValueError if the shapes are
+        incompatible, and TypeError if the dtypes differ.
 
         Args:
-          adjoint_arg: whether to use the adjoint of x. If x is an operator, the result is an
-            operator too.
+          adjoint_arg: whether to use the adjoint of x.
         """
         if isinstance(x, LinearOperator):
             left, right = self._pair(x, adjoint, adjoint_arg, "x")
@@ -140,8 +144,8 @@ class LinearOperator(OperatorShape):
     def _pair(
         self, other: LinearOperator, adjoint: bool, adjoint_arg: bool, name: str
     ) -> tuple[LinearOperator, LinearOperator]:
-        """Return the two operators, or their adjoints. Raises ValueError if their inner sizes
-        differ.
+        """Return the two operators, or their adjoints if requested. Raises ValueError if their
+        inner sizes differ.
         """
         left = self.adjoint() if adjoint else self
         right = other.adjoint() if adjoint_arg else other
@@ -157,7 +161,9 @@ class LinearOperator(OperatorShape):
         return self.matmul(other)
 
     def matvec(self, x: Any, adjoint: bool = False, name: str = "matvec") -> Tensor:
-        """Multiply the matrix, or with `adjoint` its adjoint, by the vector x [..., columns]."""
+        """Multiply the matrix by the vector x [..., columns]. If `adjoint` is true, multiply its
+        adjoint by x.
+        """
         with self._scope(name, x):
             x = self._argument(x, "x")
             _check_size(self.range_dimension if adjoint else self.domain_dimension, x, -1)
@@ -166,13 +172,14 @@ class LinearOperator(OperatorShape):
     def solve(
         self, rhs: Any, adjoint: bool = False, adjoint_arg: bool = False, name: str = "solve"
     ) -> Any:
-        """Solve matrix @ x = rhs [..., rows, k] for x; with `adjoint`, adjoint(matrix) @ x = rhs.
+        """Solve matrix @ x = rhs [..., rows, k] for x. If `adjoint` is true, solve adjoint(matrix)
+        @ x = rhs.
 
-        Raises NotImplementedError if the matrix is known to have no inverse.
+        If rhs is an operator, the result is also an operator. Raises NotImplementedError if the
+        matrix is known to have no inverse. For other errors, see `matmul`.
 
         Args:
-          adjoint_arg: whether to use the adjoint of rhs. If rhs is an operator, the result is an
-            operator too. For other errors, see `matmul`.
+          adjoint_arg: whether to use the adjoint of rhs.
         """
         self._check_solvable()
         if isinstance(rhs, LinearOperator):
@@ -186,7 +193,7 @@ class LinearOperator(OperatorShape):
             return self._solve(rhs, adjoint, adjoint_arg)
 
     def solvevec(self, rhs: Any, adjoint: bool = False, name: str = "solve") -> Tensor:
-        """Solve matrix @ x = rhs as `solve` does, for a vector rhs [..., rows]."""
+        """Solve matrix @ x = rhs for a vector rhs [..., rows]. See `solve`."""
         self._check_solvable()
         with self._scope(name, rhs):
             rhs = self._argument(rhs, "rhs")
@@ -224,7 +231,7 @@ class LinearOperator(OperatorShape):
     def cholesky(self, name: str = "cholesky") -> LinearOperator:
         """Return the Cholesky factor as an operator.
 
-        Raises ValueError unless the operator was promised to be self-adjoint and positive definite.
+        Raises ValueError unless the operator is promised to be self-adjoint and positive definite.
         """
         if not self._can_use_cholesky():
             raise ValueError(
@@ -289,8 +296,8 @@ class LinearOperator(OperatorShape):
             return self._trace()
 
     def determinant(self, name: str = "det") -> Tensor:
-        """Return the determinant, of shape batch_shape. Raises NotImplementedError if it is known
-        not to be square.
+        """Return the determinant, of shape batch_shape. Raises NotImplementedError if the matrix is
+        known not to be square.
         """
         self._check_square()
         with self._scope(name):
@@ -315,8 +322,10 @@ class LinearOperator(OperatorShape):
 
 
 def _check_size(size: Dimension, tensor: Tensor, axis: int) -> None:
-    """Raise ValueError if a tensor does not have the axis (a negative number), or has another size
-    there.
+    """Raise ValueError if a tensor does not have the axis `axis`, or has another size there.
+
+    Args:
+      axis: a negative number, counted from the last axis.
     """
     tensor.shape.with_rank_at_least(-axis)
     if tensor.shape.dims is not None:

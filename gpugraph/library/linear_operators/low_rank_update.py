@@ -31,15 +31,16 @@ from gpugraph.ops.reductions.reduction_functions import reduce_sum
 
 
 class LinearOperatorLowRankUpdate(LinearOperator):
-    """base_operator + u @ diag(diag_update) @ adjoint(v).
+    """The operator base_operator + u @ diag(diag_update) @ adjoint(v).
 
-    The other arguments are promises about the matrix; see `LinearOperator`. Raises ValueError for
-    sizes and promises that contradict each other.
+    Solutions and determinants are computed from solutions and determinants of the base operator and
+    of a k by k matrix (Woodbury's identity). The other arguments `is_...` are promises about the
+    matrix, see `LinearOperator`. The constructor raises ValueError if sizes or promises contradict
+    each other.
 
     Args:
-      u, v: [..., n, k] with k < n; by default, v is u.
-      diag_update: [..., k], by default ones. Solutions and determinants are computed from those of
-        the base operator and of a k by k matrix (Woodbury's identity).
+      u, v: [..., n, k] with k < n. By default, v is u.
+      diag_update: [..., k], by default ones.
       is_diag_update_positive: the caller's promise that diag_update is positive.
     """
 
@@ -126,12 +127,12 @@ class LinearOperatorLowRankUpdate(LinearOperator):
 
     @property
     def is_diag_update_positive(self) -> bool | None:
-        """Whether the diagonal is positive, as the caller promised, or None if unknown."""
+        """Whether the diagonal is positive, as the caller promised, or None if it is unknown."""
         return self._is_diag_update_positive
 
     @property
     def diag_update(self) -> Any:
-        """The diagonal [..., k], or None for ones."""
+        """The diagonal [..., k]. None means ones."""
         return self._diag_update
 
     @property
@@ -161,7 +162,7 @@ class LinearOperatorLowRankUpdate(LinearOperator):
         return whole + update
 
     def _capacitance(self) -> Tensor:
-        """Return inverse(diagonal) + adjoint(v) @ inverse(base) @ u: k by k."""
+        """Return the k by k matrix inverse(diagonal) + adjoint(v) @ inverse(base) @ u."""
         narrow = multiply_dense(self._v, self._base_operator.solve(self._u), adjoint=True)
         return self._diag_operator.inverse().add_to_tensor(narrow)
 

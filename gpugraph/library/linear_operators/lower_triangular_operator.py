@@ -25,9 +25,9 @@ class LinearOperatorLowerTriangular(LinearOperator):
     """Lower triangular matrices: the lower triangles of `tril` [..., n, n], with 0 above the
     diagonal.
 
-    Solving a system of n equations takes n^2 multiplications. The arguments is_non_singular,
-    is_self_adjoint, is_positive_definite and is_square are described in `LinearOperator`. The
-    constructor raises ValueError for a tensor of rank less than 2, and for is_square=False.
+    Solving a system of n equations takes about n^2 multiplications. The arguments `is_...` are
+    promises about the matrix, see `LinearOperator`. The constructor raises ValueError if the rank
+    of the tensor is less than 2, or if `is_square` is False.
     """
 
     def __init__(

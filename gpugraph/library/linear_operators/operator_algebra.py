@@ -1,8 +1,8 @@
 """Products, solutions, adjoints, inverses and Cholesky factors of operators, as operators.
 
-A function is registered for the classes of its operators. A call chooses the function for the
-nearest base classes. `operator_registrations` registers this package's functions. Programs can
-register more.
+A function is registered for the classes of its operators. A call chooses the function that is
+registered for the nearest base classes. `operator_registrations` registers this package's
+functions. Programs can register more functions.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ class Registry:
         self._functions: dict[tuple[type, ...], Function] = {}
 
     def register(self, classes: tuple[type, ...], function: Function) -> Function:
-        """Register a function. Raises TypeError unless the function is callable, and ValueError if
-        these classes already have one.
+        """Register a function. Raises TypeError unless it is callable, and ValueError if these
+        classes already have a function.
         """
         if not callable(function):
             raise TypeError(f"{self._kind}_fn must be callable, received: {function}")
@@ -39,8 +39,9 @@ class Registry:
         return function
 
     def __call__(self, *operators: Any, name: str | None = None) -> Any:
-        """Call the function registered for the nearest base classes of the operators. Raises
-        ValueError if no function is registered.
+        """Call the function that is registered for the nearest base classes of the operators.
+
+        Raises ValueError if no function is registered.
         """
         orders = [enumerate(type(operator).__mro__) for operator in operators]
         candidates = (
@@ -77,30 +78,36 @@ class _Register:
 
 
 class RegisterAdjoint(_Register):
-    """`@RegisterAdjoint(Class)`: the function returns the adjoint of an operator."""
+    """`@RegisterAdjoint(Class)` registers a function that returns the adjoint of an operator."""
 
     _registry = adjoint
 
 
 class RegisterCholesky(_Register):
-    """`@RegisterCholesky(Class)`: the function returns the Cholesky factor of an operator."""
+    """`@RegisterCholesky(Class)` registers a function that returns the Cholesky factor of an
+    operator.
+    """
 
     _registry = cholesky
 
 
 class RegisterInverse(_Register):
-    """`@RegisterInverse(Class)`: the function returns the inverse of an operator."""
+    """`@RegisterInverse(Class)` registers a function that returns the inverse of an operator."""
 
     _registry = inverse
 
 
 class RegisterMatmul(_Register):
-    """`@RegisterMatmul(ClassA, ClassB)`: the function returns the product of two operators."""
+    """`@RegisterMatmul(ClassA, ClassB)` registers a function that returns the product of two
+    operators.
+    """
 
     _registry = matmul
 
 
 class RegisterSolve(_Register):
-    """`@RegisterSolve(ClassA, ClassB)`: the function returns inverse(a) @ b of two operators."""
+    """`@RegisterSolve(ClassA, ClassB)` registers a function that returns inverse(a) @ b for two
+    operators.
+    """
 
     _registry = solve

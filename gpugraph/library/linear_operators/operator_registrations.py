@@ -1,5 +1,5 @@
-"""Registers the products, solutions, adjoints, inverses and Cholesky factors that are computed
-directly.
+"""Registers functions for the products, solutions, adjoints, inverses and Cholesky factors that can
+be computed directly.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from gpugraph.ops.linalg.solve_and_cholesky import cholesky
 
 
 def promises_of(operator: LinearOperator) -> dict[str, Any]:
-    """Return the promises that hold for an operator's adjoint and inverse too."""
+    """Return the operator's promises, which are also true for its adjoint and its inverse."""
     return {
         "is_non_singular": operator.is_non_singular,
         "is_self_adjoint": operator.is_self_adjoint,
@@ -58,7 +58,7 @@ def _is_non_singular(a: LinearOperator, b: LinearOperator) -> bool | None:
 
 
 def commuting(a: LinearOperator, b: LinearOperator) -> dict[str, Any]:
-    """Return the promises that hold for the product of two operators that commute."""
+    """Return the promises that are true for the product of two operators that commute."""
     is_adjoint = {a.is_self_adjoint, b.is_self_adjoint}
     is_definite = all(part.is_positive_definite and part.is_self_adjoint for part in (a, b))
     return {
@@ -263,8 +263,8 @@ def _zeros_of_two(a: LinearOperator, b: LinearOperator) -> LinearOperator:
 
 
 def _factors(operator: Any) -> Any:
-    """Return the diagonal of a diagonal operator, or the multiplier of a multiple of the identity
-    as [..., 1].
+    """Return the diagonal of a diagonal operator. For a multiple of the identity, return the
+    multiplier as [..., 1].
     """
     is_diagonal = isinstance(operator, LinearOperatorDiag)
     return operator.diag if is_diagonal else operator.multiplier[..., None]

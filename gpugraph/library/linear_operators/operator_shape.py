@@ -57,34 +57,38 @@ class OperatorShape:
 
     @property
     def name(self) -> str:
-        """The name of the operator, which is the scope of its operations."""
+        """The name of the operator, which is the name scope of its operations."""
         return self._name
 
     @property
     def graph_parents(self) -> list[Any]:
-        """The tensors that the operator depends on."""
+        """The tensors on which the operator depends."""
         return self._graph_parents
 
     @property
     def is_non_singular(self) -> bool | None:
-        """Whether the matrix has an inverse, as the caller promised, or None if unknown."""
+        """Whether the matrix has an inverse, as the caller promised. None means that it is
+        unknown.
+        """
         return self._is_non_singular
 
     @property
     def is_self_adjoint(self) -> bool | None:
-        """Whether the matrix is its own adjoint, as the caller promised, or None if unknown."""
+        """Whether the matrix is its own adjoint, as the caller promised. None means that it is
+        unknown.
+        """
         return self._is_self_adjoint
 
     @property
     def is_positive_definite(self) -> bool | None:
-        """Whether x^H A x has a positive real part for all x != 0, as the caller promised, or None
-        if unknown.
+        """Whether x^H A x has a positive real part for all x != 0, as the caller promised. None
+        means that it is unknown.
         """
         return self._is_positive_definite
 
     @property
     def is_square(self) -> bool | None:
-        """Whether the matrix has as many rows as columns, or None if unknown."""
+        """Whether the matrix has as many rows as columns. None means that it is unknown."""
         rows, columns = self.range_dimension.value, self.domain_dimension.value
         if rows is None or columns is None:
             return self._is_square
@@ -115,7 +119,7 @@ class OperatorShape:
 
     @property
     def tensor_rank(self) -> int | None:
-        """The static rank of the dense tensor, None if unknown."""
+        """The static rank of the dense tensor. None means that it is unknown."""
         return self.shape.ndims
 
     @property
@@ -136,7 +140,9 @@ class OperatorShape:
             return self._whole_shape()
 
     def _whole_shape(self) -> Tensor:
-        """Return the shape as a constant if it is known; otherwise compute it in a run."""
+        """Return the shape as a constant if it is known. Otherwise return a tensor that a run
+        computes.
+        """
         known = self.shape
         if known.is_fully_defined():
             return constant(known.as_list(), int32)
@@ -165,7 +171,9 @@ class OperatorShape:
         return self._dimension(self.range_dimension, -2, name)
 
     def _dimension(self, known: Dimension, axis: int, name: str) -> Tensor:
-        """Return the size of an axis: a constant if it is known, so that others are static too."""
+        """Return the size of an axis as a scalar tensor. It is a constant if the size is known
+        statically.
+        """
         with self._scope(name):
             if known.value is not None:
                 return constant(known.value, int32)

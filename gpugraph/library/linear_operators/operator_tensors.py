@@ -87,15 +87,16 @@ def square_shape_tensor(vectors: Tensor) -> Tensor:
 
 
 def assert_no_zeros(x: Tensor, message: str) -> Operation:
-    """Return an operation that raises InvalidArgumentError in a run for a zero element."""
+    """Return an operation that raises InvalidArgumentError in a run if an element of x is zero."""
     check: Operation = assert_positive(absolute(x), message=message)
     return check
 
 
 def assert_is_real(x: Tensor, message: str) -> Operation | None:
-    """Return an operation that raises InvalidArgumentError if x has a nonzero imaginary part.
+    """Return an operation that raises InvalidArgumentError in a run if x has a nonzero imaginary
+    part.
 
-    Returns None if the dtype is not complex.
+    Return None if the dtype is not complex.
     """
     if not x.dtype.is_complex:
         return None

@@ -1,4 +1,4 @@
-"""ListedOperator, the base class of operators that are made from a list of operators."""
+"""ListedOperator, the base class of operators that consist of a list of operators."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from gpugraph.ops.arrays.masks_and_coordinates import broadcast_dynamic_shape
 
 
 class ListedOperator(LinearOperator):
-    """An operator that is made from a list of operators: a product, a block diagonal or a Kronecker
+    """An operator that consists of a list of operators: a product, a block diagonal or a Kronecker
     product.
 
-    `kept` is a dict from names of promises to error texts. If all operators of the list have such a
-    promise, this operator has it too; the text is for a contradiction.
+    The class attribute `_kept` is a dict from names of promises to error messages. If all operators
+    of the list have such a promise, this operator has it too. The message is raised if the caller
+    contradicts the promise.
     """
 
     _joint: str
@@ -60,7 +61,7 @@ class ListedOperator(LinearOperator):
         return common_batch([operator.batch_shape for operator in self._operators])
 
     def _shape_of(self, rows: Any, columns: Any) -> Tensor:
-        """Return the shape with the common batch shape, as a tensor."""
+        """Return the shape [*common batch shape, rows, columns] as a tensor."""
         batches = (operator.batch_shape_tensor() for operator in self._operators)
         matrix = stack([rows, columns], 0)
         return concat([reduce(broadcast_dynamic_shape, batches), matrix], 0)

@@ -30,12 +30,12 @@ from gpugraph.ops.signal.fourier_transforms import fft
 
 
 class LinearOperatorToeplitz(LinearOperator):
-    """Matrices with the first column `col` and the first row `row` [..., n], constant along
-    diagonals.
+    """Matrices that are constant along diagonals. Their first column is `col` and their first row
+    is `row` [..., n].
 
-    Products are computed by Fourier transforms of a circulant matrix of twice the size. The element
-    in the corner is taken from `col`. The other arguments are promises about the matrix; see
-    `LinearOperator`. Raises ValueError for vectors of different lengths.
+    Products are computed with Fourier transforms of a circulant matrix of twice the size. The
+    element in the corner comes from `col`. The arguments `is_...` are promises about the matrix,
+    see `LinearOperator`. Raises ValueError for vectors of different lengths.
     """
 
     def __init__(

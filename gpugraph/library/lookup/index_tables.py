@@ -66,13 +66,13 @@ def index_table_from_file(
 ) -> Any:
     """Return a table that maps each line of a file to its line number, int64.
 
-    A word that is not in the file gets the id of one of `num_oov_buckets` buckets, chosen by the
-    hash function `hasher_spec`. The ids of the buckets follow the line numbers. Without buckets,
-    the word gets `default_value`.
+    A word that is not in the file gets the id of one of `num_oov_buckets` buckets, which the hash
+    function `hasher_spec` chooses. The ids of the buckets follow the line numbers. If there are no
+    buckets, the word gets `default_value`.
 
-    Raises ValueError without a file and for negative numbers, and TypeError for other dtypes.
-
-    The other arguments are as in `TextFileInitializer`.
+    Raises ValueError if there is no file, or if a number is negative. Raises TypeError if
+    `key_dtype` is neither an integer dtype nor string. The other arguments are those of
+    `TextFileInitializer`.
 
     Args:
       vocab_size: the number of lines to use.
@@ -108,12 +108,12 @@ def index_table_from_tensor(
 ) -> Any:
     """Return a table that maps each element of the vector `mapping` to its index, int64.
 
-    A word that is not in the vector gets the id of one of `num_oov_buckets` buckets, chosen by the
-    hash function `hasher_spec`. The ids of the buckets follow the indices. Without buckets, the
-    word gets `default_value`.
+    A word that is not in the vector gets the id of one of `num_oov_buckets` buckets, which the hash
+    function `hasher_spec` chooses. The ids of the buckets follow the indices. If there are no
+    buckets, the word gets `default_value`.
 
-    Raises ValueError without a vector, for a negative number of buckets, and for a vector of
-    another dtype.
+    Raises ValueError if there is no vector, if the number of buckets is negative, or if the vector
+    has another dtype.
 
     Args:
       dtype: the dtype of the words: strings, or integers for a vector of integers.
@@ -152,8 +152,8 @@ def index_to_string_table_from_file(
 ) -> StaticHashTable:
     """Return a table that maps each line number of a file, int64, to the line.
 
-    Numbers without a line map to `default_value`. The other arguments are as in
-    `TextFileInitializer`. Raises ValueError without a file, and for a vocab_size below 1.
+    Numbers without a line are mapped to `default_value`. The other arguments are those of
+    `TextFileInitializer`. Raises ValueError if there is no file, or if `vocab_size` is below 1.
     """
     _check_file(vocabulary_file, vocab_size)
     with name_scope(name, "index_to_string"):
@@ -167,10 +167,11 @@ def index_to_string_table_from_file(
 def index_to_string_table_from_tensor(
     mapping: Any, default_value: Any = "UNK", name: str | None = None
 ) -> StaticHashTable:
-    """Return a table that maps each index of the string vector `mapping`, int64, to its element.
+    """Return a table that maps each index of the string vector `mapping`, int64, to the element at
+    that index.
 
-    Numbers that are not an index of the vector map to `default_value`. Raises ValueError without a
-    vector.
+    Numbers that are not an index of the vector are mapped to `default_value`. Raises ValueError if
+    there is no vector.
     """
     if mapping is None:
         raise ValueError("mapping must be specified.")
@@ -212,7 +213,9 @@ def string_to_index_table_from_file(
     hasher_spec: HasherSpec = FastHashSpec,
     name: str | None = None,
 ) -> Any:
-    """The older name of `index_table_from_file`, with strings as keys."""
+    """Return `index_table_from_file` with strings as keys. This is an older name of that
+    function.
+    """
     return index_table_from_file(
         vocabulary_file, num_oov_buckets, vocab_size, default_value, hasher_spec, name=name
     )
@@ -225,9 +228,10 @@ def string_to_index_table_from_tensor(
     hasher_spec: HasherSpec = FastHashSpec,
     name: str | None = None,
 ) -> Any:
-    """The older name of `index_table_from_tensor`, with strings as keys.
+    """Return `index_table_from_tensor` with strings as keys. This is an older name of that
+    function.
 
-    Raises ValueError for a vector of another dtype.
+    Raises ValueError if the vector has another dtype.
     """
     with name_scope(name, "string_to_index") as scope:
         mapping = convert_to_tensor(mapping)

@@ -13,8 +13,8 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 
 
 class LookupInterface(Trackable):
-    """The base class of tables. The contents of a table belong to a session, and persist from run
-    to run.
+    """Base class of tables. The contents of a table belong to a session, and persist from run to
+    run.
     """
 
     _resource_handle: Any = None
@@ -23,7 +23,7 @@ class LookupInterface(Trackable):
         self._key_dtype, self._value_dtype = as_dtype(key_dtype), as_dtype(value_dtype)
 
     def _create_resource(self) -> Any:
-        """Return the table's handle, a new resource tensor; subclasses implement this."""
+        """Return the table's handle, a new resource tensor. Subclasses implement this method."""
         raise NotImplementedError
 
     @property
@@ -43,7 +43,7 @@ class LookupInterface(Trackable):
 
     @property
     def name(self) -> Any:
-        """The name of the table's operation; subclasses define it."""
+        """The name of the table's operation. Subclasses define it."""
         return NotImplementedError
 
     def size(self, name: str | None = None) -> Tensor:
@@ -51,11 +51,11 @@ class LookupInterface(Trackable):
         raise NotImplementedError
 
     def lookup(self, keys: Any, name: str | None = None) -> Any:
-        """Return the value of each key; subclasses implement this."""
+        """Return the value of each key. Subclasses implement this method."""
         raise NotImplementedError
 
     def _check_keys(self, keys: Any) -> None:
-        """Raise TypeError for keys of another dtype than the table's."""
+        """Raise TypeError if the dtype of the keys is not the table's key dtype."""
         if keys.dtype.base_dtype != self._key_dtype:
             raise TypeError(
                 f"Signature mismatch. Keys must be dtype {self._key_dtype}, got {keys.dtype}."
@@ -70,9 +70,8 @@ def size_of(table: LookupInterface, name: str | None) -> Tensor:
 
 
 def with_values(keys: Any, values: Any) -> Any:
-    """Return `values`, or a SparseTensor of them if `keys` is a SparseTensor.
-
-    The result then has the indices and the dense shape of `keys`.
+    """Return `values`. If `keys` is a SparseTensor, return a SparseTensor with its indices, its
+    dense shape and these values.
     """
     if isinstance(keys, SparseTensor):
         return SparseTensor(keys.indices, values, keys.dense_shape)

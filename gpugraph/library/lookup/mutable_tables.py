@@ -1,4 +1,4 @@
-"""Tables that runs can change, and whose contents are saved in checkpoints."""
+"""Tables that runs can change. Checkpoints contain their contents."""
 
 from __future__ import annotations
 
@@ -60,14 +60,14 @@ class MutableHashTable(LookupInterface):
         return raw_ops.MutableHashTableOfTensorsV2(value_shape=shape, **options)
 
     def _gather_saveables_for_checkpoint(self) -> dict[str, Any]:
-        """Return a dict from the name of the keys and values in object-based checkpoints to the
-        function that saves them.
+        """Return {name: function}: the name of the table's contents in object-based checkpoints,
+        and the function that saves them.
         """
         return {"table": partial(TableSaveable, self)} if self._checkpoint else {}
 
     @property
     def name(self) -> Any:
-        """The name of the table's operation, without scopes."""
+        """The name of the table's operation, without name scopes."""
         return self._table_name
 
     def size(self, name: str | None = None) -> Tensor:
@@ -104,7 +104,7 @@ class MutableHashTable(LookupInterface):
     def remove(self, keys: Any, name: str | None = None) -> Operation:
         """Return an operation that removes these keys from the table.
 
-        Raises TypeError for keys of another dtype than the table's.
+        Raises TypeError if the dtype of the keys is not the table's key dtype.
         """
         self._check_keys(keys)
         inputs = self.resource_handle, keys, self._default_value
@@ -130,7 +130,8 @@ class DenseHashTable(MutableHashTable):
 
     Args:
       default_value: the value for missing keys, in the shape of all values.
-      empty_key, deleted_key: two different keys that mark unused buckets; runs must not use them.
+      empty_key, deleted_key: two different keys that mark unused buckets. Runs must not use these
+        keys.
       initial_num_buckets: a power of 2, by default 131072.
       checkpoint: whether savers of all variables also save the table's contents.
     """
@@ -178,11 +179,11 @@ class DenseHashTable(MutableHashTable):
         return values
 
     def insert_or_assign(self, keys: Any, values: Any, name: str | None = None) -> Operation:
-        """Call `insert`. This method is another name for it."""
+        """Call `insert`. This is another name for that method."""
         return self.insert(keys, values, name)
 
     def erase(self, keys: Any, name: str | None = None) -> Operation:
-        """Call `remove`. This method is another name for it."""
+        """Call `remove`. This is another name for that method."""
         return self.remove(keys, name)
 
 

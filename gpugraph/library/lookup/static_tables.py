@@ -58,7 +58,7 @@ class InitializableLookupTableBase(LookupInterface):
 
     @property
     def init(self) -> Operation:
-        """An older name of `initializer`."""
+        """The operation `initializer`. This is an older name for it."""
         return self.initializer
 
     @property
@@ -67,14 +67,14 @@ class InitializableLookupTableBase(LookupInterface):
         return self._default_value
 
     def size(self, name: str | None = None) -> Tensor:
-        """Return the number of keys, an int64 scalar. Return 0 before the table is filled."""
+        """Return the number of keys, an int64 scalar. It is 0 before the table is filled."""
         return size_of(self, name)
 
     def lookup(self, keys: Any, name: str | None = None) -> Any:
-        """Return the value of each key, in the shape of `keys`. The result is a SparseTensor if
-        `keys` is one.
+        """Return the value of each key, in the shape of `keys`. If `keys` is a SparseTensor, the
+        result is also a SparseTensor.
 
-        Raises TypeError for keys of another dtype than the table's. A run raises
+        Raises TypeError if the dtype of the keys is not the table's key dtype. A run raises
         FailedPreconditionError if the table is not filled yet.
         """
         self._check_keys(keys)
@@ -90,7 +90,7 @@ class HashTable(InitializableLookupTableBase):
     """A table of keys and values that an initializer fills once.
 
     Args:
-      shared_name: a name; tables of a session with the same shared name have the same contents.
+      shared_name: a name. Tables of a session with the same shared name share their contents.
     """
 
     def __init__(
@@ -117,11 +117,11 @@ class HashTable(InitializableLookupTableBase):
 
     @property
     def name(self) -> Any:
-        """The name of the table's operation, without scopes."""
+        """The name of the table's operation, without name scopes."""
         return self._table_name
 
     def export(self, name: str | None = None) -> Any:
-        """Return all keys and their values, two vectors, in an unspecified order."""
+        """Return a vector of all keys and a vector of their values, in an unspecified order."""
         with name_scope(name, f"{self.name}_Export", [self.resource_handle]):
             return raw_ops.LookupTableExportV2(
                 self.resource_handle, Tkeys=self._key_dtype, Tvalues=self._value_dtype
@@ -129,11 +129,9 @@ class HashTable(InitializableLookupTableBase):
 
 
 class StaticHashTable(HashTable):
-    """A table of keys and values that an initializer fills once, and that shares its contents by
-    file.
+    """A table of keys and values that an initializer fills once.
 
-    All tables of a session that are filled from the same columns of the same file share their
-    contents.
+    Tables of a session that are filled from the same columns of the same file share their contents.
     """
 
     def __init__(
@@ -147,7 +145,7 @@ class StaticHashTable(HashTable):
 
 class HasherSpec(NamedTuple):
     """The hash function that chooses a bucket for an unknown word: its name, and its key if it has
-    one.
+    a key.
     """
 
     hasher: str
@@ -158,8 +156,8 @@ FastHashSpec = HasherSpec("fasthash", None)
 
 
 class StrongHashSpec(HasherSpec):
-    """The spec of a hash function that can't be predicted without its key, a list of two 64-bit
-    ints.
+    """The spec of a hash function whose results can't be predicted without its key, a list of two
+    64-bit ints.
     """
 
     __slots__ = ()
@@ -193,16 +191,16 @@ def _hash_function(spec: HasherSpec) -> Callable[..., Tensor]:
 
 
 class IdTableWithHashBuckets(LookupInterface):
-    """A table from words to ids. Words of another table have their id in that table; all other
-    words get the id of a bucket.
+    """A table from words to ids. A word in the wrapped table has the same id as in that table. All
+    other words get the id of a bucket.
 
-    The constructor raises TypeError for other dtypes and for an invalid HasherSpec, and ValueError
-    if there are neither a table nor buckets.
+    The constructor raises TypeError if a dtype is not one of the dtypes below or the HasherSpec is
+    invalid, and ValueError if there is neither a table nor a bucket.
 
     Args:
-      table: maps strings or int64 numbers to int64 ids from 0 to size - 1. With None, all words get
-        the id of a bucket.
-      num_oov_buckets: the number of buckets; their ids follow the ids of `table`.
+      table: the wrapped table, which maps strings or int64 numbers to int64 ids from 0 to size - 1.
+        If it is None, all words get the id of a bucket.
+      num_oov_buckets: the number of buckets. Their ids follow the ids of `table`.
       hasher_spec: the hash function that chooses a bucket.
       key_dtype: the dtype of the keys of `lookup`: strings, or integers for a table of integers.
     """
@@ -236,7 +234,9 @@ class IdTableWithHashBuckets(LookupInterface):
 
     @property
     def initializer(self) -> Operation:
-        """The operation that fills the wrapped table. Without a wrapped table, it is a NoOp."""
+        """The operation that fills the wrapped table. If there is no wrapped table, it is a
+        NoOp.
+        """
         if self._table is not None:
             operation: Operation = self._table.initializer
             return operation
@@ -245,17 +245,19 @@ class IdTableWithHashBuckets(LookupInterface):
 
     @property
     def init(self) -> Operation:
-        """An older name of `initializer`."""
+        """The operation `initializer`. This is an older name for it."""
         return self.initializer
 
     @property
     def resource_handle(self) -> Any:
-        """The handle of the wrapped table, or None without a wrapped table."""
+        """The handle of the wrapped table, or None if there is no wrapped table."""
         return None if self._table is None else self._table.resource_handle
 
     @property
     def name(self) -> Any:
-        """The name of the wrapped table. Without a wrapped table, it is the name of the buckets."""
+        """The name of the wrapped table. If there is no wrapped table, it is the name of the
+        buckets.
+        """
         return self._table_name
 
     def size(self, name: str | None = None) -> Tensor:
@@ -267,10 +269,10 @@ class IdTableWithHashBuckets(LookupInterface):
             return size + self._num_oov_buckets
 
     def lookup(self, keys: Any, name: str | None = None) -> Any:
-        """Return the id of each word, in the shape of `keys`. The result is a SparseTensor if
-        `keys` is one.
+        """Return the id of each word, in the shape of `keys`. If `keys` is a SparseTensor, the
+        result is also a SparseTensor.
 
-        Raises TypeError for keys of another dtype than `key_dtype`.
+        Raises TypeError if the dtype of the keys is not `key_dtype`.
         """
         self._check_keys(keys)
         values = keys.values if isinstance(keys, SparseTensor) else keys
@@ -305,14 +307,15 @@ def _check_vocabulary(table: Any, key_dtype: dtypes.DType) -> None:
 
 
 class StaticVocabularyTable(IdTableWithHashBuckets):
-    """A table from words to ids. The initializer has the ids of known words; all other words get
-    the id of a bucket.
+    """A table from words to ids. The initializer provides the ids of known words. All other words
+    get the id of a bucket.
 
-    The constructor raises ValueError if there are no buckets, and TypeError for other dtypes.
+    The constructor raises ValueError if there are no buckets, and TypeError if a dtype is not one
+    of the dtypes below.
 
     Args:
-      initializer: maps strings or int64 numbers to int64 ids. With None, all words get the id of a
-        bucket.
+      initializer: maps strings or int64 numbers to int64 ids. If it is None, all words get the id
+        of a bucket.
       num_oov_buckets: the number of buckets, at least 1.
       lookup_key_dtype: the dtype of the keys of `lookup`.
     """

@@ -22,7 +22,7 @@ from gpugraph.ops.tables.table_files import LINE_NUMBER, WHOLE_LINE
 
 
 class TableInitializerBase(Trackable):
-    """The base class of table initializers, with the dtypes of keys and values.
+    """Base class of table initializers, with the dtypes of keys and values.
 
     Subclasses define `initialize(table)`.
     """
@@ -32,31 +32,31 @@ class TableInitializerBase(Trackable):
 
     @property
     def key_dtype(self) -> DType:
-        """The dtype of the keys that this initializer supplies."""
+        """The dtype of the keys that this initializer provides."""
         return self._key_dtype
 
     @property
     def value_dtype(self) -> DType:
-        """The dtype of the values that this initializer supplies."""
+        """The dtype of the values that this initializer provides."""
         return self._value_dtype
 
     def initialize(self, table: Any) -> Operation:
-        """Return the operation that fills `table`; subclasses implement this."""
+        """Return the operation that fills `table`. Subclasses implement this method."""
         raise NotImplementedError
 
     @property
     def _shared_name(self) -> str:
-        """A name that depends on the content: tables of a session with the same name share their
+        """A name that depends on the content. Tables of a session with the same name share their
         contents.
 
-        Returns "" if this initializer has no such name.
+        The name is "" if the contents are not shared.
         """
         return ""
 
     def _initialized(self, table: Any, op: Any, *inputs: Any, **attrs: Any) -> Operation:
         """Return the operation `op(table, *inputs)`, which fills the table.
 
-        The operation is added to the collection TABLE_INITIALIZERS.
+        Also add the operation to the collection TABLE_INITIALIZERS.
         """
         operation: Operation = op(table.resource_handle, *inputs, **attrs)
         add_to_collection(GraphKeys.TABLE_INITIALIZERS, operation)
@@ -76,7 +76,7 @@ class KeyValueTensorInitializer(TableInitializerBase):
     """An initializer that fills a table from two vectors of equal length.
 
     Args:
-      keys, values: tensors, or lists, which are converted to `key_dtype` and `value_dtype`.
+      keys, values: tensors, or lists that are converted to `key_dtype` and `value_dtype`.
     """
 
     def __init__(
@@ -94,8 +94,8 @@ class KeyValueTensorInitializer(TableInitializerBase):
         super().__init__(self._keys.dtype, self._values.dtype)
 
     def initialize(self, table: Any) -> Operation:
-        """Return the operation that fills `table`. Raises TypeError if the table has other
-        dtypes.
+        """Return the operation that fills `table`. Raises TypeError if the dtypes of the table and
+        of the initializer differ.
         """
         self._check(table)
         with name_scope(self._name, values=(table.resource_handle, self._keys, self._values)):
@@ -103,8 +103,8 @@ class KeyValueTensorInitializer(TableInitializerBase):
 
 
 class TextFileIndex:
-    """Special column numbers of TextFileInitializer: the whole line, or the line's number, from
-    0.
+    """Special column numbers for TextFileInitializer: the whole line, and the line number, counted
+    from 0.
     """
 
     WHOLE_LINE = WHOLE_LINE
@@ -114,14 +114,14 @@ class TextFileIndex:
 class TextFileInitializer(TableInitializerBase):
     """An initializer that fills a table from the lines of a text file.
 
-    The constructor raises ValueError for an empty path, unknown columns, and dtypes that these
-    columns can't have.
+    The constructor raises ValueError for an empty path, for unknown columns, and for dtypes that
+    these columns can't have.
 
     Args:
       filename: a path, or a scalar string tensor. A constant filename is added to the collection
         ASSET_FILEPATHS.
-      key_index, value_index: the number of a column, from 0, or one of `TextFileIndex`.
-      vocab_size: the number of lines to use; None for all lines.
+      key_index, value_index: the number of a column, counted from 0, or one of `TextFileIndex`.
+      vocab_size: the number of lines to use. If it is None, all lines are used.
       delimiter: the character between columns.
     """
 
@@ -150,8 +150,8 @@ class TextFileInitializer(TableInitializerBase):
         self._vocab_size, self._delimiter = vocab_size, delimiter
 
     def initialize(self, table: Any) -> Operation:
-        """Return the operation that fills `table`. Raises TypeError if the table has other
-        dtypes.
+        """Return the operation that fills `table`. Raises TypeError if the dtypes of the table and
+        of the initializer differ.
         """
         self._check(table)
         with name_scope(self._name, "text_file_init", (table.resource_handle,)):
@@ -185,8 +185,8 @@ def _check_column(name: str, what: str, index: int, dtype: DType, may_be_number:
 
 
 class TextFileStringTableInitializer(TextFileInitializer):
-    """An initializer for a table from numbers to strings: by default, from line numbers to
-    lines.
+    """An initializer for a table from numbers to strings. By default, the table maps line numbers
+    to lines.
     """
 
     def __init__(
@@ -205,7 +205,7 @@ class TextFileStringTableInitializer(TextFileInitializer):
 
 
 class TextFileIdTableInitializer(TextFileInitializer):
-    """An initializer for a table from strings to numbers: by default, from lines to line
+    """An initializer for a table from strings to numbers. By default, the table maps lines to line
     numbers.
     """
 

@@ -1,4 +1,4 @@
-"""Average losses over a batch, and regularization penalties, in programs with one replica."""
+"""Average losses over a batch, and regularization losses, in programs with one replica."""
 
 from __future__ import annotations
 
@@ -18,9 +18,11 @@ def compute_average_loss(
 ) -> Tensor:
     """Return the sum of the examples' weighted losses, divided by the batch size, as a scalar.
 
+    The result has the dtype of the losses. Raises ValueError if `per_example_loss` is a scalar.
+
     Args:
-      per_example_loss: a tensor whose axis 0 is the examples. A scalar raises ValueError.
-      global_batch_size: by default the number of examples. The result has the dtype of the losses.
+      per_example_loss: a tensor whose axis 0 is the examples.
+      global_batch_size: by default the number of examples.
     """
     losses = convert_to_tensor(per_example_loss)
     dtype = losses.dtype.base_dtype
@@ -39,7 +41,7 @@ def compute_average_loss(
 
 
 def scale_regularization_loss(regularization_loss: Any) -> Tensor:
-    """Return the sum of regularization penalties, divided by the number of replicas, which is 1
+    """Return the sum of regularization losses, divided by the number of replicas, which is 1
     here.
     """
     return reduce_sum(convert_to_tensor(regularization_loss))

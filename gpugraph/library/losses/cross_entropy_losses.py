@@ -20,14 +20,14 @@ from gpugraph.ops.nn.losses.loss_weights import remove_squeezable_dimensions, sq
 def sigmoid_cross_entropy(
     multi_class_labels: Any, logits: Any, weights: Any = 1.0, label_smoothing: float = 0
 ) -> WeightedLosses:
-    """Return the weighted and reduced `tf.nn.sigmoid_cross_entropy_with_logits`.
+    """Return `tf.nn.sigmoid_cross_entropy_with_logits`, weighted and reduced.
 
     For the other arguments, see `compute_weighted_loss`.
 
     Raises ValueError if the shapes differ.
 
     Args:
-      label_smoothing: a number s; the labels are replaced by labels * (1 - s) + s / 2.
+      label_smoothing: a number s. The labels are replaced by labels * (1 - s) + s / 2.
     """
     logits = convert_to_tensor(logits)
     labels = cast(multi_class_labels, logits.dtype.base_dtype)
@@ -42,13 +42,13 @@ def sigmoid_cross_entropy(
 def softmax_cross_entropy(
     onehot_labels: Any, logits: Any, weights: Any = 1.0, label_smoothing: float = 0
 ) -> WeightedLosses:
-    """Return the weighted and reduced `tf.nn.softmax_cross_entropy_with_logits_v2`.
+    """Return `tf.nn.softmax_cross_entropy_with_logits_v2`, weighted and reduced.
 
-    Raises ValueError if the shapes differ.
+    For the other arguments, see `compute_weighted_loss`. Raises ValueError if the shapes differ.
 
     Args:
       onehot_labels: distributions [batch size, classes], which receive no gradients.
-      weights: see `compute_weighted_loss`; the losses have the shape [batch size].
+      weights: see `compute_weighted_loss`. The losses have the shape [batch size].
       label_smoothing: the fraction of each label distribution that is spread evenly over all
         classes.
     """
@@ -66,14 +66,14 @@ def softmax_cross_entropy(
 
 @reduced_loss("sparse_softmax_cross_entropy_loss")
 def sparse_softmax_cross_entropy(labels: Any, logits: Any, weights: Any = 1.0) -> WeightedLosses:
-    """Return the weighted and reduced `tf.nn.sparse_softmax_cross_entropy_with_logits`.
+    """Return `tf.nn.sparse_softmax_cross_entropy_with_logits`, weighted and reduced.
 
     Raises ValueError for incompatible shapes. A run raises InvalidArgumentError for a label that is
     not a class.
 
     Args:
-      labels: classes, in the shape of the logits without the last axis, or with a last axis of size
-        1.
+      labels: class indices, in the shape of the logits without the last axis, or with a last axis
+        of size 1.
       weights: see `compute_weighted_loss`. A last axis of size 1 is removed.
 
     >>> session.run(tf.losses.sparse_softmax_cross_entropy([1], [[0.0, 0.0]]))

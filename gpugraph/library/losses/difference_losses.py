@@ -1,6 +1,6 @@
 """Losses that depend on the difference, the distance or the margin between predictions and labels.
 
-All losses are computed in float32, to which the inputs are cast.
+The inputs are cast to float32, in which all losses are computed.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def absolute_difference(labels: Any, predictions: Any, weights: Any = 1.0) -> We
 
 @reduced_loss("mean_squared_error")
 def mean_squared_error(labels: Any, predictions: Any, weights: Any = 1.0) -> WeightedLosses:
-    """Return (predictions - labels) ** 2, weighted and reduced; see `compute_weighted_loss`.
+    """Return (predictions - labels) ** 2, weighted and reduced. See `compute_weighted_loss`.
 
     >>> session.run(tf.losses.mean_squared_error([1.0, 2.0], [1.0, 4.0]))
     np.float32(2.0)
@@ -72,7 +72,7 @@ def huber_loss(
 ) -> WeightedLosses:
     """Return the Huber loss, weighted and reduced. See `compute_weighted_loss`.
 
-    For an absolute difference d up to `delta` the loss is d ** 2 / 2; beyond `delta` it is delta *
+    For an absolute difference d up to `delta`, the loss is d ** 2 / 2. For larger d, it is delta *
     d - delta ** 2 / 2.
     """
     labels, predictions = _in_float(labels, predictions)
@@ -82,7 +82,7 @@ def huber_loss(
 def huber_errors(labels: Tensor, predictions: Tensor, delta: float) -> Tensor:
     """Return the Huber loss of each element, without weights or reduction.
 
-    For an absolute difference d up to `delta` it is d ** 2 / 2; beyond `delta` it is linear in d.
+    For an absolute difference d up to `delta`, it is d ** 2 / 2. For larger d, it is linear in d.
     """
     distance = absolute(subtract(predictions, labels))
     near = minimum(distance, delta)
@@ -108,9 +108,9 @@ def log_loss(
 
 @reduced_loss("hinge_loss")
 def hinge_loss(labels: Any, logits: Any, weights: Any = 1.0) -> WeightedLosses:
-    """Return max(0, 1 - y logits), weighted and reduced. See `compute_weighted_loss`.
+    """Return max(0, 1 - y * logits), weighted and reduced. See `compute_weighted_loss`.
 
-    The labels 0 and 1 mean y = -1 and y = 1.
+    y is -1 for the label 0, and 1 for the label 1.
     """
     labels, logits = _in_float(labels, logits)
     ones = ones_like(labels)
@@ -131,8 +131,8 @@ def cosine_distance(
 ) -> Tensor:
     """Return 1 - sum over `axis` of labels * predictions, weighted and reduced.
 
-    The vectors along `axis` (older name: `dim`) must have length 1. The other arguments are as in
-    `compute_weighted_loss`.
+    The vectors along `axis` (older name: `dim`) must have length 1. The other arguments are those
+    of `compute_weighted_loss`.
     """
     if axis is not None and dim is not None:
         raise ValueError("Cannot specify both 'axis' and 'dim'")
@@ -158,9 +158,9 @@ def mean_pairwise_squared_error(
 ) -> Tensor:
     """Return the mean squared error of the differences between pairs of elements.
 
-    For each pair of elements of an example, the difference of the two predictions is compared with
-    the difference of the two labels. The mean over all pairs is multiplied by the example's weight,
-    and summed over the batch.
+    For each pair of elements of an example, the difference between the two predictions is compared
+    with the difference between the two labels. The mean over all pairs is multiplied by the
+    example's weight, and summed over the batch.
 
     Raises ValueError for incompatible shapes.
 

@@ -1,4 +1,4 @@
-"""The losses of a graph: functions that add losses to collections, return them and sum them up."""
+"""Functions that add the losses of a graph to collections, return them and sum them up."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpugraph.ops.framework.tensor_conversion import constant
 
 
 def add_loss(loss: Any, loss_collection: str | None = GraphKeys.LOSSES) -> None:
-    """Add a loss to a collection, unless the collection is None."""
+    """Add a loss to a collection. If the collection is None, do nothing."""
     if loss_collection:
         graph = get_default_graph()
         graph.add_to_collection(loss_collection, loss)
@@ -22,17 +22,17 @@ def get_losses(scope: str | None = None, loss_collection: str = GraphKeys.LOSSES
     """Return the losses in a collection.
 
     Args:
-      scope: a regular expression; losses whose names do not match it at the start are omitted.
+      scope: a regular expression. Losses whose names do not match it at the start are omitted.
     """
     graph = get_default_graph()
     return graph.get_collection(loss_collection, scope)
 
 
 def get_regularization_losses(scope: str | None = None) -> list[Any]:
-    """Return the penalties that regularizers added to the default graph.
+    """Return the losses that regularizers added to the default graph.
 
     Args:
-      scope: a regular expression; losses whose names do not match it at the start are omitted.
+      scope: a regular expression. Losses whose names do not match it at the start are omitted.
     """
     return get_losses(scope, GraphKeys.REGULARIZATION_LOSSES)
 
@@ -48,7 +48,8 @@ def get_regularization_loss(
 def get_total_loss(
     add_regularization_losses: bool = True, name: str = "total_loss", scope: str | None = None
 ) -> Tensor:
-    """Return the sum of `get_losses` and, unless turned off, of `get_regularization_losses`.
+    """Return the sum of `get_losses` and, if `add_regularization_losses` is true, of
+    `get_regularization_losses`.
 
     Raises ValueError if there are no losses.
     """

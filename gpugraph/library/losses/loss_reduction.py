@@ -1,4 +1,6 @@
-"""Reduces elementwise losses to one scalar: they are multiplied by weights, summed and divided."""
+"""Functions that reduce elementwise losses to one scalar: the losses are multiplied by weights,
+summed and divided.
+"""
 
 from __future__ import annotations
 
@@ -24,11 +26,11 @@ from gpugraph.ops.reductions.reduction_functions import reduce_sum
 
 
 class Reduction:
-    """The names of the ways to reduce weighted elementwise losses to a scalar.
+    """The names of the methods that reduce weighted elementwise losses to a scalar.
 
-    NONE: no reduction. SUM: the sum of the losses. SUM_OVER_BATCH_SIZE: the sum divided by the
-    number of elements. MEAN: the sum divided by the sum of the weights. SUM_BY_NONZERO_WEIGHTS: the
-    sum divided by the number of elements whose weight is not 0.
+    NONE does not reduce the losses. SUM is the sum of the losses. SUM_OVER_BATCH_SIZE is the sum
+    divided by the number of elements. MEAN is the sum divided by the sum of the weights.
+    SUM_BY_NONZERO_WEIGHTS is the sum divided by the number of elements whose weight is not 0.
     """
 
     NONE = "none"
@@ -60,7 +62,7 @@ class Reduction:
 
 
 def require(**tensors: Any) -> None:
-    """Raise ValueError if a tensor is None; the message names the argument."""
+    """Raise ValueError if a tensor is None. The message names the argument."""
     for name, value in tensors.items():
         if value is None:
             raise ValueError(f"{name} must not be None.")
@@ -75,7 +77,7 @@ def reduced_loss(
 ) -> Callable[[Callable[..., WeightedLosses]], Callable[..., Tensor]]:
     """Return a decorator that reduces the result of a loss function with `compute_weighted_loss`.
 
-    The function takes labels, predictions and weights as its first arguments, and returns losses
+    The first parameters of the loss function are labels, predictions and weights; it returns losses
     and weights. The decorated function has three additional parameters, `scope`, `loss_collection`
     and `reduction`. Its name scope is `type_name` by default. It raises ValueError if labels or
     predictions are None.
@@ -110,14 +112,16 @@ def compute_weighted_loss(
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ) -> Tensor:
-    """Return `losses` times `weights`, reduced to a scalar, and add it to a collection.
+    """Return `losses` multiplied by `weights`, reduced to a scalar. Also add this loss to a
+    collection.
 
-    The computation is in float32; the result has the dtype of the losses. Raises ValueError for
-    weights of an incompatible shape and for another reduction.
+    The computation is in float32. The result has the dtype of the losses. Raises ValueError if the
+    shape of the weights is incompatible or there is no such reduction.
 
     Args:
-      weights: a number, or a tensor of the rank of the losses, with each size equal or 1.
-      reduction: one of `Reduction`; with NONE the result has the shape of the losses.
+      weights: a number, or a tensor of the rank of the losses. Each size of it equals the size of
+        the losses or is 1.
+      reduction: one of `Reduction`. With NONE, the result has the shape of the losses.
     """
     Reduction.validate(reduction)
     graph: Any = get_default_graph()
@@ -130,7 +134,7 @@ def compute_weighted_loss(
 
 
 def weigh_and_reduce(losses: Any, weights: Any, reduction: str) -> Tensor:
-    """Return the result of `compute_weighted_loss`, without checking shapes or adding it to a
+    """Return the result of `compute_weighted_loss`. Do not check shapes or add the loss to a
     collection.
     """
     losses = convert_to_tensor(losses)
@@ -167,7 +171,7 @@ def count_present(losses: Tensor, weights: Tensor, per_batch: bool = False) -> T
     """Return the number of losses whose weight is not 0.
 
     Args:
-      per_batch: whether to count for each example separately; the result is then [batch size, 1,
+      per_batch: whether to count for each example separately. The result is then [batch size, 1,
         ...], otherwise a scalar.
     """
     with name_scope(None, "num_present", [losses, weights]) as scope:

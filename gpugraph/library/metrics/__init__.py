@@ -1,4 +1,4 @@
-"""Metrics: averages and counts over many batches, each with an operation that adds one batch.
+"""Metrics: averages and counts over many batches. Each metric has an operation that adds one batch.
 
     accuracy, update = tf.metrics.accuracy(labels, predictions)
 

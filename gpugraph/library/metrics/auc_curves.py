@@ -1,5 +1,5 @@
-"""Metrics computed from ROC and precision-recall curves: areas under them, and single points on
-them.
+"""Metrics of ROC and precision-recall curves: areas under the curves, and single points on the
+curves.
 """
 
 from __future__ import annotations
@@ -51,21 +51,21 @@ def auc(
     summation_method: str = "trapezoidal",
     thresholds: Sequence[float] | None = None,
 ) -> Pair:
-    """Return (area under a curve with a point for each threshold, update), weighted.
+    """Return (weighted area under a curve, update). The curve has a point for each threshold.
 
-    Raises ValueError for another curve or method. A run raises InvalidArgumentError for predictions
-    outside [0, 1].
+    Raises ValueError if `curve` or `summation_method` is not one of the values below. A run raises
+    InvalidArgumentError if a prediction is outside of [0, 1].
 
     Args:
       predictions: numbers from 0 to 1.
       num_thresholds: the number of evenly spaced thresholds, which is used unless `thresholds` is
         passed.
-      thresholds: a list of thresholds between 0 and 1; one slightly below 0 and one slightly above
-        1 are added.
+      thresholds: a list of thresholds between 0 and 1. Two thresholds are added, one slightly below
+        0 and one slightly above 1.
       curve: "ROC" (true positive rate over false positive rate) or "PR" (precision over recall).
-      summation_method: the height of the area between two neighboring points: the mean of the two
-        ("trapezoidal"), the smaller one ("minoring") or the larger one ("majoring"). For "PR", only
-        "careful_interpolation" is unbiased.
+      summation_method: the height of the area between two neighboring points: the mean of their
+        heights ("trapezoidal"), the smaller one ("minoring") or the larger one ("majoring"). For
+        "PR", only "careful_interpolation" is unbiased.
     """
     if curve not in ("ROC", "PR"):
         raise ValueError(f"curve must be either ROC or PR, {curve} unknown")
@@ -96,7 +96,7 @@ def _area(counts: Counts, curve: str, method: str, name: str) -> Tensor:
 
 
 def area_under(x: Any, y: Any, method: str, name: str | None = None) -> Tensor:
-    """Return the area under a curve through points of decreasing x; see `auc` for `method`."""
+    """Return the area under a curve through points of decreasing x. For `method`, see `auc`."""
     widths, left, right = x[:-1] - x[1:], y[:-1], y[1:]
     if method == "minoring":
         heights = minimum(left, right)
@@ -108,12 +108,13 @@ def area_under(x: Any, y: Any, method: str, name: str | None = None) -> Tensor:
 
 
 def careful_area(tp: Tensor, fp: Tensor, fn: Tensor) -> Tensor:
-    """Return the area under precision over recall, from the counts at each threshold.
+    """Return the area under the curve of precision over recall, from the counts at each threshold.
+
+    Between two thresholds, tp is interpolated linearly in tp + fp (Davis and Goadrich 2006, The
+    relationship between Precision-Recall and ROC curves).
 
     Args:
-      tp, fp, fn: vectors of the true positives, false positives and false negatives. Between two
-        thresholds, tp is interpolated linearly in tp + fp (Davis and Goadrich 2006, The
-        relationship between Precision-Recall and ROC curves).
+      tp, fp, fn: vectors of the numbers of true positives, false positives and false negatives.
     """
     gained = tp[:-1] - tp[1:]
     positives = tp + fp
@@ -141,9 +142,10 @@ def sensitivity_at_specificity(
     num_thresholds: int = 200,
     name: str | None = None,
 ) -> Pair:
-    """Return (recall at the threshold whose specificity is nearest to `specificity`, update).
+    """Return (recall at the threshold at which the specificity is nearest to `specificity`,
+    update).
 
-    Raises ValueError for a specificity outside [0, 1].
+    Raises ValueError for a specificity outside of [0, 1].
     """
     _check_part("specificity", specificity)
 
@@ -165,10 +167,11 @@ def specificity_at_sensitivity(
     num_thresholds: int = 200,
     name: str | None = None,
 ) -> Pair:
-    """Return (specificity at the threshold whose recall is nearest to `sensitivity`, update).
+    """Return (specificity at the threshold at which the recall is nearest to `sensitivity`,
+    update).
 
     Among equally near thresholds, the highest is used. Raises ValueError for a sensitivity outside
-    [0, 1].
+    of [0, 1].
     """
     _check_part("sensitivity", sensitivity)
 

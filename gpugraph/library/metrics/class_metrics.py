@@ -1,5 +1,5 @@
-"""Metrics of classes: mean overlap by a confusion matrix; precision and recall of the top k
-classes.
+"""Metrics of classes: mean intersection over union, from a confusion matrix; precision and recall
+of the top k classes.
 """
 
 from __future__ import annotations
@@ -56,10 +56,12 @@ def mean_iou(
 ) -> Pair:
     """Return (mean over classes of intersection over union, update of the confusion matrix).
 
+    Classes that occur neither in labels nor in predictions are ignored. A run raises
+    InvalidArgumentError for a number that is not a class.
+
     Args:
-      labels, predictions: class numbers below `num_classes`, of any shape.
-      weights: of the same shape. Classes that occur neither in labels nor in predictions are
-        ignored. A run raises InvalidArgumentError for a number that is not a class.
+      labels, predictions: class indices below `num_classes`, of any shape.
+      weights: a tensor of the same shape, or None.
     """
     with variable_scope(name, "mean_iou", [predictions, labels, weights]):
         labels, predictions, weights = alike(labels, predictions, weights)
@@ -70,7 +72,9 @@ def mean_iou(
 
 
 def confusions_of(labels: Any, predictions: Any, weights: Any, num_classes: int) -> Tensor:
-    """Return a float64 confusion matrix: weighted counts by label (row) and prediction (column)."""
+    """Return a float64 confusion matrix: the weighted number of elements for each label (row) and
+    prediction (column).
+    """
     labels, predictions = (
         reshape(cast(classes, dtypes.int64), [-1]) for classes in (labels, predictions)
     )
@@ -102,7 +106,7 @@ def mean_overlap(confusions: Any, num_classes: int) -> Tensor:
 
 
 def _at_k(kind: str, wrong: str, doc: str) -> Callable[..., Pair]:
-    """Return the metric `kind`_at_k, which takes the `k` largest predictions of each row.
+    """Return the metric `kind`_at_k, which uses the `k` largest predictions of each row.
 
     Args:
       kind: "recall" or "precision".
@@ -265,9 +269,13 @@ def _hits_and_misses(
 ) -> tuple[Any, Any]:
     """Count hits and misses for each example of the batch.
 
+    Hits are elements of `first` that are labels. Misses are elements of `first` that are not
+    labels. If `by_label` is true, misses are instead labels that are not in `first`.
+
     Args:
-      first: the top k classes. Hits are elements of `first` that are labels. Misses are elements of
-        `first` that are not labels. With `by_label`, misses are labels that are not in `first`.
+      may_be_none: whether labels may be padded with `_NO_LABEL`.
+      first: the top k classes, [..., k].
+      class_id: the only class to count, or None.
     """
     pairs = equal(expand_dims(first, -1), expand_dims(labels, -2))  # [..., k, labels]
     is_label = reduce_any(pairs, -1)
@@ -292,17 +300,17 @@ def _hits_and_misses(
 def average_precision_at_k(
     labels: Any, predictions: Any, k: int, weights: Any = None, name: str | None = None
 ) -> Pair:
-    """Return (mean over examples of the average precision up to rank `k`, update), weighted.
+    """Return (weighted mean over examples of the average precision up to rank `k`, update).
 
-    The average precision of an example is a sum divided by a number. The sum is of the precisions
-    at the ranks of its labels. The number is the count of the example's nonnegative labels, but at
-    most k. The initial value is 0.
+    The average precision of an example is the sum of the precisions at the ranks of its labels,
+    divided by the number of its nonnegative labels or by k, whichever is smaller. The initial value
+    is 0.
 
     Args:
-      labels: classes [..., number of labels], or [...] if each example has one label; or a
-        SparseTensor.
+      labels: classes [..., number of labels], or [...] if each example has one label. They may also
+        be a SparseTensor.
       predictions: floats [..., classes].
-      weights: [...], or sizes of 1 where a weight applies to a whole axis.
+      weights: [...]. A size may be 1 if a weight applies to a whole axis.
     """
     with variable_scope(name, f"average_precision_at_{k}", [predictions, labels, weights]):
         first = cast(top_k(predictions, k).indices, dtypes.int64)
@@ -319,7 +327,7 @@ def average_precision_at_k(
 
 
 def _averages(labels: Tensor, first: Tensor, k: int) -> Tensor:
-    """Return the average precision of each example; NaN for an example without labels.
+    """Return the average precision of each example. It is NaN for an example without labels.
 
     Args:
       first: the top k classes, [..., k].

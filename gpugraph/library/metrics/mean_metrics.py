@@ -1,4 +1,4 @@
-"""Means over all batches: of values, of errors, and of correct predictions."""
+"""Means over all batches: means of values, of errors, and of correct predictions."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _quotient(total: Any, count: Any, name: str | None = None) -> Tensor:
 
 
 def _weighted(values: Tensor, weights: Any) -> tuple[Tensor, Tensor]:
-    """Return (values times weights, the weights broadcast to the shape of the values)."""
+    """Return (values multiplied by weights, weights broadcast to the shape of the values)."""
     weights = cast(squeezed_weights(weights, values), dtypes.float32)
     weights = broadcast_weights(weights, values)
     return multiply(values, weights), weights
@@ -59,7 +59,8 @@ def mean(values: Any, weights: Any = None, name: str | None = None) -> Pair:
     incompatible shape.
 
     Args:
-      weights: a number, or a tensor of the rank of `values`, with each size equal or 1.
+      weights: a number, or a tensor of the rank of `values`. Each size of it equals the size of
+        `values` or is 1.
       name: the scope of the metric's local variables `total` and `count`.
 
     >>> value, update = tf.metrics.mean([1.0, 3.0])
@@ -98,10 +99,11 @@ def mean_tensor(values: Any, weights: Any = None, name: str | None = None) -> Pa
 def _add_batch(total: Any, count: Any, batch_total: Any, batch_count: Any, values: Tensor) -> Pair:
     """Return the mean of all batches so far, and a tensor that adds this batch to it.
 
+    The count is updated after `values` are computed, so that a failure leaves it unchanged.
+
     Args:
       total, count: the metric's variables.
-      batch_total, batch_count: the amounts to add. The count is updated after `values` are
-        computed, so that a failure leaves it unchanged.
+      batch_total, batch_count: the amounts to add.
     """
     graph = get_default_graph()
     new_total = assign_add(total, batch_total)
@@ -203,8 +205,8 @@ def mean_per_class_accuracy(
     The update returns the vector of the accuracies of all classes.
 
     Args:
-      labels, predictions: class numbers below `num_classes`, of any shape.
-      weights: of the same shape.
+      labels, predictions: class indices below `num_classes`, of any shape.
+      weights: a tensor of the same shape, or None.
     """
     with variable_scope(name, "mean_accuracy", [predictions, labels, weights]):
         labels, predictions, weights = alike(cast(labels, dtypes.int64), predictions, weights)

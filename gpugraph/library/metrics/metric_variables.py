@@ -1,4 +1,4 @@
-"""The local variables of metrics, and the pair of a metric's value and its update."""
+"""The local variables of metrics, and the pairs of a metric's value and its update."""
 
 from __future__ import annotations
 
@@ -47,10 +47,11 @@ def keep(name: str, shape: Any = (), dtype: Any = dtypes.float32) -> Variable:
 
 
 def collect(value: Any, update: Any, values_to: Any, updates_to: Any) -> Pair:
-    """Add a metric's value and its update to collections, and return both.
+    """Add a metric's value and its update to collections. Return both.
 
     Args:
-      values_to, updates_to: for each, the name of a collection, a list of names, or None.
+      values_to, updates_to: the collections for the value and for the update: a name, a list of
+        names, or None.
     """
     graph = get_default_graph()
     for tensor, names in ((value, values_to), (update, updates_to)):
@@ -60,7 +61,8 @@ def collect(value: Any, update: Any, values_to: Any, updates_to: Any) -> Pair:
 
 
 def metric(function: Callable[..., Pair]) -> Callable[..., Pair]:
-    """Return the metric with two more parameters: the collections of its value and its update.
+    """Return the metric with two additional parameters: the collections of its value and of its
+    update.
 
     `metrics_collections` and `updates_collections` are names of collections or lists of names.
     """
@@ -87,18 +89,19 @@ def binary_metric(
 
 
 def measure_both(measure: Callable[..., Any], values: Any, updates: Any) -> Pair:
-    """Apply `measure` to the variables and to their updates, and return both results.
+    """Apply `measure` to the variables and to their updates. Return both results.
+
+    In a replica of a strategy, the first result is computed from the variables of all replicas.
 
     Args:
-      values, updates: the arguments of `measure` before and after the batch is added. In a replica
-        of a strategy, the first result is computed from the variables of all replicas.
+      values, updates: the arguments of `measure` before and after the batch is added.
     """
     return over_replicas(measure, *values), measure(*updates, name="update_op")
 
 
 def over_replicas(measure: Callable[..., Any], *values: Any) -> Any:
-    """Return `measure(*values, name="value")`. In a replica of a strategy, the values are summed
-    over all replicas first.
+    """Return `measure(*values, name="value")`. In a replica of a strategy, first sum the values
+    over all replicas.
     """
     context = current_replica()
     if context is None:
@@ -107,14 +110,14 @@ def over_replicas(measure: Callable[..., Any], *values: Any) -> Any:
 
 
 def total_of(variable: Any) -> Any:
-    """Return the value of a metric's variable. In a replica of a strategy, return its sum over all
+    """Return the value of a metric's variable. In a replica of a strategy, return the sum over all
     replicas.
     """
     return over_replicas(lambda merged, name: identity(merged), variable)
 
 
 def alike(labels: Any, predictions: Any, weights: Any = None) -> tuple[Any, Any, Any]:
-    """Return (labels, predictions, weights) with equal ranks: extra last axes of size 1 are
+    """Return (labels, predictions, weights) with equal ranks. Additional last axes of size 1 are
     removed.
 
     Raises ValueError if the shapes of labels and predictions still differ.

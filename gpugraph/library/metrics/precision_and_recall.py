@@ -1,4 +1,4 @@
-"""Counts of correct and wrong predictions, and their quotients: precision and recall."""
+"""Numbers of correct and wrong predictions, and their quotients: precision and recall."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _count(
     weights: Any,
     name: str | None = None,
 ) -> Pair:
-    """Return the weighted count of elements with this label and prediction, and its update."""
+    """Return the weighted number of elements with this label and prediction, and its update."""
     with variable_scope(name, type_name, [labels, predictions, weights]):
         predictions = cast(predictions, dtypes.bool)
         labels, predictions, weights = alike(cast(labels, dtypes.bool), predictions, weights)
@@ -79,7 +79,7 @@ def _quotient_metric(
 
     Args:
       wrong_name: the name of the variable that counts the wrong predictions.
-      wrong_label: the label of the elements that it counts.
+      wrong_label: the label of the wrong predictions that are counted.
       summary: the description of the quotient, for the docstring.
     """
 

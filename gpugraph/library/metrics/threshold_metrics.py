@@ -1,5 +1,5 @@
-"""Metrics of predictions from 0 to 1 at thresholds: a prediction above the threshold counts as
-true.
+"""Metrics of predictions from 0 to 1 at thresholds. A prediction above the threshold is
+positive.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ _EPSILON = 1e-7
 def counts_at(
     labels: Any, predictions: Any, thresholds: Any, weights: Any, kinds: Sequence[str]
 ) -> tuple[Counts, Counts]:
-    """Return the counts of these kinds over all batches so far, and their updates.
+    """Return the counts of these kinds of predictions over all batches so far, and their updates.
 
-    Raises ValueError if `thresholds` is not a list of numbers.
+    Raises ValueError if `thresholds` is not a list of numbers. A run raises InvalidArgumentError
+    for predictions outside of [0, 1].
 
     Args:
-      kinds: some of "tp", "fn", "tn", "fp". A run raises InvalidArgumentError for predictions
-        outside [0, 1].
+      kinds: some of "tp", "fn", "tn", "fp" (true positives, false negatives and so on).
     """
     thresholds = constant_array(thresholds, dtypes.float32)
     if thresholds.ndim != 1:
@@ -81,7 +81,7 @@ def counts_at(
 def hits_at(
     labels: Any, predictions: Tensor, thresholds: Any, weights: Any, kinds: Sequence[str]
 ) -> Counts:
-    """Return the weighted counts of these kinds in one batch, at each threshold.
+    """Return the weighted counts of these kinds of predictions in one batch, at each threshold.
 
     Args:
       labels: a bool tensor.
@@ -125,7 +125,7 @@ def _metric(
 
     Args:
       type_name: the metric's name.
-      scope: its name scope.
+      scope: the metric's name scope.
       summary: the description of the result, for the docstring.
     """
 

@@ -22,13 +22,14 @@ from gpugraph.ops.reductions.reduction_functions import reduce_logsumexp, reduce
 
 
 class Independent(Distribution):
-    """A batch of distributions as one distribution, in which the last batch axes become axes of the
+    """A batch of distributions as one distribution. The last axes of the batch become axes of the
     event.
 
-    Raises ValueError for more than there are.
+    Raises ValueError if the batch has fewer axes than `reinterpreted_batch_ndims`.
 
     Args:
-      reinterpreted_batch_ndims: their number, by default all but the first.
+      reinterpreted_batch_ndims: the number of batch axes that become axes of the event. By default,
+        these are all axes except the first.
     """
 
     def __init__(
@@ -67,7 +68,7 @@ class Independent(Distribution):
 
     @property
     def reinterpreted_batch_ndims(self) -> int:
-        """The number of axes of the batch that belong to an event."""
+        """The number of batch axes that are axes of the event."""
         return self._count
 
     def _batch_shape(self) -> TensorShape:
@@ -128,12 +129,14 @@ def _independent_divergence(a: Independent, b: Independent, name: str | None = N
 
 
 class MixtureSameFamily(Distribution):
-    """A mixture of the last axis of a batch of distributions.
+    """A mixture of distributions, which are the last axis of a batch of distributions.
 
-    Raises ValueError for other distributions and shapes.
+    Raises ValueError if `mixture_distribution` is not over integer scalars, or if the shapes of the
+    two batches do not match.
 
     Args:
-      mixture_distribution: a Categorical of the numbers of the components.
+      mixture_distribution: a Categorical over the indices of the components.
+      components_distribution: the batch of distributions.
     """
 
     def __init__(
@@ -172,12 +175,12 @@ class MixtureSameFamily(Distribution):
 
     @property
     def mixture_distribution(self) -> Any:
-        """The distribution of the components' numbers."""
+        """The distribution of the index of the component."""
         return self._mixture
 
     @property
     def components_distribution(self) -> Distribution:
-        """The components, the last axis of its batch."""
+        """The batch of distributions. The components are its last axis."""
         return self._parts
 
     def _batch_shape(self) -> TensorShape:
@@ -199,7 +202,7 @@ class MixtureSameFamily(Distribution):
         return known
 
     def _padded(self, weights: Any) -> Any:
-        """Return weights with an axis of size 1 for each of an event."""
+        """Return weights with an additional axis of size 1 for each axis of an event."""
         for _ in range(self._event_rank()):
             weights = expand_dims(weights, -1)
         return weights
@@ -252,10 +255,10 @@ class MixtureSameFamily(Distribution):
 
 
 class Mixture(Distribution):
-    """A mixture of distributions. A Categorical chooses one of them.
+    """A mixture of distributions. A Categorical chooses one of the distributions.
 
-    Raises TypeError if an argument is another object, and ValueError if the components differ in
-    shape or dtype.
+    Raises TypeError if an argument has another type or if the components have different dtypes.
+    Raises ValueError if there are no components, or if their number or shapes do not match.
     """
 
     def __init__(
@@ -299,12 +302,12 @@ class Mixture(Distribution):
 
     @property
     def cat(self) -> Any:
-        """The distribution of the components' numbers."""
+        """The distribution of the index of the component."""
         return self._cat
 
     @property
     def components(self) -> list[Distribution]:
-        """The components."""
+        """The distributions that are mixed."""
         return self._components
 
     @property

@@ -40,7 +40,7 @@ from gpugraph.ops.special_functions.inverse_error_function import erfinv
 
 
 class _Located(Distribution):
-    """The base of distributions of loc + scale * z for some z."""
+    """Base class of distributions of loc + scale * z, where z has a fixed distribution."""
 
     event_ranks: ClassVar[dict[str, int]] = {"loc": 0, "scale": 0}
     loc = tensor_parameter("loc", "The location.")
@@ -50,12 +50,14 @@ class _Located(Distribution):
         return (x - self.loc) / self.scale
 
     def _whole(self, value: Any) -> Any:
-        """Return a value in the shape of the batch."""
+        """Return a value, broadcast to the shape of the batch."""
         return value + zeros_like(self.loc + self.scale)
 
 
 class Cauchy(_Located):
-    """The Cauchy distribution, with density 1 / (pi scale (1 + z**2)); it has no mean."""
+    """The Cauchy distribution, with density 1 / (pi * scale * (1 + z**2)), z = (x - loc) / scale.
+    It has no mean.
+    """
 
     def __init__(
         self,
@@ -203,7 +205,7 @@ def _half_normal_divergence(a: HalfNormal, b: HalfNormal, name: str | None = Non
 
 
 class InverseGamma(Distribution):
-    """The distribution of 1 / x for x of a gamma distribution."""
+    """The distribution of 1 / x, where x has a gamma distribution."""
 
     event_ranks: ClassVar[dict[str, int]] = {"concentration": 0, "rate": 0}
     concentration = tensor_parameter("concentration", "The shape parameter.")
@@ -254,7 +256,9 @@ class InverseGamma(Distribution):
 
 
 class Chi2(Gamma):
-    """The distribution of the sum of `df` squares of standard normals: Gamma(df / 2, 1 / 2)."""
+    """The distribution of the sum of the squares of `df` standard normal variables: Gamma(df / 2, 1
+    / 2).
+    """
 
     event_ranks: ClassVar[dict[str, int]] = {"df": 0}
     df = tensor_parameter("df", "The degrees of freedom.")
@@ -268,7 +272,9 @@ class Chi2(Gamma):
 
 
 class Kumaraswamy(Beta):
-    """The distribution of (1 - u**(1 / concentration0))**(1 / concentration1), u uniform."""
+    """The distribution of (1 - u**(1 / concentration0))**(1 / concentration1), where u is uniform
+    in (0, 1).
+    """
 
     def __init__(
         self,

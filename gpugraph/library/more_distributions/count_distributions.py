@@ -23,7 +23,7 @@ from gpugraph.ops.special_functions.incomplete_gamma_and_beta import betainc, ig
 
 
 class _CountDistribution(Distribution):
-    """The base class of distributions that take `logits` or `probs`."""
+    """Base class of distributions that require `logits` or `probs`."""
 
     logits = tensor_parameter("logits", "The logarithms of the odds.")
     probs = tensor_parameter("probs", "The probabilities.")
@@ -168,7 +168,9 @@ class NegativeBinomial(_CountDistribution):
 
 
 class Poisson(Distribution):
-    """The Poisson distribution, by its `rate` or the logarithm `log_rate` of it."""
+    """The Poisson distribution with the rate `rate`, or with the logarithm of the rate,
+    `log_rate`.
+    """
 
     event_ranks: ClassVar[dict[str, int]] = {"rate": 0, "log_rate": 0}
     rate = tensor_parameter("rate", "The mean.")

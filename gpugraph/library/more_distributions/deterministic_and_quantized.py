@@ -26,8 +26,8 @@ from gpugraph.ops.reductions.reduction_functions import reduce_all
 
 
 class Deterministic(Distribution):
-    """The distribution of a single number. prob(x) is 1 if |x - loc| <= atol + rtol * |loc|, else
-    0.
+    """The distribution that has a single value. prob(x) is 1 if |x - loc| <= atol + rtol * |loc|,
+    else 0.
     """
 
     event_ranks: ClassVar[dict[str, int]] = {"loc": 0}
@@ -73,8 +73,8 @@ class Deterministic(Distribution):
 
 
 class VectorDeterministic(Deterministic):
-    """The distribution of a single vector. prob(x) is 1 if all elements are within the
-    tolerances.
+    """The distribution whose only value is a vector. prob(x) is 1 if all elements of x are within
+    the tolerances.
     """
 
     event_ranks: ClassVar[dict[str, int]] = {"loc": 1}
@@ -95,10 +95,10 @@ class VectorDeterministic(Deterministic):
 
 
 class QuantizedDistribution(Distribution):
-    """The distribution of ceil(x), where x has another distribution. It is cut off at `low` and
-    `high`.
+    """The distribution of ceil(x), limited to the range from `low` to `high`, where x has another
+    distribution.
 
-    Raises ValueError for a `low` that is not less than `high`.
+    Raises ValueError unless `low` is less than `high`.
 
     Args:
       low, high: integers, or None for no limit.
@@ -135,12 +135,12 @@ class QuantizedDistribution(Distribution):
 
     @property
     def low(self) -> Any:
-        """The least value, or None."""
+        """The minimum value, or None."""
         return self._low
 
     @property
     def high(self) -> Any:
-        """The greatest value, or None."""
+        """The maximum value, or None."""
         return self._high
 
     def _batch_shape(self) -> TensorShape:
@@ -164,7 +164,7 @@ class QuantizedDistribution(Distribution):
         return samples
 
     def _within(self, values: Any, j: Any, below: float, above: float) -> Any:
-        """Return values, with `below` where j is less than low and `above` from high on."""
+        """Return values, replaced by `below` where j < low and by `above` where j >= high."""
         j = j + zeros_like(values)
         if self._low is not None:
             values = where_v2(j < self._low, below * ones_like(values), values)

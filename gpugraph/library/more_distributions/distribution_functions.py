@@ -40,8 +40,8 @@ from gpugraph.ops.reductions.reduction_functions import reduce_max, reduce_sum
 
 
 def matrix_diag_transform(matrix: Any, transform: Any = None, name: str | None = None) -> Tensor:
-    """Return the matrices with their diagonals replaced by `transform` of them; with None,
-    unchanged.
+    """Return the matrices with `transform` applied to their diagonals. If `transform` is None,
+    return them unchanged.
     """
     with name_scope(name, "matrix_diag_transform", [matrix]):
         matrix = convert_to_tensor(matrix, name="matrix")
@@ -51,9 +51,9 @@ def matrix_diag_transform(matrix: Any, transform: Any = None, name: str | None =
 
 
 def tridiag(below: Any = None, diag: Any = None, above: Any = None, name: Any = None) -> Tensor:
-    """Return matrices [..., n, n] with elements below, on and above the diagonal.
+    """Return matrices [..., n, n] with the given elements below, on and above the diagonal.
 
-    Raises ValueError without any of the three.
+    Raises ValueError if all three arguments are None.
 
     Args:
       below, above: vectors of n - 1 elements.
@@ -83,8 +83,8 @@ def reduce_weighted_logsumexp(
     return_sign: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Return log |sum(w * exp(logx))| over the axes. With `return_sign`, return it together with
-    the sign of the sum.
+    """Return log |sum(w * exp(logx))|, where the sum is over `axis`. If `return_sign` is true, also
+    return the sign of the sum.
     """
     with name_scope(name, "reduce_weighted_logsumexp", [logx, w]):
         logx = convert_to_tensor(logx, name="logx")
@@ -106,13 +106,13 @@ def percentile(
     validate_args: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Return the q-th percentile of x along axes, all by default.
+    """Return the q-th percentile of x along `axis`, by default of all elements.
 
-    Raises ValueError for others.
+    Raises ValueError if there is no such interpolation.
 
     Args:
       q: a number in [0, 100].
-      interpolation: "nearest" by default, "lower" or "higher".
+      interpolation: "nearest" (the default), "lower" or "higher".
     """
     del validate_args
     interpolation = interpolation or "nearest"
@@ -147,13 +147,12 @@ def percentile(
 
 
 def normal_conjugates_known_scale_posterior(prior: Any, scale: Any, s: Any, n: Any) -> Normal:
-    """Return the posterior of the mean of a normal distribution with known scale, given n samples
-    with the sum s.
+    """Return the posterior of the mean of a normal distribution with a known scale.
 
-    Raises TypeError for another distribution.
+    The posterior follows n samples whose sum is s. Raises TypeError if `prior` is not a Normal.
 
     Args:
-      prior: a Normal.
+      prior: the prior distribution of the mean, a Normal.
     """
     if not isinstance(prior, Normal):
         raise TypeError("Expected prior to be an instance of type Normal")
@@ -166,12 +165,12 @@ def normal_conjugates_known_scale_posterior(prior: Any, scale: Any, s: Any, n: A
 
 
 def normal_conjugates_known_scale_predictive(prior: Any, scale: Any, s: Any, n: Any) -> Normal:
-    """Return the distribution of the next sample, given n samples with the sum s.
+    """Return the predictive distribution of the next sample, after n samples whose sum is s.
 
-    Raises TypeError for another distribution.
+    Raises TypeError if `prior` is not a Normal.
 
     Args:
-      prior: a Normal, the prior distribution of the mean.
+      prior: the prior distribution of the mean, a Normal.
     """
     posterior = normal_conjugates_known_scale_posterior(prior, scale, s, n)
     return Normal(loc=posterior.loc, scale=sqrt(square(posterior.scale) + square(scale)))
@@ -182,7 +181,7 @@ def assign_moving_mean_variance(
 ) -> tuple[Any, Any]:
     """Move the variables of a mean and a variance towards a value.
 
-    Return the two after the update.
+    Return the mean and the variance after the update.
     """
     with name_scope(name, "assign_moving_mean_variance", [value, decay]):
         dtype = mean_var.dtype.base_dtype
@@ -201,7 +200,7 @@ def assign_log_moving_mean_exp(
 ) -> Any:
     """Move the variable of the logarithm of a mean towards log_value.
 
-    Return it after the update.
+    Return the variable after the update.
     """
     with name_scope(name, "assign_log_moving_mean_exp", [log_value, decay]):
         dtype = log_mean_exp_var.dtype.base_dtype
@@ -215,9 +214,9 @@ def assign_log_moving_mean_exp(
 def moving_mean_variance(
     value: Any, decay: Any, collections: Any = None, name: str | None = None
 ) -> tuple[Any, Any]:
-    """Create variables for the moving mean and variance of a value.
+    """Create variables for the moving mean and the moving variance of a value.
 
-    Return the two after an update.
+    Return the mean and the variance after an update.
     """
     with variable_scope(name, "moving_mean_variance", [value, decay]):
         value = convert_to_tensor(value, name="value")
@@ -234,7 +233,9 @@ def moving_mean_variance(
 
 
 class SeedStream:
-    """A sequence of seeds. Each is derived from the original seed, the salt and its index."""
+    """A sequence of seeds. Each seed is derived from the original seed, the salt and the index in
+    the sequence.
+    """
 
     def __init__(self, seed: Any, salt: str) -> None:
         self._seed = seed.original_seed if isinstance(seed, SeedStream) else seed
@@ -253,5 +254,5 @@ class SeedStream:
 
     @property
     def salt(self) -> str:
-        """The text that distinguishes streams of equal seeds."""
+        """The text that distinguishes streams with equal original seeds."""
         return self._salt

@@ -23,10 +23,11 @@ from gpugraph.ops.special_functions.gamma_and_zeta import lgamma
 
 
 class ExpRelaxedOneHotCategorical(Distribution):
-    """The logarithms of the elements of a RelaxedOneHotCategorical, which stay precise near 0.
+    """The distribution of the logarithms of a RelaxedOneHotCategorical's elements, which stay
+    precise near 0.
 
     Args:
-      temperature: a number, or one for each distribution of the batch.
+      temperature: a number, or one number for each distribution of the batch.
     """
 
     event_ranks: ClassVar[dict[str, int]] = {"logits": 1}
@@ -51,12 +52,12 @@ class ExpRelaxedOneHotCategorical(Distribution):
 
     @property
     def temperature(self) -> Tensor:
-        """The temperature."""
+        """The temperature. If it is small, samples are close to logarithms of one-hot vectors."""
         return self._temperature
 
     @property
     def probs(self) -> Tensor:
-        """The probabilities."""
+        """The probabilities of the classes."""
         return self._probs
 
     @property

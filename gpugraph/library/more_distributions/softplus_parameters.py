@@ -1,4 +1,4 @@
-"""Distributions whose positive parameters are computed from any numbers, by softplus or by the
+"""Distributions whose positive parameters are computed from arbitrary numbers, with softplus or the
 absolute value.
 """
 
@@ -15,7 +15,7 @@ from gpugraph.ops.elementwise.unary_functions import abs as absolute, floor, sof
 
 
 class BetaWithSoftplusConcentration(Beta):
-    """Beta of softplus(concentration1) and softplus(concentration0)."""
+    """A Beta distribution with softplus(concentration1) and softplus(concentration0)."""
 
     def __init__(
         self,
@@ -33,7 +33,7 @@ class BetaWithSoftplusConcentration(Beta):
 
 
 class ExponentialWithSoftplusRate(Exponential):
-    """Exponential of softplus(rate)."""
+    """An Exponential distribution with softplus(rate)."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class ExponentialWithSoftplusRate(Exponential):
 
 
 class GammaWithSoftplusConcentrationRate(Gamma):
-    """Gamma of softplus(concentration) and softplus(rate)."""
+    """A Gamma distribution with softplus(concentration) and softplus(rate)."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class GammaWithSoftplusConcentrationRate(Gamma):
 
 
 class InverseGammaWithSoftplusConcentrationRate(InverseGamma):
-    """InverseGamma of softplus(concentration) and softplus(rate)."""
+    """An InverseGamma distribution with softplus(concentration) and softplus(rate)."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class InverseGammaWithSoftplusConcentrationRate(InverseGamma):
 
 
 class LaplaceWithSoftplusScale(Laplace):
-    """Laplace with the scale softplus(scale)."""
+    """A Laplace distribution with the scale softplus(scale)."""
 
     def __init__(
         self,
@@ -102,7 +102,7 @@ class LaplaceWithSoftplusScale(Laplace):
 
 
 class NormalWithSoftplusScale(Normal):
-    """Normal with the scale softplus(scale)."""
+    """A Normal distribution with the scale softplus(scale)."""
 
     def __init__(
         self,
@@ -119,7 +119,9 @@ class NormalWithSoftplusScale(Normal):
 
 
 class StudentTWithAbsDfSoftplusScale(StudentT):
-    """StudentT with floor(abs(df)) degrees of freedom and the scale softplus(scale)."""
+    """A StudentT distribution with floor(abs(df)) degrees of freedom and the scale
+    softplus(scale).
+    """
 
     def __init__(
         self,
@@ -138,7 +140,7 @@ class StudentTWithAbsDfSoftplusScale(StudentT):
 
 
 class Chi2WithAbsDf(Chi2):
-    """Chi2 with floor(abs(df)) degrees of freedom."""
+    """A Chi2 distribution with floor(abs(df)) degrees of freedom."""
 
     def __init__(
         self,
@@ -154,7 +156,7 @@ class Chi2WithAbsDf(Chi2):
 
 
 class MultivariateNormalDiagWithSoftplusScale(MultivariateNormalDiag):
-    """MultivariateNormalDiag with the standard deviations softplus(scale_diag)."""
+    """A MultivariateNormalDiag distribution with the standard deviations softplus(scale_diag)."""
 
     def __init__(
         self,

@@ -34,10 +34,11 @@ class TransformedDistribution(Distribution):
 
     Args:
       distribution: the distribution of x.
-      bijector: the identity by default.
-      batch_shape: the shape of the batch, if `distribution` is not a batch; x is then drawn once
-        for each element of the batch. event_shape: the shape of events x, if `distribution` is over
-        scalars.
+      bijector: by default the identity.
+      batch_shape: the shape of the batch, if `distribution` is not a batch. x is then drawn once
+        for each element of the batch.
+      event_shape: the shape of an event x, if the events of `distribution` are scalars.
+
     Raises:
       ValueError: a shape is passed but the distribution already has one.
     """
@@ -75,7 +76,7 @@ class TransformedDistribution(Distribution):
 
     @property
     def bijector(self) -> Bijector:
-        """The function of x."""
+        """The bijector that is applied to x."""
         return self._bijector
 
     def _batch_shape(self) -> TensorShape:
@@ -103,8 +104,8 @@ class TransformedDistribution(Distribution):
         return self._bijector.forward_event_shape_tensor(sizes)
 
     def _turns(self) -> bool:
-        """Return whether the axes of the event are drawn before the batch axes of
-        `distribution`.
+        """Return whether samples of `distribution` have the axes of the event before the batch
+        axes.
         """
         return self._own_event is not None and self._own_batch is None and self._has_batch()
 
@@ -123,7 +124,7 @@ class TransformedDistribution(Distribution):
         return y
 
     def _fibers(self, y: Any, **kwargs: Any) -> list[tuple[Any, Any]]:
-        """Return each x with this y, and the logarithm of the determinant dx/dy."""
+        """Return (x, log |det dx/dy|) for each x that the bijector maps to y."""
         ndims = rank_of_event(self.event_shape_tensor(), self.event_shape)
         x = self._bijector.inverse(y, **kwargs)
         logs = self._bijector.inverse_log_det_jacobian(y, event_ndims=ndims, **kwargs)
@@ -200,7 +201,7 @@ def _override(sizes: Any, name: str, base: TensorShape) -> list[int] | None:
 
 
 def _rotated(x: Tensor, count: int) -> Tensor:
-    """Return x with its first `count` axes moved to the end. If count is negative, its last axes
+    """Return x with its first `count` axes moved to the end. If `count` is negative, its last axes
     are moved to the front.
     """
     known = x.shape.ndims
@@ -249,7 +250,8 @@ class ConditionalTransformedDistribution(ConditionalDistribution, TransformedDis
 
 
 class SinhArcsinh(TransformedDistribution):
-    """loc + scale * F(z), F of sinh and asinh with a skewness and a weight of tails.
+    """The distribution of loc + scale * F(z). F consists of sinh and asinh, with a skewness and a
+    tail weight.
 
     Source: Jones and Pewsey, Biometrika 2009.
 
@@ -293,27 +295,30 @@ class SinhArcsinh(TransformedDistribution):
 
     @property
     def loc(self) -> Tensor:
-        """The location."""
+        """The location, which is added to scale * F(z)."""
         return self._loc
 
     @property
     def scale(self) -> Tensor:
-        """The scale."""
+        """The factor of F(z)."""
         return self._scale_of_z
 
     @property
     def skewness(self) -> Tensor:
-        """The skewness; 0 means symmetric."""
+        """The skewness. If it is 0, the distribution is as symmetric as the distribution of z."""
         return self._skewness
 
     @property
     def tailweight(self) -> Tensor:
-        """The weight of the tails; with 1, it is the same as for z."""
+        """The weight of the tails. If it is 1, the distribution has the same tails as the
+        distribution of z.
+        """
         return self._tailweight
 
 
 class RelaxedBernoulli(TransformedDistribution):
-    """sigmoid of a logistic variable: a differentiable Bernoulli variable in (0, 1).
+    """The distribution of sigmoid(logistic variable): a differentiable Bernoulli variable in (0,
+    1).
 
     Source: Maddison et al., arXiv:1611.00712.
 
@@ -343,7 +348,7 @@ class RelaxedBernoulli(TransformedDistribution):
 
     @property
     def temperature(self) -> Tensor:
-        """The temperature."""
+        """The temperature. If it is small, samples are close to 0 or 1."""
         return self._temperature
 
     @property
@@ -358,7 +363,7 @@ class RelaxedBernoulli(TransformedDistribution):
 
 
 class RelaxedOneHotCategorical(TransformedDistribution):
-    """softmax of noisy logits: a differentiable one-hot vector.
+    """The distribution of softmax(noisy logits): a differentiable one-hot vector.
 
     Source: Maddison et al., arXiv:1611.00712.
 

@@ -1,5 +1,5 @@
-"""Normal distributions of vectors with various forms of the scale, and distributions of vectors of
-transformed variables.
+"""Normal distributions of vectors with various forms of the scale, and distributions of linearly
+transformed vectors.
 """
 
 from __future__ import annotations
@@ -49,10 +49,11 @@ class MultivariateNormalFullCovariance(MultivariateNormalTriL):
 
 
 class MultivariateNormalDiagPlusLowRank(MultivariateNormalTriL):
-    """The normal distribution of loc + S @ z, S a diagonal matrix plus a narrow product.
+    """The normal distribution of loc + S @ z, where z is a vector of standard normal variables.
 
-    S is diag(scale_diag + scale_identity_multiplier) + scale_perturb_factor @
-    diag(scale_perturb_diag) @ transpose(scale_perturb_factor), z a vector of standard normals.
+    S is a diagonal matrix plus a product of narrow matrices: diag(scale_diag +
+    scale_identity_multiplier) + scale_perturb_factor @ diag(scale_perturb_diag) @
+    transpose(scale_perturb_factor).
     """
 
     def __init__(
@@ -88,7 +89,9 @@ class MultivariateNormalDiagPlusLowRank(MultivariateNormalTriL):
 
 
 class _AffineVector(TransformedDistribution):
-    """The base of the distributions of loc + diag(scale) @ z for a vector z of equal variables."""
+    """Base class of the distributions of loc + diag(scale) @ z, where z is a vector of identically
+    distributed variables.
+    """
 
     def _start_vector(
         self, arguments: dict[str, Any], standard: Distribution, bijectors: tuple[Any, ...] = ()
@@ -128,7 +131,7 @@ class _AffineVector(TransformedDistribution):
 
     @property
     def scale(self) -> Any:
-        """The scale, an operator."""
+        """The scale, as an operator."""
         return self._operator
 
     def _moved(self, value: Any) -> Any:
@@ -136,7 +139,9 @@ class _AffineVector(TransformedDistribution):
 
 
 class VectorLaplaceDiag(_AffineVector):
-    """The distribution of loc + diag(scale) @ z for a vector z of standard Laplace variables."""
+    """The distribution of loc + diag(scale) @ z, where z is a vector of standard Laplace
+    variables.
+    """
 
     def __init__(
         self,
@@ -165,7 +170,9 @@ class VectorLaplaceDiag(_AffineVector):
 
 
 class VectorExponentialDiag(_AffineVector):
-    """The distribution of loc + diag(scale) @ z for a vector z of standard exponentials."""
+    """The distribution of loc + diag(scale) @ z, where z is a vector of standard exponential
+    variables.
+    """
 
     def __init__(
         self,
@@ -193,12 +200,13 @@ class VectorExponentialDiag(_AffineVector):
 
 
 class VectorSinhArcsinhDiag(_AffineVector):
-    """The distribution of loc + diag(scale) @ F(z) for a vector z of standard normals.
+    """The distribution of loc + diag(scale) @ F(z), where z is a vector of standard normal
+    variables.
 
-    F has a skewness and a tail weight.
+    F consists of sinh and asinh, with a skewness and a tail weight.
 
     Args:
-      distribution: the distribution of the elements of z.
+      distribution: the distribution of the elements of z, if it is not standard normal.
     """
 
     def __init__(
@@ -228,6 +236,6 @@ class VectorSinhArcsinhDiag(_AffineVector):
 
 
 def _zero(loc: Any, scale_diag: Any) -> Tensor:
-    """Return 0 of the dtype of the parameters."""
+    """Return 0 in the dtype of the parameters."""
     like = loc if scale_diag is None else scale_diag
     return convert_to_tensor(0.0, convert_to_tensor(0.0 if like is None else like).dtype)

@@ -1,4 +1,4 @@
-"""Wishart distributions: of the sums of outer products of normal vectors."""
+"""Wishart distributions: distributions of sums of outer products of normal vectors."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from gpugraph.ops.special_functions.gamma_and_zeta import digamma, lgamma
 
 
 class _Wishart(Distribution):
-    """The base class of the two Wishart distributions. It has the Cholesky factor of the scale
+    """Base class of the two Wishart distributions. It holds the Cholesky factor of the scale
     matrix.
     """
 
@@ -53,7 +53,9 @@ class _Wishart(Distribution):
         return shape(self._tensors["factor"])[-1]
 
     def scale(self) -> Tensor:
-        """Return the scale matrix, or its Cholesky factor if events are factors."""
+        """Return the scale matrix. If events are Cholesky factors, return the Cholesky factor of
+        the scale matrix.
+        """
         factor: Tensor = self._tensors["factor"]
         return factor if self._factored else matmul(factor, factor, adjoint_b=True)
 
@@ -142,7 +144,7 @@ class _Wishart(Distribution):
 
 
 class WishartCholesky(_Wishart):
-    """The Wishart distribution by the Cholesky factor `scale` [..., k, k] of the scale matrix.
+    """The Wishart distribution, given the Cholesky factor `scale` [..., k, k] of the scale matrix.
 
     Args:
       df: the degrees of freedom, at least k.
@@ -165,9 +167,9 @@ class WishartCholesky(_Wishart):
 
 
 class WishartFull(_Wishart):
-    """The Wishart distribution by the scale matrix `scale` [..., k, k].
+    """The Wishart distribution, given the scale matrix `scale` [..., k, k].
 
-    The other arguments are as in `WishartCholesky`.
+    The other arguments are those of `WishartCholesky`.
     """
 
     def __init__(

@@ -1,11 +1,11 @@
 """Recurrent networks: cells, and functions that call a cell once for each step of a sequence.
 
-A cell is a function from one step's input and a state to an output and the next state. It has its
-variables, a `state_size` and an `output_size`. `dynamic_rnn` calls a cell in one while loop;
-`static_rnn` adds the cell's ops once for each step; `raw_rnn` calls the caller's function for the
-inputs and state of each step; the bidirectional networks read a sequence from both ends.
-`rnn_cell_base` has RNNCell, the base of all cells, and `state_sizes` the shapes of states.
-`api/rnn_cell.py` exports the public cells.
+A cell is a function from one step's input and a state to an output and the next state. It has
+variables, a `state_size` and an `output_size`. `dynamic_rnn` calls a cell in one while loop.
+`static_rnn` adds the cell's ops once for each step. `raw_rnn` calls a function of the program to
+get the inputs and state of each step. The bidirectional networks read a sequence from both ends.
+`rnn_cell_base` has RNNCell, the base class of all cells, and `state_sizes` has the shapes of
+states. `api/rnn_cell.py` exports the public cells.
 """
 
 from gpugraph.library.rnn.bidirectional_rnn import (

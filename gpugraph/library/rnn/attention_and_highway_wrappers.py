@@ -28,13 +28,13 @@ class AttentionCellWrapper(RNNCell):
     below 1, and if the cell's state is a tuple but `state_is_tuple` is False.
 
     Args:
-      attn_size: the size of the outputs; by default, the cell's.
+      attn_size: the size of the outputs; by default, the output size of the cell.
       attn_vec_size: the size to which previous outputs and the query are projected before they are
-        compared, by default attn_size.
+        compared; by default attn_size.
       input_size: the size to which inputs and attention are projected; by default, the size of the
         inputs.
       state_is_tuple: whether the state is a tuple (the cell's state, the attention, the last
-        outputs) or one matrix in which these are concatenated.
+        outputs). Otherwise it is one matrix in which these are concatenated.
     """
 
     def __init__(
@@ -63,8 +63,8 @@ class AttentionCellWrapper(RNNCell):
 
     @property
     def state_size(self) -> Any:
-        """The state's size: a tuple of the sizes of the cell's state, the attention and the last
-        outputs.
+        """The size of the state: a tuple of the sizes of the cell's state, the attention and the
+        last outputs.
 
         If `state_is_tuple` is False, it is the sum of these sizes.
         """
@@ -73,7 +73,7 @@ class AttentionCellWrapper(RNNCell):
 
     @property
     def output_size(self) -> int:
-        """The size of outputs: `attn_size`."""
+        """The size of an output, which is `attn_size`."""
         return self._size
 
     def call(self, inputs: Any, state: Any) -> Any:
@@ -96,7 +96,7 @@ class AttentionCellWrapper(RNNCell):
     def _attention(self, query: Any, outputs: Any) -> Any:
         """Return the weighted mean of the previous outputs.
 
-        The weight of an output is its match with the query, which is the state.
+        The weight of an output depends on how well it matches the query, which is the state.
         """
         with variable_scope("attention"):
             kernel = get_variable("attn_w", [1, 1, self._size, self._compared_size])
@@ -112,13 +112,14 @@ class HighwayWrapper(SameStateWrapper):
     """A cell with a bypass for its inputs: inputs * carry + outputs * transform. Source:
     arXiv:1505.00387.
 
-    The gates carry and transform are functions of the inputs with values in (0, 1).
+    The gates carry and transform are functions of the inputs with values in (0, 1). A call raises
+    ValueError if outputs and inputs differ in shape.
 
     Args:
-      couple_carry_transform_gates: whether transform is 1 - carry; otherwise it has separate
+      couple_carry_transform_gates: whether transform is 1 - carry. Otherwise it has its own
         weights.
-      carry_bias_init: the initial bias of carry. The initial bias of transform is its negative. A
-        call raises ValueError if outputs and inputs differ in shape.
+      carry_bias_init: the initial bias of carry. The initial bias of transform is the negative of
+        this number.
     """
 
     def __init__(

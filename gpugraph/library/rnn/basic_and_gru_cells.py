@@ -24,23 +24,23 @@ def depth_of(input_shape: Any) -> int:
 
 
 class OneState:
-    """A mixin of cells whose state and output are single vectors of `num_units` numbers."""
+    """A mixin of cells whose state and output are vectors of `num_units` numbers."""
 
     _num_units: int
 
     @property
     def state_size(self) -> int:
-        """The size of the state: `num_units`."""
+        """The size of the state, which is `num_units`."""
         return self._num_units
 
     @property
     def output_size(self) -> int:
-        """The size of the output: `num_units`."""
+        """The size of the output, which is `num_units`."""
         return self._num_units
 
 
 class _OneStateCell(OneState, LayerCell):
-    """The base class of cells whose output is also the next state."""
+    """Base class of cells whose output is also the next state."""
 
     def __init__(
         self,
@@ -57,10 +57,10 @@ class _OneStateCell(OneState, LayerCell):
 
 
 class BasicRNNCell(_OneStateCell):
-    """The plain recurrent cell: output = state = activation([inputs, state] kernel + bias).
+    """The basic recurrent cell: output = state = activation([inputs, state] @ kernel + bias).
 
-    The activation is tanh by default. Variables: `kernel` [depth + num_units, num_units], `bias`
-    [num_units], for inputs of size depth.
+    The activation is tanh by default. For inputs of size depth, the variables are `kernel` [depth +
+    num_units, num_units] and `bias` [num_units].
     """
 
     def build(self, input_shape: Any) -> None:
@@ -71,7 +71,7 @@ class BasicRNNCell(_OneStateCell):
         self.built = True
 
     def call(self, inputs: Any, state: Any) -> Any:
-        """Return (output, next state), the same tensor twice."""
+        """Return (output, next state). The two are the same tensor."""
         together = bias_add(matmul(concat([inputs, state], 1), self._kernel), self._bias)
         output = self._activation(together)
         return output, output
@@ -80,9 +80,10 @@ class BasicRNNCell(_OneStateCell):
 class GRUCell(_OneStateCell):
     """The gated recurrent unit. Source: Cho et al., 2014 (arXiv:1406.1078).
 
-    The gates r and u are the two halves of sigmoid([inputs, state] gates/kernel + gates/bias); c =
-    activation([inputs, r state] candidate/kernel + candidate/bias), where the activation is tanh by
-    default; output = state = u state + (1 - u) c. The initial bias of the gates is 1.
+    The gates r and u are the two halves of sigmoid([inputs, state] @ gates/kernel + gates/bias).
+    The candidate c is activation([inputs, r * state] @ candidate/kernel + candidate/bias), where
+    the activation is tanh by default. The output and next state is u * state + (1 - u) * c. The
+    initial bias of the gates is 1.
 
     >>> cell = tf.nn.rnn_cell.GRUCell(4)
     >>> output, state = cell(tf.ones([2, 3]), cell.zero_state(2, tf.float32))
@@ -124,7 +125,7 @@ class GRUCell(_OneStateCell):
         self.built = True
 
     def call(self, inputs: Any, state: Any) -> Any:
-        """Return (output, next state), the same tensor twice."""
+        """Return (output, next state). The two are the same tensor."""
         gates = bias_add(matmul(concat([inputs, state], 1), self._gate_kernel), self._gate_bias)
         reset, update = split(sigmoid(gates), 2, axis=1)
         past = reset * state

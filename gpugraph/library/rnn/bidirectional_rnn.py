@@ -1,4 +1,6 @@
-"""Recurrent networks that read a sequence in both directions, with a separate cell for each."""
+"""Recurrent networks that read a sequence in both directions, with a separate cell for each
+direction.
+"""
 
 from __future__ import annotations
 
@@ -32,9 +34,9 @@ def bidirectional_dynamic_rnn(
 ) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
     """Apply `dynamic_rnn` with `cell_fw` to `inputs` and with `cell_bw` to the reversed inputs.
 
-    The arguments are as in `dynamic_rnn`. With `sequence_length`, each sequence is reversed
-    separately. Returns ((outputs forward, outputs backward), (last state forward, last state
-    backward)). All outputs are in the order of the inputs.
+    The arguments are those of `dynamic_rnn`. If `sequence_length` is passed, each sequence is
+    reversed separately. Return ((outputs forward, outputs backward), (last state forward, last
+    state backward)). All outputs are in the order of the inputs.
     """
     check_cell("cell_fw", cell_fw)
     check_cell("cell_bw", cell_bw)
@@ -82,8 +84,8 @@ def static_bidirectional_rnn(
 ) -> tuple[list[Any], Any, Any]:
     """Apply `static_rnn` with `cell_fw` to `inputs` and with `cell_bw` to the reversed inputs.
 
-    The arguments are as in `static_rnn`. Returns (outputs, last state forward, last state
-    backward). The outputs are a list; each is the concatenation of the two directions' outputs
+    The arguments are those of `static_rnn`. Return (outputs, last state forward, last state
+    backward). Each item of the list of outputs is the concatenation of the two directions' outputs
     along axis 1.
     """
     check_cell("cell_fw", cell_fw)
@@ -105,7 +107,7 @@ def static_bidirectional_rnn(
 
 
 def _reverse_steps(sequence: Sequence[Any], lengths: Any) -> list[Any]:
-    """Reverse a list of steps; with `lengths`, reverse each batch entry separately."""
+    """Reverse a list of steps. If `lengths` is passed, reverse each batch entry separately."""
     if lengths is None:
         return list(reversed(sequence))
     leaves = []

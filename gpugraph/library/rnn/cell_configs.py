@@ -1,4 +1,4 @@
-"""Configurations, as dicts of plain values, of cells that contain cells and functions."""
+"""Configurations of cells that contain other cells and functions, as dicts of plain values."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from gpugraph.library.rnn.rnn_cell_base import RNNCell
 
 
 def config_of_cell(cell: Any) -> dict[str, Any]:
-    """Return a dict with the name of a cell's class and the arguments of its constructor."""
+    """Return a dict with the name of a cell's class and the arguments of the cell's constructor."""
     return {"class_name": type(cell).__name__, "config": cell.get_config()}
 
 
 def cell_of_config(config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None) -> Any:
-    """Create a cell from a result of `config_of_cell`.
+    """Create a cell from a dict that `config_of_cell` returned.
 
     Raises ValueError for an unknown name.
 
     Args:
-      custom_objects: classes by name; they take precedence over this package's classes.
+      custom_objects: classes by name. They take precedence over this package's classes.
     """
     classes = {cls.__name__: cls for cls in _cell_classes(RNNCell)} | dict(custom_objects or {})
     name = config["class_name"]
@@ -51,7 +51,7 @@ def config_of_function(name: str, function: Callable[..., Any] | None) -> dict[s
     """Return a dict that describes a function: its code, defaults and closure, and its module.
 
     The keys begin with `name`. A callable that is not a Python function is described by its name.
-    For None, the dict is empty.
+    If `function` is None, the dict is empty.
     """
     if function is None:
         return {}
@@ -66,7 +66,7 @@ def config_of_function(name: str, function: Callable[..., Any] | None) -> dict[s
 def function_of_config(
     name: str, config: dict[str, Any], custom_objects: Mapping[str, Any] | None
 ) -> Callable[..., Any] | None:
-    """Remove the entries of `config_of_function` from `config`, and return the function that they
+    """Remove the entries of `config_of_function` from `config`. Return the function that they
     describe.
 
     Return None if there are no entries.
@@ -75,6 +75,7 @@ def function_of_config(
     `custom_objects`, and for code that comes from a file.
 
     Args:
+      name: the prefix of the keys of the entries.
       custom_objects: callables by name.
     """
     if name not in config:

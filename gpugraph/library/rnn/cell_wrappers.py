@@ -1,4 +1,4 @@
-"""Wrappers of cells: dropout, a residual connection, placement on a device."""
+"""Wrappers of cells: dropout, a residual connection, and placement on a device."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from gpugraph.ops.tensor_arrays.tensor_array import TensorArray
 
 
 class _Wrapper(RNNCell):
-    """The base class of wrappers. A wrapper calls another cell and has that cell's variables."""
+    """Base class of wrappers. A wrapper calls another cell and has that cell's variables."""
 
     def __init__(self, cell: Any, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -46,9 +46,7 @@ class _Wrapper(RNNCell):
         return self._around(inputs, state, lambda *arguments: self.cell(*arguments, scope=scope))
 
     def _around(self, inputs: Any, state: Any, call_cell: Callable[..., Any]) -> Any:
-        """Return `call_cell(inputs, state)` with the wrapper's operations applied before and after
-        it.
-        """
+        """Return `call_cell(inputs, state)`, with the wrapper's operations before and after it."""
         raise NotImplementedError(f"{type(self).__name__} does not define `_around`")
 
     def get_config(self) -> dict[str, Any]:
@@ -59,7 +57,7 @@ class _Wrapper(RNNCell):
     def from_config(
         cls, config: dict[str, Any], custom_objects: Mapping[str, Any] | None = None
     ) -> Any:
-        """Create a wrapper from a result of `get_config`.
+        """Create a wrapper from a dict that `get_config` returned.
 
         Args:
           custom_objects: classes and functions by name.
@@ -128,11 +126,13 @@ class DeviceWrapper(_Wrapper):
 
 
 class ResidualWrapper(_Wrapper):
-    """A wrapper that adds a cell's inputs to its outputs, or combines the two by `residual_fn`.
+    """A wrapper that adds a cell's inputs to its outputs, or combines them with `residual_fn`.
+
+    If there is no `residual_fn`, a call raises ValueError if inputs and outputs differ in structure
+    or shape.
 
     Args:
-      residual_fn: a function of (inputs, outputs). Without it, a call raises ValueError if inputs
-        and outputs differ in structure or shape.
+      residual_fn: a function of (inputs, outputs).
     """
 
     def __init__(
@@ -164,15 +164,14 @@ def _sum(inputs: Any, outputs: Any) -> Any:
 class DropoutWrapper(_Wrapper):
     """A wrapper with dropout of a cell's inputs, outputs and states. Source: arXiv:1409.2329.
 
-    The constructor raises ValueError for a probability outside [0, 1] and for missing arguments of
-    `variational_recurrent`, and TypeError for a visitor that is not callable.
-
-    Source: arXiv:1512.05287.
+    The constructor raises ValueError for a probability outside of [0, 1] and for missing arguments
+    of `variational_recurrent` (arXiv:1512.05287). It raises TypeError for a visitor that is not
+    callable.
 
     Args:
-      input_keep_prob, output_keep_prob, state_keep_prob: the probability that an element is kept;
-        numbers in [0, 1] or scalar tensors.
-      variational_recurrent: whether all steps (and all batch entries) use the same mask; this
+      input_keep_prob, output_keep_prob, state_keep_prob: the probabilities that an element is kept.
+        They are numbers in [0, 1] or scalar tensors.
+      variational_recurrent: whether all steps (and all batch entries) use the same mask. This
         requires `dtype`, and `input_size` unless all inputs are kept.
       seed: an int from which different seeds for inputs, states and outputs are derived.
       dropout_state_filter_visitor: a function that returns whether dropout applies to a state, or
@@ -265,13 +264,13 @@ class DropoutWrapper(_Wrapper):
         return output, new_state
 
     def _apply_dropout(self, kind: str, values: Any, keep: Any, chosen: Any = None) -> Any:
-        """Apply dropout to the components of `values` for which `chosen`, a structure of bools, is
-        True.
+        """Apply dropout to the components of `values` that `chosen` selects.
 
         Args:
           kind: "input", "output" or "state".
-          keep: the probability that an element is kept. `chosen` may be nested less deeply than
-            `values`. None selects all components.
+          keep: the probability that an element is kept.
+          chosen: a structure of bools, which may be nested less deeply than `values`. None selects
+            all components.
         """
         if chosen is None:
             chosen = map_structure(lambda _: True, values)
@@ -292,7 +291,7 @@ class DropoutWrapper(_Wrapper):
 def _probability(name: str, value: Any) -> Any:
     """Return a probability as a float if its value is known, otherwise as a tensor.
 
-    Raises ValueError outside [0, 1].
+    Raises ValueError for a known value outside of [0, 1].
     """
     tensor = convert_to_tensor(value)
     known = constant_value(tensor)
@@ -316,8 +315,8 @@ def _all_but_memory(substate: Any) -> Any:
 def _select(visitor: Callable[..., Any], state: Any) -> Any:
     """Return a structure of bools that marks the components of `state` that the visitor selects.
 
-    For a structure, the visitor returns a bool for all of it, or a structure of bools for its
-    components. The visitor is called again with each selected component.
+    For a structure, the visitor returns one bool for the whole structure, or a structure of bools
+    for its components. The visitor is called again with each selected component.
     """
     answer = visitor(state)
     if not is_nested(state) or answer is False:
@@ -333,8 +332,8 @@ def _select(visitor: Callable[..., Any], state: Any) -> Any:
 
 
 def _parts(structure: Any) -> list[Any]:
-    """Return the direct components of a structure. The components of a dict are in the order of its
-    sorted keys.
+    """Return the direct components of a structure. The components of a dict are sorted by their
+    keys.
     """
     if isinstance(structure, Mapping):
         return [structure[key] for key in sorted(structure)]
@@ -350,8 +349,8 @@ def _like(structure: Any, parts: list[Any]) -> Any:
 
 
 def _up_to(shallow: Any, values: Any) -> list[Any]:
-    """Return the substructures of `values` at the positions of the leaves of `shallow`, a less deep
-    structure.
+    """Return the substructures of `values` that correspond to the leaves of `shallow`, a structure
+    that is nested less deeply.
     """
     if not is_nested(shallow):
         return [values]

@@ -1,4 +1,6 @@
-"""LSTMs whose products are convolutions (Shi et al., 2015, arXiv:1506.04214)."""
+"""LSTM cells that compute convolutions in place of matrix products (Shi et al., 2015,
+arXiv:1506.04214).
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ from gpugraph.ops.random.variable_initializers import Zeros
 
 
 class ConvLSTMCell(RNNCell):
-    """An LSTM over inputs [batch, ..., channels] with one to three spatial axes.
+    """An LSTM cell for inputs [batch, ..., channels] with one to three spatial axes.
+
+    The variables are `kernel` [*kernel_shape, channels, 4 * output_channels] and `biases`.
 
     Args:
       conv_ndims: the number of spatial axes: 1, 2 or 3.
@@ -26,12 +30,10 @@ class ConvLSTMCell(RNNCell):
       output_channels: the number of channels of output and state.
       kernel_shape: the size of the kernel along each spatial axis.
       use_bias: whether there is a bias.
-      skip_connection: whether outputs are followed by the inputs' channels.
+      skip_connection: whether the channels of the inputs are appended to the outputs.
       forget_bias: a constant that is added to the forget gate.
       initializers: ignored, as in TensorFlow.
       name: the name of the cell.
-
-    Variables: `kernel` [*kernel_shape, channels, 4 output_channels], `biases`.
     """
 
     def __init__(
@@ -88,21 +90,21 @@ class ConvLSTMCell(RNNCell):
 
 
 class Conv1DLSTMCell(ConvLSTMCell):
-    """A ConvLSTMCell over inputs [batch, width, channels]."""
+    """A ConvLSTMCell for inputs [batch, width, channels]."""
 
     def __init__(self, name: str = "conv_1d_lstm_cell", **kwargs: Any) -> None:
         super().__init__(conv_ndims=1, name=name, **kwargs)
 
 
 class Conv2DLSTMCell(ConvLSTMCell):
-    """A ConvLSTMCell over inputs [batch, height, width, channels]."""
+    """A ConvLSTMCell for inputs [batch, height, width, channels]."""
 
     def __init__(self, name: str = "conv_2d_lstm_cell", **kwargs: Any) -> None:
         super().__init__(conv_ndims=2, name=name, **kwargs)
 
 
 class Conv3DLSTMCell(ConvLSTMCell):
-    """A ConvLSTMCell over inputs [batch, depth, height, width, channels]."""
+    """A ConvLSTMCell for inputs [batch, depth, height, width, channels]."""
 
     def __init__(self, name: str = "conv_3d_lstm_cell", **kwargs: Any) -> None:
         super().__init__(conv_ndims=3, name=name, **kwargs)

@@ -1,4 +1,4 @@
-"""The LSTM whose input gate is 1 minus its forget gate."""
+"""An LSTM whose input gate is 1 minus its forget gate."""
 
 from __future__ import annotations
 
@@ -19,11 +19,13 @@ from gpugraph.ops.reductions.clip_by_norm import clip_by_value
 
 
 class CoupledInputForgetGateLSTMCell(RNNCell):
-    """An LSTM with c = f c + (1 - f) activation(j). Source: Greff et al., 2015 (arXiv:1503.04069).
+    """An LSTM with the memory c = f * c + (1 - f) * activation(j). Source: Greff et al., 2015
+    (arXiv:1503.04069).
 
-    Variables: `W_0` [depth + output, 3 num_units], `B` [3 num_units], with use_peepholes `W_F_diag`
-    and `W_O_diag`, with num_proj `W_P_0` [num_units, num_proj]; with layer_norm those of the norms
-    `transform`, `forget`, `output` and `state` in place of `B`. A matrix in several shards is the
+    The variables are `W_0` [depth + output, 3 * num_units] and `B` [3 * num_units]. If
+    `use_peepholes` is true, there are also `W_F_diag` and `W_O_diag`. If `num_proj` is set, there
+    is also `W_P_0` [num_units, num_proj]. If `layer_norm` is true, the variables of the norms
+    `transform`, `forget`, `output` and `state` replace `B`. A matrix in several shards is the
     concatenation of `W_0`, `W_1`, and so on.
     """
 
@@ -54,12 +56,14 @@ class CoupledInputForgetGateLSTMCell(RNNCell):
 
     @property
     def output_size(self) -> int:
-        """The size of the output: `num_proj`, or else `num_units`."""
+        """The size of the output: `num_proj`, or `num_units` if it is None."""
         return self._num_proj or self._num_units
 
     @property
     def state_size(self) -> Any:
-        """An LSTMStateTuple of `num_units` and the output's size, or their sum."""
+        """An LSTMStateTuple of `num_units` and the output's size. If `state_is_tuple` is False, it
+        is their sum.
+        """
         sizes = LSTMStateTuple(self._num_units, self.output_size)
         return sizes if self._state_is_tuple else sum(sizes)
 
@@ -103,7 +107,9 @@ class CoupledInputForgetGateLSTMCell(RNNCell):
         return c, m
 
     def _norm(self, value: Tensor, name: str) -> Tensor:
-        """Return `value` with mean 0 and variance 1 in each row, then scaled and shifted."""
+        """Return `value`, normalized to mean 0 and variance 1 in each row, then scaled and
+        shifted.
+        """
         sizes = value.shape[-1:]
         with variable_scope(name):
             gamma = get_variable("gamma", sizes, value.dtype, Constant(self._norm_gain))
@@ -113,8 +119,8 @@ class CoupledInputForgetGateLSTMCell(RNNCell):
 
 
 def _sharded(name: str, sizes: list[int], dtype: Any, shards: int) -> Any:
-    """Return a matrix whose rows are distributed to `shards` variables: `name_0`, `name_1`, and so
-    on.
+    """Return a matrix whose rows are distributed over `shards` variables: `name_0`, `name_1`, and
+    so on.
     """
     least, rest = divmod(sizes[0], shards)
     if not least:

@@ -45,23 +45,23 @@ def dynamic_rnn(
     time_major: bool = False,
     scope: Any = None,
 ) -> tuple[Any, Any]:
-    """Call `cell` for each step of `inputs`, and return all outputs and the last state.
+    """Call `cell` for each step of `inputs`. Return (all outputs, the last state).
 
-    Returns (outputs, last state). The outputs are [batch, time, *output_size], or [time, batch,
-    ...] with `time_major`, in the structure of the cell's `output_size`. The state has the
-    structure of the cell's `state_size`.
+    The outputs are [batch, time, *output_size], or [time, batch, *output_size] if `time_major` is
+    true, in the structure of the cell's `output_size`. The state has the structure of the cell's
+    `state_size`.
 
     Raises TypeError if `cell` is not a cell. Raises ValueError if the shapes of inputs or lengths
-    are incompatible, and if both initial state and dtype are missing. A run raises
+    are incompatible, or if both the initial state and the dtype are missing. A run raises
     InvalidArgumentError unless there is one length for each batch entry.
 
     Args:
-      inputs: [batch, time, ...], or [time, batch, ...] if `time_major`, or a structure of these.
-        All sizes except batch and time must be known.
-      sequence_length: int [batch]. For steps after its end, a sequence has zero outputs and the
-        state of its last step.
-      initial_state: a structure like the cell's `state_size`; each tensor has the batch as its
-        first axis. By default zeros, which requires `dtype`.
+      inputs: [batch, time, ...], or [time, batch, ...] if `time_major` is true, or a structure of
+        such tensors. All sizes except batch and time must be known.
+      sequence_length: int [batch]. In steps after the end of a sequence, its outputs are zero and
+        its state does not change.
+      initial_state: a structure like the cell's `state_size`. The first axis of each tensor is the
+        batch. By default zeros, which requires `dtype`.
       parallel_iterations: the number of steps that may overlap, 32 by default.
       swap_memory: see `while_loop`.
       scope: the variable scope, "rnn" by default.
@@ -129,7 +129,7 @@ def _check_lengths(lengths: Tensor, batch_size: Any) -> Tensor:
 
 
 def _batch_size(inputs: Sequence[Any]) -> Any:
-    """Return the batch size of time-major inputs: an int if a static shape has it, otherwise a
+    """Return the batch size of time-major inputs: an int if a static shape contains it, otherwise a
     tensor.
     """
     for tensor in inputs:
@@ -224,7 +224,8 @@ class _Loop:
 def _checked_shapes(inputs: Sequence[Any]) -> list[TensorShape]:
     """Return the static shapes of the inputs.
 
-    Raises ValueError if they differ in time or batch, or if other sizes are unknown.
+    Raises ValueError if they have different numbers of steps or batch sizes, or if other sizes are
+    unknown.
     """
     shapes = [tensor.shape.with_rank_at_least(3) for tensor in inputs]
     shown = ", ".join(str(shape) for shape in shapes)

@@ -2,7 +2,7 @@
 TensorFlow's block cells.
 
 They compute the same values as `BasicLSTMCell`, `LSTMCell` and `GRUCell`. TensorFlow has special
-ops for them. In this package, the compiler fuses the ops of a step, as for any other cell.
+ops for them. In this package, the compiler fuses the ops of a step, as it does for any other cell.
 """
 
 from __future__ import annotations
@@ -25,11 +25,13 @@ from gpugraph.ops.random.variable_initializers import Constant, Zeros
 class LSTMBlockCell(LSTMCell):
     """An LSTM without projection, with the name and arguments of TensorFlow's block cell.
 
+    The variables are the same as in `LSTMCell`.
+
     Args:
       cell_clip: the memory is clipped to [-cell_clip, cell_clip]. It is not clipped if cell_clip is
         None or not positive.
-      use_peephole: whether the gates read the memory.
-      forget_bias: added to the forget gate. The variables are the same as in `LSTMCell`.
+      use_peephole: whether the gates depend on the memory.
+      forget_bias: a constant that is added to the forget gate.
     """
 
     def __init__(
@@ -54,12 +56,12 @@ class LSTMBlockCell(LSTMCell):
 
 
 class GRUBlockCellV2(GRUCell):
-    """A GRUCell under the name of TensorFlow's block cell; its variables are the same as in
-    GRUCell.
+    """A GRUCell with the name of TensorFlow's block cell. Its variables are the same as in GRUCell.
+
+    The constructor raises ValueError unless exactly one of `num_units` and `cell_size` is passed.
 
     Args:
-      cell_size: the older name of `num_units`. The constructor raises ValueError unless exactly one
-        of the two is passed.
+      cell_size: the older name of `num_units`.
     """
 
     def __init__(
@@ -91,7 +93,7 @@ class GRUBlockCell(GRUBlockCellV2):
 
 
 class FusedRNNCell:
-    """The base class of networks over whole sequences: `cell(inputs, ...)` returns (outputs, last
+    """Base class of networks for whole sequences. `cell(inputs, ...)` returns (outputs, last
     state).
     """
 
@@ -116,7 +118,7 @@ class FusedRNNCellAdaptor(FusedRNNCell):
     """A network that calls a cell for each step of a sequence.
 
     Args:
-      use_dynamic_rnn: whether the network uses `tf.nn.dynamic_rnn`; otherwise it uses
+      use_dynamic_rnn: whether the network uses `tf.nn.dynamic_rnn`. Otherwise it uses
         `tf.nn.static_rnn`.
     """
 
@@ -180,9 +182,9 @@ class TimeReversedFusedRNN(FusedRNNCell):
 
 
 class LSTMBlockFusedCell(LSTMBlockCell):
-    """An LSTM over a whole sequence, as a layer: `cell(inputs, initial_state, dtype, lengths)`.
+    """An LSTM for a whole sequence, as a layer: `cell(inputs, initial_state, dtype, lengths)`.
 
-    Inputs are [time, batch, depth] or a list of steps. A call returns outputs of the same form, and
+    Inputs are [time, batch, depth] or a list of steps. A call returns outputs in the same form, and
     the last state. The constructor's arguments and the variables are the same as in
     `LSTMBlockCell`.
     """
@@ -217,7 +219,7 @@ class LSTMBlockFusedCell(LSTMBlockCell):
         """Return the outputs and the last state.
 
         Args:
-          dtype: required without an initial state.
+          dtype: the dtype of the initial state. It is required if there is no `initial_state`.
           sequence_length: see `tf.nn.dynamic_rnn`.
         """
         is_list = isinstance(inputs, list)
@@ -237,7 +239,7 @@ class LSTMBlockFusedCell(LSTMBlockCell):
 
 
 class _Step(TwoStateCell):
-    """The cell in the loop of `LSTMBlockFusedCell`: it calls the function `step` and adds no
+    """The cell in the loop of `LSTMBlockFusedCell`. It calls the function `step` and adds no
     variables.
     """
 
@@ -246,5 +248,5 @@ class _Step(TwoStateCell):
         self._step = step
 
     def call(self, inputs: Any, state: Any) -> Any:
-        """Return the output and the next state, as `step(inputs, state)` returns them."""
+        """Return the output and the next state: the results of `step(inputs, state)`."""
         return self._step(inputs, state)

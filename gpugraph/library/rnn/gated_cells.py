@@ -21,9 +21,7 @@ from gpugraph.ops.random.variable_initializers import Zeros
 
 
 class _GatedCell(OneState, RNNCell):
-    """The base class of cells whose state is a vector of `num_units` numbers, and so is their
-    output.
-    """
+    """Base class of cells whose state and output are vectors of `num_units` numbers."""
 
     def __init__(
         self, num_units: int, initializer: Any, forget_bias: float, reuse: bool | None
@@ -44,21 +42,20 @@ class _GatedCell(OneState, RNNCell):
         raise NotImplementedError(f"{type(self).__name__} does not define `_step`")
 
     def _gate(self, value: Any, before: Any, new: Any) -> Tensor:
-        """Return g before + (1 - g) new, where the gate g is sigmoid(value + forget_bias).
+        """Return g * before + (1 - g) * new, where the gate g is sigmoid(value + forget_bias).
 
         Args:
-          before, new: the previous and the proposed state.
+          before, new: the previous state and the proposed state.
         """
         gate = sigmoid(value + self._forget_bias)
         return gate * before + (1.0 - gate) * new
 
 
 class UGRNNCell(_GatedCell):
-    """The update gate cell: output = state = g state + (1 - g) activation(c).
+    """The update gate cell: output = state = g * state + (1 - g) * activation(c).
 
-    [inputs, state] kernel + bias is split into the halves a and c. The gate is g = sigmoid(a +
-    forget_bias).
-    Source: Collins et al., 2016 (arXiv:1611.09913).
+    [inputs, state] @ kernel + bias is split into the halves a and c. The gate is g = sigmoid(a +
+    forget_bias). Source: Collins et al., 2016 (arXiv:1611.09913).
     """
 
     def __init__(
@@ -80,14 +77,14 @@ class UGRNNCell(_GatedCell):
 
 
 class IntersectionRNNCell(_GatedCell):
-    """The +RNN: one gate mixes the last state into the next state, and another mixes the inputs
-    into the output.
+    """The +RNN. One gate mixes the last state into the next state, and another gate mixes the
+    inputs into the output.
 
-    Source: Collins et al., 2016 (arXiv:1611.09913).
+    Source: Collins et al., 2016 (arXiv:1611.09913). Raises ValueError for inputs of another depth
+    than num_units if `num_in_proj` is None.
 
     Args:
-      num_in_proj: the size to which inputs are projected if their depth is not num_units. Without
-        it, inputs of another depth raise ValueError.
+      num_in_proj: the size to which inputs are projected if their depth is not num_units.
     """
 
     def __init__(
@@ -119,10 +116,10 @@ class IntersectionRNNCell(_GatedCell):
 
 
 class NASCell(LayerCell):
-    """The cell found by neural architecture search. Source: Zoph and Le (arXiv:1611.01578).
+    """The cell that neural architecture search has found. Source: Zoph and Le (arXiv:1611.01578).
 
-    Variables: `kernel` [depth, 8 num_units], `recurrent_kernel` [output, 8 num_units], `bias` [8
-    num_units], `projection_weights` [num_units, num_proj].
+    The variables are `kernel` [depth, 8 * num_units], `recurrent_kernel` [output, 8 * num_units],
+    `bias` [8 * num_units] and `projection_weights` [num_units, num_proj].
 
     Args:
       num_proj: the size to which outputs are projected.
@@ -147,7 +144,7 @@ class NASCell(LayerCell):
 
     @property
     def output_size(self) -> int:
-        """The size of the output: `num_proj`, or `num_units` without projection."""
+        """The size of the output: `num_proj`, or `num_units` if there is no projection."""
         return self._num_units if self._num_proj is None else self._num_proj
 
     def build(self, inputs_shape: Any) -> None:

@@ -1,5 +1,6 @@
-"""Cells in which each element of the state depends only on itself and the inputs: IndRNNCell, and
-SRUCell, the simple recurrent unit.
+"""Cells in which each element of the state depends only on itself and the inputs.
+
+These are IndRNNCell, and SRUCell, the simple recurrent unit.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from gpugraph.ops.random.variable_initializers import RandomUniform, Zeros
 
 
 class IndRNNCell(OneState, LayerCell):
-    """output = state = activation(inputs kernel_w + state kernel_u + bias), kernel_u a vector.
+    """A cell with output = state = activation(inputs @ kernel_w + state * kernel_u + bias).
+    kernel_u is a vector.
 
     Source: Li et al., 2018 (arXiv:1803.04831).
     """
@@ -53,11 +55,11 @@ class IndRNNCell(OneState, LayerCell):
 
 
 class SRUCell(OneState, LayerCell):
-    """The simple recurrent unit, whose gates depend only on the inputs (Lei et al., 2017,
+    """The simple recurrent unit. Its gates depend only on the inputs (Lei et al., 2017,
     arXiv:1709.02755).
 
-    c = f state + (1 - f) x0; output = r activation(c) + (1 - r) x3. x0, f, r and x3 are the
-    quarters of inputs kernel.
+    The quarters of inputs @ kernel give x0, f, r and x3. The state is c = f * c + (1 - f) * x0, and
+    the output is r * activation(c) + (1 - r) * x3.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""GRUs and LSTMs whose units see only their own states (arXiv:1803.04831)."""
+"""GRUs and LSTMs in which each unit uses only its own state (arXiv:1803.04831)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ class IndyGRUCell(OneState, LayerCell):
         self._bias_initializer = bias_initializer
 
     def build(self, inputs_shape: Any) -> None:
-        """Create `kernel_w`, `kernel_u` and `bias` of the gates, and of the candidate."""
+        """Create `kernel_w`, `kernel_u` and `bias`, once for the gates and once for the
+        candidate.
+        """
         depth, units = depth_of(inputs_shape), self._num_units
         self._parts = [
             (
@@ -62,7 +64,7 @@ class IndyGRUCell(OneState, LayerCell):
         self.built = True
 
     def call(self, inputs: Any, state: Any) -> Any:
-        """Return (output, next state), the same tensor twice."""
+        """Return (output, next state). The two are the same tensor."""
         (gate_w, gate_u, gate_bias), (w, u, bias) = self._parts
         gates = bias_add(matmul(inputs, gate_w) + tile(state, [1, 2]) * gate_u, gate_bias)
         reset, update = split(sigmoid(gates), 2, axis=1)
@@ -129,7 +131,9 @@ class IndyLSTMCell(LayerCell):
 
 
 def best_effort_input_batch_size(flat_input: Sequence[Any]) -> Any:
-    """Return the batch size of inputs [time, batch, ...]: an int if it is static, or a tensor."""
+    """Return the batch size of inputs [time, batch, ...]: an int if it is known statically,
+    otherwise a tensor.
+    """
     for tensor in flat_input:
         sizes = tensor.shape
         if sizes.rank is None:

@@ -33,7 +33,7 @@ class LSTMStateTuple(NamedTuple):
 
     @property
     def dtype(self) -> DType:
-        """The common dtype of c and h; access raises TypeError if they differ."""
+        """The common dtype of c and h. An access raises TypeError if the dtypes differ."""
         c, h = self
         if c.dtype != h.dtype:
             raise TypeError(f"Inconsistent internal state: {c.dtype} vs {h.dtype}")
@@ -41,9 +41,7 @@ class LSTMStateTuple(NamedTuple):
 
 
 class TwoStateCell(RNNCell):
-    """The base class of cells whose state is an LSTMStateTuple of two tensors, each of size
-    `num_units`.
-    """
+    """Base class of cells whose state is an LSTMStateTuple of two tensors of size `num_units`."""
 
     def __init__(self, num_units: int, reuse: bool | None) -> None:
         super().__init__(_reuse=reuse)
@@ -51,18 +49,18 @@ class TwoStateCell(RNNCell):
 
     @property
     def state_size(self) -> LSTMStateTuple:
-        """The sizes of memory and output, both `num_units`."""
+        """The sizes of memory and output, which are `num_units`."""
         return LSTMStateTuple(self._num_units, self._num_units)
 
     @property
     def output_size(self) -> int:
-        """The size of the output: `num_units`."""
+        """The size of the output, which is `num_units`."""
         return self._num_units
 
 
 class _MemoryCell(LayerCell):
-    """The base class of cells whose state is the memory `c` and the output `h`, either as a tuple
-    or concatenated.
+    """Base class of cells whose state is the memory `c` and the output `h`, as a tuple or
+    concatenated.
     """
 
     _num_units: int
@@ -70,7 +68,9 @@ class _MemoryCell(LayerCell):
 
     @property
     def state_size(self) -> Any:
-        """The sizes of `c` and `h` as an LSTMStateTuple, or their sum if states are joined."""
+        """The sizes of `c` and `h` as an LSTMStateTuple. If states are concatenated, it is the sum
+        of the sizes.
+        """
         memory, output = self._num_units, self.output_size
         return LSTMStateTuple(memory, output) if self._state_is_tuple else memory + output
 
@@ -82,14 +82,15 @@ class _MemoryCell(LayerCell):
 class BasicLSTMCell(_MemoryCell):
     """An LSTM without peepholes, clipping and projection. Source: arXiv:1409.2329.
 
-    Variables: `kernel` [depth + num_units, 4 num_units], `bias` [4 num_units], for inputs of size
-    depth.
+    For inputs of size depth, the variables are `kernel` [depth + num_units, 4 * num_units] and
+    `bias` [4 * num_units].
 
     Args:
       forget_bias: a constant that is added to the argument of the forget gate, so that the gate is
-        open at first.
-      state_is_tuple: whether states are LSTMStateTuples, or c and h joined as [batch, 2 num_units].
-      activation: tanh by default.
+        initially open.
+      state_is_tuple: whether states are LSTMStateTuples. Otherwise c and h are concatenated as
+        [batch, 2 * num_units].
+      activation: by default tanh.
     """
 
     def __init__(
@@ -111,7 +112,7 @@ class BasicLSTMCell(_MemoryCell):
 
     @property
     def output_size(self) -> int:
-        """The size of the output: `num_units`."""
+        """The size of the output, which is `num_units`."""
         return self._num_units
 
     def build(self, input_shape: Any) -> None:
@@ -136,12 +137,12 @@ class BasicLSTMCell(_MemoryCell):
 class LSTMCell(_MemoryCell):
     """An LSTM with optional peepholes, clipping and projection.
 
-    Sources: Hochreiter and Schmidhuber, 1997; peepholes and projection: Sak et al., 2014
+    Sources: Hochreiter and Schmidhuber, 1997, and for peepholes and projection, Sak et al., 2014
     (arXiv:1402.1128).
 
     Args:
-      use_peepholes: whether the gates also depend on the memory: each unit's gates read its own
-        memory, with the weights `w_f_diag`, `w_i_diag`, `w_o_diag`.
+      use_peepholes: whether the gates also depend on the memory. Each unit's gates use the unit's
+        own memory, with the weights `w_f_diag`, `w_i_diag`, `w_o_diag`.
       cell_clip: the memory is clipped to [-cell_clip, cell_clip].
       num_proj: the size to which `projection/kernel` projects outputs.
       proj_clip: projected outputs are clipped to [-proj_clip, proj_clip].
@@ -188,13 +189,12 @@ class LSTMCell(_MemoryCell):
 
     @property
     def output_size(self) -> int:
-        """The size of the output: `num_proj`, or `num_units` without projection."""
+        """The size of the output: `num_proj`, or `num_units` if there is no projection."""
         return self._num_units if self._num_proj is None else self._num_proj
 
     def build(self, input_shape: Any) -> None:
         """Add the kernel and bias of all gates, the peepholes and the projection, for inputs of
-        this
-        shape.
+        this shape.
         """
         units, initializer = self._num_units, self._initializer
         self._kernel = self.add_variable(

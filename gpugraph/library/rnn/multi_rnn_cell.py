@@ -19,11 +19,12 @@ _log = logging.getLogger("gpugraph")
 
 
 class MultiRNNCell(RNNCell):
-    """A stack of cells that is used as one cell: the first cell reads the inputs, and each later
-    cell the output of the cell before it.
+    """A stack of cells that is used as one cell.
 
-    The state is a tuple of the cells' states. With `state_is_tuple=False`, which is deprecated, the
-    states are joined along their last axis. The variables of cell i are in the scope `cell_i`.
+    The first cell receives the inputs, and each further cell receives the output of the previous
+    cell. The state is a tuple of the cells' states. With `state_is_tuple=False`, which is
+    deprecated, the states are concatenated along their last axis. The variables of cell i are in
+    the scope `cell_i`.
 
     The constructor raises ValueError for an empty list, and for cells with nested states if
     `state_is_tuple` is False. It raises TypeError for a value that is not a list or tuple of cells.
@@ -52,7 +53,9 @@ class MultiRNNCell(RNNCell):
 
     @property
     def _checkpoint_dependencies(self) -> list[TrackableReference]:
-        """References for object-based checkpoints: the cells as `cell-0`, `cell-1`, ..."""
+        """The references for object-based checkpoints. The cells have the names `cell-0`, `cell-1`
+        and so on.
+        """
         cells = [
             TrackableReference(f"cell-{index}", cell)
             for index, cell in enumerate(self._cells)
@@ -61,7 +64,7 @@ class MultiRNNCell(RNNCell):
         return cells + super()._checkpoint_dependencies
 
     def get_config(self) -> dict[str, Any]:
-        """Return a dict of the cells, by class and arguments, and `state_is_tuple`."""
+        """Return a dict with the class and arguments of each cell, and `state_is_tuple`."""
         cells = [config_of_cell(cell) for cell in self._cells]
         return {**super().get_config(), "cells": cells, "state_is_tuple": self._state_is_tuple}
 
@@ -69,7 +72,7 @@ class MultiRNNCell(RNNCell):
     def from_config(
         cls, config: dict[str, Any], custom_objects: Mapping[str, Any] | None = None
     ) -> MultiRNNCell:
-        """Create the cells from a result of `get_config`.
+        """Create the cells from a dict that `get_config` returned.
 
         Args:
           custom_objects: classes by name.
@@ -79,7 +82,9 @@ class MultiRNNCell(RNNCell):
 
     @property
     def state_size(self) -> Any:
-        """A tuple of the cells' state sizes, or their sum if states are joined."""
+        """A tuple of the cells' state sizes. If states are concatenated, it is the sum of the
+        sizes.
+        """
         sizes = tuple([cell.state_size for cell in self._cells])
         return sizes if self._state_is_tuple else sum(sizes)
 
@@ -90,14 +95,16 @@ class MultiRNNCell(RNNCell):
 
     @property
     def trainable_weights(self) -> list[Any]:
-        """The trainable weights of all cells, or an empty list if this cell is not trainable."""
+        """The trainable weights of all cells. The list is empty if this cell is not trainable."""
         if not self.trainable:
             return []
         return _all(getattr(cell, "trainable_weights", ()) for cell in self._cells)
 
     @property
     def non_trainable_weights(self) -> list[Any]:
-        """The non-trainable weights of all cells, or all weights if this cell is not trainable."""
+        """The non-trainable weights of all cells. If this cell is not trainable, the list contains
+        all weights of the cells.
+        """
         weights = _all(getattr(cell, "non_trainable_weights", ()) for cell in self._cells)
         if self.trainable:
             return weights

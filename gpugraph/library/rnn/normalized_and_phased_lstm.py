@@ -30,7 +30,7 @@ class LayerNormBasicLSTMCell(TwoStateCell):
     Sources: arXiv:1607.06450 (layer normalization), arXiv:1603.05118 (recurrent dropout).
 
     Args:
-      layer_norm: whether to normalize; if not, there is a bias.
+      layer_norm: whether to normalize. Otherwise there is a bias.
       norm_gain, norm_shift: the initial values of the variables `gamma` and `beta`, which exist in
         each of the scopes `input`, `transform`, `forget`, `output` and `state`.
       dropout_keep_prob: the probability, a number or a scalar tensor, with which an element of the
@@ -73,7 +73,7 @@ class LayerNormBasicLSTMCell(TwoStateCell):
         return output, LSTMStateTuple(new_memory, output)
 
     def _norm(self, value: Any, scope: str) -> Any:
-        """Return the value after layer normalization with `gamma` and `beta` in the variable scope
+        """Return `value` after layer normalization with `gamma` and `beta` from the variable scope
         `scope`.
         """
         if not self._layer_norm:
@@ -86,13 +86,12 @@ class LayerNormBasicLSTMCell(TwoStateCell):
 
 
 class PhasedLSTMCell(TwoStateCell):
-    """An LSTM in which each unit has a cycle in time, and changes its state only during one phase
+    """An LSTM in which each unit has a cycle in time, and changes its state mainly during one phase
     of the cycle.
 
-    Inputs are (time [batch, 1], values [batch, depth]). Source: arXiv:1610.09513.
-
-    Variables: kernels and biases of `mask_gates`, `new_input` and `output_gate`; `period`, `phase`
-    and `ratio_on` [num_units].
+    Inputs are (time [batch, 1], values [batch, depth]). Source: arXiv:1610.09513. The variables are
+    the kernels and biases of `mask_gates`, `new_input` and `output_gate`, and `period`, `phase` and
+    `ratio_on` [num_units].
 
     Args:
       use_peepholes: whether the gates depend on the memory.
@@ -144,8 +143,8 @@ class PhasedLSTMCell(TwoStateCell):
     def _openness(self, time: Any) -> Tensor:
         """Return the factor by which each unit changes at `time`.
 
-        During the open phase of the cycle, the factor rises to 1 and falls to 0. Outside of it, the
-        factor is small.
+        During the open phase of the cycle, the factor rises from 0 to 1 and falls to 0 again.
+        Outside of it, the factor is small.
         """
         sizes = [self._num_units]
         period = get_variable("period", sizes, initializer=self._first_period)

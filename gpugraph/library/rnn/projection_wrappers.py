@@ -1,4 +1,4 @@
-"""Wrappers of cells in `tf.contrib.rnn`: embedding of ids, projection of inputs or outputs."""
+"""Wrappers of cells in `tf.contrib.rnn`: embedding of ids, and projection of inputs or outputs."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from gpugraph.ops.random.variable_initializers import RandomUniform, Zeros
 
 
 def linear(args: Any, output_size: int, bias: bool = True) -> Tensor:
-    """Return (args joined along axis 1) @ kernel + bias, with variables of the current scope.
+    """Return concatenate(args, axis 1) @ kernel + bias, with variables of the current scope.
 
     Raises ValueError if there are no arguments, and for arguments that are not matrices of known
     size.
 
     Args:
-      args: matrices [batch, size], or a structure of them.
+      args: matrices [batch, size], or a structure of such matrices.
       bias: whether there is a bias.
     """
     tensors = [convert_to_tensor(tensor) for tensor in flatten(args)]
@@ -48,7 +48,7 @@ def linear(args: Any, output_size: int, bias: bool = True) -> Tensor:
 
 
 class SameStateWrapper(RNNCell):
-    """The base class of wrappers whose state has the same form as the wrapped cell's."""
+    """Base class of wrappers whose state has the same structure as the wrapped cell's state."""
 
     def __init__(self, cell: Any, reuse: bool | None = None, **kwargs: Any) -> None:
         super().__init__(_reuse=reuse, **kwargs)
@@ -74,10 +74,11 @@ class EmbeddingWrapper(SameStateWrapper):
     """A cell that replaces ids by rows of its variable `embedding` [embedding_classes,
     embedding_size].
 
+    The constructor raises ValueError for sizes that are not positive.
+
     Args:
       initializer: the initializer of the variable. By default, it is the variable scope's
-        initializer or, if that is None, uniform in [-sqrt(3), sqrt(3)). The constructor raises
-        ValueError for sizes that are not positive.
+        initializer or, if that is None, uniform in [-sqrt(3), sqrt(3)).
     """
 
     def __init__(
@@ -133,7 +134,7 @@ class InputProjectionWrapper(SameStateWrapper):
 class OutputProjectionWrapper(SameStateWrapper):
     """A cell whose outputs are projected to `output_size` numbers by a kernel and a bias.
 
-    The constructor raises ValueError for a size less than 1.
+    The constructor raises ValueError for a size below 1.
     """
 
     def __init__(

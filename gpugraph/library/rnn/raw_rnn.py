@@ -1,4 +1,6 @@
-"""`raw_rnn`: a cell in a while loop, where a function of the caller chooses inputs and states."""
+"""`raw_rnn`: runs a cell in a while loop in which a function of the program chooses inputs and
+states.
+"""
 
 from __future__ import annotations
 
@@ -29,19 +31,21 @@ def raw_rnn(
 ) -> tuple[Any, Any, Any]:
     """Call `cell` on the inputs that `loop_fn` returns until all batch entries are finished.
 
-    Returns TensorArrays of the emissions, the last state and the last loop state.
+    Return (TensorArrays of the emissions, the last state, the last loop state).
 
     Raises TypeError if `cell` is not a cell or `loop_fn` is not callable. Raises ValueError if the
-    structure of the results changes, and if the batch sizes of the inputs differ.
+    structure of the results changes, or if the batch sizes of the inputs differ.
+
+    Before the first step, `loop_fn` is called with time 0 and None for all other arguments. In this
+    call, `next_state` is the initial state, and `next_loop_state` is the initial loop state, or
+    None if there is no loop state. `emit` has the shapes and dtypes of all later emissions. If it
+    is None, emissions have the shapes and dtypes of the cell's outputs. Afterwards, `loop_fn` is
+    called after each step.
 
     Args:
-      loop_fn: `(time, cell_output, cell_state, loop_state)` -> `(finished, next_input, next_state,
-        emit, next_loop_state)`. Before the first step, it is called with time 0 and None for all
-        other arguments. The next_state that it returns is then the initial state, emit has the
-        shapes and dtypes of emissions (None for the cell's outputs), and next_loop_state is the
-        initial loop state (None for no loop state). After that, it is called after each step.
-        finished: bool [batch]. For a finished entry, the state does not change and the emission is
-        zeros.
+      loop_fn: a function `(time, cell_output, cell_state, loop_state)` -> `(finished, next_input,
+        next_state, emit, next_loop_state)`. `finished` is bool [batch]. For a finished entry, the
+        state does not change and the emission is zeros.
       parallel_iterations, swap_memory, scope: see `dynamic_rnn`.
     """
     check_cell("cell", cell)
@@ -92,8 +96,8 @@ def raw_rnn(
 
 
 def _batch(inputs: list[Any]) -> int | None:
-    """Return the static batch size, or None if it is unknown. Raises ValueError if the inputs'
-    sizes differ.
+    """Return the static batch size, or None if it is unknown. Raises ValueError if the batch sizes
+    of the inputs differ.
     """
     batch = inputs[0].shape[0]
     for tensor in inputs:
@@ -102,7 +106,7 @@ def _batch(inputs: list[Any]) -> int | None:
 
 
 class _Emissions:
-    """The TensorArrays that receive the emissions, and zeros in their shapes for finished
+    """The TensorArrays that receive the emissions, and zeros of the same shapes for finished
     entries.
     """
 

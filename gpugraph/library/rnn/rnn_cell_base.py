@@ -1,4 +1,6 @@
-"""RNNCell: a function from the input of one step and a state to an output and the next state."""
+"""RNNCell: a function that maps the input of one step and a state to an output and the next
+state.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +22,11 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 class RNNCell(Layer):
-    """A step of a recurrent network: `cell(inputs, state)` returns `(output, next state)`.
+    """One step of a recurrent network: `cell(inputs, state)` returns `(output, next state)`.
 
     A subclass defines `state_size` and `output_size`, which are numbers, shapes, or nested
-    structures of them. It also defines either `call(inputs, state)`, where variables that it
-    creates belong to the cell, or `__call__(inputs, state, scope=None)`.
+    structures of these. It also defines `call(inputs, state)` or `__call__(inputs, state,
+    scope=None)`. Variables that `call` creates belong to the cell.
     """
 
     def __call__(self, inputs: Any, state: Any, scope: Any = None) -> Any:
@@ -32,7 +34,7 @@ class RNNCell(Layer):
 
         Args:
           inputs: [batch, ...], or a structure of such tensors.
-          state: a structure like `state_size`; each tensor has the batch as its first axis.
+          state: a structure like `state_size`. The first axis of each tensor is the batch.
           scope: the name or scope of the cell's variables, by default derived from the name of its
             class.
         """
@@ -43,7 +45,7 @@ class RNNCell(Layer):
             return super().__call__(inputs, state)
 
     def _get(self, getter: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """Get a variable and record it in the cell: this is the custom getter of the cell's
+        """Get a variable and record it in the cell. This method is the custom getter of the cell's
         scope.
         """
         variable = getter(*args, **kwargs)
@@ -76,7 +78,8 @@ class RNNCell(Layer):
     ) -> Any:
         """Return a zero state for a batch of `inputs`, or for `batch_size` and `dtype`.
 
-        Raises ValueError if neither is passed, and if `inputs` contradict `batch_size` or `dtype`.
+        Raises ValueError if neither `inputs` nor the other two are passed, or if `inputs`
+        contradict `batch_size` or `dtype`.
         """
         if inputs is not None:
             batch_size, dtype = _of_inputs(
@@ -108,7 +111,7 @@ def _of_inputs(inputs: Tensor, batch_size: Any, dtype: Any) -> tuple[Any, Any]:
 
 
 class LayerCell(RNNCell):
-    """The base class of cells that add all their variables in `build`."""
+    """Base class of cells that add all their variables in `build`."""
 
     input_spec = InputSpec(ndim=2)
 
@@ -128,7 +131,7 @@ class LayerCell(RNNCell):
 
 
 def check_cell(cell_name: str, cell: Any) -> None:
-    """Raise TypeError if `cell` lacks a method or property of a cell.
+    """Raise TypeError if `cell` does not have the methods and properties of a cell.
 
     Args:
       cell_name: the name of the caller's argument, for the message.

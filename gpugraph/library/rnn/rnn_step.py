@@ -31,11 +31,11 @@ class Lengths:
 
 
 def cache_reads(scope: VariableScope) -> None:
-    """Make the variables in the scope cache their values on the variables' devices, unless the
-    scope already has a caching device.
+    """Make the variables in the scope cache their values on the variables' devices.
 
-    A variable is then read once, not in each iteration. In a while loop of the caller, which may
-    change the variables, nothing is cached, so that each iteration reads them.
+    A variable is then read once, not in each iteration. Do nothing if the scope already has a
+    caching device, or inside a while loop of the program. That loop may change the variables, so
+    each iteration must read them.
     """
     graph = get_default_graph()
     if scope.caching_device is None and loop_of(current(graph)) is None:
@@ -43,7 +43,7 @@ def cache_reads(scope: VariableScope) -> None:
 
 
 def initial_state(cell: Any, state: Any, batch_size: Any, dtype: Any) -> Any:
-    """Return the initial state: `state`, or zeros of `dtype` if it is None."""
+    """Return the initial state, which is `state` or, if that is None, zeros of `dtype`."""
     if state is not None:
         return map_structure(_tensor, state)
     if not dtype:
@@ -58,7 +58,7 @@ def _tensor(state: Any) -> Any:
 
 
 def state_dtype(explicit: Any, state: Any) -> Any:
-    """Return `explicit` or, if that is None, the dtype that all tensors of the state have.
+    """Return `explicit`. If it is None, return the dtype that all tensors of the state have.
 
     Raises ValueError if there is no common dtype.
     """
@@ -97,14 +97,13 @@ def limited_step(
     """Return the outputs and the next state at `time`. For sequences that have ended, return zeros
     and the old state.
 
-    Raises ValueError or TypeError if the structures that the cell returns are not those that it
-    declares.
+    Raises ValueError or TypeError if the cell returns other structures than it declares.
 
     Args:
       zero_output: zeros in the structure of an output.
-      call_cell: returns (output, next state).
-      conditionally: whether to use conditionals, which skip the cell if all sequences have ended,
-        and skip the selection if none has.
+      call_cell: a function that returns (output, next state).
+      conditionally: whether to use conditionals. They skip the cell if all sequences have ended,
+        and skip the selection if none has ended.
     """
     zeros, old = flatten(zero_output), flatten(state)
     over = time >= lengths.lengths

@@ -1,5 +1,5 @@
-"""Stacked bidirectional recurrent networks: each layer reads the outputs of both directions of the
-layer below.
+"""Stacked bidirectional recurrent networks. Each layer receives the outputs of both directions of
+the previous layer.
 """
 
 from __future__ import annotations
@@ -25,16 +25,15 @@ def stack_bidirectional_rnn(
     sequence_length: Any = None,
     scope: Any = None,
 ) -> tuple[list[Any], tuple[Any, ...], tuple[Any, ...]]:
-    """Stack one `tf.nn.static_bidirectional_rnn` on another, one for each pair of cells.
+    """Stack several `tf.nn.static_bidirectional_rnn`s, one for each pair of cells.
 
-    Returns (outputs, states forward, states backward). Raises ValueError for lists that are empty,
-    missing or of different lengths.
+    Return (outputs, states forward, states backward). The outputs are those of the last layer, with
+    its two directions concatenated. The states are tuples with the last state of each layer. Raises
+    ValueError for lists that are empty, missing or of different lengths.
 
     Args:
-      inputs: a list of [batch, depth].
-      initial_states_fw, initial_states_bw: one state for each layer. The outputs are the outputs of
-        the last layer, with its two directions concatenated. The states are tuples with the last
-        state of each layer.
+      inputs: a list of tensors [batch, depth].
+      initial_states_fw, initial_states_bw: one state for each layer.
     """
 
     def layer(inputs: Any, forward: Any, backward: Any, first: Any, opened: Any) -> Any:
@@ -59,11 +58,12 @@ def stack_bidirectional_dynamic_rnn(
     scope: Any = None,
     swap_memory: bool = False,
 ) -> tuple[Any, tuple[Any, ...], tuple[Any, ...]]:
-    """Stack one `tf.nn.bidirectional_dynamic_rnn` on another, one for each pair of cells.
+    """Stack several `tf.nn.bidirectional_dynamic_rnn`s, one for each pair of cells.
+
+    For the other arguments, the results and the errors, see `stack_bidirectional_rnn`.
 
     Args:
-      inputs: [batch, time, depth], or [time, batch, depth] if time_major. For the other arguments,
-        the results and the errors, see `stack_bidirectional_rnn`.
+      inputs: [batch, time, depth], or [time, batch, depth] if `time_major` is true.
     """
 
     def layer(inputs: Any, forward: Any, backward: Any, first: Any, opened: Any) -> Any:
@@ -94,7 +94,7 @@ def _stack(
 
     Args:
       layer: a function that builds one layer.
-      cells, states: pairs of lists, for forward and for backward.
+      cells, states: pairs of lists, for the forward and the backward direction.
     """
     _check(cells, states)
     pairs = list(zip(*cells))

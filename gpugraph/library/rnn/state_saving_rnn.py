@@ -1,5 +1,5 @@
-"""`static_state_saving_rnn`: a static RNN that keeps its state between runs in an object of the
-caller.
+"""`static_state_saving_rnn`: a static RNN that keeps its state between runs in an object that the
+program provides.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def static_state_saving_rnn(
     sequence_length: Any = None,
     scope: Any = None,
 ) -> tuple[list[Any], Any]:
-    """Apply `static_rnn` from the state in `state_saver`, and save the final state in it.
+    """Apply `static_rnn`, starting from the state in `state_saver`. Save the final state in it.
 
     The last output and the last state have the save operations as control inputs. Raises ValueError
     if the names have another structure than the state, and TypeError if `cell` is not a cell. For

@@ -1,4 +1,6 @@
-"""`static_rnn`: a cell called once, at graph construction, for each element of a list of inputs."""
+"""The function `static_rnn`. It calls a cell once, at graph construction, for each element of a
+list of inputs.
+"""
 
 from __future__ import annotations
 
@@ -33,17 +35,18 @@ def static_rnn(
     sequence_length: Any = None,
     scope: Any = None,
 ) -> tuple[list[Any], Any]:
-    """Call `cell` for each of `inputs`, and return a list of the outputs and the last state.
+    """Call `cell` for each of `inputs`, and return (a list of the outputs, the last state).
 
     Raises TypeError if `cell` is not a cell or `inputs` is not a list. Raises ValueError if
-    `inputs` is empty, if the shapes of inputs or lengths are incompatible, and if both initial
-    state and dtype are missing.
+    `inputs` is empty, if the shapes of the inputs or the lengths are incompatible, or if both
+    `initial_state` and `dtype` are missing.
 
     Args:
-      inputs: a list of [batch, ...], or of structures of such tensors. All sizes except the batch
-        size must be known.
-      initial_state, dtype, sequence_length, scope: see `dynamic_rnn`. With `sequence_length`, steps
-        after the end of all sequences are not computed.
+      inputs: a list of tensors [batch, ...], or of structures of such tensors. All sizes except the
+        batch size must be known.
+      initial_state, dtype, scope: see `dynamic_rnn`.
+      sequence_length: see `dynamic_rnn`. If it is passed, a run does not compute the steps after
+        the end of the longest sequence.
 
     >>> cell = tf.nn.rnn_cell.GRUCell(4)
     >>> outputs, state = tf.nn.static_rnn(cell, [tf.ones([2, 3])] * 5, dtype=tf.float32)
@@ -95,7 +98,9 @@ def check_inputs(inputs: Any) -> None:
 
 
 def _batch(inputs: Any) -> int | None:
-    """Return the static batch size, or None. Raises ValueError for incompatible shapes."""
+    """Return the static batch size, or None if it is unknown. Raises ValueError if the shapes are
+    incompatible.
+    """
     flat = flatten(inputs)
     for value in flat:
         if not hasattr(value, "shape"):

@@ -1,4 +1,5 @@
-"""SavedModels: graphs with their variables, assets and signatures, written and loaded.
+"""Functions and classes that write and load SavedModels: graphs with their variables, assets and
+signatures.
 
 model_names         TensorFlow's names of files, collections, tags and signatures
 tensor_infos        conversion between tensors of a graph and TensorInfos

@@ -1,6 +1,7 @@
 """The kinds of outputs of a model. Each output becomes a signature of a SavedModel.
 
-`tf.estimator.export` has these classes. Heads of estimators create their objects.
+These are the classes of `tf.estimator.export`. The heads of estimators create objects of these
+classes.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ class ExportOutput(ABC):
 
     @abstractmethod
     def as_signature_def(self, receiver_tensors: Mapping[str, Any]) -> Any:
-        """Return the signature from the fed tensors (a dict by name) to these outputs."""
+        """Return a signature whose inputs are the fed tensors (a dict by name) and whose outputs
+        are these outputs.
+        """
 
     @staticmethod
     def _check_output_key(key: Any, error_label: str) -> str:
@@ -42,7 +45,9 @@ class ExportOutput(ABC):
     def _wrap_and_check_outputs(
         self, outputs: Any, single_output_default_name: str, error_label: str | None = None
     ) -> dict[str, Tensor]:
-        """Return the tensors by name. A single tensor gets the default name."""
+        """Return a dict from names to tensors. If `outputs` is a single tensor, its name is the
+        default name.
+        """
         label = error_label or single_output_default_name
         by_name = outputs if isinstance(outputs, dict) else {single_output_default_name: outputs}
         for value in by_name.values():
@@ -52,7 +57,7 @@ class ExportOutput(ABC):
 
 
 def _examples(receiver_tensors: Mapping[str, Any], kind: str) -> Tensor:
-    """Return the only tensor, of serialized Examples."""
+    """Return the only fed tensor, which must contain serialized Examples."""
     tensors = list(receiver_tensors.values())
     if len(tensors) != 1 or tensors[0].dtype.base_dtype != dtypes.string:
         raise ValueError(f"{kind} input must be a single string Tensor; got {receiver_tensors}")
@@ -60,7 +65,9 @@ def _examples(receiver_tensors: Mapping[str, Any], kind: str) -> Tensor:
 
 
 class ClassificationOutput(ExportOutput):
-    """The scores of the classes, the strings of the best classes, or both in the same order."""
+    """The outputs of a classification: the scores of the classes, the names of the classes, or both
+    in the same order.
+    """
 
     def __init__(self, scores: Any = None, classes: Any = None) -> None:
         if scores is not None and not _has_dtype(scores, "is_floating"):
@@ -84,7 +91,7 @@ class ClassificationOutput(ExportOutput):
         return self._classes
 
     def as_signature_def(self, receiver_tensors: Mapping[str, Any]) -> Any:
-        """Return the signature for serving Examples."""
+        """Return the signature for a server that is fed Examples."""
         examples = _examples(receiver_tensors, "Classification")
         return classification_signature_def(examples, self.classes, self.scores)
 
@@ -94,7 +101,7 @@ def _has_dtype(value: Any, kind: str) -> bool:
 
 
 class RegressionOutput(ExportOutput):
-    """The predicted numbers."""
+    """The output of a regression: the predicted numbers."""
 
     def __init__(self, value: Any) -> None:
         if not _has_dtype(value, "is_floating"):
@@ -107,23 +114,25 @@ class RegressionOutput(ExportOutput):
         return self._value
 
     def as_signature_def(self, receiver_tensors: Mapping[str, Any]) -> Any:
-        """Return the signature for serving Examples."""
+        """Return the signature for a server that is fed Examples."""
         return regression_signature_def(_examples(receiver_tensors, "Regression"), self.value)
 
 
 class PredictOutput(ExportOutput):
-    """Any tensors by name."""
+    """The outputs of a prediction: a dict of any tensors by name."""
 
     def __init__(self, outputs: Any) -> None:
         self._outputs = self._wrap_and_check_outputs(outputs, "output", "Prediction")
 
     @property
     def outputs(self) -> dict[str, Tensor]:
-        """The tensors by name."""
+        """A dict from names to the tensors."""
         return self._outputs
 
     def as_signature_def(self, receiver_tensors: Mapping[str, Any]) -> Any:
-        """Return the signature from any tensors to these outputs."""
+        """Return a signature whose inputs are the fed tensors, which may be any tensors, and whose
+        outputs are these outputs.
+        """
         return predict_signature_def(receiver_tensors, self.outputs)
 
 
@@ -152,7 +161,7 @@ class _SupervisedOutput(ExportOutput):
         return key if key.startswith(name) else f"{name}/{key}"
 
     def _metric_tensors(self, metrics: Any) -> dict[str, Tensor]:
-        """Return the value and the update of each metric by name."""
+        """Return a dict by name with the value and the update of each metric."""
         tensors = {}
         by_name = metrics if isinstance(metrics, dict) else {self.METRICS_NAME: metrics}
         for name, metric in by_name.items():
@@ -174,17 +183,17 @@ class _SupervisedOutput(ExportOutput):
 
     @property
     def loss(self) -> dict[str, Tensor] | None:
-        """The losses by name."""
+        """A dict from names to the losses, or None."""
         return self._loss
 
     @property
     def predictions(self) -> dict[str, Tensor] | None:
-        """The predictions by name."""
+        """A dict from names to the predictions, or None."""
         return self._predictions
 
     @property
     def metrics(self) -> dict[str, Tensor] | None:
-        """The values and updates of the metrics by name."""
+        """A dict from names to the values and updates of the metrics, or None."""
         return self._metrics
 
 

@@ -1,4 +1,4 @@
-"""The signatures that an estimator exports, by mode: training, evaluation or prediction."""
+"""The signatures that an estimator exports in each mode: training, evaluation and prediction."""
 
 from __future__ import annotations
 
@@ -118,14 +118,14 @@ def build_all_signature_defs(
     receiver_tensors_alternatives: Any = None,
     serving_only: bool = True,
 ) -> dict[str, Any]:
-    """Return the signature of each output, by name, for each set of inputs.
+    """Return a dict by name with a signature for each pair of an output and a set of inputs.
 
-    Outputs that do not fit the inputs are omitted.
+    A pair is omitted if the signature of the output does not permit the inputs.
 
     Raises ValueError if `export_outputs` is not a dict.
 
     Args:
-      serving_only: whether to omit signatures that a server does not accept.
+      serving_only: whether to omit the signatures that a server does not accept.
     """
     if not isinstance(export_outputs, dict):
         raise ValueError(f"export_outputs must be a dict and not{type(export_outputs)}")
@@ -150,9 +150,10 @@ def build_all_signature_defs(
 
 
 def get_timestamped_export_dir(export_dir_base: Any) -> bytes:
-    """Return a path below the folder that does not exist, named after the current second.
+    """Return the path of a folder in `export_dir_base` that does not exist yet. Its name is the
+    current time in seconds.
 
-    Raises RuntimeError if ten such paths exist.
+    Raises RuntimeError if ten paths that the function tried exist already.
     """
     for attempt in range(1, _ATTEMPTS + 1):
         folder = os.path.join(os.fsencode(export_dir_base), str(int(time.time())).encode())
@@ -168,8 +169,8 @@ def get_timestamped_export_dir(export_dir_base: Any) -> bytes:
 
 
 def get_temp_export_dir(timestamped_export_dir: Any) -> bytes:
-    """Return the path with the prefix "temp-" before its last component, which so is not a
-    number.
+    """Return the path with the prefix "temp-" before its last component. With the prefix, the
+    component is not a number.
     """
     folder, name = os.path.split(os.fsencode(timestamped_export_dir))
     return os.path.join(folder, b"temp-" + name)
@@ -182,7 +183,7 @@ def export_outputs_for_mode(
     loss: Any = None,
     metrics: Any = None,
 ) -> dict[str, ExportOutput]:
-    """Return the outputs to export in a mode, by the name of their signature.
+    """Return the outputs to export in a mode, as a dict by the names of the signatures.
 
     Raises ValueError if there is no such mode.
     """
@@ -198,11 +199,11 @@ def export_outputs_for_mode(
 
 
 def get_export_outputs(export_outputs: Any, predictions: Any) -> dict[str, ExportOutput]:
-    """Return the outputs for serving, with a default output among them. If `export_outputs` is
-    None, they are the predictions.
+    """Return the outputs for serving, one of which is the default output. If `export_outputs` is
+    None, the only output is the predictions.
 
-    Raises TypeError for any other value, and ValueError if there are several outputs and none is
-    the default.
+    Raises TypeError if `export_outputs` is neither None nor a dict of ExportOutputs. Raises
+    ValueError if there are several outputs and none of them is the default output.
     """
     default = DEFAULT_SERVING_SIGNATURE_DEF_KEY
     if export_outputs is None:

@@ -1,4 +1,6 @@
-"""`load_function`: a signature of a SavedModel as a callable of NumPy arrays."""
+"""The function `load_function`. It returns a callable that runs a signature of a SavedModel on
+NumPy arrays.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +20,10 @@ from gpugraph.session import Session
 
 
 class LoadedFunction:
-    """A callable for one signature, with its own graph and session; `load_function` creates it.
+    """A callable for one signature, with its own graph and session. `load_function` creates it.
 
-    Several threads may call it at the same time. In a `with` statement, it is closed at the end of
-    the block. `inputs` and `outputs` are dicts of TensorSpecs by name.
+    Several threads may call it at the same time. If it is used in a `with` statement, it is closed
+    at the end of the block. The fields `inputs` and `outputs` are dicts of TensorSpecs by name.
     """
 
     def __init__(
@@ -60,7 +62,7 @@ class LoadedFunction:
     def __call__(
         self, inputs: Mapping[str, Any] | None = None, /, **named_inputs: Any
     ) -> dict[str, Any]:
-        """Return the outputs by name: new NumPy arrays, or SparseTensorValues.
+        """Return a dict from the names of the outputs to new NumPy arrays or SparseTensorValues.
 
         Raises:
           ValueError: an input is missing, is not in the signature, or has another shape.
@@ -68,8 +70,8 @@ class LoadedFunction:
           tf.errors.OpError: an operation of the graph failed.
 
         Args:
-          inputs: arrays by the names of the signature's inputs. They may also be passed as keyword
-            arguments.
+          inputs: a dict from the names of the signature's inputs to arrays. The arrays may also be
+            passed as keyword arguments.
         """
         values = {**(inputs or {}), **named_inputs}
         if values.keys() != self._inputs.keys():
@@ -108,8 +110,8 @@ def _spec(tensor: Any) -> TensorSpec:
 
 
 def _chosen_tags(loader: SavedModelLoader, tags: Iterable[str] | str | None) -> list[str]:
-    """Return the requested tags. By default, return the tags of the only meta graph, or "serve" if
-    there are several meta graphs.
+    """Return the requested tags. If no tags are requested, return the tags of the only meta graph,
+    or "serve" if there are several meta graphs.
     """
     if tags is not None:
         return [tags] if isinstance(tags, str) else list(tags)
@@ -140,7 +142,7 @@ def load_function(
     config: ConfigProto | None = None,
     safe_mode: bool = True,
 ) -> LoadedFunction:
-    """Load a signature of a SavedModel as a function from a dict of NumPy arrays to a dict.
+    """Load a signature of a SavedModel as a function. It takes and returns a dict of NumPy arrays.
 
         predict = gpugraph.saved_model.load_function("model")
         predict({"x": images})["y"]
@@ -149,16 +151,16 @@ def load_function(
 
     Args:
       path: the folder of the SavedModel.
-      signature: the key of the signature; by default the only one, or "serving_default" if there
-        are several.
-      tags: the tags of the meta graph; by default those of the only one, or "serve" if there are
-        several.
+      signature: the key of the signature. By default, it is the key of the only signature, or
+        "serving_default" if there are several signatures.
+      tags: the tags of the meta graph. By default, they are the tags of the only meta graph, or
+        "serve" if there are several meta graphs.
       config: the session's settings.
       safe_mode: see `tf.saved_model.load`.
 
     Raises:
       ValueError: there is no such signature.
-      RuntimeError, OSError, tf.errors.OpError: errors of `tf.saved_model.load`.
+      RuntimeError, OSError, tf.errors.OpError: `tf.saved_model.load` raised this error.
       KeyError: the signature names a tensor that is not in the graph.
     """
     return LoadedFunction(SavedModelLoader(path), signature, tags, config, safe_mode)

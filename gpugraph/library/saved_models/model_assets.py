@@ -1,7 +1,8 @@
-"""Assets: files that a graph names. They are copied into a SavedModel, and found after loading.
+"""Assets: files that a graph names. A SavedModel contains copies of these files. After loading, the
+graph names the copies.
 
 For each asset, a SavedModel records its name in the folder `assets`, and the tensor that contains
-its path. Loading fails for a name that leads out of the folder.
+its path. Loading fails if a name leads out of the folder.
 """
 
 from __future__ import annotations
@@ -30,11 +31,12 @@ def add_assets(tensors: Iterable[Tensor] | None, export_dir: str, copied: set[st
     Raises:
       TypeError: a value is not a constant scalar string tensor.
       ValueError: a path is empty.
-      tf.errors.NotFoundError and other errors of the system: a file can't be copied.
+      tf.errors.OpError: a file can't be copied. The class depends on the file system's error.
 
     Args:
       tensors: constants that contain the paths of the files.
-      copied: the files that are already in the SavedModel; the call adds its files to it.
+      copied: the files that are already in the SavedModel. The call adds the copied files to
+        `copied`.
     """
     sources: dict[str, str] = {}
     for tensor in tensors or ():
@@ -73,13 +75,13 @@ def _constant_path(tensor: Any) -> str:
 
 
 def _asset_name(path: str, sources: dict[str, str]) -> str:
-    """Return the last component of a path. A number is appended if another file already has this
-    name.
+    """Return the last component of a path. If another file already has this name, a number is
+    appended.
 
-    Raises ValueError for a path that ends with a slash.
+    Raises ValueError if the path does not name a file, for example because it ends with a slash.
 
     Args:
-      sources: by name, the paths of the assets so far.
+      sources: a dict from the names of the assets so far to their original paths.
     """
     name = unique = os.path.basename(path)
     if not name or name in (".", ".."):
@@ -108,10 +110,11 @@ def _note(name: str, tensor: Tensor) -> None:
 def asset_feeds(
     meta_graph: Any, export_dir: str, import_scope: str | None = None
 ) -> dict[str, str]:
-    """Return a dict from the names of tensors to the paths of a SavedModel's assets that they
-    contain.
+    """Return a dict from the names of tensors to the paths of the assets in the SavedModel. The
+    paths are fed to the tensors.
 
-    Raises InvalidArgumentError for an absolute path, a path with `..`, and an invalid AssetFileDef.
+    Raises InvalidArgumentError if an asset's path is absolute or contains `..`, or if an
+    AssetFileDef is invalid.
     """
     folder = os.path.join(export_dir, model_names.ASSETS_DIRECTORY)
     feeds = {}
@@ -123,7 +126,7 @@ def asset_feeds(
 
 
 def asset_messages(meta_graph: Any) -> list[Any]:
-    """Return the AssetFileDefs of a MetaGraphDef, from its field or its collection."""
+    """Return the AssetFileDefs in a field or a collection of a MetaGraphDef."""
     if meta_graph.asset_file_def:
         return list(meta_graph.asset_file_def)
     if model_names.ASSETS_KEY not in meta_graph.collection_def:

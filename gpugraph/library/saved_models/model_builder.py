@@ -1,4 +1,4 @@
-"""`tf.saved_model.Builder` and `simple_save`: write graphs and variables as a SavedModel."""
+"""`tf.saved_model.Builder` and `simple_save`, which write graphs and variables as a SavedModel."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ _RESERVED = (model_names.INIT_OP_SIGNATURE_KEY, model_names.TRAIN_OP_SIGNATURE_K
 
 
 class SavedModelBuilder:
-    """A writer of a SavedModel: meta graphs that share variables and assets, each with its tags.
+    """A writer of a SavedModel. A SavedModel consists of meta graphs, each with its tags, that
+    share variables and assets.
 
         builder = tf.saved_model.Builder(folder)
         with tf.Session(graph=graph) as session:
@@ -31,7 +32,7 @@ class SavedModelBuilder:
             builder.add_meta_graph_and_variables(session, [tf.saved_model.SERVING], signatures)
         builder.save()
 
-    The first meta graph is added together with a session's variables; further meta graphs are added
+    The first meta graph is added together with a session's variables. Further meta graphs are added
     without variables. The constructor raises AssertionError if the folder exists and is not empty.
     """
 
@@ -101,19 +102,19 @@ class SavedModelBuilder:
           sess: the session with the values of the variables.
           tags: the tags that identify the meta graph.
           signature_def_map: the SignatureDefs of the meta graph, by name.
-          assets_collection: constants with the paths of files, which are copied.
+          assets_collection: constants that contain the paths of files. The files are copied.
           legacy_init_op: an older name of main_op.
           clear_devices: whether the devices of nodes are removed.
           main_op: the operation to run after the variables have been restored.
           strip_default_attrs: whether to omit attrs with default values from nodes.
-          saver: the saver of the variables; by default a sharded Saver of all variables.
+          saver: the saver of the variables. By default, it is a sharded Saver of all variables.
 
         Raises:
-          AssertionError: variables have already been saved; a TensorInfo has no name or dtype.
+          AssertionError: variables have already been saved, or a TensorInfo has no name or dtype.
           KeyError: the name of a signature is reserved.
-          TypeError: main_op is not an operation; an asset is not a constant string.
+          TypeError: main_op is not an operation, or an asset is not a constant string.
           ValueError: the graph has a main op already.
-          tf.errors.OpError: an error of the session or the file system.
+          tf.errors.OpError: the session or the file system failed.
         """
         if self._has_variables:
             raise AssertionError(
@@ -144,7 +145,8 @@ class SavedModelBuilder:
         return os.fsencode(path)
 
     def _add_train_op(self, train_op: Any) -> None:
-        """Record the op of a training step. Raises TypeError unless it is a tensor or operation.
+        """Record the op of a training step. Raises TypeError if `train_op` is neither a tensor nor
+        an operation.
 
         Estimators call this function.
         """
@@ -208,9 +210,9 @@ def simple_save(
 ) -> None:
     """Write a SavedModel with a single signature.
 
-    Its tag is "serve", its signature "serving_default". The assets are in the collection
-    `tf.GraphKeys.ASSET_FILEPATHS`. The devices of nodes are removed. Raises the errors of
-    `SavedModelBuilder`.
+    The tag is "serve", and the signature is "serving_default". The assets are taken from the
+    collection `tf.GraphKeys.ASSET_FILEPATHS`. The devices of nodes are removed. The function raises
+    the errors of `SavedModelBuilder`.
 
     Args:
       inputs, outputs: dicts of tensors by name.

@@ -1,4 +1,6 @@
-"""`tf.saved_model.load`: loads a meta graph of a SavedModel into a session, with its variables."""
+"""`tf.saved_model.load`, which loads a meta graph of a SavedModel and its variables into a
+session.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +29,8 @@ class SavedModelLoader:
     """A SavedModel that was read from a folder. Its meta graphs can be loaded into graphs and
     sessions.
 
-    The constructor raises OSError if the folder does not contain a SavedModel, or if the file is
-    not one.
+    The constructor raises OSError if the folder does not contain the file of a SavedModel, or if
+    the file is not a SavedModel.
     """
 
     def __init__(self, export_dir: Any) -> None:
@@ -75,8 +77,8 @@ class SavedModelLoader:
     ) -> tuple[Saver | None, list[Any] | None]:
         """Add the meta graph with these tags to `graph`.
 
-        Returns (the saver of its variables, the tensors or operations named by `return_elements` in
-        saver_kwargs). Each may be None.
+        Returns (the saver of the meta graph's variables, the tensors or operations that
+        `return_elements` in saver_kwargs names). Each of the two may be None.
         """
         with graph.as_default():
             return import_meta_graph_with_return_elements(
@@ -123,7 +125,7 @@ class SavedModelLoader:
     ) -> None:
         """Run the meta graph's main op, if there is one. The paths of the assets are fed to it.
 
-        The arguments are as in `load`.
+        For the arguments, see `load`.
         """
         meta_graph = self.get_meta_graph_def_from_tags(tags)
         with sess.graph.as_default():
@@ -158,10 +160,11 @@ class SavedModelLoader:
     ) -> Any:
         """Load the graph and the variables, run the main op, and return the MetaGraphDef.
 
+        For the other arguments, see the function `load`.
+
         Args:
           safe_mode: whether to reject a model that has ops that write files or call Python
-            functions. The message of the PermissionDeniedError names one of them. For the other
-            arguments, see the function `load`.
+            functions. The message of the PermissionDeniedError names one of these ops.
         """
         tags = [tags] if isinstance(tags, str) else list(tags)
         with sess.graph.as_default():
@@ -172,7 +175,7 @@ class SavedModelLoader:
 
 
 def _reaches_out(op: Any, feeds: Iterable[Any]) -> bool:
-    """Return whether a run of the op, with tensors that are fed, may write files or call Python."""
+    """Return whether a run of the op may write files or call Python functions."""
     declaration = DECLARATIONS.get(op.type)
     if declaration is None or not declaration.reaches_out:
         return False
@@ -185,7 +188,7 @@ def _reaches_out(op: Any, feeds: Iterable[Any]) -> bool:
 
 
 def _ancestors(op: Any) -> Iterator[Any]:
-    """Yield the operation and all operations that it depends on, regardless of feeds."""
+    """Yield the operation and all operations that it depends on. Feeds are not considered."""
     waiting, seen = [op], {op}
     while waiting:
         op = waiting.pop()
@@ -196,7 +199,9 @@ def _ancestors(op: Any) -> Iterator[Any]:
 
 
 def _init_op(meta_graph: Any, graph: Graph, import_scope: str | None) -> Any:
-    """Return the operation to run after loading, from a signature or a collection, or None."""
+    """Return the operation to run after loading, or None. A signature or a collection names the
+    operation.
+    """
     key = model_names.INIT_OP_SIGNATURE_KEY
     if key in meta_graph.signature_def:
         outputs = meta_graph.signature_def[key].outputs
@@ -226,26 +231,28 @@ def load(
     safe_mode: bool = True,
     **saver_kwargs: Any,
 ) -> Any:
-    """Load a meta graph of a SavedModel into a session, with its variables, and run its main op.
+    """Load a meta graph of a SavedModel and its variables into a session, and run its main op.
 
     Args:
       sess: the session. Its graph receives the nodes, and the session receives the values of the
         variables.
       tags: all tags of the meta graph.
       export_dir: the folder of the SavedModel.
-      import_scope: a name scope for all nodes. The names in the returned message are without it.
+      import_scope: a name scope for all nodes. The names in the returned message do not contain
+        this scope.
       safe_mode: whether to reject a model if its main op, or the operation that restores its
         variables, would write files or call Python functions.
       **saver_kwargs: additional arguments of `tf.train.import_meta_graph`.
 
     Returns:
-      The MetaGraphDef, for its signatures and collections.
+      The MetaGraphDef, which contains the signatures and the collections.
 
     Raises:
       RuntimeError: there is no meta graph with these tags.
-      OSError: there is no SavedModel, or the file is not one. tf.errors.InvalidArgumentError: an
-        asset's name leads out of the folder. tf.errors.PermissionDeniedError: `safe_mode` rejects
-        the model; variables may be restored already. tf.errors.OpError: an op type is not
-        implemented here; a checkpoint is missing or damaged.
+      OSError: there is no SavedModel, or the file is not a SavedModel.
+      tf.errors.InvalidArgumentError: an asset's name leads out of the folder.
+      tf.errors.PermissionDeniedError: `safe_mode` is true, and the model is rejected. Variables may
+        be restored already.
+      tf.errors.OpError: an op type is not implemented here, or a checkpoint is missing or damaged.
     """
     return SavedModelLoader(export_dir).load(sess, tags, import_scope, safe_mode, **saver_kwargs)

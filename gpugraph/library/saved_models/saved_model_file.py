@@ -1,4 +1,6 @@
-"""The file of a SavedModel: a test for its existence, and a function that reads it."""
+"""The file of a SavedModel: a function that checks whether it exists, and a function that reads
+it.
+"""
 
 from __future__ import annotations
 

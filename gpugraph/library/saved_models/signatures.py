@@ -14,10 +14,10 @@ from gpugraph.library.saved_models.tensor_infos import build_tensor_info
 
 
 class _Served(NamedTuple):
-    """The names and dtypes of inputs and outputs that TensorFlow Serving requires for a method.
+    """The names and dtypes that TensorFlow Serving requires of a method's inputs and outputs.
 
     Args:
-      all_outputs: whether all outputs are required. If False, one output is enough.
+      all_outputs: whether all outputs are required. If it is False, one output is enough.
     """
 
     inputs: dict[str, DType]
@@ -47,7 +47,7 @@ def build_signature_def(
     outputs: Mapping[str, Any] | None = None,
     method_name: str | None = None,
 ) -> Any:
-    """Return a SignatureDef of these inputs and outputs.
+    """Return a SignatureDef with these inputs and outputs.
 
     Args:
       inputs, outputs: dicts of TensorInfos by name.
@@ -65,7 +65,7 @@ def build_signature_def(
 def regression_signature_def(examples: Any, predictions: Any) -> Any:
     """Return the signature of a regression: float32 predictions for serialized `tf.train.Example`s.
 
-    Raises ValueError for values that are missing, are not Tensors or have another dtype.
+    Raises ValueError if a value is missing, is not a Tensor or has another dtype.
     """
     _check_examples(examples, "Regression")
     if predictions is None:
@@ -84,7 +84,7 @@ def regression_signature_def(examples: Any, predictions: Any) -> Any:
 def classification_signature_def(examples: Any, classes: Any, scores: Any) -> Any:
     """Return the signature of a classification: classes (strings), scores (float32), or both.
 
-    Raises ValueError for values that are missing, are not Tensors or have another dtype.
+    Raises ValueError if a value is missing, is not a Tensor or has another dtype.
     """
     _check_examples(examples, "Classification")
     if classes is None and scores is None:
@@ -107,7 +107,7 @@ def classification_signature_def(examples: Any, classes: Any, scores: Any) -> An
 
 
 def predict_signature_def(inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> Any:
-    """Return the signature of any function of tensors.
+    """Return a signature for a function of any tensors.
 
     Raises ValueError if there are no inputs or no outputs.
 
@@ -139,7 +139,9 @@ def supervised_train_signature_def(
 def supervised_eval_signature_def(
     inputs: Any, loss: Any, predictions: Any = None, metrics: Any = None
 ) -> Any:
-    """Return the signature of an evaluation step, as `supervised_train_signature_def` does."""
+    """Return the signature of an evaluation step. For the arguments and errors, see
+    `supervised_train_signature_def`.
+    """
     outputs = (loss, predictions, metrics)
     return _supervised(model_names.SUPERVISED_EVAL_METHOD_NAME, inputs, outputs)
 
@@ -161,7 +163,7 @@ def _supervised(method_name: str, inputs: Any, outputs: Sequence[Any]) -> Any:
 def is_valid_signature(signature_def: Any) -> bool:
     """Return whether a SignatureDef has the inputs and outputs that its method requires.
 
-    The methods are TensorFlow Serving's: regression, classification and prediction.
+    The methods are the ones of TensorFlow Serving: regression, classification and prediction.
     """
     if signature_def is None:
         return False
@@ -200,8 +202,8 @@ def _checked(tensor: Any, dtype: DType, message: str) -> Any:
 
 
 def check_signatures(signatures: Mapping[str, Any], reserved: Collection[str]) -> None:
-    """Raise AssertionError for a TensorInfo without name or dtype, and KeyError for a reserved
-    name.
+    """Raise AssertionError if a TensorInfo has no name or no dtype. Raise KeyError if a signature
+    has a reserved name.
     """
     for signature in signatures.values():
         for infos in (signature.inputs, signature.outputs):

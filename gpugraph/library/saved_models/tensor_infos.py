@@ -13,7 +13,7 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 
 
 def build_tensor_info(tensor: Any) -> Any:
-    """Return a TensorInfo with name, dtype and shape of a Tensor, a variable or a SparseTensor.
+    """Return a TensorInfo with the name, dtype and shape of a Tensor, a variable or a SparseTensor.
 
     Raises TypeError for other values.
     """
@@ -38,10 +38,11 @@ def get_tensor_from_tensor_info(
 
     Raises:
       KeyError: there is no such tensor.
-      ValueError: the TensorInfo names no tensor, or several tensors that are not a SparseTensor.
+      ValueError: the TensorInfo names no tensor, or it names several tensors that do not form a
+        SparseTensor.
 
     Args:
-      graph: by default, the default graph.
+      graph: the graph of the tensor. By default, it is the default graph.
       import_scope: the name scope to which the names are relative.
     """
     graph = graph_or_default(graph)

@@ -1,6 +1,6 @@
 """`tf.contrib.seq2seq`: decoders with their helpers, attention, beam search, and the sequence loss.
 
-Names and behaviour are those of TensorFlow 1.15. This module only re-exports names.
+The names and the behaviour are the same as in TensorFlow 1.15. This module only re-exports names.
 """
 
 from gpugraph.library.seq2seq.attention_mechanisms import (

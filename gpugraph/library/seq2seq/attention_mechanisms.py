@@ -1,4 +1,6 @@
-"""Attention mechanisms: they weight the steps of a memory by how well each matches a query."""
+"""Attention mechanisms. They give each step of a memory a weight, which is greater if the step
+matches a query better.
+"""
 
 from __future__ import annotations
 
@@ -33,21 +35,23 @@ from gpugraph.ops.reductions.reduction_functions import reduce_sum
 class AttentionMechanism:
     """A memory of [batch, time, depth] that a decoder queries in each step.
 
+    The constructor raises TypeError if a layer or a function is not callable, and ValueError if an
+    inner size of the memory is unknown. A run raises InvalidArgumentError if a sequence of the
+    memory is empty.
+
     Args:
-      query_layer, memory_layer: layers of queries and of the memory, or None.
-      memory: the encoder's outputs; if it is a structure of tensors, only the first tensor is used.
+      query_layer, memory_layer: the layers that are applied to queries and to the memory. Each may
+        be None.
+      memory: the encoder's outputs. If it is a structure of tensors, only the first tensor is used.
       probability_fn: a function from the scores and the previous state, both [batch, time], to
         probabilities.
-      memory_sequence_length: int32 [batch]; steps of the memory beyond it have weight 0.
+      memory_sequence_length: the lengths of the sequences, int32 [batch]. The steps of the memory
+        after the end of a sequence have the weight 0.
       check_inner_dims_defined: whether the sizes of the memory's axes after the second must be
         known.
-      score_mask_value: the score of steps beyond the length, -inf by default.
+      score_mask_value: the score of the steps after the end of a sequence, -inf by default.
       custom_key_value_fn: a function from (keys, values) of the memory to the (keys, values) to
         use.
-
-    The constructor raises TypeError for layers and functions that are not callable, and ValueError
-    if an inner size of the memory is unknown. A run raises InvalidArgumentError if a sequence of
-    the memory is empty.
     """
 
     def __init__(
@@ -122,7 +126,7 @@ class AttentionMechanism:
 
     @property
     def keys(self) -> Any:
-        """The keys, [batch, time, depth], which are compared with queries."""
+        """The keys [batch, time, depth], which are compared with queries."""
         return self._keys
 
     @property
@@ -137,8 +141,8 @@ class AttentionMechanism:
 
     @property
     def state_size(self) -> Any:
-        """The size of the mechanism's state: by default the size of alignments, which are the
-        state.
+        """The size of the mechanism's state. By default, the alignments are the state, and this is
+        their size.
         """
         return self._alignments_size
 
@@ -147,11 +151,13 @@ class AttentionMechanism:
         return zero_state(self._alignments_size, batch_size, dtype)
 
     def initial_state(self, batch_size: Any, dtype: Any) -> Tensor:
-        """Return the state before the first step: zeros [batch, time], the initial alignments."""
+        """Return the state before the first step. It is the initial alignments, zeros [batch,
+        time].
+        """
         return self.initial_alignments(batch_size, dtype)
 
     def _masked(self, score: Tensor) -> Tensor:
-        """Return `score`, [batch, time], with the mask value after the ends of the sequences."""
+        """Return `score` [batch, time], with the mask value after the ends of the sequences."""
         if self._lengths is None:
             return score
         value = self._score_mask_value
@@ -163,7 +169,7 @@ class AttentionMechanism:
         return where(mask, score, fill(shape(score), value))
 
     def __call__(self, query: Any, state: Any) -> tuple[Any, Any]:
-        """Return the alignments [batch, time] for queries [batch, depth], and the next state."""
+        """Return (the alignments [batch, time] for queries [batch, depth], the next state)."""
         raise NotImplementedError(f"{type(self).__name__} does not define __call__")
 
 
@@ -171,7 +177,7 @@ def _of_scores(probability_fn: Callable[[Any], Any] | None) -> Callable[[Any, An
     """Return a function of (scores, state) that applies `probability_fn` to the scores.
 
     Args:
-      probability_fn: softmax by default.
+      probability_fn: a function from scores to probabilities, softmax by default.
     """
     function = probability_fn or softmax
     return lambda score, _: function(score)
@@ -180,11 +186,13 @@ def _of_scores(probability_fn: Callable[[Any], Any] | None) -> Callable[[Any, An
 class BahdanauAttention(AttentionMechanism):
     """Additive attention: the score of a step is the sum of v * tanh(keys + query).
 
+    Sources: Bahdanau et al., Neural Machine Translation by Jointly Learning to Align and Translate,
+    2015, and for the normalization, Salimans and Kingma, Weight Normalization, 2016.
+
     Args:
       num_units: the depth of keys and queries.
-      normalize: whether v is scaled to have the norm g, a variable, and a bias is added to keys +
-        query. Sources: Bahdanau et al., Neural Machine Translation by Jointly Learning to Align and
-        Translate, 2015; normalization: Salimans and Kingma, Weight Normalization, 2016.
+      normalize: whether v is scaled so that its norm is a variable g, and a bias is added to keys +
+        query.
     """
 
     def __init__(

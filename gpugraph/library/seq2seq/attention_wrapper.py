@@ -1,4 +1,4 @@
-"""AttentionWrapper: a cell that reads its inputs and the attention of the previous step."""
+"""AttentionWrapper: a cell whose inputs are combined with the attention of the previous step."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from gpugraph.ops.tensor_arrays.tensor_array import TensorArray
 class AttentionWrapperState(NamedTuple):
     """The state of an AttentionWrapper.
 
-    Args:
+    Attributes:
       cell_state: the state of the wrapped cell.
       attention: the last attention.
       time: the number of the step.
-      alignments, alignment_history, attention_state: the attention mechanism's, or tuples if there
-        are several mechanisms.
+      alignments, alignment_history, attention_state: the values for the attention mechanism. If
+        there are several mechanisms, they are tuples.
     """
 
     cell_state: Any
@@ -59,8 +59,8 @@ class AttentionWrapperState(NamedTuple):
 
 
 def hardmax(logits: Any, name: str | None = None) -> Tensor:
-    """Return a one-hot vector for each row of logits [batch, size]: 1 at the row's maximum,
-    otherwise 0.
+    """Return a one-hot vector for each row of logits [batch, size]. It is 1 at the row's maximum
+    and 0 elsewhere.
     """
     with name_scope(name, "Hardmax", [logits]):
         logits = convert_to_tensor(logits, name="logits")
@@ -72,23 +72,26 @@ class AttentionWrapper(RNNCell):
     """A cell with one or more attention mechanisms.
 
     The context is the mean of the memory's steps, weighted by the alignments. The attention is the
-    context, or the output of a layer on it.
+    context, or the output of a layer that is applied to the cell's output and the context.
+
+    The constructor raises TypeError if `cell` is not a cell or a mechanism is not an
+    AttentionMechanism. It raises ValueError if the numbers of layers and mechanisms differ.
 
     Args:
-      cell: the wrapped cell. attention_mechanism: a mechanism, or a list of them.
-      attention_layer_size: the size of a dense layer over the cell's output and the context; a list
-        has one size for each mechanism. None: the attention is the context itself.
+      cell: the wrapped cell.
+      attention_mechanism: a mechanism, or a list of mechanisms.
+      attention_layer_size: the output size of a dense layer that is applied to the cell's output
+        and the context. A list has one size for each mechanism. If it is None, there is no such
+        layer.
       alignment_history: whether the state contains the alignments of all steps, in TensorArrays.
-      cell_input_fn: computes the cell's input from the inputs and the attention; by default, it
-        concatenates them.
+      cell_input_fn: computes the cell's input from the inputs and the attention. By default, it
+        concatenates the two.
       output_attention: whether the wrapper's output is the attention instead of the cell's output.
       initial_cell_state: the cell's state in the result of `zero_state`.
-      attention_layer: the layers to use instead of dense layers of attention_layer_size.
+      attention_layer: a layer, or a list of layers, to use instead of dense layers of
+        `attention_layer_size`.
       attention_fn: computes `(attention, alignments, state)` from a mechanism, the cell's output,
         the mechanism's state and the layer.
-
-    The constructor raises TypeError for values that are not a cell or a mechanism, and ValueError
-    if the numbers of layers and mechanisms differ.
     """
 
     def __init__(
@@ -131,7 +134,7 @@ class AttentionWrapper(RNNCell):
             self._initial_cell_state = self._checked_state(initial_cell_state)
 
     def _attention_layers(self, sizes: Any, layers: Any) -> list[Any]:
-        """Return the attention layer, or None, of each mechanism; set the total size of the
+        """Return the attention layer, or None, of each mechanism. Set the total size of the
         attention.
         """
         depths = [int(flatten(m.values)[0].shape[-1]) for m in self._mechanisms]
@@ -164,7 +167,7 @@ class AttentionWrapper(RNNCell):
         return values
 
     def _checked_state(self, state: Any) -> Any:
-        """Return the cell's initial state; each run checks its batch size."""
+        """Return the cell's initial state. Each run checks the batch size of the state."""
         if state is None:
             return None
         last = flatten(state)[-1]
@@ -244,8 +247,8 @@ class AttentionWrapper(RNNCell):
         )
 
     def call(self, inputs: Any, state: Any) -> tuple[Any, AttentionWrapperState]:
-        """Return the attention, or the cell's output if `output_attention` is false, and the next
-        state.
+        """Return (the output, the next state). The output is the attention, or the cell's output if
+        `output_attention` is false.
         """
         if not isinstance(state, AttentionWrapperState):
             raise TypeError(
@@ -298,7 +301,8 @@ def _attend(mechanism: Any, cell_output: Any, state: Any, layer: Any) -> tuple[A
     """Return (attention, alignments, next state of the mechanism).
 
     Args:
-      layer: a layer on the cell's output and the context; with None, the attention is the context.
+      layer: a layer that is applied to the cell's output and the context. If it is None, the
+        attention is the context.
     """
     alignments, next_state = mechanism(cell_output, state)
     context = squeeze(matmul(expand_dims(alignments, 1), mechanism.values), [1])

@@ -1,5 +1,5 @@
-"""Decoders; the loop `dynamic_decode`, which runs them; and BasicDecoder, which consists of a cell
-and a helper.
+"""The interface of decoders, the loop `dynamic_decode`, which runs a decoder, and BasicDecoder,
+which consists of a cell and a helper.
 """
 
 from __future__ import annotations
@@ -48,16 +48,16 @@ class Decoder:
         raise NotImplementedError(f"{type(self).__name__} does not define output_dtype")
 
     def initialize(self, name: str | None = None) -> tuple[Any, Any, Any]:
-        """Return (finished, first inputs, initial state). finished: bool [batch], one for each
-        sequence.
+        """Return (finished, first inputs, initial state). `finished` is bool [batch] and states
+        whether each sequence is finished.
         """
         raise NotImplementedError(f"{type(self).__name__} does not define initialize")
 
     def step(
         self, time: Any, inputs: Any, state: Any, name: str | None = None
     ) -> tuple[Any, Any, Any, Any]:
-        """Return (outputs, next state, next inputs, finished). finished: bool [batch], one for each
-        sequence.
+        """Return (outputs, next state, next inputs, finished). `finished` is bool [batch] and
+        states whether each sequence is finished.
         """
         raise NotImplementedError(f"{type(self).__name__} does not define step")
 
@@ -67,19 +67,19 @@ class Decoder:
         Args:
           outputs: the outputs of all steps, [time, batch, ...].
           final_state: the state after the last step.
-          sequence_lengths: int32 [batch].
+          sequence_lengths: the lengths of the sequences, int32 [batch].
         """
         raise NotImplementedError(f"{type(self).__name__} does not define finalize")
 
     @property
     def tracks_own_finished(self) -> bool:
-        """Whether finished sequences may become unfinished again, as in a beam search."""
+        """Whether a finished sequence may become unfinished again, for example in a beam search."""
         return False
 
 
 class BasicDecoderOutput(NamedTuple):
-    """The output of a step: the output of the cell or of the output layer, and the ids sampled from
-    it.
+    """The output of a step: the output of the cell or of the output layer, and the ids that are
+    sampled from this output.
     """
 
     rnn_output: Any
@@ -90,9 +90,10 @@ class BasicDecoder(Decoder):
     """A decoder that calls a cell. A helper samples ids from the cell's outputs and computes the
     next inputs.
 
+    The constructor raises TypeError if an argument is not a cell, a helper or a layer, as required.
+
     Args:
-      output_layer: a layer applied to the cell's outputs before ids are sampled. The constructor
-        raises TypeError for values that are not a cell, a helper or a layer.
+      output_layer: a layer that is applied to the cell's outputs before ids are sampled.
     """
 
     def __init__(
@@ -148,9 +149,9 @@ class BasicDecoder(Decoder):
 
 
 def sizes_after(output_layer: Any, sizes: Any) -> Any:
-    """Return the shapes of one sequence's outputs after `output_layer` is applied.
+    """Return the shapes of one sequence's outputs after `output_layer` is applied to them.
 
-    Without a layer, `sizes`.
+    If `output_layer` is None, return `sizes`.
     """
     if output_layer is None:
         return sizes
@@ -167,7 +168,7 @@ def dynamic_decode(
     swap_memory: bool = False,
     scope: Any = None,
 ) -> tuple[Any, Any, Any]:
-    """Call a decoder's steps until all sequences are finished. Return (outputs, last state,
+    """Call a decoder's steps until all sequences are finished, and return (outputs, last state,
     lengths).
 
     The outputs have as many steps as the longest sequence. The lengths are int32 [batch]. Raises
@@ -175,12 +176,12 @@ def dynamic_decode(
 
     Args:
       output_time_major: whether outputs are [time, batch, ...] instead of [batch, time, ...].
-      impute_finished: whether the state of a finished sequence does not change and its outputs are
-        zeros.
+      impute_finished: whether, after a sequence is finished, its state stays the same and its
+        outputs are zeros.
       maximum_iterations: the maximum number of steps, an int scalar.
       parallel_iterations, swap_memory: see `while_loop`.
-      scope: a name or variable scope; by default "decoder", or "decoder_1" and so on if that name
-        is in use.
+      scope: a name or a variable scope. By default, the name is "decoder", or "decoder_1" and so on
+        if "decoder" is in use.
     """
     if not isinstance(decoder, Decoder):
         raise TypeError(f"Expected decoder to be type Decoder, but saw: {type(decoder)}")
@@ -217,9 +218,9 @@ class _DecodingLoop:
         )
 
     def run(self, parallel_iterations: int, swap_memory: bool) -> tuple[Any, Any, Any]:
-        """Build the loop.
+        """Build the loop, and return its results.
 
-        Return all outputs [time, batch, ...], the last state, and the lengths.
+        The results are all outputs [time, batch, ...], the last state, and the lengths.
         """
         arrays = map_structure(self._array, self.decoder.output_size, self.decoder.output_dtype)
         lengths = zeros_like(self.finished, dtype=dtypes.int32)
@@ -239,8 +240,8 @@ class _DecodingLoop:
         """Create the TensorArray for one output.
 
         Args:
-          size: the shape of the output for one sequence. The elements' shape is set only if size is
-            a TensorShape of rank 1 or more.
+          size: the shape of the output for one sequence. The shape of the elements is set only if
+            `size` is a TensorShape of rank 1 or more.
         """
         element_shape = None
         if isinstance(size, TensorShape) and size.ndims != 0:

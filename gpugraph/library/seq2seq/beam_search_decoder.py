@@ -45,9 +45,9 @@ from gpugraph.ops.reductions.reduction_functions import (
 class BeamSearchDecoderState(NamedTuple):
     """The state of a beam search.
 
-    Args:
+    Attributes:
       log_probs, finished, lengths: values for each beam, [batch, beam_width].
-      accumulated_attention_probs: [batch, beam_width, time], or () without a coverage penalty.
+      accumulated_attention_probs: [batch, beam_width, time], or () if there is no coverage penalty.
     """
 
     cell_state: Any
@@ -58,12 +58,12 @@ class BeamSearchDecoderState(NamedTuple):
 
 
 class BeamSearchDecoderOutput(NamedTuple):
-    """The output of one step; each field is [batch, beam_width].
+    """The output of one step. Each field is [batch, beam_width].
 
-    Args:
+    Attributes:
       scores: the score of each beam.
-      predicted_ids: its new id.
-      parent_ids: the number of the beam of the previous step that it continues.
+      predicted_ids: the new id of each beam.
+      parent_ids: the number of the previous step's beam that each beam continues.
     """
 
     scores: Any
@@ -72,8 +72,11 @@ class BeamSearchDecoderOutput(NamedTuple):
 
 
 class FinalBeamSearchDecoderOutput(NamedTuple):
-    """The result of a search: `predicted_ids`, whole sequences, the best first, and the outputs of
-    all steps.
+    """The result of a search.
+
+    Attributes:
+      predicted_ids: whole sequences. The best sequence is the first.
+      beam_search_decoder_output: the outputs of all steps.
     """
 
     predicted_ids: Any
@@ -83,20 +86,25 @@ class FinalBeamSearchDecoderOutput(NamedTuple):
 class BeamSearchDecoder(Decoder):
     """A decoder that follows the `beam_width` most likely sequences (beams) of each batch entry.
 
-    Args: cell, output_layer: the model; its memories and states must be repeated by `tile_batch`.
-      embedding: a table, or a function from ids to vectors. start_tokens: int32 [batch]. end_token:
-      an int32 scalar. initial_state: the initial state of the cell, [batch * beam_width, ...].
-      length_penalty_weight: scores are divided by ((5 + length) / 6) ** weight (Wu et al., 2016).
-      coverage_penalty_weight: the weight of a penalty that is added to scores, for the steps of the
-      memory to which finished sequences have not attended (Wu et al., 2016). If it is not 0, the
-      cell's state must be an AttentionWrapperState or a tuple that contains one.
-      reorder_tensor_arrays: whether TensorArrays in the last state are returned as tensors, in the
-      order of the final beams. TensorArrays are returned unchanged if the first axes of their
-      elements are not the batch and the beams.
+    The constructor raises TypeError if `cell` is not a cell or `output_layer` is not a layer. It
+    raises ValueError if start_tokens is not a vector, if end_token is not a scalar, if a state has
+    unknown rank or another batch size, or if there is a coverage penalty but no attention.
 
-    The constructor raises TypeError for values that are not a cell or a layer. It raises ValueError
-    if start_tokens is not a vector or end_token is not a scalar, for states of unknown rank or
-    another batch size, and for a coverage penalty without attention.
+    Source of the penalties: Wu et al., Google's Neural Machine Translation System, 2016.
+
+    Args:
+      cell, output_layer: the model. Its memories and states must be repeated by `tile_batch`.
+      embedding: a table, or a function from ids to vectors.
+      start_tokens: the first ids, int32 [batch].
+      end_token: the id that ends a sequence, an int32 scalar.
+      initial_state: the initial state of the cell, [batch * beam_width, ...].
+      length_penalty_weight: scores are divided by ((5 + length) / 6) ** weight.
+      coverage_penalty_weight: the weight of a penalty that is added to the scores of finished
+        sequences, for the steps of the memory to which they have attended too little. If it is not
+        0, the cell's state must be an AttentionWrapperState or a tuple that contains one.
+      reorder_tensor_arrays: whether TensorArrays in the last state are returned as tensors, in the
+        order of the final beams. TensorArrays are returned unchanged if the first axes of their
+        elements are not the batch and the beams.
     """
 
     def __init__(
@@ -147,7 +155,7 @@ class BeamSearchDecoder(Decoder):
 
     @property
     def tracks_own_finished(self) -> bool:
-        """Always True: an unfinished beam may replace a finished one."""
+        """Always True, because an unfinished beam may replace a finished beam."""
         return True
 
     @property
@@ -237,8 +245,8 @@ class BeamSearchDecoder(Decoder):
         return output, next_state, following, next_state.finished
 
     def _search(self, logits: Any, cell_state: Any, state: BeamSearchDecoderState) -> Any:
-        """Return the outputs of a step, the best continuations of the beams of each entry, and the
-        next state.
+        """Return (the outputs of a step, the next state). The outputs are the best continuations of
+        the beams of each entry.
         """
         classes = logits.shape.dims[-1].value or shape(logits)[-1]
         totals = expand_dims(state.log_probs, 2) + self._step_log_probs(logits, classes, state)
@@ -273,8 +281,8 @@ class BeamSearchDecoder(Decoder):
         return BeamSearchDecoderOutput(best_scores, ids, parents), next_state
 
     def _step_log_probs(self, logits: Any, classes: Any, state: BeamSearchDecoderState) -> Any:
-        """Return the log probabilities of the next ids. A finished beam can only be followed by the
-        end token.
+        """Return the log probabilities of the next ids. After a finished beam, only the end token
+        is possible.
         """
         log_probs = log_softmax(logits)
         min_log_prob = log_probs.dtype.min
@@ -297,8 +305,8 @@ class BeamSearchDecoder(Decoder):
         return cast(penalty, dtype)
 
     def _attention_of(self, cell_state: Any) -> Any:
-        """Return the alignments in the cell's state, [batch, beam, time]. Return an empty tuple
-        without a coverage penalty.
+        """Return the alignments [batch, beam, time] in the cell's state. If there is no coverage
+        penalty, return an empty tuple.
         """
         if isinstance(self._coverage_penalty_weight, float) and not self._coverage_penalty_weight:
             return ()
@@ -311,7 +319,7 @@ class BeamSearchDecoder(Decoder):
         return _mean(tuple(layers) if len(layers) > 1 else layers[0])
 
     def _coverage_penalty(self, attended: Any, finished: Any) -> Any:
-        """Return the penalties [batch, beam, 1], 0 for beams that are not finished.
+        """Return the penalties [batch, beam, 1]. They are 0 for beams that are not finished.
 
         Steps of the memory to which no beam has attended are not penalized.
         """
@@ -334,10 +342,10 @@ class BeamSearchDecoder(Decoder):
         return result
 
     def finalize(self, outputs: Any, final_state: Any, sequence_lengths: Any) -> tuple[Any, Any]:
-        """Return whole sequences, and the state with its TensorArrays in the order of the final
-        beams.
+        """Return (whole sequences, the state). The TensorArrays in the state are in the order of
+        the final beams.
 
-        The arguments are as in `Decoder.finalize`.
+        For the arguments, see `Decoder.finalize`.
         """
         longest = cast(reduce_max(final_state.lengths, axis=1), dtypes.int32)
         ids = gather_tree(outputs.predicted_ids, outputs.parent_ids, longest, self._end_token)

@@ -1,4 +1,6 @@
-"""Tensors of a beam search: repeated batch entries, and steps reordered by the final beams."""
+"""Functions on the tensors of a beam search. They repeat batch entries, and reorder steps by the
+final beams.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +30,10 @@ Beams: TypeAlias = "tuple[Any, int | None, int]"
 
 
 def tile_batch(t: Any, multiplier: int, name: str | None = None) -> Any:
-    """Repeat each batch entry of each tensor `multiplier` times: [batch * multiplier, ...].
+    """Repeat each batch entry of each tensor `multiplier` times. The results are [batch *
+    multiplier, ...].
 
-    Raises ValueError for tensors of rank 0 or of unknown rank.
+    Raises ValueError if a tensor has rank 0 or an unknown rank.
 
     Args:
       t: a tensor or a structure of tensors.
@@ -56,7 +59,7 @@ def is_whole(value: Any) -> bool:
     """Return whether a value of the state has no batch axis, because it is a scalar or a
     TensorArray.
 
-    Raises ValueError for a tensor of unknown rank.
+    Raises ValueError if `value` is a tensor of unknown rank.
     """
     if isinstance(value, TensorArray):
         return True
@@ -70,9 +73,11 @@ def gather_tree_from_array(t: Any, parent_ids: Any, sequence_length: Any) -> Any
     history.
 
     Args:
-      t: [time, batch, beam, ...] or [time, batch * beam, ...]; the result has the same shape.
+      t: a tensor [time, batch, beam, ...] or [time, batch * beam, ...]. The result has the same
+        shape.
       parent_ids: int32 [time, batch, beam], the beam of the previous step that each beam continued.
-      sequence_length: the lengths of the final beams, [batch, beam]; later steps are not moved.
+      sequence_length: the lengths of the final beams, [batch, beam]. Steps after the end of a beam
+        are not moved.
     """
     sizes = shape(parent_ids)
     time, batch, width = sizes[0], sizes[1], sizes[2]
@@ -91,11 +96,12 @@ def gather_tree_from_array(t: Any, parent_ids: Any, sequence_length: Any) -> Any
 def reordered(value: Any, parent_ids: Any, lengths: Any, beams: Beams) -> Any:
     """Return a TensorArray of the state as a tensor [time, ...] in the order of the final beams.
 
+    A value that is not a TensorArray is returned unchanged. A TensorArray whose elements can't be
+    [batch, beam, ...] or [batch * beam, ...] is also returned unchanged, and a warning is logged.
+
     Args:
       parent_ids, lengths: see `gather_tree_from_array`.
-      beams: (batch size, its static value or None, number of beams per entry). A value that is not
-        a TensorArray is returned unchanged. So is, with a warning, an array whose elements can't be
-        [batch, beam, ...] or [batch * beam, ...].
+      beams: (batch size, its static value or None, number of beams per entry).
     """
     if not isinstance(value, TensorArray):
         return value

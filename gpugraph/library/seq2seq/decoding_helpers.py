@@ -29,7 +29,7 @@ from gpugraph.ops.tensor_arrays.tensor_array import TensorArray
 
 
 class Helper:
-    """The interface of a helper: it samples ids from a decoder's outputs, and computes the
+    """The interface of a helper. A helper samples ids from a decoder's outputs, and computes the
     decoder's next inputs.
 
     A subclass sets `_batch_size`, or defines the property `batch_size`.
@@ -43,7 +43,7 @@ class Helper:
     def batch_size(self) -> Any:
         """The number of sequences, an int32 scalar.
 
-        Access raises ValueError before `initialize` was called.
+        Raises ValueError if `initialize` has not been called yet.
         """
         if self._batch_size is None:
             raise ValueError("batch_size accessed before initialize was called")
@@ -60,8 +60,8 @@ class Helper:
         return self._sample_ids_dtype
 
     def initialize(self, name: str | None = None) -> tuple[Any, Any]:
-        """Return (finished, first inputs); finished: bool [batch], for each sequence before the
-        first step.
+        """Return (finished, first inputs). `finished` is bool [batch] and states whether each
+        sequence is finished before the first step.
         """
         raise NotImplementedError(f"{type(self).__name__} does not define initialize")
 
@@ -72,7 +72,9 @@ class Helper:
     def next_inputs(
         self, time: Any, outputs: Any, state: Any, sample_ids: Any, name: str | None = None
     ) -> tuple[Any, Any, Any]:
-        """Return (finished, next inputs, next state); finished: bool [batch], for each sequence."""
+        """Return (finished, next inputs, next state). `finished` is bool [batch] and states whether
+        each sequence is finished.
+        """
         raise NotImplementedError(f"{type(self).__name__} does not define next_inputs")
 
 
@@ -80,7 +82,7 @@ class CustomHelper(Helper):
     """A helper that calls three functions: `initialize_fn()`, `sample_fn` and `next_inputs_fn`.
 
     sample_fn and next_inputs_fn are called with the arguments of `Helper.sample` and
-    `Helper.next_inputs` as keywords.
+    `Helper.next_inputs`, which are passed as keyword arguments.
     """
 
     def __init__(
@@ -123,9 +125,11 @@ class CustomHelper(Helper):
 class TrainingHelper(Helper):
     """A helper for training: the inputs of all steps are given in advance.
 
+    The constructor raises ValueError if sequence_length is not a vector.
+
     Args:
-      inputs: [batch, time, ...], or [time, batch, ...] with `time_major`.
-      sequence_length: int32 [batch]. The constructor raises ValueError for any other rank.
+      inputs: [batch, time, ...], or [time, batch, ...] if `time_major` is true.
+      sequence_length: the lengths of the sequences, int32 [batch].
     """
 
     def __init__(
@@ -191,8 +195,8 @@ def unstacked(tensor: Tensor) -> TensorArray:
 
 
 def embedding_function(embedding: Any) -> Callable[[Any], Any]:
-    """Return a function from ids to vectors: `embedding` itself if it is a function, otherwise a
-    lookup in the table `embedding`.
+    """Return a function from ids to vectors. If `embedding` is a function, return `embedding`.
+    Otherwise return a function that looks ids up in the table `embedding`.
     """
     if callable(embedding):
         return embedding
@@ -200,14 +204,15 @@ def embedding_function(embedding: Any) -> Callable[[Any], Any]:
 
 
 class GreedyEmbeddingHelper(Helper):
-    """A helper whose inputs are the embeddings of the previous step's most likely ids, until
-    `end_token`.
+    """A helper whose inputs are the embeddings of the previous step's most likely ids. A sequence
+    ends when its id is `end_token`.
+
+    The constructor raises ValueError if start_tokens is not a vector or end_token is not a scalar.
 
     Args:
       embedding: a table, or a function from ids to vectors.
-      start_tokens: int32 [batch].
-      end_token: an int32 scalar. The constructor raises ValueError if start_tokens or end_token has
-        another rank.
+      start_tokens: the first ids, int32 [batch].
+      end_token: the id that ends a sequence, an int32 scalar.
     """
 
     def __init__(self, embedding: Any, start_tokens: Any, end_token: Any) -> None:
@@ -245,7 +250,8 @@ class SampleEmbeddingHelper(GreedyEmbeddingHelper):
     """A helper whose inputs are the embeddings of ids sampled from the previous step's logits.
 
     Args:
-      softmax_temperature: a divisor of the logits; with a larger value, the ids are more random.
+      softmax_temperature: the number by which the logits are divided. If it is larger, the ids are
+        more random.
     """
 
     def __init__(
@@ -278,8 +284,10 @@ class InferenceHelper(Helper):
     `end_fn(ids)`.
 
     Args:
-      next_inputs_fn: computes the inputs of a step from the ids; if None, the inputs are the ids. A
-        sequence ends when end_fn returns True.
+      sample_fn: samples the ids of a step from the outputs.
+      next_inputs_fn: computes the inputs of a step from the ids. If it is None, the inputs are the
+        ids.
+      end_fn: returns whether each sequence ends.
       sample_shape, sample_dtype: the shape and dtype of one sequence's ids in a step.
       start_inputs: the first inputs, [batch, ...].
     """

@@ -1,6 +1,6 @@
 """Encoders and decoders over lists of steps: `tf.contrib.legacy_seq2seq`.
 
-Inputs and outputs are lists of [batch, ...] tensors, one for each step; the graph contains separate
+Inputs and outputs are lists with one tensor [batch, ...] for each step. The graph contains separate
 ops for each step.
 """
 
@@ -49,7 +49,7 @@ def rnn_decoder(
 
     Args:
       loop_function: computes the input of a step from the previous output and the step's number. If
-        it is passed, only the first of the decoder_inputs is used.
+        it is passed, only the first item of `decoder_inputs` is used.
     """
     with variable_scope(scope or "rnn_decoder"):
         state = initial_state
@@ -72,9 +72,9 @@ def basic_rnn_seq2seq(
     dtype: Any = dtypes.float32,
     scope: Any = None,
 ) -> Outputs:
-    """Return the result of `rnn_decoder`. Its initial state is the last state of an encoder.
+    """Return the result of `rnn_decoder`, whose initial state is the last state of an encoder.
 
-    Encoder and decoder have the same kind of cell, with separate variables.
+    The encoder and the decoder have the same kind of cell, with separate variables.
     """
     with variable_scope(scope or "basic_rnn_seq2seq"):
         _, state = static_rnn(copy.deepcopy(cell), encoder_inputs, dtype=dtype)
@@ -89,7 +89,9 @@ def tied_rnn_seq2seq(
     dtype: Any = dtypes.float32,
     scope: Any = None,
 ) -> Outputs:
-    """Return the result of `basic_rnn_seq2seq` where encoder and decoder share their variables."""
+    """Return the result of `basic_rnn_seq2seq`, except that the encoder and the decoder share their
+    variables.
+    """
     with variable_scope("combined_tied_rnn_seq2seq"):
         scope = scope or "tied_rnn_seq2seq"
         _, state = static_rnn(cell, encoder_inputs, dtype=dtype, scope=scope)
@@ -98,7 +100,8 @@ def tied_rnn_seq2seq(
 
 
 def _embedded_argmax(embedding: Any, output_projection: Any, update: bool) -> LoopFunction:
-    """Return a function of (output, step number) that embeds the most likely id of the output.
+    """Return a function of (output, step number). It returns the embedding of the most likely id of
+    the output.
 
     Args:
       embedding: the table.
@@ -116,8 +119,8 @@ def _embedded_argmax(embedding: Any, output_projection: Any, update: bool) -> Lo
 
 
 def _embedding(num_symbols: int, embedding_size: int, output_projection: Any) -> Any:
-    """Return the variable `embedding`. Raises ValueError if the projection has another number of
-    symbols.
+    """Return the variable `embedding`. Raises ValueError if the number of symbols of
+    `output_projection` is not num_symbols.
     """
     if output_projection is not None:
         weights, biases = map(convert_to_tensor, output_projection)
@@ -137,13 +140,15 @@ def embedding_rnn_decoder(
     update_embedding_for_previous: bool = True,
     scope: Any = None,
 ) -> Outputs:
-    """Return the result of `rnn_decoder` for the embeddings of ids, int32 [batch] for each step.
+    """Return the result of `rnn_decoder` for the embeddings of ids. The ids of each step are int32
+    [batch].
 
     Args:
-      output_projection: weights and biases that convert outputs to logits when ids are fed back.
-      feed_previous: whether a step reads the most likely id of the previous step.
-      update_embedding_for_previous: whether the embedding table gets gradients from ids that are
-        fed back.
+      output_projection: the weights and biases that convert outputs to logits if `feed_previous` is
+        true.
+      feed_previous: whether the input of a step is the most likely id of the previous step.
+      update_embedding_for_previous: whether gradients of the ids of previous steps also flow to the
+        embedding table.
     """
     with variable_scope(scope or "embedding_rnn_decoder"):
         table = _embedding(num_symbols, embedding_size, output_projection)
@@ -185,9 +190,9 @@ def embedding_rnn_seq2seq(
     dtype: Any = None,
     scope: Any = None,
 ) -> Outputs:
-    """Run an encoder and a decoder of ids. Without output_projection, the outputs are logits.
+    """Run an encoder and a decoder of ids. If output_projection is None, the outputs are logits.
 
-    The other arguments are as in `embedding_rnn_decoder`.
+    For the other arguments, see `embedding_rnn_decoder`.
 
     Args:
       feed_previous: a bool, or a bool tensor.
@@ -216,7 +221,7 @@ def embedding_rnn_seq2seq(
 
 
 class _Attention:
-    """Additive attention with several heads over states [batch, time, size]."""
+    """Additive attention to states [batch, time, size], with several heads."""
 
     def __init__(self, states: Any, heads: int, dtype: Any) -> None:
         self.size = states.shape.dims[2].value
@@ -236,7 +241,7 @@ class _Attention:
         return attended
 
     def __call__(self, query: Any) -> list[Tensor]:
-        """Return the attention of each head for `query`: [batch, size]."""
+        """Return the attention [batch, size] of each head for `query`."""
         joined = concat(flatten(query), 1)
         attended = []
         for number, (features, v) in enumerate(self.heads):
@@ -262,13 +267,13 @@ def attention_decoder(
 ) -> Outputs:
     """Run a decoder that attends to states [batch, time, size] in each step.
 
-    Arguments and result are as in `rnn_decoder`.
+    For the other arguments and the result, see `rnn_decoder`.
 
-    Raises ValueError without inputs or heads, and for states of unknown size.
+    Raises ValueError if there are no inputs or no heads, or if a size of the states is unknown.
 
     Args:
-      output_size: the size of the outputs, by default the cell's.
-      initial_state_attention: whether the first step reads the attention of the initial state
+      output_size: the size of the outputs, by default the size of the cell's outputs.
+      initial_state_attention: whether the first step uses the attention of the initial state
         instead of zeros.
     """
     if not decoder_inputs:
@@ -355,7 +360,7 @@ def embedding_attention_seq2seq(
 ) -> Outputs:
     """Run an encoder of ids, and a decoder of ids that attends to all outputs of the encoder.
 
-    The other arguments are as in `embedding_rnn_decoder`.
+    For the other arguments, see `embedding_rnn_decoder`.
 
     Args:
       feed_previous: a bool, or a bool tensor.

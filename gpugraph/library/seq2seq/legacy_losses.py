@@ -1,5 +1,5 @@
-"""Losses of lists of steps, and models for several sequence lengths:
-`tf.contrib.legacy_seq2seq`.
+"""The losses of `tf.contrib.legacy_seq2seq`, whose arguments are lists with one tensor for each
+step, and its models for several sequence lengths.
 """
 
 from __future__ import annotations
@@ -26,15 +26,16 @@ def sequence_loss_by_example(
     softmax_loss_function: Callable[..., Any] | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Return the weighted cross entropy of each sequence, [batch], summed or averaged over the
+    """Return the weighted cross entropy [batch] of each sequence, summed or averaged over the
     steps.
 
-    Raises ValueError for lists of different lengths.
+    Raises ValueError if the lists have different lengths.
 
     Args:
-      logits, targets, weights: lists with one tensor for each step; logits are [batch, classes],
-        targets and weights are [batch].
-      softmax_loss_function: replaces the cross entropy.
+      logits, targets, weights: lists with one tensor for each step. Logits are [batch, classes].
+        Targets and weights are [batch].
+      softmax_loss_function: a function of `labels` and `logits` to use instead of the cross
+        entropy.
     """
     if not len(targets) == len(logits) == len(weights):
         raise ValueError(
@@ -67,7 +68,7 @@ def sequence_loss(
     softmax_loss_function: Callable[..., Any] | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Return `sequence_loss_by_example`, summed or averaged over the batch: a scalar."""
+    """Return the scalar sum or average of `sequence_loss_by_example` over the batch."""
     with name_scope(name, "sequence_loss", [*logits, *targets, *weights]):
         cost = reduce_sum(
             sequence_loss_by_example(
@@ -94,8 +95,8 @@ def model_with_buckets(
 ) -> tuple[list[Any], list[Any]]:
     """Return two lists with an item for each bucket: the model's outputs, and its loss.
 
-    Raises ValueError if there are no buckets, and if there are fewer inputs, targets or weights
-    than the last bucket has steps.
+    Raises ValueError if there are no buckets, or if there are fewer inputs, targets or weights than
+    the last bucket has steps.
 
     Args:
       buckets: pairs (encoder steps, decoder steps).

@@ -19,7 +19,8 @@ from gpugraph.ops.reductions.ranges_and_running_sums import cumprod, cumsum
 
 
 def safe_cumprod(x: Any, *args: Any, **kwargs: Any) -> Tensor:
-    """Return running products of numbers in [0, 1], by logarithms: gradients stay finite.
+    """Return cumulative products of numbers in [0, 1]. They are computed from logarithms, so that
+    gradients are finite.
 
     Further arguments are those of `cumprod`.
     """
@@ -32,13 +33,13 @@ def safe_cumprod(x: Any, *args: Any, **kwargs: Any) -> Tensor:
 def monotonic_attention(p_choose_i: Any, previous_attention: Any, mode: str) -> Tensor:
     """Return the attention [batch, inputs] for the probabilities that each input is chosen.
 
-    Raises ValueError for another mode.
+    Raises ValueError if there is no such mode.
 
     Args:
       previous_attention: the attention of the previous output. For the first output, it is 1 at the
         first input and 0 elsewhere.
-      mode: "recursive", exact and slow; "parallel", whose quotients are clipped; "hard", for
-        probabilities that are 0 or 1.
+      mode: "recursive", "parallel" or "hard". "recursive" is exact and slow. "parallel" clips the
+        divisors. "hard" requires probabilities that are 0 or 1.
     """
     chosen = convert_to_tensor(p_choose_i, name="p_choose_i")
     previous = convert_to_tensor(previous_attention, name="previous_attention")

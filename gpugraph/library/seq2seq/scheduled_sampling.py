@@ -1,5 +1,5 @@
-"""Helpers of scheduled sampling: in each step, random sequences read the decoder's output as
-input.
+"""Helpers of scheduled sampling. In each step, the inputs of random sequences are computed from the
+decoder's output.
 """
 
 from __future__ import annotations
@@ -26,17 +26,19 @@ from gpugraph.ops.reductions.reduction_functions import reduce_all
 
 
 class _ScheduledHelper(TrainingHelper):
-    """The base of training helpers: in each step, random sequences read the decoder's output.
+    """Base class of the helpers of scheduled sampling. In each step, the inputs of random sequences
+    are computed from the decoder's output.
 
-    For the sequences that do not read a sampled id, the sampled ids are -1 (or 0), and the given
-    inputs are read.
+    For the other sequences, the sampled ids are -1 or 0, and the inputs are the given inputs.
     """
 
     _probability: Any
     _scheduling_seed: int | None
 
     def _drawn(self) -> Tensor:
-        """Return which sequences read the decoder's output in this step, random bools [batch]."""
+        """Return random bools [batch]: whether each sequence's input is computed from the decoder's
+        output in this step.
+        """
         uniform = random_uniform([self.batch_size], seed=self._scheduling_seed)
         return uniform < cast(self._probability, dtypes.float32)
 
@@ -51,13 +53,14 @@ class _ScheduledHelper(TrainingHelper):
 
 
 class ScheduledEmbeddingTrainingHelper(_ScheduledHelper):
-    """Scheduled sampling of ids: a sequence reads its given input, or the embedding of a sampled
-    id.
+    """Scheduled sampling of ids: the input of a sequence is the given input, or the embedding of a
+    sampled id.
 
     Source: Bengio et al., Scheduled Sampling for Sequence Prediction, 2015.
 
     Args:
-      sampling_probability: the probability that a sequence reads a sampled id, a scalar or [batch].
+      sampling_probability: the probability that a sequence's input is a sampled id, a scalar or
+        [batch].
     """
 
     def __init__(
@@ -77,7 +80,9 @@ class ScheduledEmbeddingTrainingHelper(_ScheduledHelper):
         self._seed, self._scheduling_seed = seed, scheduling_seed
 
     def sample(self, time: Any, outputs: Any, state: Any = None, name: str | None = None) -> Any:
-        """Return the ids sampled in a step, -1 for sequences that read the given inputs."""
+        """Return the ids sampled in a step. They are -1 for sequences whose inputs are the given
+        inputs.
+        """
         with name_scope(name, "ScheduledEmbeddingTrainingHelperSample", [time, outputs, state]):
             drawn = categorical(outputs, 1, dtype=dtypes.int32, seed=self._seed)[:, 0]
             return where(self._drawn(), drawn, fill(shape(drawn), -1))
@@ -97,13 +102,14 @@ class ScheduledEmbeddingTrainingHelper(_ScheduledHelper):
 
 
 class ScheduledOutputTrainingHelper(_ScheduledHelper):
-    """Scheduled sampling of outputs: a sequence reads its given input, or the decoder's last
-    output.
+    """Scheduled sampling of outputs: the input of a sequence is the given input, or it is computed
+    from the decoder's last output.
 
     Args:
-      next_inputs_fn: computes an input from an output.
-      auxiliary_inputs: [batch, time, ...] like `inputs`. They are concatenated, along the last
-        axis, to the inputs of each step: to the given inputs and to those computed from outputs.
+      next_inputs_fn: computes an input from an output. By default, the input is the output.
+      auxiliary_inputs: tensors [batch, time, ...] like `inputs`. They are concatenated along the
+        last axis to the inputs of each step, both to given inputs and to inputs that are computed
+        from outputs.
     """
 
     def __init__(
@@ -129,7 +135,9 @@ class ScheduledOutputTrainingHelper(_ScheduledHelper):
         self._scheduling_seed, self._next_inputs_fn = seed, next_inputs_fn
 
     def sample(self, time: Any, outputs: Any, state: Any = None, name: str | None = None) -> Any:
-        """Return the ids of a step: 1 for sequences that read the decoder's output, else 0."""
+        """Return the ids of a step. They are 1 for sequences whose inputs are computed from the
+        decoder's output, and 0 otherwise.
+        """
         with name_scope(name, "ScheduledOutputTrainingHelperSample", [time, outputs, state]):
             return cast(self._drawn(), dtypes.int32)
 

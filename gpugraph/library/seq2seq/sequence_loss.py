@@ -29,13 +29,16 @@ def sequence_loss(
 ) -> Tensor:
     """Return the weighted cross entropy of sequences, averaged or summed over some of the axes.
 
-    Raises ValueError for other ranks, and for an axis that is both averaged and summed.
+    An average is divided by the sum of the weights, and a sum by the number of nonzero weights. If
+    one axis is averaged, the other axis is not summed. The remaining axes are kept, so the result
+    is a scalar, [time], [batch] or [batch, time].
+
+    Raises ValueError if an argument has another rank, or if the same axis is to be averaged and
+    summed.
 
     Args:
       logits: [batch, time, classes].
-      targets, weights: [batch, time]. An average is divided by the sum of the weights, and a sum by
-        the number of nonzero weights. Axes that are neither averaged nor summed remain, so the
-        result is a scalar, [time], [batch] or [batch, time].
+      targets, weights: [batch, time].
       softmax_loss_function: a function of `labels` and `logits` to use instead of the cross
         entropy.
     """

@@ -1,4 +1,6 @@
-"""Summaries: the ops that create them, and writers of the event files that TensorBoard reads."""
+"""Summaries: the ops that create summaries, and the writers of the event files that TensorBoard
+reads.
+"""
 
 from gpugraph.library.summary.file_writer import FileWriter as FileWriter
 from gpugraph.library.summary.file_writer_cache import FileWriterCache as FileWriterCache

@@ -17,12 +17,13 @@ def visualize_embeddings(summary_writer: Any, config: Any) -> None:
     """Write a configuration of the embedding projector into a writer's folder, as a text file.
 
     Args:
-      summary_writer: a FileWriter, or an object with its method `get_logdir`.
-      config: a ProjectorConfig: the tensors, their checkpoint, and the paths of their labels. The
-        checkpoint is by default the latest one in the folder.
+      summary_writer: a FileWriter, or another object that has the method `get_logdir`.
+      config: a ProjectorConfig. It contains the tensors, their checkpoint, and the paths of their
+        labels. By default, the checkpoint is the latest checkpoint in the folder.
 
     Raises:
-      ValueError: the writer has no folder. TypeError: `config` is not a protobuf message.
+      ValueError: the writer has no folder.
+      TypeError: `config` is not a protobuf message.
       tf.errors.OpError: the file can't be written.
     """
     folder = summary_writer.get_logdir()

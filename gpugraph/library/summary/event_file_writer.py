@@ -1,9 +1,9 @@
-"""Event files: files of TFRecords that contain Event messages, named so that TensorBoard finds
-them.
+"""Event files: files of TFRecords that contain Event messages. Their names allow TensorBoard to
+find them.
 
-There is no writer thread. Events are buffered in memory. They are written when `max_queue` of them
-are buffered, when an event is added more than `flush_secs` seconds after the last write, when the
-writer is flushed or closed, and when the process ends.
+There is no writer thread. Events are buffered in memory. The buffered events are written when there
+are `max_queue` of them, when an event is added more than `flush_secs` seconds after the last write,
+when the writer is flushed or closed, and when the process ends.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from gpugraph.platform import files
 
 
 class _OpenFile:
-    """The file and its buffered events. They are separate from the writer, so that the writer's
-    finalizer can close the file.
+    """The file and its buffered events. This object is separate from the writer, so that the
+    writer's finalizer can close the file.
     """
 
     def __init__(self, path: str) -> None:
@@ -36,8 +36,8 @@ class _OpenFile:
             self.file = open(local_path(path), "xb", buffering=0)  # noqa: SIM115  # closed by `close`
 
     def write(self) -> None:
-        """Write all buffered events. In a forked child process, discard them, because the parent
-        writes them.
+        """Write all buffered events. In a forked child process, discard the events, because the
+        parent process writes them.
         """
         waiting, self.waiting = self.waiting, []
         if not waiting or self.owner != os.getpid():
@@ -61,17 +61,17 @@ class _OpenFile:
 
 
 class EventFileWriter:
-    """Writes events to a new file in a folder, which is created if it does not exist.
+    """A writer of events to a new file in a folder.
 
     Args:
-      logdir: the folder.
+      logdir: the folder. It is created if it does not exist.
       max_queue: the number of events that may be buffered before they are written.
-      flush_secs: the maximum number of seconds that an event stays in the buffer after the last
-        write.
+      flush_secs: a number of seconds. If an event is added later than this after the last write,
+        all buffered events are written.
       filename_suffix: a suffix of the file's name.
 
     Raises:
-      tf.errors.OpError: the file can't be created; the class depends on the file system's error.
+      tf.errors.OpError: the file can't be created. The class depends on the file system's error.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class EventFileWriter:
         return not self._finalizer.alive
 
     def add_event_bytes(self, event: bytes) -> None:
-        """Add a serialized Event message; do nothing if the writer is closed."""
+        """Add a serialized Event message. If the writer is closed, do nothing."""
         with self._lock:
             if self.closed:
                 return
@@ -136,8 +136,8 @@ class EventFileWriter:
 
 
 def _new_file(logdir: str, suffix: str) -> _OpenFile:
-    """Create a file whose name contains the current time in seconds and the host. If the name is in
-    use, a number is added.
+    """Create a file whose name contains the current time in seconds and the name of the host. If
+    this name is in use, a number is added.
     """
     start = f"events.out.tfevents.{int(time.time()):010d}.{socket.gethostname()}"
     for number in itertools.count():

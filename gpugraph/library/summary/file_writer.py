@@ -31,18 +31,18 @@ class FileWriter:
     """A writer of summaries and events into a new event file in `logdir`, for TensorBoard.
 
     Args:
-      logdir: the folder, which is created if it is missing.
-      graph: a Graph to write first, for TensorBoard's graph page.
+      logdir: the folder. It is created if it does not exist.
+      graph: a Graph. It is written first, and TensorBoard shows it on its graph page.
       max_queue: the number of events that may be buffered before they are written.
-      flush_secs: a number of seconds. If an event is added this long after the last write, it is
-        written at once, with the buffered events.
+      flush_secs: a number of seconds. If an event is added later than this after the last write,
+        all buffered events are written.
       graph_def: a GraphDef, the older form of `graph`.
       filename_suffix: a suffix of the file's name.
       session: all FileWriters with the same session and folder write to the same file.
 
     Raises:
-      tf.errors.OpError: the file can't be created: NotFoundError, PermissionDeniedError, or
-        FailedPreconditionError for a logdir that is a file.
+      tf.errors.OpError: the file can't be created. The class is NotFoundError,
+        PermissionDeniedError, or FailedPreconditionError if `logdir` is a file.
 
     >>> with tf.summary.FileWriter(folder) as writer:
     ...     writer.add_summary(session.run(tf.summary.scalar("loss", 0.5)), global_step=1)
@@ -77,10 +77,11 @@ class FileWriter:
         return self.event_writer.get_logdir()
 
     def add_summary(self, summary: Any, global_step: Any = None) -> None:
-        """Add the values of a Summary, given as a message or as the bytes that a run returns.
+        """Add the values of a Summary. It is passed as a message, or as the bytes that a run
+        returns.
 
-        The metadata of a tag is written only with its first value. Bytes that are not a Summary
-        raise protobuf's DecodeError.
+        The metadata of a tag is written only with its first value. Raises protobuf's DecodeError if
+        the bytes are not a Summary.
         """
         if not isinstance(summary, bytes):
             summary = _message(summary, "Summary").SerializeToString()
@@ -102,13 +103,13 @@ class FileWriter:
         return without_metadata(value.content) if known else value.content
 
     def add_event(self, event: Any) -> None:
-        """Add an Event message unchanged. Raises TypeError for any other value."""
+        """Add an Event message unchanged. Raises TypeError if `event` is not an Event."""
         self._warn_if_closed()
         self.event_writer.add_event_bytes(_message(event, "Event").SerializeToString())
 
     def add_session_log(self, session_log: Any, global_step: Any = None) -> None:
-        """Add a SessionLog message: a start, a stop or a checkpoint. Raises TypeError for another
-        value.
+        """Add a SessionLog message, which records a start, a stop or a checkpoint. Raises TypeError
+        if `session_log` is not a SessionLog.
         """
         content = _message(session_log, "SessionLog").SerializeToString()
         self._add("session_log", content, global_step)
@@ -116,7 +117,7 @@ class FileWriter:
     def add_graph(
         self, graph: Graph | None, global_step: Any = None, graph_def: Any = None
     ) -> None:
-        """Add a Graph, with the shapes of its tensors, or a GraphDef.
+        """Add a Graph together with the shapes of its tensors, or add a GraphDef.
 
         Raises:
           ValueError: both `graph` and `graph_def` are passed.
@@ -137,7 +138,7 @@ class FileWriter:
         self._add("graph_def", message.SerializeToString(), global_step)
 
     def add_meta_graph(self, meta_graph_def: Any, global_step: Any = None) -> None:
-        """Add a MetaGraphDef. Raises TypeError for any other value."""
+        """Add a MetaGraphDef. Raises TypeError if `meta_graph_def` is not a MetaGraphDef."""
         if not _is_message(meta_graph_def, "MetaGraphDef"):
             raise TypeError(
                 f"meta_graph_def must be type MetaGraphDef, saw type: {type(meta_graph_def)}"
@@ -184,7 +185,7 @@ class FileWriter:
 
 
 def scalar_message(tag: str, value: float) -> Any:
-    """Return a Summary message with one number, for a caller that has its own writer."""
+    """Return a Summary message with one number. Callers that have their own writer use it."""
     return messages_pb2.Summary(value=[messages_pb2.Summary.Value(tag=tag, simple_value=value)])
 
 

@@ -1,4 +1,4 @@
-"""FileWriterCache: one FileWriter for each folder, in each process."""
+"""FileWriterCache: each process has one FileWriter for each folder."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ class FileWriterCache:
         """Return the FileWriter of a folder. It is the same object in each call, until `clear` is
         called.
 
-        A new FileWriter first writes the default graph. Raises the errors of FileWriter.
+        A new FileWriter first writes the default graph. The function raises the errors of
+        FileWriter.
         """
         with FileWriterCache._lock:
             key = os.fspath(logdir)

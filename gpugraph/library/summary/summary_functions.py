@@ -1,4 +1,6 @@
-"""The functions of `tf.summary` that add ops: scalars, histograms, images, audio, texts."""
+"""The functions of `tf.summary` that add ops. The ops create summaries of numbers, histograms,
+images, audio and texts.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,7 @@ _DEFAULT_COLLECTIONS = (GraphKeys.SUMMARIES,)
 
 def _in_first_replica(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """Return a function that calls `function` in the first replica of a strategy. In the other
-    replicas, it returns an empty Summary, which is in no collection.
+    replicas, it returns an empty Summary and adds it to no collection.
     """
 
     @wraps(function)
@@ -50,8 +52,8 @@ def _in_first_replica(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 
 def clean_tag(name: str | None) -> str | None:
-    """Return `name` with invalid characters replaced by `_` and without leading `/`. Return None
-    for None.
+    """Return `name` with each invalid character replaced by `_` and without leading `/`. If `name`
+    is None, return None.
     """
     if name is None:
         return None
@@ -68,7 +70,7 @@ def summary_scope(
     default_name: str | None = None,
     values: Sequence[Any] | None = None,
 ) -> Iterator[tuple[str, str]]:
-    """Enter the name scope for a summary's ops; yield (the summary's tag, the scope).
+    """Enter the name scope for a summary's ops, and yield (the summary's tag, the scope).
 
     The tag is the scope's name, preceded by the family if there is one. The family is also part of
     the scope's name, so that tags are unique.
@@ -95,11 +97,12 @@ def scalar(
     """Return a Summary of one real number, as a string scalar.
 
     Args:
-      name: the tag, in the current name scope; invalid characters become `_`.
+      name: the tag. It is preceded by the current name scope, and invalid characters are replaced
+        by `_`.
       tensor: the number, a scalar.
-      collections: collections to add the summary to; by default [GraphKeys.SUMMARIES], which
-        `merge_all` reads.
-      family: a prefix of the tag; TensorBoard shows the summaries of a family together.
+      collections: the collections to add the summary to. By default, they are
+        [GraphKeys.SUMMARIES], whose summaries `merge_all` merges.
+      family: a prefix of the tag. TensorBoard shows the summaries of a family together.
 
     Raises, in a run:
       InvalidArgumentError: `tensor` is not a scalar.
@@ -120,7 +123,8 @@ def histogram(
 ) -> Tensor:
     """Return a Summary of the distribution of a tensor's values, as a string scalar.
 
-    The limits of the buckets grow by a factor of 1.1, from 1e-12 to 1e20, on both sides of 0.
+    The values are counted in buckets. On both sides of 0, the limits of the buckets grow from 1e-12
+    to 1e20, and each limit is 1.1 times the previous limit.
 
     Raises, in a run:
       InvalidArgumentError: a value isn't finite.
@@ -153,9 +157,9 @@ def image(
     Args:
       tensor: [batch, height, width, channels], with 1 (grey), 3 (RGB) or 4 (RGBA) channels. uint8
         images are shown unchanged. Each floating-point image is scaled so that its maximum becomes
-        255 or, if some values are negative, so that 0 is grey and the greatest magnitude is at one
-        end of the range. Pixels that aren't finite are red.
-      max_outputs: the maximum number of images, at least 1; with 1 the tag is `name/image`.
+        255. If some values are negative, the image is instead scaled so that 0 becomes grey and the
+        value of greatest magnitude becomes black or white. Pixels that aren't finite are red.
+      max_outputs: the maximum number of images, at least 1. If it is 1, the tag is `name/image`.
       name, collections, family: see `scalar`.
 
     Raises, in a run:
@@ -188,9 +192,10 @@ def audio(
     The tags are `name/audio/0` and so on.
 
     Args:
-      tensor: float32 in [-1, 1], [batch, frames, channels] or [batch, frames].
-      sample_rate: frames per second, a scalar.
-      max_outputs: the maximum number of recordings, at least 1; with 1 the tag is `name/audio`.
+      tensor: float32 numbers in [-1, 1], of shape [batch, frames, channels] or [batch, frames].
+      sample_rate: the number of frames per second, a scalar.
+      max_outputs: the maximum number of recordings, at least 1. If it is 1, the tag is
+        `name/audio`.
       name, collections, family: see `scalar`.
 
     Raises, in a run:
@@ -214,10 +219,10 @@ def tensor_summary(
     """Return a Summary of a whole tensor of any dtype, as a string scalar.
 
     Args:
-      summary_description: a description, shown by TensorBoard.
+      summary_description: a description, which TensorBoard shows.
       summary_metadata: a SummaryMetadata message, which selects the TensorBoard page for the
         tensor.
-      display_name: the name shown in place of the tag.
+      display_name: the name that TensorBoard shows instead of the tag.
       name, collections, family: see `scalar`.
     """
     if summary_metadata is None:
@@ -250,7 +255,7 @@ def text(name: str, tensor: Tensor, collections: Iterable[Any] | None = None) ->
     """Return a Summary of a tensor of Markdown strings, as a string scalar.
 
     TensorBoard shows a vector as a table with one column, and a matrix as a table. Raises
-    ValueError for another dtype.
+    ValueError if the dtype is not string.
     """
     if tensor.dtype != dtypes.string:
         raise ValueError(f"Expected tensor {tensor.name} to have dtype string, got {tensor.dtype}")
@@ -266,10 +271,10 @@ def merge(
     Raises, in a run:
       InvalidArgumentError: two values have the same tag, or an input is not a Summary.
 
-    Raises ValueError without summaries.
+    Raises ValueError if `inputs` is empty.
 
     Args:
-      collections: collections to add the result to, by default none.
+      collections: the collections to add the result to. By default, there are none.
     """
     summaries = list(inputs)
     graphs = (getattr(value, "graph", None) for value in summaries)
@@ -282,7 +287,8 @@ def merge(
 def merge_all(
     key: Any = GraphKeys.SUMMARIES, scope: str | None = None, name: str | None = None
 ) -> Tensor | None:
-    """Merge the summaries in collection `key` of the default graph; return None if there are none.
+    """Merge the summaries in the collection `key` of the default graph. If there are no summaries,
+    return None.
 
     Args:
       scope: a regular expression that the start of a summary's name must match.
@@ -297,8 +303,8 @@ def merge_all(
 
 
 def get_summary_description(node_def: Any) -> Any:
-    """Return the SummaryDescription in a TensorSummary NodeDef. Raises ValueError for another op
-    type.
+    """Return the SummaryDescription in a TensorSummary NodeDef. Raises ValueError if the NodeDef
+    has another op type.
     """
     if node_def.op != "TensorSummary":
         raise ValueError(f"Can't get_summary_description on {node_def.op}")

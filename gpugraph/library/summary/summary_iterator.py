@@ -1,4 +1,4 @@
-"""summary_iterator: reads the events of an event file."""
+"""summary_iterator, which reads the events of an event file."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def summary_iterator(path: Any) -> Iterator[Any]:
 
     Raises, during iteration:
       NotFoundError: there is no such file.
-      DataLossError: a record is truncated, has a wrong checksum, or is not an Event; the message
-        gives the record's offset.
+      DataLossError: a record is truncated, has a wrong checksum, or is not an Event. The
+        message states the record's offset.
     """
     with system_errors(path), open_to_read(path) as source:
         offset = 0

@@ -1,6 +1,8 @@
-"""The assertions of a test case on arrays and tensors: equal, close, in a range.
+"""The assertions of a test case on arrays and tensors. They check, for example, that elements are
+equal, close or in a range.
 
-Arguments are arrays, values that convert to arrays, or tensors, which a session evaluates.
+Arguments are arrays, values that can be converted to arrays, or tensors. A session evaluates the
+tensors.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ _MAX_SHOWN = 10
 
 
 def _format(array: Any, where: Any) -> str:
-    """Return the text of the first ten elements where the mask `where` is true, with their
+    """Return a text with the first ten elements where the mask `where` is true, and their
     indices.
     """
     places = np.argwhere(where)[:_MAX_SHOWN].tolist()
@@ -28,19 +30,19 @@ def _format(array: Any, where: Any) -> str:
 
 
 class Comparisons(unittest.TestCase):
-    """Assertions on arrays and tensors. An AssertionError states the elements that differ, and by
-    how much.
+    """Assertions on arrays and tensors. The message of the AssertionError states which elements
+    differ, and by how much.
     """
 
     def assertDTypeEqual(self, target: Any, expected_dtype: Any) -> None:
-        """Check the dtype of an array or tensor; `expected_dtype` is a NumPy or TensorFlow
+        """Check the dtype of an array or tensor. `expected_dtype` is a NumPy or TensorFlow
         dtype.
         """
         dtype = target.dtype if isinstance(target, Tensor) else self._array(target).dtype
         self.assertEqual(as_dtype(dtype).base_dtype, as_dtype(expected_dtype))
 
     def evaluate(self, tensors: Any) -> Any:
-        """Return the values of tensors, or of a structure of them, from a session."""
+        """Return the values of a tensor or of a structure of tensors, which a session evaluates."""
         raise NotImplementedError("a test case evaluates by its session")
 
     def _array(self, value: Any) -> Any:
@@ -61,7 +63,7 @@ class Comparisons(unittest.TestCase):
         self.fail(self._message("\n".join(parts), msg))
 
     def assertAllEqual(self, a: Any, b: Any, msg: Any = None) -> None:
-        """Check that shapes and elements are equal; NaN equals NaN."""
+        """Check that shapes and elements are equal. NaN is considered equal to NaN."""
         one, other = self._array(a), self._array(b)
         self._same_shape(one, other, msg)
         equal = one == other
@@ -84,7 +86,8 @@ class Comparisons(unittest.TestCase):
         """Check that |a - b| <= atol + rtol * |b| for all elements.
 
         Args:
-          a, b: arrays, tensors, or lists, tuples and dicts of them with the same structure.
+          a, b: arrays or tensors, or lists, tuples and dicts of arrays and tensors with the same
+            structure.
         """
         self._close(a, b, rtol, atol, "", msg)
 
@@ -109,10 +112,10 @@ class Comparisons(unittest.TestCase):
             self._close_arrays(a, b, rtol, atol, path, msg)
 
     def _nested(self, *values: Any) -> bool:
-        """Return whether lists must be compared item by item, because they do not convert to
+        """Return whether lists must be compared item by item, because they can't be converted to
         arrays.
 
-        They do not convert if their items differ in shape, or contain tensors or dicts.
+        They can't be converted if their items have different shapes, or contain tensors or dicts.
         """
         if any(isinstance(x, Mapping) or hasattr(x, "graph") for value in values for x in value):
             return True
@@ -165,7 +168,7 @@ class Comparisons(unittest.TestCase):
         self.assertAllClose(one, other, rtol, atol, msg)
 
     def assertNear(self, f1: Any, f2: Any, err: float, msg: Any = None) -> None:
-        """Check that |f1 - f2| <= err for two numbers, or arrays of one element."""
+        """Check that |f1 - f2| <= err for two numbers or two arrays of one element."""
         one, other = np.asarray(f1).item(), np.asarray(f2).item()
         text = f"{one:f} != {other:f} +/- {err:f} (difference: {abs(one - other)})"
         self.assertTrue(bool(one == other or abs(one - other) <= err), self._message(text, msg))
@@ -215,7 +218,7 @@ class Comparisons(unittest.TestCase):
         open_lower_bound: bool = False,
         open_upper_bound: bool = False,
     ) -> None:
-        """Check that every element is between the bounds; open bounds are excluded."""
+        """Check that every element is between the bounds. An open bound itself is not allowed."""
         array = self._array(target)
         low = array <= lower_bound if open_lower_bound else array < lower_bound
         high = array >= upper_bound if open_upper_bound else array > upper_bound

@@ -32,8 +32,8 @@ def benchmark_config() -> ConfigProto:
 
 
 class Benchmark:
-    """The base class of benchmarks: methods whose names start with `benchmark` are run and
-    reported.
+    """Base class of benchmarks. The methods whose names start with `benchmark` are run, and their
+    times are reported.
     """
 
     classes: ClassVar[list[type[Benchmark]]] = []
@@ -60,9 +60,9 @@ class Benchmark:
         Args:
           iters: the number of runs.
           cpu_time, wall_time: the time of one run in seconds.
-          throughput: in MB per second.
-          extras: additional values.
-          name: replaces the method's name.
+          throughput: the throughput in MB per second.
+          extras: a dict of additional values to print.
+          name: a name to print instead of the method's name.
         """
         values = {
             "iters": iters, "cpu_time": cpu_time, "wall_time": wall_time,
@@ -95,11 +95,12 @@ class Benchmark:
     ) -> dict[str, Any]:
         """Run an op `burn_iters` times, then time `min_iters` runs, and report the median time.
 
-        Return the reported values, and the mean and standard deviation of the times, by name.
-        Raises the errors of `Session.run`.
+        Return a dict by name with the reported values, and the mean and standard deviation of the
+        times. The function raises the errors of `Session.run`.
 
         Args:
-          store_trace: whether to trace one more run; the result has the trace under "step_stats".
+          store_trace: whether to trace one more run. The trace is in the result under the name
+            "step_stats".
           store_memory_usage: whether the peak of each device's memory is reported, in bytes.
           mbs: the number of MB that a run processes, for the throughput.
         """
@@ -129,7 +130,9 @@ class Benchmark:
         return values
 
     def evaluate(self, tensors: Any) -> Any:
-        """Return the values of tensors, in their structure, from the default session."""
+        """Return the values of a structure of tensors, in the same structure. The default session
+        evaluates them.
+        """
         session = get_default_session()
         if session is None:
             raise ValueError("Cannot evaluate tensors: no default session is registered")
@@ -137,8 +140,8 @@ class Benchmark:
 
 
 def requested_benchmarks(argv: list[str] | None = None) -> str | None:
-    """Remove `--benchmark_filter=PATTERN` from the command line. Return the pattern, or None
-    without it.
+    """Remove `--benchmark_filter=PATTERN` from the command line, and return the pattern. If the
+    command line does not contain it, return None.
     """
     arguments = sys.argv if argv is None else argv
     for argument in arguments:
@@ -149,8 +152,8 @@ def requested_benchmarks(argv: list[str] | None = None) -> str | None:
 
 
 def run_benchmarks(pattern: str) -> None:
-    """Run the benchmarks whose `module.Class.method` matches. Raises ValueError if no name
-    matches.
+    """Run the benchmarks whose name `module.Class.method` matches the pattern. Raises ValueError if
+    no name matches.
     """
     matching = [
         (kind, method)

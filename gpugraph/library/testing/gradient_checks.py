@@ -1,8 +1,8 @@
-"""compute_gradient and its error: compare gradients with finite differences. Both are computed as
-Jacobians.
+"""The functions `compute_gradient` and `compute_gradient_error`, which compare gradients with
+finite differences. Both are computed as Jacobians.
 
-A Jacobian has a row for each number in x and a column for each number in y; a complex number counts
-as two, its real and its imaginary part.
+A Jacobian has a row for each number in x and a column for each number in y. Each complex number has
+two rows or two columns, for its real and its imaginary part.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ def _session() -> Any:
 
 
 def _numbers(array: Any) -> Any:
-    """Return a real vector of an array's numbers, on the same memory.
+    """Return a real vector of an array's numbers, which uses the memory of the array.
 
-    A complex number becomes two.
+    A complex number becomes two real numbers.
     """
     flat = array.reshape(-1)
     return flat.view(flat.real.dtype)
@@ -94,19 +94,20 @@ def compute_gradient(
     init_targets: Any = None,
     extra_feed_dict: Any = None,
 ) -> Any:
-    """Return two Jacobians of y with respect to x: from gradients, and from finite differences.
+    """Return two Jacobians of y with respect to x. The first is computed from gradients, and the
+    second from finite differences.
 
     The Jacobians are computed in the default session. Their shape is (numbers in x, numbers in y).
 
-    Raises ValueError without a default session, and if y has no gradient with respect to x.
+    Raises ValueError if there is no default session, or if y has no gradient with respect to x.
 
     Args:
-      x, x_shape: a tensor and its shape, or a list of each; in that case the result is a list of
-        pairs.
-      x_init_value: the value of x, by default random in [0, 1).
+      x, x_shape: a tensor and its shape, or a list of tensors and a list of their shapes. For
+        lists, the result is a list of pairs.
+      x_init_value: the value of x. By default, it consists of random numbers in [0, 1).
       delta: the step of the finite differences.
       init_targets: an operation or a list of operations to run first.
-      extra_feed_dict: further feeds.
+      extra_feed_dict: a dict of additional feeds.
     """
     for target in _as_list(init_targets) if init_targets is not None else []:
         _session().run(target)

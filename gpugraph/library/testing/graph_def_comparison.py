@@ -1,4 +1,4 @@
-"""`tf.test.assert_equal_graph_def`: compares two GraphDefs node by node."""
+"""`tf.test.assert_equal_graph_def`, which compares two GraphDefs node by node."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ def assert_equal_graph_def(
 
     Args:
       actual, expected: the GraphDefs.
-      checkpoint_v2: whether to ignore the op types SaveV2 and RestoreV2 too.
+      checkpoint_v2: whether the op types SaveV2 and RestoreV2 are also ignored.
       hash_table_shared_name: whether the shared names of hash tables are ignored.
 
     Raises:
-      AssertionError: the graphs differ; the message has the first difference.
+      AssertionError: the graphs differ. The message states the first difference.
       TypeError: an argument is not a GraphDef.
     """
     nodes = []
@@ -45,7 +45,7 @@ def assert_equal_graph_def(
 
 
 def _differences(node: Any, expected: Any, ignored: set[str]) -> Iterator[str]:
-    """Yield the differences of a node from the expected one."""
+    """Yield the differences between a node and the expected node."""
     for field in ("op", "device"):
         value, wanted = getattr(node, field), getattr(expected, field)
         if value != wanted:
@@ -66,8 +66,8 @@ def _differences(node: Any, expected: Any, ignored: set[str]) -> Iterator[str]:
 
 
 def _inputs_of(node: Any) -> tuple[list[str], set[str]]:
-    """Return a node's inputs in order, with `a:0` written as `a`, and the set of its control
-    inputs.
+    """Return (a node's inputs in order, the set of its control inputs). An input `a:0` is returned
+    as `a`.
     """
     data = [text.removesuffix(":0") for text in node.input if not text.startswith("^")]
     return data, {text for text in node.input if text.startswith("^")}

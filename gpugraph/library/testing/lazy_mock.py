@@ -1,4 +1,4 @@
-"""`unittest.mock`, imported on first use, because that import takes longer than NumPy's."""
+"""The module `unittest.mock`, which is imported on first use, because its import is slow."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ _NAME = "unittest.mock"
 
 
 def _later() -> ModuleType:
-    """Return the module if it is imported already. Otherwise return a module object that imports it
-    on first access.
+    """Return the module `unittest.mock` if it is already imported. Otherwise return a module object
+    that imports it on first access.
     """
     if _NAME in sys.modules:
         return sys.modules[_NAME]

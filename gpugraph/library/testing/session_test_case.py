@@ -34,9 +34,10 @@ from gpugraph.session import Session
 class TestCase(Comparisons):
     """A test case with a new, seeded default graph before each test.
 
-    `session()` and `cached_session()` are `with` blocks in which a session and its graph are the
-    defaults. With `use_gpu`, operations without a device name are placed on a GPU, if there is one
-    that supports them; with `force_gpu`, on the first GPU; by default, on the CPU.
+    `session()` and `cached_session()` are used in `with` statements. Inside the block, a session
+    and its graph are the defaults. By default, operations without a device name are placed on the
+    CPU. If `use_gpu` is true, they are placed on a GPU if a GPU supports them. If `force_gpu` is
+    true, they are placed on the first GPU.
     """
 
     def __init__(self, methodName: str = "runTest") -> None:
@@ -66,7 +67,7 @@ class TestCase(Comparisons):
             session.close()
 
     def get_temp_dir(self) -> str:
-        """Return a folder for the files of this test; each test has its own folder."""
+        """Return a folder for the files of this test. Each test has its own folder."""
         if self._folder is None:
             self._folder = tempfile.mkdtemp(dir=get_temp_dir())
         return self._folder
@@ -94,8 +95,8 @@ class TestCase(Comparisons):
     def cached_session(
         self, graph: Any, config: ConfigProto | None, use_gpu: bool, force_gpu: bool
     ) -> Iterator[Session]:
-        """Yield a session that all calls in this test share; variables keep their values between
-        blocks.
+        """Yield a session that all calls in this test share. Variables keep their values from one
+        block to the next.
 
         Raises ValueError if a later call has another graph, config or `force_gpu`.
         """
@@ -112,7 +113,7 @@ class TestCase(Comparisons):
     def test_session(
         self, graph: Any, config: ConfigProto | None, use_gpu: bool, force_gpu: bool
     ) -> AbstractContextManager[Session]:
-        """Call `session` if `graph` is passed, otherwise `cached_session`, which here accepts any
+        """Call `session` if `graph` is passed. Otherwise call `cached_session`, but accept any
         config.
         """
         if self.id().endswith(".test_session"):
@@ -131,9 +132,10 @@ class TestCase(Comparisons):
             yield self._cached_session
 
     def evaluate(self, tensors: Any) -> Any:
-        """Return the values of tensors, in any structure that a session fetches.
+        """Return the values of tensors, in any structure that a session can fetch.
 
-        They are evaluated in the default session if there is one, otherwise in the cached session.
+        The tensors are evaluated in the default session. If there is no default session, they are
+        evaluated in the cached session.
         """
         session = session_stack.top()
         if session is not None:
@@ -147,9 +149,10 @@ class TestCase(Comparisons):
     def assertRaisesWithPredicateMatch(
         self, exception_type: Any, expected_err_re_or_predicate: str | Callable[[Any], bool]
     ) -> Iterator[None]:
-        """Check that the block raises an `exception_type` whose message or value matches.
+        """Check that the block raises an error of `exception_type` that matches the regular
+        expression or the predicate.
 
-        A regular expression is searched for in the error's message. A predicate is called with the
+        A regular expression is searched in the error's message. A predicate is called with the
         error. For an OpError, the message includes the name of its operation.
         """
         caught: BaseException | None = None
@@ -177,11 +180,15 @@ class TestCase(Comparisons):
     # -- Python values
 
     def assertItemsEqual(self, expected_seq: Any, actual_seq: Any, msg: Any = None) -> None:
-        """Check that two sequences have the same elements, each equally often, in any order."""
+        """Check that two sequences have the same elements in any order, and that each element
+        occurs the same number of times.
+        """
         self.assertCountEqual(expected_seq, actual_seq, msg)
 
     def assertDeviceEqual(self, device1: Any, device2: Any, msg: Any = None) -> None:
-        """Check that two names mean the same device, as "/cpu:0" and "/device:CPU:0" do."""
+        """Check that two names mean the same device. For example, "/cpu:0" and "/device:CPU:0"
+        do.
+        """
         one, other = canonical_name(device1), canonical_name(device2)
         text = f"Devices {one} and {other} are not equal."
         self.assertEqual(one, other, self._message(text, msg))
@@ -215,7 +222,9 @@ class TestCase(Comparisons):
 
 
 def _message(error: BaseException) -> str:
-    """Return the message of an error, and for an OpError also the name of its operation."""
+    """Return the message of an error. For an OpError, it also contains the name of the
+    operation.
+    """
     if not isinstance(error, OpError):
         return str(error)
     return error.message if error.op is None else f"{error.message}\nCaused by: {error.op.name}"
@@ -249,7 +258,7 @@ def _defaults(session: Session, use_gpu: bool, force_gpu: bool) -> Iterator[None
 def main(argv: list[str] | None = None) -> None:
     """Run the tests of the program with `unittest.main`, and exit with their status.
 
-    With `--benchmark_filter=PATTERN` on the command line, run the matching benchmarks instead.
+    If `--benchmark_filter=PATTERN` is on the command line, run the matching benchmarks instead.
     """
     if (pattern := requested_benchmarks(argv)) is not None:
         run_benchmarks(pattern)

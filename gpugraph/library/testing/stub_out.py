@@ -7,10 +7,10 @@ from typing import Any
 
 
 class StubOutForTesting:
-    """A tool that replaces attributes of modules, classes and objects, and restores them.
+    """Replaces attributes of modules, classes and objects, and restores the original attributes.
 
-    `CleanUp` restores all of them. It is also called at the end of a `with` block, and when this
-    object is deleted.
+    `CleanUp` restores all original attributes. It is also called at the end of a `with` block, and
+    when this object is deleted.
     """
 
     def __init__(self) -> None:
@@ -32,8 +32,8 @@ class StubOutForTesting:
         self.UnsetAll()
 
     def Set(self, parent: Any, child_name: str, new_child: Any) -> None:
-        """Replace `parent.child_name` by `new_child`. Raises AttributeError if it does not
-        exist.
+        """Replace `parent.child_name` by `new_child`. Raises AttributeError if the attribute does
+        not exist.
         """
         old = getattr(parent, child_name)
         if isinstance(vars(parent).get(child_name), staticmethod):
@@ -46,9 +46,10 @@ class StubOutForTesting:
         _put_back(self._set)
 
     def SmartSet(self, obj: Any, attr_name: str, new_attr: Any) -> None:
-        """Replace `obj.attr_name` where it is defined: in the object, its class, or a base class.
+        """Replace `obj.attr_name` where it is defined. This may be the object, its class, or a base
+        class.
 
-        Raises AttributeError if it is not defined.
+        Raises AttributeError if the attribute is not defined.
         """
         if inspect.ismodule(obj) or (not inspect.isclass(obj) and attr_name in vars(obj)):
             owners = [obj]

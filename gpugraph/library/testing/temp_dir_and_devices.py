@@ -1,4 +1,4 @@
-"""The environment of tests: a folder for their files, and the available devices."""
+"""The environment of tests: a folder for the files of tests, and the available devices."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _temp_dirs: list[str] = []
 
 
 def get_temp_dir() -> str:
-    """Return a folder for files of tests: TEST_TMPDIR, or a folder that is deleted when the process
-    ends.
+    """Return a folder for the files of tests. If the environment variable TEST_TMPDIR is set, it is
+    this folder. Otherwise it is a folder that is deleted when the process ends.
     """
     path = setting("TEST_TMPDIR")
     if path:
@@ -29,12 +29,16 @@ def get_temp_dir() -> str:
 
 
 def test_src_dir_path(relative_path: str) -> str:
-    """Return the path of `relative_path` in the folder of the program that was started."""
+    """Return the path of `relative_path`, which is relative to the folder of the program that was
+    started.
+    """
     return os.path.join(os.path.dirname(os.path.abspath(sys.argv[0])), relative_path)
 
 
 def gpu_device_name() -> str:
-    """Return the name of the first GPU of a session without a config, or "" if there is none."""
+    """Return the name of the first GPU of a session without a config. If there is no GPU, return
+    "".
+    """
     names = (device.name for device in list_local_devices() if device.device_type == "GPU")
     return next(names, "")
 
@@ -44,31 +48,31 @@ def is_gpu_available(
 ) -> bool:
     """Return whether a session without a config has a GPU.
 
-    The arguments have no effect: the compute capability of the GPU is not checked.
+    The arguments have no effect. For example, the compute capability of the GPU is not checked.
     """
     del cuda_only, min_cuda_compute_capability
     return bool(gpu_device_name())
 
 
 def is_built_with_cuda() -> bool:
-    """Return False: no CUDA code is compiled into the package; GPUs are detected when a program
-    runs.
+    """Return False, because no CUDA code is compiled into the package. GPUs are detected when a
+    program runs.
     """
     return False
 
 
 def is_built_with_gpu_support() -> bool:
-    """Return False: no GPU code is compiled into the package; GPUs are detected when a program
-    runs.
+    """Return False, because no GPU code is compiled into the package. GPUs are detected when a
+    program runs.
     """
     return False
 
 
 def is_built_with_rocm() -> bool:
-    """Return False: AMD's ROCm is not supported."""
+    """Return False, because AMD's ROCm is not supported."""
     return False
 
 
 def is_built_with_xla() -> bool:
-    """Return False: XLA is not part of the package."""
+    """Return False, because XLA is not part of the package."""
     return False

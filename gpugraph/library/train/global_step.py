@@ -1,4 +1,4 @@
-"""The global step: one variable that counts training steps."""
+"""The global step, a variable that counts training steps."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ from gpugraph.platform import logging
 
 
 def get_global_step(graph: Graph | None = None) -> Any:
-    """Return the graph's global step, or None if the graph does not have exactly one.
+    """Return the graph's global step. If the graph does not have exactly one global step, return
+    None.
 
-    The global step is the only item of the collection GLOBAL_STEP, or else the tensor
-    "global_step:0". Raises TypeError if it is not an integer scalar.
+    The global step is the only item of the collection GLOBAL_STEP. If the collection is empty, the
+    global step is the tensor "global_step:0". Raises TypeError if it is not an integer scalar.
 
     >>> tf.train.get_global_step() is None
     True
@@ -44,7 +45,7 @@ def get_global_step(graph: Graph | None = None) -> Any:
 
 
 def assert_global_step(global_step_tensor: Any) -> None:
-    """Raise TypeError unless this is an integer scalar, as a global step must be."""
+    """Raise TypeError if the tensor is not an integer scalar, which a global step must be."""
     step = global_step_tensor
     if not isinstance(step, (Variable, Tensor)):
         raise TypeError(f'Existing "global_step" must be a Variable or Tensor: {step!r}.')
@@ -75,7 +76,7 @@ def create_global_step(graph: Graph | None = None) -> Variable:
 
 
 def get_or_create_global_step(graph: Graph | None = None) -> Any:
-    """Return the graph's global step; create it if there is none.
+    """Return the graph's global step. If there is no global step, create it.
 
     >>> step = tf.train.get_or_create_global_step()
     >>> session.run(step.initializer)
@@ -100,8 +101,8 @@ _READ_KEY = "global_step_read_op_cache"
 
 
 def global_step_read(graph: Graph | None = None) -> Any:
-    """Return a tensor with the value that the global step has before a run changes it, or None if
-    there is no global step.
+    """Return a tensor with the value that the global step has before a run changes it. If there is
+    no global step, return None.
 
     A graph has one such tensor, which is created on first use.
     """
@@ -124,7 +125,7 @@ def global_step_for(hook: str) -> Any:
     step.
 
     Args:
-      hook: the name of the hook that needs the step, for the error.
+      hook: the name of the hook that needs the step. The error's message contains this name.
     """
     step = global_step_read()
     if step is None:

@@ -1,8 +1,9 @@
-"""Learning rates that change with the number of steps: scalars computed from the global step.
+"""Learning rates that change with the number of steps. They are scalars that are computed from the
+global step.
 
-All functions take a global step, an integer tensor or variable, and raise ValueError for None. They
-compute in the dtype of the learning rate. `decay_steps` and the other arguments may be numbers or
-tensors.
+All functions take a global step, which is an integer tensor or variable, and raise ValueError if it
+is None. They compute in the dtype of the learning rate. `decay_steps` and the other arguments may
+be numbers or tensors.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ from gpugraph.ops.reductions.reduction_functions import reduce_sum
 def _decay(
     name: str | None, default: str, rate: Any, global_step: Any, *numbers: Any
 ) -> Iterator[tuple[str, Tensor, Tensor, list[Tensor]]]:
-    """Yield the name of the scope, and the rate, the step and the `numbers` in the rate's dtype.
+    """Yield (the name of the scope, the rate, the step, the `numbers`). The step and the numbers
+    have the dtype of the rate.
 
     Raises ValueError if there is no step.
     """
@@ -50,7 +52,8 @@ def _decay_by_rate(
 ) -> Callable[..., Tensor]:
     """Return a public function that returns `decay(learning_rate, decay_rate, periods, name)`.
 
-    periods: the number of periods of `decay_steps` steps that have passed.
+    A period consists of `decay_steps` steps, and `periods` is the number of periods that have
+    passed.
     """
 
     @named(type_name, doc)
@@ -98,7 +101,7 @@ def natural_exp_decay(
 ) -> Tensor:
     """Return learning_rate * exp(-decay_rate * global_step / decay_steps).
 
-    See `exponential_decay` for the arguments.
+    For the arguments, see `exponential_decay`.
     """
     rate = exp(negative(convert_to_tensor(decay_rate, dtype_hint=dtypes.float32)))
     return exponential_decay(learning_rate, global_step, decay_steps, rate, staircase, name)
@@ -107,14 +110,15 @@ def natural_exp_decay(
 def piecewise_constant(
     x: Any, boundaries: Sequence[Any], values: Sequence[Any], name: str | None = None
 ) -> Tensor:
-    """Return values[0] if x is at most boundaries[0], values[1] up to boundaries[1], and so on.
+    """Return values[0] if x <= boundaries[0], values[1] if x is greater and x <= boundaries[1], and
+    so on.
 
-    Raises ValueError for other lengths and dtypes.
+    Raises ValueError if the lengths or the dtypes do not match.
 
     Args:
       x: a scalar.
-      boundaries: increasing numbers of x's dtype, or int32 if x is int64.
-      values: numbers of one dtype; one more than there are boundaries.
+      boundaries: increasing numbers. They have the dtype of x, or they are int32 and x is int64.
+      values: numbers of the same dtype. There is one value more than there are boundaries.
 
     >>> step = tf.placeholder(tf.int32, [])
     >>> rate = tf.train.piecewise_constant(step, [10], [1.0, 0.1])
@@ -162,11 +166,11 @@ def polynomial_decay(
     """Return a rate that falls from learning_rate to end_learning_rate in `decay_steps` steps.
 
     The rate is (learning_rate - end) * (1 - step / decay_steps) ** power + end, where end is
-    `end_learning_rate`; after `decay_steps` it stays at end.
+    `end_learning_rate`. After `decay_steps` steps, the rate stays at end.
 
     Args:
-      cycle: whether the rate is reset and decays again instead: `decay_steps` is then replaced by
-        its next multiple.
+      cycle: whether the rate is instead reset and decays again. In this case, `decay_steps` in the
+        formula is replaced by the next multiple of `decay_steps`.
 
     >>> rate = tf.train.polynomial_decay(1.0, 5, decay_steps=10, end_learning_rate=0.0)
     >>> session.run(rate)
@@ -185,7 +189,9 @@ def polynomial_decay(
 
 
 def _wave(fraction: Any) -> Tensor:
-    """Return half a cosine: a value that falls from 1 to 0 while `fraction` rises from 0 to 1."""
+    """Return half a period of a cosine: a value that falls from 1 to 0 while `fraction` rises from
+    0 to 1.
+    """
     return 0.5 * (1.0 + cos(math.pi * fraction))
 
 
@@ -196,7 +202,8 @@ def cosine_decay(
     alpha: Any = 0.0,
     name: str | None = None,
 ) -> Tensor:
-    """Return a rate that falls from learning_rate to alpha * learning_rate along half a cosine.
+    """Return a rate that falls from learning_rate to alpha * learning_rate as half a period of a
+    cosine.
 
     The decay takes `decay_steps` steps. Source: Loshchilov and Hutter, arXiv:1608.03983.
     """
@@ -216,14 +223,15 @@ def cosine_decay_restarts(
     alpha: Any = 0.0,
     name: str | None = None,
 ) -> Tensor:
-    """Return a rate that repeats `cosine_decay`. Each period is `t_mul` times as long as the period
-    before.
+    """Return a rate that repeats `cosine_decay`. Each period is `t_mul` times as long as the
+    previous period.
 
     Source: Loshchilov and Hutter, arXiv:1608.03983.
 
     Args:
       first_decay_steps: the length of the first period.
-      m_mul: the factor between the rates at the starts of two successive periods.
+      m_mul: the rate at the start of a period is `m_mul` times the rate at the start of the
+        previous period.
     """
     numbers = first_decay_steps, alpha, t_mul, m_mul
     with _decay(name, "SGDRDecay", learning_rate, global_step, *numbers) as decay:
@@ -237,7 +245,8 @@ def cosine_decay_restarts(
 
 
 def _equal_period(passed: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the number of the current period, and its fraction that has passed, for equal periods.
+    """Return (the number of the current period, the fraction of it that has passed). All periods
+    have the same length.
 
     Args:
       passed: the number of steps divided by the length of a period.
@@ -247,8 +256,8 @@ def _equal_period(passed: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _growing(passed: Tensor, longer: Tensor) -> tuple[Tensor, Tensor]:
-    """Return what `_equal_period` does, for periods each `longer` times as long as the previous
-    period.
+    """Return the same values as `_equal_period`, but for periods of different lengths. Each period
+    is `longer` times as long as the previous period.
     """
     period = floor(log(1.0 - passed * (1.0 - longer)) / log(longer))
     length = pow(longer, period)
@@ -265,11 +274,11 @@ def linear_cosine_decay(
     beta: Any = 0.001,
     name: str | None = None,
 ) -> Tensor:
-    """Return learning_rate * ((alpha + linear) * cosine + beta), which falls over `decay_steps`
-    steps.
+    """Return learning_rate * ((alpha + linear) * cosine + beta), a rate that decays over
+    `decay_steps` steps.
 
-    `linear` falls from 1 to 0; `cosine` goes through `num_periods` periods. Source: Bello et al.,
-    2017, Neural Optimizer Search with Reinforcement Learning.
+    `linear` falls from 1 to 0, and `cosine` goes through `num_periods` periods. Source: Bello et
+    al., 2017, Neural Optimizer Search with Reinforcement Learning.
     """
     numbers = decay_steps, num_periods, alpha, beta
     with _decay(name, "LinearCosineDecay", learning_rate, global_step, *numbers) as decay:

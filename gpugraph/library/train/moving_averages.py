@@ -1,4 +1,6 @@
-"""Moving averages of variables: shadow variables that follow the variables, for evaluation."""
+"""Moving averages of variables. They are stored in shadow variables, which are used for
+evaluation.
+"""
 
 from __future__ import annotations
 
@@ -38,12 +40,13 @@ def assign_moving_average(
 ) -> Tensor:
     """Return the variable after `variable -= (1 - decay) * (variable - value)`.
 
-    In a replica of a strategy, a mirrored variable moves towards the mean of the replicas' values.
+    In a replica of a strategy, a mirrored variable is moved towards the mean of the replicas'
+    values.
 
     Args:
-      zero_debias: whether to correct for the start of `variable` at 0. The biased average and the
-        number of updates are two more variables, `biased` and `local_step` in a scope named like
-        the variable. Kingma and Ba 2015, Adam, section 3.
+      zero_debias: whether to correct for the initial value 0 of `variable` (Kingma and Ba, Adam,
+        2015, section 3). The biased average and the number of updates are two more variables,
+        `biased` and `local_step`, in a scope with the name of the variable.
     """
 
     def move(value: Any) -> Tensor:
@@ -53,8 +56,8 @@ def assign_moving_average(
 
 
 def _over_replicas(variable: Any, value: Any, move: Callable[[Any], Tensor]) -> Tensor:
-    """Return `move(value)`. In a replica of a strategy, if the variable is mirrored, `move` is
-    called once with the mean of all replicas' values.
+    """Return `move(value)`. If the variable is mirrored and this is a replica of a strategy, `move`
+    is called once, with the mean of all replicas' values.
     """
     context = current_replica()
     if context is None or not getattr(variable, "_merges_changes", False):
@@ -69,7 +72,7 @@ def _over_replicas(variable: Any, value: Any, move: Callable[[Any], Tensor]) -> 
 
 
 def _moved(variable: Any, value: Any, decay: Any, zero_debias: bool, name: str | None) -> Tensor:
-    """Return the variable after it moved towards the value. See `assign_moving_average`."""
+    """Return the variable after it has moved towards the value. See `assign_moving_average`."""
     with op_scope(name, "AssignMovingAvg", variable, value, decay) as scope:
         with get_default_graph().colocate_with(variable.op):
             rest = convert_to_tensor(1.0 - decay, name="decay")
@@ -82,7 +85,7 @@ def _moved(variable: Any, value: Any, decay: Any, zero_debias: bool, name: str |
 
 
 def _shadow_variables(variable: Any) -> tuple[Any, Any]:
-    """Create the variables for a debiased average: the biased average, and the count of its
+    """Create the two variables for a debiased average: the biased average, and the number of its
     updates.
     """
     dtype = variable.dtype.base_dtype
@@ -109,7 +112,7 @@ def _update_unbiased(
     The debiased value is `biased` divided by the sum of the weights of all values so far.
 
     Args:
-      steps: the count of updates.
+      steps: the variable that counts updates.
       rest: 1 - decay, the weight of `value`.
     """
     moved = assign_sub(biased, (biased.value() - value) * rest)
@@ -126,14 +129,16 @@ def weighted_moving_average(
     name: str | None = None,
 ) -> Tensor:
     """Return the moving average of `value * weight` divided by the moving average of `weight`,
-    after both were updated with this value.
+    after both averages were updated with this value.
+
+    The averages start at 0. They are not trainable, and are stored in the variables
+    `value_x_weight` and `weight` in the variable scope `name`, which is "WeightedMovingAvg" by
+    default.
 
     Args:
-      value, weight: numeric tensors whose shapes broadcast. The averages start at 0, in the
-        variables `value_x_weight` and `weight` of variable scope `name` ("WeightedMovingAvg"), not
-        trainable.
+      value, weight: numeric tensors whose shapes can be broadcast.
       truediv: whether integers are divided as floats.
-      collections: the variables' collections; GLOBAL_VARIABLES by default.
+      collections: the collections of the variables, by default GLOBAL_VARIABLES.
     """
     value, weight = convert_to_tensor(value), convert_to_tensor(weight)
     with variable_scope(name, "WeightedMovingAvg", [value, weight, decay]) as scope:
@@ -151,13 +156,13 @@ def weighted_moving_average(
 
 
 class ExponentialMovingAverage:
-    """Keeps moving averages of variables: for each, `average -= (1 - decay) * (average -
+    """Keeps moving averages of variables. An update is `average -= (1 - decay) * (average -
     variable)`.
 
     Args:
-      num_updates: the number of updates, an int tensor or variable. If passed, the decay is at most
-        (1 + num_updates) / (10 + num_updates), so that the averages move faster at first.
-      zero_debias: whether to correct averages of tensors for their start at 0.
+      num_updates: the number of updates, an int tensor or variable. If it is passed, the decay is
+        at most (1 + num_updates) / (10 + num_updates), so that the averages change faster at first.
+      zero_debias: whether to correct averages of tensors for their initial value 0.
 
     >>> v = tf.Variable(4.0)
     >>> average = tf.train.ExponentialMovingAverage(0.5)
@@ -191,13 +196,14 @@ class ExponentialMovingAverage:
     def apply(self, var_list: Sequence[Any] | None = None) -> Operation:
         """Return an operation that updates the averages of `var_list`.
 
-        Raises TypeError for dtypes that are not floating.
+        Missing averages are created, and are not trainable. The average of a variable starts at the
+        value that the variable has when the average is initialized. The average of a tensor starts
+        at zeros. The variables in `var_list` are added to the collection MOVING_AVERAGE_VARIABLES.
+
+        Raises TypeError if a dtype is not floating-point.
 
         Args:
-          var_list: variables and tensors, by default all trainable variables. Missing averages are
-            created, and are not trainable: the average of a variable starts at its value, the
-            average of a tensor at zeros. The variables in `var_list` join the collection
-            MOVING_AVERAGE_VARIABLES.
+          var_list: variables and tensors, by default all trainable variables.
         """
         graph = get_default_graph()
         sources = list(trainable_variables() if var_list is None else var_list)
@@ -267,12 +273,14 @@ class ExponentialMovingAverage:
         return biased, steps
 
     def average(self, var: Any) -> Variable | None:
-        """Return the variable that holds the average of `var`, or None."""
+        """Return the variable that contains the average of `var`, or None if there is no
+        average.
+        """
         return self._averages.get(var)
 
     def average_name(self, var: Any) -> str:
-        """Return the name that the average of `var` has in checkpoints, even before it is
-        created.
+        """Return the name that the average of `var` has in checkpoints. The average need not exist
+        yet.
         """
         if var in self._averages:
             return self._averages[var].op.name
@@ -282,14 +290,14 @@ class ExponentialMovingAverage:
     def variables_to_restore(
         self, moving_avg_variables: Sequence[Variable] | None = None
     ) -> dict[str, Variable]:
-        """Return a dict for a Saver, with which variables are restored to their saved averages.
+        """Return a dict for a Saver. The Saver then restores the saved averages into the variables.
 
-        Its keys are names in a checkpoint, its values are variables. A variable without an average
-        has its own name as the key.
+        The keys are names in a checkpoint, and the values are variables. If a variable has no
+        average, its key is its own name.
 
         Args:
-          moving_avg_variables: variables that have averages, by default all that are trainable or
-            in MOVING_AVERAGE_VARIABLES.
+          moving_avg_variables: the variables that have averages. By default, they are all variables
+            that are trainable or in the collection MOVING_AVERAGE_VARIABLES.
         """
         if moving_avg_variables is None:
             moving_avg_variables = [*trainable_variables(), *moving_average_variables()]

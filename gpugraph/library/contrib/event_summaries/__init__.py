@@ -1,1 +1,3 @@
-"""Summaries that a run writes to event files by itself: `tf.contrib.summary`, TensorFlow 2's."""
+"""Summaries that ops write to event files during a run: `tf.contrib.summary` and TensorFlow 2's
+summaries.
+"""

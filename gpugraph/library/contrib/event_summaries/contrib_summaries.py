@@ -1,4 +1,4 @@
-"""`tf.contrib.summary`: summaries that a run writes when it computes them."""
+"""`tf.contrib.summary`: summaries that a run writes to a file as soon as it computes them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,11 @@ from gpugraph.ops.summaries.tensor_summary_ops import tensor_summary_op
 def _written(
     name: str, tensor: Any, family: str | None, step: Any, summarize: Callable[[str, str], Any]
 ) -> Any:
-    """Add a summary to the default writer; `summarize` receives its tag and its scope."""
+    """Add an op that writes a summary to the default writer.
+
+    Args:
+      summarize: builds the summary's op. It receives the tag and the name scope.
+    """
     outer = get_default_graph().get_name_scope()
 
     def ops() -> Any:
@@ -52,7 +56,7 @@ def _written(
 
 
 def chosen_step(step: Any) -> Any:
-    """Return a step as a tensor; the global step for None."""
+    """Return a step as a tensor. If `step` is None, return the global step."""
     if step is None:
         return get_or_create_global_step()
     return step if isinstance(step, Tensor) else convert_to_tensor(step, dtype=int64)
@@ -61,11 +65,12 @@ def chosen_step(step: Any) -> Any:
 def generic(
     name: str, tensor: Any, metadata: Any = None, family: str | None = None, step: Any = None
 ) -> Any:
-    """Write a whole tensor, if summaries are recorded. Return a bool tensor.
+    """Write a whole tensor, if summaries are recorded. Return a bool tensor. A run that computes it
+    writes the summary.
 
     Args:
       metadata: a SummaryMetadata message, or its bytes.
-      step: the global step unless set.
+      step: by default the global step.
     """
     content = metadata.SerializeToString() if hasattr(metadata, "SerializeToString") else metadata
     about = plugin_metadata("", "", "") if content is None else content
@@ -75,14 +80,18 @@ def generic(
 
 
 def scalar(name: str, tensor: Any, family: str | None = None, step: Any = None) -> Any:
-    """Write a number, if summaries are recorded. Return a bool tensor."""
+    """Write a number, if summaries are recorded. Return a bool tensor. A run that computes it
+    writes the summary.
+    """
     return _written(
         name, tensor, family, step, lambda tag, scope: scalar_summary_op(tag, tensor, name=scope)
     )
 
 
 def histogram(name: str, tensor: Any, family: str | None = None, step: Any = None) -> Any:
-    """Write the distribution of values, if summaries are recorded. Return a bool tensor."""
+    """Write the distribution of values, if summaries are recorded. Return a bool tensor. A run that
+    computes it writes the summary.
+    """
     return _written(
         name, tensor, family, step, lambda tag, scope: histogram_summary_op(tag, tensor, name=scope)
     )
@@ -96,10 +105,11 @@ def image(
     family: str | None = None,
     step: Any = None,
 ) -> Any:
-    """Write the first images of a batch, if summaries are recorded. Return a bool tensor.
+    """Write the first images of a batch, if summaries are recorded. Return a bool tensor. A run
+    that computes it writes the summary.
 
     Args:
-      bad_color: ignored; pixels that are not finite are red.
+      bad_color: has no effect. Pixels that are not finite are red.
     """
     del bad_color
     return _written(
@@ -119,7 +129,9 @@ def audio(
     family: str | None = None,
     step: Any = None,
 ) -> Any:
-    """Write the first recordings of a batch, if summaries are recorded. Return a bool tensor."""
+    """Write the first recordings of a batch, if summaries are recorded. Return a bool tensor. A run
+    that computes it writes the summary.
+    """
     return _written(
         name,
         tensor,
@@ -169,7 +181,9 @@ def import_event(tensor: Any, name: str | None = None) -> Any:
 
 
 def flush(writer: SummaryWriter | None = None, name: str | None = None) -> Any:
-    """Return the operation that writes buffered events; of the default writer unless set."""
+    """Return the operation that writes the buffered events of a writer, by default of the default
+    writer.
+    """
     del name
     target = writer or default_writer()
     return no_op() if target is None else target.flush()
@@ -181,13 +195,13 @@ def eval_dir(model_dir: str, name: str | None = None) -> str:
 
 
 def initialize(graph: Any = None, session: Any = None) -> None:
-    """Create the event files of this graph's writers, by a run of the session.
+    """Create the event files of this graph's writers by a run of `session`.
 
-    Raises ValueError without a session.
+    Raises RuntimeError if there is no default writer, and ValueError if there is no session.
 
     Args:
-      graph: a Graph or a GraphDef to write too.
-      session: the default session unless set.
+      graph: a Graph or GraphDef that is also written to the file.
+      session: by default the default session.
     """
     if default_writer() is None:
         raise RuntimeError("No default tf.contrib.summary.SummaryWriter found")

@@ -1,4 +1,6 @@
-"""`tf.compat.v2.summary` in graphs: tensors with the metadata of TensorBoard's pages."""
+"""`tf.compat.v2.summary` in graphs: writes tensors with the metadata that TensorBoard's pages
+read.
+"""
 
 from __future__ import annotations
 
@@ -36,9 +38,9 @@ _WAV = b"\x10\x0b"
 def summary_scope(
     name: str, default_name: str = "summary", values: Any = None
 ) -> Iterator[tuple[str, str]]:
-    """Enter the name scope of a summary; yield (the tag, the scope).
+    """Enter the name scope of a summary. Yield the tag and the name scope.
 
-    The tag is the name in the current name scope.
+    The tag is the name, prefixed with the current name scope.
     """
     with tag_scope(name or default_name, None, values=values) as (tag, scope):
         yield tag, scope
@@ -48,11 +50,12 @@ def write(
     tag: str, tensor: Any, step: Any = None, metadata: Any = None, name: str | None = None
 ) -> Any:
     """Write a tensor, or the result of a function, if summaries are recorded. Return a bool tensor.
+    A run that computes it writes the summary.
 
-    Raises ValueError if neither is set.
+    Raises ValueError if there is no step.
 
     Args:
-      step: that of `set_step` unless set.
+      step: by default the step that `set_step` set.
       metadata: a SummaryMetadata message, or its bytes.
     """
     chosen = get_step() if step is None else step
@@ -83,7 +86,9 @@ def _computed(function: Callable[..., Any], inputs: list[Any], dtype: DType) -> 
 
 
 def scalar(name: str, data: Any, step: Any = None, description: str | None = None) -> Any:
-    """Write a number as float32, if summaries are recorded. Return a bool tensor."""
+    """Write a number as float32, if summaries are recorded. Return a bool tensor. A run that
+    computes it writes the summary.
+    """
     return _plugin("scalars", name, lambda: cast(data, float32), step, description)
 
 
@@ -99,7 +104,9 @@ def histogram(
     buckets: int | None = None,
     description: str | None = None,
 ) -> Any:
-    """Write a histogram with 30 buckets of equal width, unless set: both edges and the count."""
+    """Write a histogram with `buckets` buckets of equal width, by default 30. Each bucket has a
+    left edge, a right edge and a count.
+    """
     count = 30 if buckets is None else buckets
 
     def counted(values: Any) -> Any:
@@ -121,9 +128,10 @@ def histogram(
 def image(
     name: str, data: Any, step: Any = None, max_outputs: int = 3, description: str | None = None
 ) -> Any:
-    """Write the first images of a batch [n, h, w, channels] as PNG.
+    """Write the first `max_outputs` images of a batch [n, h, w, channels] as PNG.
 
-    Floating-point numbers are in [0, 1]; other numbers are uint8. 1 to 4 channels.
+    Floating-point numbers must be in [0, 1]. Other numbers are converted to uint8. The images have
+    1 to 4 channels.
     """
 
     def encoded(values: Any) -> Any:
@@ -166,7 +174,10 @@ def audio(
     encoding: str | None = None,
     description: str | None = None,
 ) -> Any:
-    """Write the first recordings of a batch [n, frames, channels] in [-1, 1] as WAV."""
+    """Write the first `max_outputs` recordings of a batch [n, frames, channels] as WAV.
+
+    The values must be in [-1, 1].
+    """
     if encoding not in (None, "wav"):
         raise ValueError(f"Unknown encoding: {encoding!r}")
 
@@ -200,7 +211,7 @@ def create_file_writer_v2(
     filename_suffix: Any = None,
     name: str | None = None,
 ) -> SummaryWriter:
-    """Return a writer into a new event file. Raises ValueError for None as `logdir`."""
+    """Return a writer to a new event file. Raises ValueError if `logdir` is None."""
     if logdir is None:
         raise ValueError("Argument `logdir` cannot be None")
     return create_file_writer(

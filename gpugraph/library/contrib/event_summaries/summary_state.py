@@ -32,7 +32,7 @@ _WRITER_INITIALIZERS = "_SUMMARY_WRITER_INITIALIZERS"
 
 @dataclass
 class _State:
-    """The settings for summaries that are added from now on."""
+    """The settings for all summaries that the program adds from now on."""
 
     writer: SummaryWriter | None = None
     condition: Any = None
@@ -53,7 +53,7 @@ def _with(**settings: Any) -> Iterator[None]:
 
 
 class SummaryWriter:
-    """A writer of summaries into an event file, which an op creates, `init()`.
+    """A writer of summaries to an event file. A run of the operation `init()` creates the file.
 
     The writers of `create_noop_writer` write nothing.
     """
@@ -64,19 +64,19 @@ class SummaryWriter:
 
     @property
     def is_noop(self) -> bool:
-        """Whether it writes nothing."""
+        """Whether the writer writes nothing."""
         return self._create is None
 
     def set_as_default(self) -> None:
-        """Make it the writer of summaries that are added from now on."""
+        """Make this the writer of all summaries that the program adds from now on."""
         _state.writer = self
 
     def as_default(self) -> contextlib.AbstractContextManager[None]:
-        """Return a block in which summaries are added for this writer."""
+        """Return a context manager inside which this is the default writer."""
         return _default_writer(self)
 
     def init(self) -> Any:
-        """Return the operation that creates the event file; it has no effect when it runs again."""
+        """Return the operation that creates the event file. Further runs of it have no effect."""
         return no_op() if self.is_noop else _op(self._open, "create_file_writer", self._folder)
 
     def flush(self) -> Any:
@@ -97,7 +97,9 @@ class SummaryWriter:
 
     @property
     def file(self) -> FileWriter:
-        """The open event file. Raises FailedPreconditionError before `init()` has run."""
+        """The open event file. Raises FailedPreconditionError unless a run of `init()` has created
+        it.
+        """
         if self._file is None:
             raise FailedPreconditionError(
                 None,
@@ -126,13 +128,15 @@ def create_file_writer(
     filename_suffix: str | None = None,
     name: str | None = None,
 ) -> SummaryWriter:
-    """Return a writer into a new event file in `logdir`; for None one that writes nothing.
+    """Return a writer to a new event file in `logdir`. If `logdir` is None, the writer writes
+    nothing.
+
+    A run of `tf.contrib.summary.initialize` creates the file.
 
     Args:
-      max_queue: the number of events that may be buffered, 10 unless set.
-      flush_millis: an event that is added later than this after the last write is written at once,
-        120,000 unless set. The file is created by an operation: `tf.contrib.summary.initialize`
-        runs it.
+      max_queue: the maximum number of buffered events, by default 10.
+      flush_millis: the maximum time between two writes, in milliseconds, by default 120,000. An
+        event that is added later than this after the last write causes a write at once.
     """
     if logdir is None:
         return create_noop_writer()
@@ -153,7 +157,7 @@ def create_file_writer(
 
 
 def create_summary_file_writer(*args: Any, **kwargs: Any) -> SummaryWriter:
-    """Return `create_file_writer` of the arguments; its earlier name."""
+    """Return the result of `create_file_writer`. This is an earlier name of that function."""
     return create_file_writer(*args, **kwargs)
 
 
@@ -163,7 +167,9 @@ def create_noop_writer() -> SummaryWriter:
 
 
 def default_writer() -> SummaryWriter | None:
-    """Return the writer of summaries that are added now. If no writer is set, return None."""
+    """Return the default writer, to which new summaries are added. If no writer is set, return
+    None.
+    """
     return _state.writer
 
 
@@ -178,12 +184,16 @@ def all_v2_summary_ops() -> list[Any]:
 
 
 def should_record_summaries() -> Any:
-    """Return whether summaries are recorded, a bool or a bool tensor. Return False unless set."""
+    """Return whether summaries are recorded, as a bool tensor. If no condition is set, it is
+    False.
+    """
     return _recording(False)
 
 
 def should_record_summaries_v2() -> Any:
-    """Return whether summaries are recorded. Return True unless set or if there is no writer."""
+    """Return whether summaries are recorded. If no condition is set, they are recorded if there is
+    a writer.
+    """
     return _recording(True)
 
 
@@ -195,14 +205,20 @@ def _recording(default: bool) -> Any:
 
 
 def record_if(condition: Any) -> contextlib.AbstractContextManager[None]:
-    """Return a block in which summaries are recorded if a bool, tensor or function is true."""
+    """Return a context manager inside which summaries are recorded if `condition` is true.
+
+    Args:
+      condition: a bool, a bool tensor, or a function that returns one of these.
+    """
     return _with(condition=condition)
 
 
 def record_summaries_every_n_global_steps(
     n: int, global_step: Any = None
 ) -> contextlib.AbstractContextManager[None]:
-    """Return a block in which summaries are recorded if the global step is a multiple of `n`."""
+    """Return a context manager inside which summaries are recorded if the global step is a multiple
+    of `n`.
+    """
     step = get_or_create_global_step() if global_step is None else global_step
 
     def should() -> Any:
@@ -213,36 +229,38 @@ def record_summaries_every_n_global_steps(
 
 
 def always_record_summaries() -> contextlib.AbstractContextManager[None]:
-    """Return a block in which all summaries are recorded."""
+    """Return a context manager inside which all summaries are recorded."""
     return record_if(True)
 
 
 def never_record_summaries() -> contextlib.AbstractContextManager[None]:
-    """Return a block in which no summary is recorded."""
+    """Return a context manager inside which no summaries are recorded."""
     return record_if(False)
 
 
 def get_step() -> Any:
-    """Return the step of summaries without one, as set by `set_step`. If it is not set, return
+    """Return the default step of summaries, which `set_step` sets. If it is not set, return
     None.
     """
     return _state.step
 
 
 def set_step(step: Any) -> None:
-    """Set the step of TensorFlow 2's summaries that are added without one."""
+    """Set the step of those TensorFlow 2 summaries that are added without a step."""
     _state.step = step
 
 
 def write_summary(
     summarize: Callable[[], Any], step: Any, is_default: bool, writer: SummaryWriter | None = None
 ) -> Any:
-    """Return a bool tensor; computing it writes a summary, if summaries are recorded.
+    """Return a bool tensor. A run that computes it writes a summary, if summaries are recorded.
+
+    If there is no writer, return an operation without effect.
 
     Args:
-      summarize: adds the ops of the Summary and returns its bytes as a tensor.
-      is_default: whether summaries are recorded if nothing is set. Without a writer, return an
-        operation without effect.
+      summarize: a function that adds the ops of the summary and returns the bytes of the Summary
+        message as a tensor.
+      is_default: whether summaries are recorded if no condition is set.
     """
     target = writer or _state.writer
     if target is None:

@@ -12,8 +12,8 @@ from gpugraph.graph.client.tensor_spec import TensorSpec
 class BoundedTensorSpec(TensorSpec):
     """A shape, a dtype, a name, and inclusive bounds of the elements.
 
-    The bounds must broadcast to the shape; the constructor raises ValueError if they do not or are
-    None.
+    The bounds must broadcast to the shape. The constructor raises ValueError if a bound is None or
+    does not broadcast to the shape.
     """
 
     __slots__ = ("_maximum", "_minimum")
@@ -37,12 +37,12 @@ class BoundedTensorSpec(TensorSpec):
 
     @property
     def minimum(self) -> np.ndarray[Any, Any]:
-        """The minimum of each element, a read-only array that broadcasts to the shape."""
+        """The minimum of each element: a read-only array that broadcasts to the shape."""
         return self._minimum
 
     @property
     def maximum(self) -> np.ndarray[Any, Any]:
-        """The maximum of each element, a read-only array that broadcasts to the shape."""
+        """The maximum of each element: a read-only array that broadcasts to the shape."""
         return self._maximum
 
     def _bound(self, kind: str, value: Any) -> np.ndarray[Any, Any]:

@@ -32,7 +32,8 @@ def load_checkpoint(filepattern: Any) -> CheckpointReader:
     """Return a reader of a checkpoint.
 
     Args:
-      filepattern: its path, or a folder, whose latest checkpoint is read.
+      filepattern: the path of the checkpoint, or a folder. In a folder, the latest checkpoint is
+        read.
     """
     return open_checkpoint(filepattern)
 
@@ -41,7 +42,8 @@ def load_variable(checkpoint_dir: Any, name: str) -> Any:
     """Return the value of the tensor `name` in a checkpoint.
 
     Args:
-      checkpoint_dir: the path of the checkpoint, or a folder, whose latest checkpoint is read.
+      checkpoint_dir: the path of the checkpoint, or a folder. In a folder, the latest checkpoint is
+        read.
     """
     return load_tensor(checkpoint_dir, name)
 
@@ -61,13 +63,13 @@ def assign_from_checkpoint(
 ) -> tuple[Operation, dict[Tensor, Any]]:
     """Return an operation that sets variables to values of a checkpoint, and the feeds for its run.
 
-    Raises ValueError for a variable that is missing or has another shape.
+    Raises ValueError for a variable that is not in the checkpoint or has another shape there.
 
     Args:
       var_list: a list of variables, or a dict from names in the checkpoint to variables or to lists
         of a variable's partitions.
-      ignore_missing_vars: whether variables that are not in the checkpoint are left unchanged, with
-        a warning.
+      ignore_missing_vars: whether variables that are not in the checkpoint only cause a warning and
+        keep their values.
     """
     if isinstance(var_list, (tuple, list)):
         named: dict[str, list[Any]] = {}
@@ -100,10 +102,10 @@ def assign_from_checkpoint(
 
 
 def _share(name: str, variable: Any, value: Any) -> Any:
-    """Return the slice of a checkpoint's `value` for a variable, which may be one partition of a
-    partitioned variable.
+    """Return the slice of a checkpoint's `value` that belongs to a variable.
 
-    Raises ValueError if the shapes differ.
+    For a partition of a partitioned variable, the slice is a part of the value. For any other
+    variable, it is the whole value. Raises ValueError if the shapes differ.
     """
     place = variable._get_save_slice_info()
     if place is not None:
@@ -123,14 +125,13 @@ def assign_from_checkpoint_fn(
     ignore_missing_vars: bool = False,
     reshape_variables: bool = False,
 ) -> Callable[[Any], None] | None:
-    """Return a function that restores variables in the session that it is called with.
+    """Return a function that restores variables in the session that is its argument.
 
-    Raises ValueError for an empty list.
+    Return None if `ignore_missing_vars` leaves no variables. Raises ValueError for an empty list.
 
     Args:
       model_path, var_list, ignore_missing_vars: see `assign_from_checkpoint`.
-      reshape_variables: whether values are reshaped to the shapes of the variables. The result is
-        None if `ignore_missing_vars` leaves no variables.
+      reshape_variables: whether values are reshaped to the shapes of the variables.
     """
     if not var_list:
         raise ValueError("var_list cannot be empty")
@@ -164,10 +165,11 @@ def load_linear_multiclass_bias_initializer(
     initializer: Any = None,
     max_rows_in_memory: int = -1,
 ) -> Callable[..., Any]:
-    """Return an initializer of class biases, a matrix with one column and a row for each class.
+    """Return an initializer of class biases: a matrix with one column and one row for each class.
 
-    The bias of a class in the old vocabulary is read from the checkpoint; all other biases come
-    from `initializer`. The arguments are the row arguments of `load_and_remap_matrix_initializer`.
+    The bias of a class in the old vocabulary is read from the checkpoint. All other biases come
+    from `initializer`. Each argument has the meaning of the argument for rows of
+    `load_and_remap_matrix_initializer`.
     """
     return load_and_remap_matrix_initializer(
         *(ckpt_path, bias_tensor_name, new_class_vocab_size, 1),
@@ -184,10 +186,11 @@ def load_variable_slot_initializer(
 ) -> Callable[..., Any]:
     """Return an initializer of a slot that is partitioned in the same way as its variable.
 
-    The other arguments are as in `load_and_remap_matrix_initializer`.
+    The other arguments are those of `load_and_remap_matrix_initializer`.
 
     Args:
-      primary_partition_info: the partition_info of the variable, used in place of the slot's.
+      primary_partition_info: the partition_info of the variable. It replaces the partition_info of
+        the slot.
     """
     make = load_and_remap_matrix_initializer(ckpt_path, old_tensor_name, *args, **options)
 

@@ -11,7 +11,8 @@ class VariableDeviceChooser:
     """A device function for `tf.device`: each operation gets the next task of a job, cyclically.
 
     Args:
-      num_tasks: the number of tasks of the job; with 0 the device names neither job nor task.
+      num_tasks: the number of tasks of the job. If it is 0, the device names contain no job and no
+        task.
     """
 
     def __init__(
@@ -28,7 +29,7 @@ class VariableDeviceChooser:
         self._next_task = 0
 
     def __call__(self, op: Any) -> str:
-        """Return the name of the next device; `op` has no influence on it."""
+        """Return the name of the next device. It does not depend on `op`."""
         del op
         job = task = None
         if self._num_tasks > 0:

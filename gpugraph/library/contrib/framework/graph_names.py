@@ -21,14 +21,14 @@ def get_name_scope() -> str:
 
 
 def get_graph_from_inputs(op_input_list: Iterable[Any], graph: Graph | None = None) -> Graph:
-    """Return the graph that contains all of the tensors, operations and variables in the list.
+    """Return the graph that contains all tensors, operations and variables in the list.
 
     For an empty list, return the default graph.
 
-    Raises ValueError if they are in several graphs, or not in `graph`.
+    Raises ValueError if the items are in several graphs, or not in `graph`.
 
     Args:
-      graph: the graph to which all of them must belong.
+      graph: the graph to which all items must belong. If it is None, any graph is allowed.
     """
     values = list(op_input_list)
     if graph is None:

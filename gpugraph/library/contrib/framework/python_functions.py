@@ -20,14 +20,15 @@ def py_func(
     stateful: bool = True,
     name: str | None = None,
 ) -> Any:
-    """Add an op that calls `func(*args, **kwargs)` in each run. Return its results as tensors.
+    """Add an op that calls `func(*args, **kwargs)` in each run. Return the results as tensors.
 
-    Raise TypeError if `args` is not a sequence or `kwargs` not a dict.
+    Raises TypeError if `args` is not a sequence or `kwargs` is not a dict.
 
     Args:
-      output_types: a nested structure of dtypes, which the results have too, or a function that
-        returns it for the arguments.
-      output_shapes: the static shapes, likewise, or None for unknown shapes.
+      output_types: a nested structure of dtypes, or a function that returns it when called with the
+        arguments. The results have the same structure.
+      output_shapes: the static shapes in the same structure, or a function that returns them, or
+        None for unknown shapes.
     """
     words = {} if kwargs is None else kwargs
     if not isinstance(args, (list, tuple)):

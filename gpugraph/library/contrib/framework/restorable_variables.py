@@ -1,5 +1,5 @@
-"""Functions that create non-trainable variables, select variables to restore, and assign by
-name.
+"""Functions that create non-trainable variables, select variables to restore, and assign values to
+variables by name.
 """
 
 from __future__ import annotations
@@ -74,13 +74,12 @@ def filter_variables(
 ) -> list[Any]:
     """Return the variables whose names match an include pattern and no exclude pattern.
 
-    The patterns are regular expressions;
-
     Raises TypeError for values that are neither variables nor tensors.
 
     Args:
-      include_patterns: None for all names.
-      reg_search: whether a match may begin anywhere in the name.
+      include_patterns: regular expressions. If it is None, all names are included.
+      exclude_patterns: regular expressions, or None.
+      reg_search: whether a match may begin anywhere in the name, instead of only at its start.
     """
     match = re.search if reg_search else re.match
     for other in (variable for variable in var_list if not hasattr(variable, "name")):
@@ -100,9 +99,9 @@ def filter_variables(
 def get_variables_to_restore(
     include: Sequence[str] | None = None, exclude: Sequence[str] | None = None
 ) -> list[Any]:
-    """Return the global variables in a scope of `include` and in no scope of `exclude`.
+    """Return the global variables that are in a scope of `include` and not in a scope of `exclude`.
 
-    Raises TypeError for other types.
+    Raises TypeError if `include` or `exclude` has another type than a list or tuple.
 
     Args:
       include, exclude: lists of scope names. If `include` is None, all variables are included.
@@ -126,7 +125,7 @@ def assign_from_values(
     """Return an operation that sets the global variables with these names, and the feeds for its
     run.
 
-    Raises ValueError for a name that belongs to no variable or to several.
+    Raises ValueError if a name belongs to no variable or to several variables.
     """
     if not isinstance(var_names_to_values, Mapping):
         raise TypeError(f"Expected a dict of values by name, not {shown(var_names_to_values)}")
@@ -154,9 +153,7 @@ def _of_name(name: str) -> Any:
 
 
 def assign_from_values_fn(var_names_to_values: Mapping[str, Any]) -> Callable[[Any], Any]:
-    """Return a function that sets the variables with these names in the session that it
-    receives.
-    """
+    """Return a function that sets the variables with these names. Its argument is the session."""
     operation, feeds = assign_from_values(var_names_to_values)
 
     def assign_in(session: Any) -> Any:
@@ -166,9 +163,9 @@ def assign_from_values_fn(var_names_to_values: Mapping[str, Any]) -> Callable[[A
 
 
 def zero_initializer(ref: Any, use_locking: bool = True, name: str = "zero_initializer") -> Any:
-    """Return an op that sets a variable to zeros, for its initialization.
+    """Return an op that initializes a variable to zeros.
 
-    A run raises InvalidArgumentError if the variable is already initialized.
+    The op raises InvalidArgumentError if the variable is already initialized.
     """
     graph = get_default_graph()
     with name_scope(name, "zero_initializer", [ref]):

@@ -16,8 +16,8 @@ Action = Callable[[], Any]
 
 
 def smart_constant_value(pred: Any) -> bool | None:
-    """Return the value of a bool, 0, 1 or a bool tensor. If the tensor's value is not known, return
-    None.
+    """Return the value of `pred`, which is a bool, 0, 1 or a bool tensor. If the tensor's value is
+    not known, return None.
 
     Raises TypeError for other values.
     """
@@ -39,8 +39,9 @@ def smart_cond(
 ) -> Any:  # fmt: skip
     """Return the result of `true_fn` or `false_fn`.
 
-    If the value of `pred` is known, the function is called directly; otherwise this is `tf.cond`.
-    Raises TypeError for a function that is not callable, and for a `pred` that is not a condition.
+    If the value of `pred` is known, call one of the functions directly. Otherwise build a
+    `tf.cond`. Raises TypeError for a function that is not callable, and for a `pred` that is not a
+    condition.
     """
     for kind, function in (("true_fn", true_fn), ("false_fn", false_fn)):
         if not callable(function):
@@ -58,10 +59,10 @@ def smart_case(
 ) -> Any:  # fmt: skip
     """Build a `tf.case` of the pairs whose conditions are not known during graph construction.
 
-    Pairs with a false condition are dropped. The function of the first pair with a true condition
-    is called directly, or becomes the default if unknown conditions precede it. Raises TypeError
-    for values that are not pairs of condition and function. The other arguments are as in
-    `tf.case`.
+    Pairs with a condition that is known to be false are dropped. If the condition of a pair is
+    known to be true, the function of the pair is called directly. If unknown conditions precede
+    this pair, the function instead becomes the default. Raises TypeError for values that are not
+    pairs of a condition and a function. The other arguments are those of `tf.case`.
     """
     items = pred_fn_pairs.items() if isinstance(pred_fn_pairs, Mapping) else pred_fn_pairs
     pairs = list(items)

@@ -1,4 +1,4 @@
-"""Checks and small functions of tensors, which metrics and older programs use."""
+"""Checks of tensors and small functions of tensors that metrics and older programs use."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ from gpugraph.ops.reductions.reduction_functions import reduce_sum
 
 
 def assert_scalar(tensor: Any, name: str | None = None, message: str | None = None) -> Tensor:
-    """Return the value as a tensor. Raises ValueError if its static shape can't be a scalar's.
+    """Return the value as a tensor. Raises ValueError if its static shape is known not to be
+    scalar.
 
     Args:
-      message: the first words of the error.
+      message: the start of the error message.
     """
     with name_scope(name, "assert_scalar", [tensor]):
         return check_scalar(convert_to_tensor(tensor), message=message)
@@ -41,7 +42,8 @@ def assert_scalar_int(tensor: Any, name: str | None = None) -> Tensor:
 
 
 def assert_or_get_global_step(graph: Graph | None = None, global_step_tensor: Any = None) -> Any:
-    """Check and return `global_step_tensor`. If it is None, return the global step of the graph.
+    """Return `global_step_tensor` after a check. If it is None, return the global step of the
+    graph.
 
     Raises TypeError if the tensor is not an integer.
     """
@@ -76,7 +78,9 @@ def remove_squeezable_dimensions(
 
 
 def with_same_shape(expected_tensor: Any, tensor: Any) -> Tensor:
-    """Return `tensor`, checked to have the shape of `expected_tensor` as `with_shape` does."""
+    """Return `tensor` after a check that it has the shape of `expected_tensor`. For the errors, see
+    `with_shape`.
+    """
     with name_scope("with_same_shape", values=[expected_tensor, tensor]):
         expected = convert_to_tensor(expected_tensor)
         static = expected.shape
@@ -84,10 +88,10 @@ def with_same_shape(expected_tensor: Any, tensor: Any) -> Tensor:
 
 
 def with_shape(expected_shape: Any, tensor: Any) -> Tensor:
-    """Return `tensor`, checked to have `expected_shape`.
+    """Return `tensor` after a check that its shape is `expected_shape`.
 
-    If both shapes are known statically and differ, it raises ValueError. Otherwise each run checks
-    the shape, and raises InvalidArgumentError.
+    Raises ValueError if both shapes are known statically and differ. If they are not known, each
+    run checks the shape, and raises InvalidArgumentError if it differs.
     """
     source = convert_to_tensor(tensor)
     known = expected_shape

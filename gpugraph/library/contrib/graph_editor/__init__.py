@@ -1,1 +1,3 @@
-"""`tf.contrib.graph_editor`: selecting operations of a graph, copying them, rerouting tensors."""
+"""`tf.contrib.graph_editor`: functions that select and copy operations of a graph, and reroute
+tensors.
+"""

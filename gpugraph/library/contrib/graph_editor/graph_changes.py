@@ -1,4 +1,4 @@
-"""Changes of a graph: copies of operations, other inputs, other control inputs."""
+"""Changes of a graph: copies of operations, changed inputs, changed control inputs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gpugraph.library.contrib.graph_editor.op_selection import (
 
 
 class SubGraphView:
-    """Operations of a graph, with the tensors that enter and leave them."""
+    """A subgraph: some operations of a graph, with the tensors that enter and leave them."""
 
     def __init__(self, inside_ops: Any = (), passthrough_ts: Any = ()) -> None:
         self._ops = list(dict.fromkeys(make_list_of_op(inside_ops, allow_graph=True)))
@@ -38,26 +38,28 @@ class SubGraphView:
 
     @property
     def ops(self) -> list[Operation]:
-        """The operations."""
+        """The operations of the view."""
         return list(self._ops)
 
     @property
     def inputs(self) -> list[Tensor]:
-        """The tensors that the operations use but do not compute, and the tensors that pass through
-        the view.
+        """The tensors that the operations use but do not compute, and the tensors that only pass
+        through the view.
         """
         return [*self._passthrough, *self._inputs]
 
     @property
     def outputs(self) -> list[Tensor]:
-        """The tensors that the operations compute and operations outside use or nothing uses, and
-        the tensors that pass through the view.
+        """The tensors that leave the view: results of its operations, and tensors that only pass
+        through.
+
+        A result leaves the view if an operation outside uses it or if no operation uses it.
         """
         return [*self._passthrough, *self._outputs]
 
     @property
     def graph(self) -> Graph | None:
-        """The graph, or None without operations."""
+        """The graph of the view. It is None for an empty view."""
         items: list[Any] = [*self._ops, *self._passthrough]
         return items[0].graph if items else None
 
@@ -65,11 +67,11 @@ class SubGraphView:
         return bool(self._ops or self._passthrough)
 
     def is_passthrough(self, t: Tensor) -> bool:
-        """Return whether a tensor passes through."""
+        """Return whether a tensor only passes through the view."""
         return t in self._passthrough
 
     def consumers(self) -> list[Operation]:
-        """Return the operations outside that use the outputs."""
+        """Return the operations outside the view that use its outputs."""
         inside = set(self._ops)
         users = (user for t in self.outputs for user in t.consumers())
         return [user for user in dict.fromkeys(users) if user not in inside]
@@ -85,7 +87,9 @@ class SubGraphView:
 
 
 def make_view(*args: Any, **kwargs: Any) -> SubGraphView:
-    """Return the view of the operations and tensors that the arguments name, as `select_ops`."""
+    """Return the view of the operations and tensors that the arguments select. They are the
+    arguments of `select_ops`.
+    """
     if len(args) == 1 and isinstance(args[0], SubGraphView):
         return args[0]
     ops, tensors = select_ops_and_ts(*args, **kwargs)
@@ -103,7 +107,7 @@ def _view(value: Any) -> SubGraphView:
 
 
 class TransformerInfo:
-    """The copies of operations and tensors, by their originals."""
+    """A mapping from original operations and tensors to their copies."""
 
     def __init__(
         self, graph: Graph, ops: Mapping[Operation, Operation], tensors: Mapping[Tensor, Tensor]
@@ -112,11 +116,12 @@ class TransformerInfo:
         self._transformed_ops, self._transformed_ts = dict(ops), dict(tensors)
 
     def transformed(self, original: Any, missing_fn: Any = None) -> Any:
-        """Return the copy of an operation or tensor, or of each in a structure. Return None without
-        one.
+        """Return the copy of an operation or tensor, or of each item in a structure. If there is no
+        copy, return None.
 
         Args:
-          missing_fn: called with an original that has no copy.
+          missing_fn: a function that is called with an operation or tensor that has no copy. Its
+            result is returned instead of None.
         """
         if isinstance(original, (list, tuple)):
             return type(original)(self.transformed(part, missing_fn) for part in original)
@@ -131,7 +136,7 @@ class TransformerInfo:
         return missing_fn(original) if copied is None and missing_fn else copied
 
     def original(self, transformed: Any, missing_fn: Any = None) -> Any:
-        """Return the operation or tensor that was copied to `transformed`."""
+        """Return the operation or tensor whose copy is `transformed`."""
         table: Any = (
             self._transformed_ts if isinstance(transformed, Tensor) else self._transformed_ops
         )
@@ -149,15 +154,17 @@ def copy_with_input_replacements(
     src_scope: str = "",
     reuse_dst_scope: bool = False,
 ) -> tuple[SubGraphView, TransformerInfo]:
-    """Copy operations, with some inputs replaced. Return the view of the copies and the mapping.
+    """Copy operations, with some inputs replaced. Return (a view of the copies, the mapping from
+    the originals to the copies).
 
-    Raises ValueError if they are in another graph.
+    Inputs that are neither copied nor replaced stay the same. Raises ValueError if such an input is
+    in another graph than the copies.
 
     Args:
       sgv: a view, or operations.
-      replacement_ts: by tensor, the tensor that copies use instead.
-      dst_scope: the name scope of the copies, a new one unless reuse_dst_scope.
-      src_scope: the part of the names that is removed. Other inputs stay.
+      replacement_ts: for each replaced tensor, the tensor that the copies use instead.
+      dst_scope: the name scope of the copies. It is made unique unless `reuse_dst_scope` is true.
+      src_scope: a name scope that is removed from the names of the copies.
     """
     view = _view(sgv)
     graph = dst_graph or view.graph
@@ -195,9 +202,9 @@ def copy(
     src_scope: str = "",
     reuse_dst_scope: bool = False,
 ) -> tuple[SubGraphView, TransformerInfo]:
-    """Copy operations into `dst_graph`. Return the view of the copies and the mapping.
+    """Copy operations into `dst_graph`. Return a view of the copies, and the mapping to them.
 
-    Inputs that are not copied become placeholders, in the graph itself too.
+    Inputs that are not copied become placeholders, also if `dst_graph` is the same graph.
     """
     view = _view(sgv)
     graph = dst_graph or view.graph
@@ -234,7 +241,9 @@ def _copied(op: Operation, graph: Graph, name: str, inputs: Sequence[Tensor]) ->
 
 
 def _in_order(ops: Iterable[Operation]) -> list[Operation]:
-    """Return operations with those that make their inputs first, except along back edges."""
+    """Return the operations in an order in which the producers of an operation's inputs precede it.
+    Back edges are ignored.
+    """
     wanted = set(ops)
     ordered: dict[Operation, None] = {}
     open_ops: set[Operation] = set()
@@ -260,12 +269,13 @@ def graph_replace(
     src_scope: str = "",
     reuse_dst_scope: bool = False,
 ) -> Any:
-    """Return copies of tensors that are computed from replaced ones.
+    """Return copies of the tensors `target_ts` that are computed from the replacements.
 
     Raises ValueError if no target depends on a replaced tensor.
 
     Args:
       target_ts: a tensor, or a list of tensors.
+      replacement_ts: for each replaced tensor, the tensor to use instead.
     """
     targets = make_list_of_t(target_ts)
     backward = set(get_backward_walk_ops(targets, stop_at_ts=list(replacement_ts)))
@@ -281,10 +291,11 @@ def graph_replace(
 
 
 def reroute_ts(ts0: Any, ts1: Any, can_modify: Any = None, cannot_modify: Any = None) -> int:
-    """Make the users of each tensor of `ts1` use that of `ts0`. Return how many inputs changed.
+    """Make the consumers of each tensor of `ts1` use the corresponding tensor of `ts0` instead.
+    Return the number of changed inputs.
 
     Args:
-      can_modify: the operations that may be changed.
+      can_modify: the operations that may be changed. If it is None, all operations may be changed.
       cannot_modify: the operations that must not be changed.
     """
     allowed = None if can_modify is None else set(make_list_of_op(can_modify))
@@ -304,7 +315,9 @@ def reroute_ts(ts0: Any, ts1: Any, can_modify: Any = None, cannot_modify: Any = 
 
 
 def swap_ts(ts0: Any, ts1: Any, can_modify: Any = None, cannot_modify: Any = None) -> int:
-    """Exchange the users of tensors, pair by pair. Return how many inputs changed."""
+    """Exchange the consumers of each tensor of `ts0` and the corresponding tensor of `ts1`. Return
+    the number of changed inputs.
+    """
     allowed = None if can_modify is None else set(make_list_of_op(can_modify))
     refused = set() if cannot_modify is None else set(make_list_of_op(cannot_modify))
     changes = []
@@ -319,7 +332,9 @@ def swap_ts(ts0: Any, ts1: Any, can_modify: Any = None, cannot_modify: Any = Non
 
 
 def add_control_inputs(op: Operation, cops: Any) -> None:
-    """Make an operation wait for others. Raises ValueError if it waits for one of them already."""
+    """Add the operations `cops` to the control inputs of `op`. Raises ValueError if one of them is
+    a control input already.
+    """
     others = make_list_of_op(cops, allow_graph=False)
     for other in others:
         if other in op.control_inputs:
@@ -328,8 +343,8 @@ def add_control_inputs(op: Operation, cops: Any) -> None:
 
 
 def remove_control_inputs(op: Operation, cops: Any) -> None:
-    """Make an operation no longer wait for others. Raises ValueError if it does not wait for
-    one.
+    """Remove the operations `cops` from the control inputs of `op`. Raises ValueError if one of
+    them is not a control input.
     """
     others = make_list_of_op(cops, allow_graph=False)
     for other in others:

@@ -1,4 +1,6 @@
-"""Selecting operations and tensors: by regular expressions, by filters, by walks along inputs."""
+"""Functions that select operations and tensors: by regular expressions, by filters, by walks along
+edges.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +16,14 @@ Filter = Callable[[Any], bool]
 
 
 def can_be_regex(obj: Any) -> bool:
-    """Return whether a value is a text or a compiled regular expression."""
+    """Return whether a value is a string or a compiled regular expression."""
     return isinstance(obj, (str, re.Pattern))
 
 
 def make_regex(obj: Any) -> re.Pattern[str]:
-    """Return the compiled regular expression of a text. Raises ValueError for other values."""
+    """Return a compiled regular expression for `obj`, which is a string or already compiled. Raises
+    ValueError for any other value.
+    """
     if not can_be_regex(obj):
         raise ValueError(f"Expected a string or a regex, got: {type(obj)}")
     return re.compile(obj)
@@ -28,12 +32,13 @@ def make_regex(obj: Any) -> re.Pattern[str]:
 def make_list_of_op(
     ops: Any, check_graph: bool = True, allow_graph: bool = True, ignore_ts: bool = False
 ) -> list[Operation]:
-    """Return operations as a list: of one operation, of nested lists, or of a graph.
+    """Return a list of operations.
 
-    Raise TypeError for other values.
+    Raises TypeError if `ops` has any other type than the ones below.
 
     Args:
-      ignore_ts: whether tensors are skipped.
+      ops: an operation, nested lists of operations, or a graph.
+      ignore_ts: whether tensors in the lists are skipped.
     """
     if isinstance(ops, Graph):
         if not allow_graph:
@@ -46,12 +51,13 @@ def make_list_of_op(
 def make_list_of_t(
     ts: Any, check_graph: bool = True, allow_graph: bool = True, ignore_ops: bool = False
 ) -> list[Tensor]:
-    """Return tensors as a list: of one tensor, of nested lists, or of a graph.
+    """Return a list of tensors.
 
-    Raise TypeError for other values.
+    Raises TypeError if `ts` has any other type than the ones below.
 
     Args:
-      ignore_ops: whether operations are skipped.
+      ts: a tensor, nested lists of tensors, or a graph.
+      ignore_ops: whether operations in the lists are skipped.
     """
     if isinstance(ts, Graph):
         if not allow_graph:
@@ -84,7 +90,7 @@ def get_tensors(graph: Graph) -> list[Tensor]:
 
 
 def get_generating_ops(ts: Any) -> list[Operation]:
-    """Return the operations whose outputs the tensors are."""
+    """Return the operations that produce the tensors."""
     return [tensor.op for tensor in make_list_of_t(ts, allow_graph=False)]
 
 
@@ -95,7 +101,9 @@ def get_consuming_ops(ts: Any) -> list[Operation]:
 
 
 def filter_ops(ops: Any, positive_filter: Any) -> list[Operation]:
-    """Return the operations for which a function is true; all of them for True."""
+    """Return the operations for which the function `positive_filter` is true. If it is True, return
+    all operations.
+    """
     listed = make_list_of_op(ops)
     return listed if positive_filter is True else [op for op in listed if positive_filter(op)]
 
@@ -107,20 +115,22 @@ def filter_ops_from_regex(ops: Any, regex: Any) -> list[Operation]:
 
 
 def filter_ts(ops: Any, positive_filter: Any) -> list[Tensor]:
-    """Return the inputs and outputs of operations for which a function is true."""
+    """Return the inputs and outputs of `ops` for which the function `positive_filter` is true."""
     listed = make_list_of_op(ops)
     tensors = dict.fromkeys(t for op in listed for t in (*op.inputs, *op.outputs))
     return [t for t in tensors if positive_filter is True or positive_filter(t)]
 
 
 def filter_ts_from_regex(ops: Any, regex: Any) -> list[Tensor]:
-    """Return the inputs and outputs of operations whose names contain a match."""
+    """Return those inputs and outputs of `ops` whose names contain a match of a regular
+    expression.
+    """
     pattern = make_regex(regex)
     return filter_ts(ops, lambda tensor: bool(pattern.search(tensor.name)))
 
 
 def get_name_scope_ops(ops: Any, scope: str) -> list[Operation]:
-    """Return the operations in a name scope; all of them for ""."""
+    """Return the operations in a name scope. If the scope is "", return all operations."""
     prefix = scope.rstrip("/")
     return filter_ops(ops, lambda op: not prefix or f"{op.name}/".startswith(f"{prefix}/"))
 
@@ -134,20 +144,25 @@ def _of_graph(kwargs: dict[str, Any], args: tuple[Any, ...]) -> Graph | None:
 
 
 def select_ops(*args: Any, **kwargs: Any) -> list[Operation]:
-    """Return the operations that regular expressions, operations and lists name, each once.
+    """Return the operations that the arguments select, without duplicates.
 
-    graph: the graph of regular expressions, required for them. positive_filter: a function that is
-    true for the operations to select by a regular expression. restrict_ops_regex: whether to use
-    only expressions that begin with "(?#ops)".
+    Args:
+      args: regular expressions, operations and lists of operations.
+      kwargs: `graph` is the graph in which regular expressions are searched, and is required if
+        there are regular expressions. `positive_filter` is a function that must return True for the
+        matches of regular expressions. `restrict_ops_regex` states whether to use only expressions
+        that begin with "(?#ops)".
     """
     return _selected("ops", args, kwargs)
 
 
 def select_ts(*args: Any, **kwargs: Any) -> list[Tensor]:
-    """Return the tensors that regular expressions, tensors and lists name, each once.
+    """Return the tensors that the arguments select, without duplicates.
 
-    Arguments are as in `select_ops`; restrict_ts_regex: whether to use only expressions that begin
-    with "(?#ts)".
+    Args:
+      args: regular expressions, tensors and lists of tensors.
+      kwargs: for `graph` and `positive_filter`, see `select_ops`. `restrict_ts_regex` states
+        whether to use only expressions that begin with "(?#ts)".
     """
     return _selected("ts", args, kwargs)
 
@@ -181,16 +196,16 @@ def _selected(kind: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[
 
 
 def select_ops_and_ts(*args: Any, **kwargs: Any) -> tuple[list[Operation], list[Tensor]]:
-    """Return the operations and the tensors that the arguments name.
+    """Return the operations and the tensors that the arguments select.
 
-    Expressions of tensors begin with "(?#ts)".
+    Regular expressions that select tensors begin with "(?#ts)".
     """
     ops = select_ops(*args, **kwargs)
     return ops, select_ts(*args, **kwargs, restrict_ts_regex=True)
 
 
 class ControlOutputs:
-    """For each operation of a graph, the operations that wait for it."""
+    """For each operation of a graph, the operations of which it is a control input."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
@@ -205,11 +220,11 @@ class ControlOutputs:
         return self._graph
 
     def get(self, op: Operation) -> list[Operation]:
-        """Return the operations that wait for `op`."""
+        """Return the operations that have `op` as a control input."""
         return self._outputs.get(op, [])
 
     def get_all(self) -> dict[Operation, list[Operation]]:
-        """Return all of them, by operation."""
+        """Return, by operation, the operations that have it as a control input."""
         return self._outputs
 
 
@@ -248,14 +263,15 @@ def get_forward_walk_ops(
     stop_at_ts: Any = (),
     control_outputs: Any = None,
 ) -> list[Operation]:
-    """Return the operations that depend on others, in order of the walk from these.
+    """Return the operations that depend on the seeds, in the order of a walk from the seeds.
 
     Args:
-      seed_ops: operations, or tensors, which stand for their consumers.
-      inclusive: whether these count too.
-      within_ops, within_ops_fn: which operations may be visited.
+      seed_ops: the seeds: operations, or tensors, whose consumers are then the seeds.
+      inclusive: whether the result includes the seeds.
+      within_ops: the operations that may be visited.
+      within_ops_fn: a function that is true for the operations that may be visited.
       stop_at_ts: tensors whose consumers are not visited.
-      control_outputs: a ControlOutputs; its dependencies count too.
+      control_outputs: a ControlOutputs. If it is passed, its control edges are also followed.
     """
     stop = set(make_list_of_t(stop_at_ts))
 
@@ -275,13 +291,14 @@ def get_backward_walk_ops(
     stop_at_ts: Any = (),
     control_inputs: bool = False,
 ) -> list[Operation]:
-    """Return the operations that others depend on, in order of the walk from these.
+    """Return the operations on which the seeds depend, in the order of a walk from the seeds.
 
-    Other arguments are as in `get_forward_walk_ops`.
+    The arguments that are not listed are those of `get_forward_walk_ops`.
 
     Args:
-      seed_ops: operations, or tensors, which stand for the operations that make them.
-      control_inputs: whether control inputs count.
+      seed_ops: the seeds: operations, or tensors, whose producers are then the seeds.
+      stop_at_ts: tensors whose producers are not visited.
+      control_inputs: whether control inputs are also followed.
     """
     stop = set(make_list_of_t(stop_at_ts))
 
@@ -298,10 +315,11 @@ def get_walks_intersection_ops(
     backward_inclusive: bool = True, within_ops: Any = None, within_ops_fn: Filter | None = None,
     control_inputs: bool = False, control_outputs: Any = None, control_ios: Any = None,
 ) -> list[Operation]:  # fmt: skip
-    """Return the operations of a forward walk that a backward walk visits too.
+    """Return the operations that a forward walk and a backward walk both visit.
 
     Args:
-      control_ios: a ControlOutputs; it stands for `control_inputs` and `control_outputs`.
+      control_ios: a ControlOutputs, for the control edges of both walks. It replaces
+        `control_inputs` and `control_outputs`.
     """
     if control_ios is not None:
         control_inputs, control_outputs = True, control_ios

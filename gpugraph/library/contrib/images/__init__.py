@@ -1,4 +1,6 @@
-"""`tf.contrib.image` and `tf.contrib.resampler`: images transformed, and read between pixels."""
+"""`tf.contrib.image` and `tf.contrib.resampler`: image transforms, and interpolation between
+pixels.
+"""
 
 from gpugraph.library.contrib.images.image_sampling import (
     dense_image_warp as dense_image_warp,

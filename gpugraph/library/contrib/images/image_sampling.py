@@ -23,11 +23,12 @@ from gpugraph.ops.reductions.ranges_and_running_sums import range as numbers
 
 
 def pixels_at(images: Tensor, x: Tensor, y: Tensor) -> Tensor:
-    """Return the pixels of `images` [batch, height, width, channels] at integer positions, with 0
-    outside of the image.
+    """Return the pixels of `images` [batch, height, width, channels] at integer positions.
+
+    Positions outside of the image give 0.
 
     Args:
-      x, y: whole floats [batch, positions].
+      x, y: the positions as whole floats [batch, positions].
     """
     sizes = shape(images)
     right, bottom = (cast(sizes[axis] - 1, x.dtype) for axis in (2, 1))
@@ -44,7 +45,7 @@ def pixels_at(images: Tensor, x: Tensor, y: Tensor) -> Tensor:
 
 def between_pixels(images: Tensor, x: Tensor, y: Tensor) -> Tensor:
     """Interpolate `images` at float positions x, y [batch, positions]. Pixels outside of the image
-    count as 0.
+    have the value 0.
     """
     left, top = floor(x), floor(y)
     right_part, lower_part = (expand_dims(part, -1) for part in (x - left, y - top))
@@ -61,8 +62,8 @@ def between_pixels(images: Tensor, x: Tensor, y: Tensor) -> Tensor:
 def resampler(data: Any, warp: Any, name: str = "resampler") -> Tensor:
     """Return `data` [batch, height, width, channels] at the positions `warp` [batch, ..., 2].
 
-    The last axis of `warp` has x and y, in pixels. Values outside of the image are 0. The result is
-    [batch, ..., channels]. It has gradients for data and warp.
+    The last axis of `warp` contains x and y, in pixels. Values outside of the image are 0. The
+    result has the shape [batch, ..., channels]. It has gradients with respect to `data` and `warp`.
     """
     with name_scope(name):
         images, places = convert_to_tensor(data, name="data"), convert_to_tensor(warp, name="warp")
@@ -78,11 +79,13 @@ def resampler(data: Any, warp: Any, name: str = "resampler") -> Tensor:
 
 
 def dense_image_warp(image: Any, flow: Any, name: str = "dense_image_warp") -> Tensor:
-    """Return pixel (i, j) of `image` [batch, height, width, channels] at (i, j) - flow[b, i, j].
+    """Move each pixel of `image` [batch, height, width, channels] by a vector of `flow`.
+
+    Pixel (i, j) of image b of the result is the value of the image at (i, j) - flow[b, i, j].
+    Positions outside of the image give the values at its edge.
 
     Args:
-      flow: floats [batch, height, width, 2], in rows and columns. Positions outside of the image
-        get the values of its edge.
+      flow: floats [batch, height, width, 2], in rows and columns.
     """
     with name_scope(name):
         images, flow = convert_to_tensor(image), convert_to_tensor(flow)

@@ -1,8 +1,8 @@
 """Projective transforms of images: rotation, translation, and general transforms given by eight
 numbers.
 
-A transform [a0, a1, a2, b0, b1, b2, c0, c1] sets the pixel (x, y) of the result to the pixel
-((a0 x + a1 y + a2) / k, (b0 x + b1 y + b2) / k) of the image, with k = c0 x + c1 y + 1.
+A transform [a0, a1, a2, b0, b1, b2, c0, c1] sets the pixel (x, y) of the result to the pixel ((a0 x
++ a1 y + a2) / k, (b0 x + b1 y + b2) / k) of the image, with k = c0 x + c1 y + 1.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ def transform(
     output_shape: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """Apply projective transforms to images; pixels from outside of an image are 0.
+    """Apply projective transforms to images. Pixels from outside of an image are 0.
 
     Args:
       images: [batch, height, width, channels], [height, width, channels] or [height, width].
-      transforms: eight numbers, or [batch, 8]; see this module.
+      transforms: the eight numbers of one transform, as the module describes, or [batch, 8].
       interpolation: "NEAREST" or "BILINEAR".
       output_shape: height and width of the result; by default those of the images.
       name: the name of the scope.
 
     Raises:
-      TypeError: the images have another dtype, or an unknown or another rank.
+      TypeError: the dtype of the images is not supported, or their rank is unknown or not 2 to 4.
     """
     with name_scope(name, "transform"):
         value = convert_to_tensor(images, name="images")
@@ -119,7 +119,7 @@ def _transformed(batch: Tensor, rows: Tensor, interpolation: str, size: Tensor) 
 
 
 def _rounded(x: Tensor) -> Tensor:
-    """Round to whole numbers, halves away from zero."""
+    """Round to whole numbers. Halves are rounded away from zero."""
     return sign(x) * floor(absolute(x) + 0.5)
 
 
@@ -128,8 +128,10 @@ def rotate(
 ) -> Tensor:
     """Rotate images by angles in radians, counterclockwise, around their centres.
 
+    The other arguments and the errors are those of `transform`.
+
     Args:
-      angles: a number, or [batch]. For the other arguments and the errors, see `transform`.
+      angles: one number for all images, or a vector [batch].
     """
     with name_scope(name, "rotate"):
         value = convert_to_tensor(images)
@@ -143,7 +145,7 @@ def rotate(
 def translate(
     images: Any, translations: Any, interpolation: str = "NEAREST", name: str | None = None
 ) -> Tensor:
-    """Move images by [dx, dy], or by a row of these per image."""
+    """Move images by [dx, dy]. `translations` has one such pair, or one for each image."""
     with name_scope(name, "translate"):
         flat = translations_to_projective_transforms(translations)
         return transform(images, flat, interpolation=interpolation)
@@ -152,7 +154,9 @@ def translate(
 def angles_to_projective_transforms(
     angles: Any, image_height: Any, image_width: Any, name: str | None = None
 ) -> Tensor:
-    """Return the transforms [batch, 8] of rotations by angles in radians around the centre."""
+    """Return the transforms [batch, 8] that rotate images by angles in radians around their
+    centre.
+    """
     with name_scope(name, "angles_to_projective_transforms"):
         angle = convert_to_tensor(angles, dtypes.float32)
         if angle.shape.ndims not in (0, 1):
@@ -167,7 +171,7 @@ def angles_to_projective_transforms(
 
 
 def translations_to_projective_transforms(translations: Any, name: str | None = None) -> Tensor:
-    """Return the transforms [batch, 8] of translations [dx, dy] or [batch, 2]."""
+    """Return the transforms [batch, 8] of translations, which are [dx, dy] or [batch, 2]."""
     with name_scope(name, "translations_to_projective_transforms"):
         moves = convert_to_tensor(translations, dtypes.float32)
         if moves.shape.ndims is None:
@@ -181,20 +185,24 @@ def translations_to_projective_transforms(translations: Any, name: str | None = 
 
 
 def flat_transforms_to_matrices(transforms: Any) -> Tensor:
-    """Return transforms [batch, 8] as matrices [batch, 3, 3]; the last element is 1."""
+    """Return transforms [batch, 8] as matrices [batch, 3, 3]. The last element of each matrix
+    is 1.
+    """
     flat = reshape(convert_to_tensor(transforms, dtypes.float32), [-1, 8])
     return reshape(concat([flat, ones_like(flat[:, :1])], 1), [-1, 3, 3])
 
 
 def matrices_to_flat_transforms(transform_matrices: Any) -> Tensor:
-    """Return matrices [batch, 3, 3] as transforms [batch, 8], divided by the last element."""
+    """Return matrices [batch, 3, 3] as transforms [batch, 8]. Each matrix is divided by its last
+    element.
+    """
     flat = reshape(convert_to_tensor(transform_matrices, dtypes.float32), [-1, 9])
     return (flat / flat[:, 8:9])[:, :8]
 
 
 def compose_transforms(*transforms: Any) -> Tensor:
-    """Return one transform that is equivalent to applying `transforms` one after the other, the
-    first one first.
+    """Return one transform that is equivalent to all `transforms`, applied one after the other in
+    this order.
     """
     if not transforms:
         raise ValueError("transforms cannot be empty")

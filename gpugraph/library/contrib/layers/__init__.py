@@ -1,10 +1,10 @@
 """Layers as functions: `tf.contrib.layers` and `slim`, for use with `arg_scope`.
 
-A layer opens a variable scope, gets its variables in it with `tf.get_variable`, and returns a
-tensor. The layers are in `fully_connected`, `slim_convolution_and_pooling`, `slim_batch_norm` and
-`slim_dropout_and_flatten`; penalties for weights are in `regularizers`, initializers in
-`xavier_initializers`, functions that create and find variables in `model_variables`, and helpers of
-the layers in `layer_collections`.
+A layer opens a variable scope, gets its variables there with `tf.get_variable`, and returns a
+tensor. The layers are in `fully_connected`, `slim_convolutions`, `slim_pooling`, `slim_batch_norm`,
+`slim_normalizations` and `slim_dropout_and_flatten`. Penalties for weights are in `regularizers`,
+initializers in `xavier_initializers`, functions that create and find variables in
+`model_variables`, and helpers of the layers in `layer_collections`.
 """
 
 from gpugraph.library.contrib.layers.embeddings import (

@@ -1,4 +1,4 @@
-"""Embeddings of sequences of ids, as rows of a matrix variable."""
+"""Embeddings of sequences of ids. Each embedding is a row of a variable."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def embed_sequence(
 
     The embeddings are rows of a variable `embeddings` [vocab_size, embed_dim].
 
-    Raises ValueError without the sizes, unless `reuse` finds the variable.
+    Raises ValueError if `vocab_size` or `embed_dim` is missing, unless `reuse` is true.
 
     Args:
-      unique: whether equal ids share one lookup.
+      unique: whether each distinct id is looked up only once.
     """
     if not (reuse or (vocab_size and embed_dim)):
         raise ValueError(
@@ -66,15 +66,15 @@ def bow_encoder(
     scope: Any = None,
     reuse: Any = None,
 ) -> Tensor:
-    """Return the mean of the embeddings of each sequence of ids [n, steps]: [n, embed_dim].
+    """Return the mean [n, embed_dim] of the embeddings of each sequence of ids [n, steps].
 
     The embeddings are rows of a variable `embeddings` [vocab_size, embed_dim].
 
-    Raises TypeError for a SparseTensor without sparse_lookup.
+    Raises TypeError for a SparseTensor unless `sparse_lookup` is true.
 
     Args:
-      ids: with sparse_lookup, a SparseTensor, or a tensor whose zeros are ignored; otherwise a
-        tensor.
+      ids: a tensor. If `sparse_lookup` is true, its zeros are ignored, and it may be a
+        SparseTensor.
     """
     with variable_scope(scope, "BowEncoder", [ids], reuse=reuse):
         embeddings = model_variable(

@@ -1,4 +1,4 @@
-"""Generalized divisive normalization: inputs divided by a learned norm over their channels.
+"""Generalized divisive normalization: divides inputs by a learned norm over their channels.
 
 Ballé, Laparra and Simoncelli 2016, Density Modeling of Images Using a Generalized Normalization
 Transformation (arXiv:1511.06281).
@@ -26,15 +26,15 @@ from gpugraph.ops.random.variable_initializers import Constant
 class GDN(Layer):
     """The layer inputs / sqrt(beta + inputs ** 2 @ gamma), with gamma [channels, channels].
 
-    The constructor raises ValueError for any other format, for inputs without 3 to 5 axes, and for
-    unknown channels.
+    Raises ValueError for an unknown data format, for inputs that do not have 3 to 5 axes, and for
+    an unknown number of channels.
 
     Args:
       inverse: whether to multiply by the root instead of dividing, which approximately inverts the
         layer.
       beta_min: the minimum of `beta`.
       gamma_init: the initial diagonal of `gamma`.
-      reparam_offset: a number that bounds the variables away from 0, where their gradients vanish.
+      reparam_offset: a number that keeps the variables away from 0, where their gradients vanish.
         beta and gamma are the squares of the variables minus the square of this number.
       data_format: "channels_last" or "channels_first".
     """
@@ -86,7 +86,9 @@ class GDN(Layer):
 
     @property
     def beta(self) -> Tensor:
-        """The constant [channels] added to the sums of squares: at least `beta_min`."""
+        """The constant [channels] that is added to the sums of squares. It is at least
+        `beta_min`.
+        """
         bound = (self._beta_min + self._pedestal) ** 0.5
         value: Tensor = square(_bounded(self._reparam_beta, bound)) - self._pedestal
         return value
@@ -110,15 +112,15 @@ class GDN(Layer):
         return outputs
 
     def compute_output_shape(self, input_shape: Any) -> TensorShape:
-        """Return the shape of the inputs."""
+        """Return the shape of the outputs, which is the shape of the inputs."""
         return as_shape(input_shape)
 
 
 @custom_gradient
 def _bounded(values: Tensor, bound: Any) -> Any:
-    """Return the values, clipped from below at `bound`.
+    """Return the values, clipped so that they are at least `bound`.
 
-    For a clipped value, a gradient passes only if it is negative, so that gradient descent
+    The gradient of a clipped value is passed only if it is negative, so that gradient descent
     increases the value.
     """
 

@@ -1,4 +1,6 @@
-"""Functions that add a layer's variables and outputs to collections, and parse pairs of sizes."""
+"""Functions that add a layer's variables and outputs to collections, and a function that parses
+pairs of sizes.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ def collections_of(variables_collections: Any, name: str) -> list[str]:
     """Return the collections for a layer's variable `name`.
 
     Args:
-      variables_collections: the collections for all variables, or a dict of them by name.
+      variables_collections: the collections for all variables, or a dict from the names of
+        variables to collections.
     """
     if isinstance(variables_collections, Mapping):
         names = variables_collections.get(name)
@@ -23,8 +26,8 @@ def collections_of(variables_collections: Any, name: str) -> list[str]:
 
 
 def collect_variable(variable: Any, variables_collections: Any, name: str) -> None:
-    """Add a layer's variable, or its partitions, to the collections for `name`. Do nothing for
-    None.
+    """Add a layer's variable, or its partitions, to the collections for `name`. If `variable` is
+    None, do nothing.
     """
     graph = get_default_graph()
     for key in collections_of(variables_collections, name):
@@ -34,8 +37,10 @@ def collect_variable(variable: Any, variables_collections: Any, name: str) -> No
 
 
 def collect_outputs(outputs_collections: Any, alias: str, outputs: Any) -> Any:
-    """Add a layer's outputs to collections under `alias`, the name of the layer's scope. Return
-    them.
+    """Add a layer's outputs to collections, and return the outputs.
+
+    Args:
+      alias: the name of the layer's scope, which is recorded as an alias of the outputs.
     """
     if outputs_collections:
         name = alias.removesuffix("/")
@@ -46,7 +51,7 @@ def collect_outputs(outputs_collections: Any, alias: str, outputs: Any) -> Any:
 
 
 def pair(value: Any, name: str) -> tuple[int, int]:
-    """Return (height, width), given two numbers or one number for both.
+    """Return `value` as (height, width). It is a pair of numbers, or one number for both.
 
     Raises ValueError for any other value.
 

@@ -1,7 +1,8 @@
-"""The arguments that all layers with weights share, and their application through `tf.layers`.
+"""The arguments that all layers with weights share, and a function that applies a layer of
+`tf.layers` with them.
 
-`with_options` adds these arguments to a function. `apply_layer` applies a layer of `tf.layers` with
-them, and gives its variables the names that `tf.contrib.layers` uses.
+The decorator `with_options` adds these arguments to a function. `apply_layer` applies a layer of
+`tf.layers`, and gives its variables the names that `tf.contrib.layers` uses.
 """
 
 from __future__ import annotations
@@ -31,10 +32,11 @@ class LayerOptions(NamedTuple):
     """The arguments that all layers with weights have.
 
     Args:
-      normalizer_fn: `f(outputs, **normalizer_params)`, applied in place of the biases.
-      biases_initializer: None for no biases.
-      pointwise_initializer: only for separable convolutions; by default, the initializer of the
-        weights.
+      normalizer_fn: a function that is called as `f(outputs, **normalizer_params)`. It replaces the
+        biases.
+      biases_initializer: the initializer of the biases. If it is None, there are no biases.
+      pointwise_initializer: the initializer of a separable convolution's pointwise weights. By
+        default, it is the initializer of the other weights.
       variables_collections: the collections of the variables, or a dict from `weights` and `biases`
         to collections.
     """
@@ -59,8 +61,11 @@ class LayerOptions(NamedTuple):
         return self.normalizer_fn is None and self.biases_initializer is not None
 
     def of_weights(self, *kernels: str) -> dict[str, Any]:
-        """Return arguments for a layer of `tf.layers` with the weights `kernels`, and biases if
-        there are any.
+        """Return the arguments for the constructor of a layer of `tf.layers`: initializers and
+        regularizers.
+
+        Args:
+          kernels: the names of the layer's weights.
         """
         arguments: dict[str, Any] = {
             "use_bias": self.use_bias,
@@ -74,12 +79,14 @@ class LayerOptions(NamedTuple):
 
 
 def with_options(*, pointwise: bool = False) -> Callable[[Callable[..., Tensor]], Any]:
-    """Return a decorator that replaces the parameter `options` with the fields of `LayerOptions`.
+    """Return a decorator that replaces the parameter `options` by parameters for the fields of
+    `LayerOptions`.
 
-    The decorated function packs them into its `options`; `arg_scope` may set their defaults.
+    The new function packs these arguments into `options` and calls the original function.
+    `arg_scope` may set their defaults.
 
     Args:
-      pointwise: whether `pointwise_initializer` is one of the fields.
+      pointwise: whether `pointwise_initializer` is one of the parameters.
     """
     names = [name for name in LayerOptions._fields if pointwise or name != "pointwise_initializer"]
     shared = [
@@ -109,7 +116,8 @@ def model_variable_getter(renames: Mapping[str, str]) -> Callable[..., Any]:
     """Return a custom getter that adds variables to the model variables, and renames them.
 
     Args:
-      renames: a dict from the old last component of a variable's name to the new one.
+      renames: a dict from the last component of a variable's name to the component that replaces
+        it.
     """
 
     def get(getter: Callable[..., Any], name: str, **kwargs: Any) -> Any:
@@ -133,7 +141,8 @@ def apply_layer(
     """Apply a layer of `tf.layers` in a new variable scope, then normalization and activation.
 
     Args:
-      renames: a dict from the names of variables in the layer to their names here.
+      renames: a dict from the names of variables in `tf.layers` to their names in
+        `tf.contrib.layers`.
       arguments: the arguments of the constructor of `layer_class`.
     """
     with variable_scope(
@@ -154,7 +163,7 @@ def apply_layer(
 def finish(outputs: Tensor, options: LayerOptions, alias: str) -> Tensor:
     """Apply normalization, then activation.
 
-    Add the result to the output collections and return it.
+    Add the result to the output collections under `alias`, and return it.
     """
     if options.normalizer_fn is not None:
         outputs = options.normalizer_fn(outputs, **(options.normalizer_params or {}))

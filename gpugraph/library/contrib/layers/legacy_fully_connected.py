@@ -1,4 +1,4 @@
-"""The predecessor of `fully_connected`, whose variable names occur in old checkpoints."""
+"""The predecessor of `fully_connected`. Old checkpoints contain its variable names."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def legacy_fully_connected(
     size.
 
     Args:
-      bias_init: None for no bias.
+      bias_init: the initializer of the bias. If it is None, there is no bias.
       weight_collections, bias_collections, output_collections: additional collections for the
         weights, the bias and the output.
     """

@@ -1,5 +1,5 @@
-"""Functions that create the variables of a model, in the collections that all layers use, and find
-them.
+"""Functions that create and find the variables of a model, in the collections that all layers
+use.
 """
 
 from __future__ import annotations
@@ -38,10 +38,12 @@ def variable(
 ) -> Any:
     """Create a variable as `tf.get_variable` does, or return the existing one.
 
+    `arg_scope` may set defaults of all arguments except `name`.
+
     Args:
-      device: the device of the variable, a name or a device function. `arg_scope` may set the other
-        arguments.
-      custom_getter: called in place of `tf.get_variable`, with its arguments and `reuse`.
+      device: the device of the variable, a name or a device function.
+      custom_getter: a function that is called in place of `tf.get_variable`, with the same
+        arguments and `reuse`.
     """
     graph = get_default_graph()
     keys = [GraphKeys.GLOBAL_VARIABLES] if collections is None else dict.fromkeys(collections)
@@ -74,7 +76,7 @@ def model_variable(
     synchronization: Any = VariableSynchronization.AUTO,
     aggregation: Any = VariableAggregation.NONE,
 ) -> Any:
-    """Call `variable` with GLOBAL_VARIABLES and MODEL_VARIABLES added to the collections."""
+    """Call `variable`, with GLOBAL_VARIABLES and MODEL_VARIABLES added to the collections."""
     keys = [*(collections or ()), GraphKeys.GLOBAL_VARIABLES, GraphKeys.MODEL_VARIABLES]
     return variable(
         name, shape=shape, dtype=dtype, initializer=initializer, regularizer=regularizer,
@@ -101,7 +103,7 @@ def get_variables(
 
     Args:
       scope: a VariableScope, or a regular expression that matches at the start of the name.
-      suffix: the end of the name.
+      suffix: the suffix that the names must have. If it is None, all names are accepted.
     """
     prefix = scope.name if isinstance(scope, VariableScope) else scope
     if suffix is not None:
@@ -113,17 +115,23 @@ def get_variables(
 
 
 def get_model_variables(scope: Any = None, suffix: str | None = None) -> list[Any]:
-    """Return variables of MODEL_VARIABLES. See `get_variables`."""
+    """Return variables of the collection MODEL_VARIABLES. For the arguments, see
+    `get_variables`.
+    """
     return get_variables(scope, suffix, GraphKeys.MODEL_VARIABLES)
 
 
 def get_local_variables(scope: Any = None, suffix: str | None = None) -> list[Any]:
-    """Return variables of LOCAL_VARIABLES. See `get_variables`."""
+    """Return variables of the collection LOCAL_VARIABLES. For the arguments, see
+    `get_variables`.
+    """
     return get_variables(scope, suffix, GraphKeys.LOCAL_VARIABLES)
 
 
 def get_trainable_variables(scope: Any = None, suffix: str | None = None) -> list[Any]:
-    """Return variables of TRAINABLE_VARIABLES. See `get_variables`."""
+    """Return variables of the collection TRAINABLE_VARIABLES. For the arguments, see
+    `get_variables`.
+    """
     return get_variables(scope, suffix, GraphKeys.TRAINABLE_VARIABLES)
 
 
@@ -133,7 +141,7 @@ def get_variables_by_suffix(suffix: str, scope: Any = None) -> list[Any]:
 
 
 def get_variables_by_name(given_name: str, scope: Any = None) -> list[Any]:
-    """Return the global variables under `scope` whose names end with `given_name` after a "/"."""
+    """Return the global variables under `scope` whose names end with "/" and `given_name`."""
     variables = get_variables(scope)
     return [variable for variable in variables if f"/{variable.op.name}".endswith(f"/{given_name}")]
 

@@ -71,20 +71,21 @@ def optimize_loss(
     """Return an op that trains the variables by one step and outputs the scalar loss.
 
     Raises ValueError for a negative rate, for an unknown optimizer or summary, and for a decay
-    function without a step.
+    function without a global step.
 
     Args:
-      global_step: the variable that counts steps. None: the graph's global step, if it has one.
+      global_step: the variable that counts steps. None means the graph's global step, if it exists.
       learning_rate: a number, for which a variable `learning_rate` is created, or a scalar tensor.
       optimizer: a name in OPTIMIZER_CLS_NAMES, a class, a function of the learning rate, or an
         optimizer.
       gradient_noise_scale: the standard deviation of normal noise that is added to the gradients.
-      gradient_multipliers: factors of gradients by variable or its name.
-      clip_gradients: a global norm, or a function that maps (gradient, variable) pairs to such
-        pairs.
-      learning_rate_decay_fn: a function of learning rate and step that returns the rate to use.
-      update_ops: ops that run before the loss is used, by default the collection UPDATE_OPS.
-      variables: the variables to train, by default all trainable variables.
+      gradient_multipliers: factors of gradients, by variable or by the variable's name.
+      clip_gradients: the maximum global norm, or a function that receives and returns (gradient,
+        variable) pairs.
+      learning_rate_decay_fn: a function that receives the learning rate and the global step and
+        returns the rate to use.
+      update_ops: ops that run before the loss is computed; by default the collection UPDATE_OPS.
+      variables: the variables to train; by default all trainable variables.
       summaries: some of OPTIMIZER_SUMMARIES; by default those of the loss, the learning rate and
         the global norm of the gradients.
     """
@@ -134,7 +135,7 @@ def _norm_of(pairs: GradientsAndVariables) -> Tensor:
 
 
 def _summarize_gradients(pairs: GradientsAndVariables, wanted: Sequence[str]) -> None:
-    """Add a histogram of each gradient and a summary of its norm, if `wanted` lists them."""
+    """Add summaries of each gradient: a histogram and its norm, if `wanted` lists them."""
     for gradient, variable in pairs:
         values = gradient.values if isinstance(gradient, IndexedSlices) else gradient
         if values is None:
@@ -157,7 +158,7 @@ def _after_updates(loss: Tensor, update_ops: Any) -> Tensor:
 
 
 def _learning_rate(rate: Any, global_step: Any, decay: Callable[[Any, Any], Any] | None) -> Any:
-    """Return the learning rate after `decay` as a tensor or variable. If `rate` is None, return
+    """Return the learning rate after `decay`, as a tensor or variable. If `rate` is None, return
     None.
     """
     if rate is None:
@@ -182,8 +183,8 @@ def _learning_rate(rate: Any, global_step: Any, decay: Callable[[Any, Any], Any]
 
 
 def _optimizer(optimizer: Any, rate: Any) -> Any:
-    """Return `optimizer` if it is an optimizer. Otherwise create it from its name, class or
-    function.
+    """Return `optimizer` if it is an optimizer. Otherwise, if it is a name, class or function,
+    create the optimizer from it.
     """
     if isinstance(optimizer, Optimizer):
         return optimizer
@@ -216,8 +217,8 @@ def _optimizer(optimizer: Any, rate: Any) -> Any:
 
 
 def _noisy(gradient: Any, scale: float) -> Any:
-    """Return the gradient plus truncated normal noise of standard deviation `scale`. Return None
-    for None.
+    """Return the gradient plus truncated normal noise of standard deviation `scale`. If `gradient`
+    is None, return None.
     """
     if gradient is None:
         return None
@@ -226,8 +227,8 @@ def _noisy(gradient: Any, scale: float) -> Any:
 
 
 def _multiplied(pairs: GradientsAndVariables, factors: Mapping[Any, Any]) -> list[Any]:
-    """Return the pairs with gradients multiplied by `factors`, whose keys are variables or their
-    names.
+    """Return the pairs with gradients multiplied by `factors`, whose keys are variables or names of
+    variables.
     """
     if not factors:
         raise ValueError("Gradient multipliers should not be empty: factors by variable or name")
@@ -248,7 +249,11 @@ def _multiplied(pairs: GradientsAndVariables, factors: Mapping[Any, Any]) -> lis
 
 
 def _clipped(pairs: GradientsAndVariables, clip: Any) -> list[Any]:
-    """Clip all gradients to the global norm `clip`, or apply `clip`, a function, to the pairs."""
+    """Return the pairs with clipped gradients.
+
+    Args:
+      clip: the maximum global norm, or a function that receives and returns the pairs.
+    """
     if isinstance(clip, (float, int)):
         gradients, _ = clip_by_global_norm([gradient for gradient, _ in pairs], clip)
         return list(zip(gradients, [variable for _, variable in pairs]))

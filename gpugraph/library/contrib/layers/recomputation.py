@@ -1,9 +1,9 @@
-"""Layers that compute their values again for their gradients: `contrib.layers.recompute_grad`.
+"""Layers whose gradients recompute intermediate values: `contrib.layers.recompute_grad`.
 
-The function is called once. Its ops and the ops of its gradient get an attr with the number of the
-call. The compiler pass `activation_recomputation` then copies the function's ops for the gradient.
-The copies run only after the gradients of the function's results are known. In a while loop, whose
-gradient is another loop, the function is called again in that loop instead.
+The function is called once. An attr with the number of the call marks its ops and the ops of its
+gradient. The compiler pass `activation_recomputation` then copies the function's ops for the
+gradient. The copies run only after the gradients of the function's results are known. In a while
+loop, whose gradient is another loop, the function is called again in that loop instead.
 """
 
 from __future__ import annotations
@@ -33,16 +33,20 @@ def recompute_grad(
     """Return `fn`, a function of tensors, with gradients that recompute its intermediate values.
 
     The intermediate values are not stored, which saves memory and costs time. Values and gradients
-    are bit-identical to those of `fn`. Stateful ops, including random ones, run once and their
-    results are stored, so that dropout uses one mask. In a while loop, `fn` is called a second
-    time, as in TensorFlow. The second call is in the variable scope of the first call, with
-    `reuse`; in its `arg_scope`; and with `is_recomputing=True` if `fn` has that parameter. Its
-    variables are resource variables. Raises ValueError for arguments that are not tensors, and for
-    a `fn` that closes over a tensor.
+    are bitwise equal to those of `fn`. Stateful ops, including random ones, run once and their
+    results are stored, so that dropout uses one mask.
+
+    In a while loop, `fn` is called a second time, as in TensorFlow. The second call uses the
+    variable scope of the first call with `reuse`, and the `arg_scope` of the first call. If `fn`
+    has the parameter `is_recomputing`, it is True in the second call. The variables of `fn` are
+    resource variables.
+
+    Raises ValueError if an argument is not a tensor, or if `fn` closes over a tensor.
 
     Args:
-      use_data_dep: no effect; in TensorFlow, it determines how XLA orders the second computation.
-      tupleize_grads: whether each returned gradient is available only after all of them are
+      use_data_dep: has no effect. In TensorFlow, it determines how XLA orders the second
+        computation.
+      tupleize_grads: whether each returned gradient is available only after all gradients are
         computed.
     """
     del use_data_dep
@@ -93,10 +97,10 @@ def _refuse_closure(fn: Callable[..., Any]) -> None:
 
 
 def _marked(f: Callable[..., Any], graph: Graph, tupleize_grads: bool) -> Callable[..., Any]:
-    """Return a function that calls `f` and marks its ops, and the ops of its gradient, by an attr
-    with the number of the call.
+    """Return a function that calls `f` and marks its ops, and the ops of its gradient.
 
-    Inside of another recomputed function, the ops get the number of the outer call.
+    The mark is an attr with the number of the call. Inside another recomputed function, it is the
+    number of the outer call.
     """
     call = graph._scope.attrs.get(RECOMPUTED, graph.version)
 

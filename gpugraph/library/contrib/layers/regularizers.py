@@ -1,4 +1,4 @@
-"""Regularizers: functions from a variable to a scalar penalty, which is added to the loss.
+"""Regularizers: functions that return a scalar penalty for a variable, which is added to the loss.
 
 They are passed to `tf.get_variable(..., regularizer=...)` and to variable scopes. The penalties of
 new variables are collected in REGULARIZATION_LOSSES.
@@ -27,7 +27,7 @@ Regularizer = Callable[[Any], "Tensor | None"]
 def l1_regularizer(scale: float, scope: str | None = None) -> Regularizer:
     """Return a regularizer: `scale` times the sum of a variable's absolute values.
 
-    For a scale of 0.0, the penalty is None. Raises ValueError for an integer or negative scale.
+    If `scale` is 0.0, the penalty is None. Raises ValueError for an integer or negative scale.
     """
     return _scaled(scale, scope, "l1_regularizer", lambda weights: reduce_sum(absolute(weights)))
 
@@ -35,7 +35,7 @@ def l1_regularizer(scale: float, scope: str | None = None) -> Regularizer:
 def l2_regularizer(scale: float, scope: str | None = None) -> Regularizer:
     """Return a regularizer: `scale` times half the sum of a variable's squares.
 
-    For a scale of 0.0, the penalty is None. Raises ValueError for an integer or negative scale.
+    If `scale` is 0.0, the penalty is None. Raises ValueError for an integer or negative scale.
     """
     return _scaled(scale, scope, "l2_regularizer", l2_loss)
 
@@ -67,8 +67,8 @@ def _check_no_integer(name: str, scale: Any) -> None:
 def l1_l2_regularizer(
     scale_l1: float = 1.0, scale_l2: float = 1.0, scope: str | None = None
 ) -> Regularizer:
-    """Return a regularizer that is the sum of an `l1_regularizer` and an `l2_regularizer`. A scale
-    of 0.0 omits its term.
+    """Return a regularizer that adds the penalties of `l1_regularizer` and `l2_regularizer`. A
+    scale of 0.0 omits its term.
 
     Raises ValueError for integer or negative scales.
     """
@@ -87,8 +87,8 @@ def l1_l2_regularizer(
 def sum_regularizer(
     regularizer_list: Iterable[Regularizer | None], scope: str | None = None
 ) -> Regularizer | None:
-    """Return a regularizer that sums the penalties of all in the list. If there are none, return
-    None.
+    """Return a regularizer that adds the penalties of all regularizers in the list. If the list has
+    none, return None.
 
     The penalty is None if no regularizer returns a penalty.
     """
@@ -110,10 +110,10 @@ def apply_regularization(
 ) -> Tensor:
     """Return the sum of the penalties of all weights, and add it to REGULARIZATION_LOSSES.
 
-    Raises ValueError if there are no weights, and for a penalty that is not a scalar.
+    Raises ValueError if there are no weights, or if a penalty is not a scalar.
 
     Args:
-      weights_list: variables or tensors, by default the collection WEIGHTS.
+      weights_list: variables or tensors; by default the collection WEIGHTS.
     """
     graph = get_default_graph()
     weights = list(weights_list or graph.get_collection(GraphKeys.WEIGHTS))

@@ -1,7 +1,7 @@
-"""Batch normalization as a function, implemented by the class of `tf.layers`.
+"""Batch normalization as a function. The class of `tf.layers` implements it.
 
-Ioffe and Szegedy 2015, Batch Normalization: Accelerating Deep Network Training by Reducing
-Internal Covariate Shift.
+Ioffe and Szegedy 2015, Batch Normalization: Accelerating Deep Network Training by Reducing Internal
+Covariate Shift.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _VARIABLES = {
 
 
 class _BatchNorm(BatchNormalization):
-    """The batch normalization layer of `tf.layers`, with weights of examples and a debiased moving
-    mean. Its updates are not added to a collection.
+    """The batch normalization layer of `tf.layers`, with weights for examples and a debiased moving
+    mean.
 
-    `follow` returns the op that updates one moving average; the updates are stored in the layer,
-    and `batch_norm` adds them to collections.
+    `follow` returns the op that updates one moving average. The layer stores these ops but adds
+    them to no collection. `batch_norm` adds them to collections.
     """
 
     def __init__(self, batch_weights: Any, zero_debias_moving_mean: bool, **kwargs: Any) -> None:
@@ -56,8 +56,8 @@ class _BatchNorm(BatchNormalization):
     def update_fused(self, moments_of_batch: list[Any], training: Any) -> None:
         """Add the updates of the moving averages, unless `training` is known to be false.
 
-        The mean is debiased by the number of updates. It must therefore be updated only in training
-        steps.
+        The debiasing divides the mean by a weight that grows with the number of updates. The mean
+        must therefore be updated only in training steps.
         """
         if static_bool(training) is not False:
             self.update_averages(moments_of_batch, training)
@@ -69,7 +69,7 @@ class _BatchNorm(BatchNormalization):
         return super().follow(average, value, momentum)
 
     def add_update(self, updates: Any, inputs: Any = None) -> None:
-        """Store the op of an update in the layer, in no collection."""
+        """Store the op of an update in the layer, but add it to no collection."""
         del inputs
         self._updates.append(updates)
 
@@ -102,21 +102,23 @@ def batch_norm(
 ) -> Tensor:
     """Normalize inputs to mean 0 and standard deviation 1 over all axes except the channels.
 
-    Raises ValueError for another data format, for inputs of unknown rank or channels, and for
-    renorm together with batch_weights, zero_debias_moving_mean or other updates_collections.
+    Raises ValueError for another data format, for an unknown rank or number of channels of the
+    inputs, and for `renorm` together with `batch_weights`, `zero_debias_moving_mean` or other
+    `updates_collections`.
 
     Args:
       decay: the decay of the moving averages of mean and variance, which are used outside of
         training.
-      center, scale: whether `beta` is added, and whether the result is multiplied by `gamma`.
-      param_initializers, param_regularizers: dicts by `beta`, `gamma`, `moving_mean`,
+      center: whether `beta` is added.
+      scale: whether the result is multiplied by `gamma`.
+      param_initializers, param_regularizers: dicts with the keys `beta`, `gamma`, `moving_mean`,
         `moving_variance`.
-      updates_collections: the collections for the updates of the averages, which must be run in
-        each training step. With None, the updates run before the outputs are computed.
+      updates_collections: the collections for the updates of the averages. A program must run these
+        in each training step. If it is None, the updates run before the outputs are computed.
       is_training: a bool, or a bool tensor or variable that each run evaluates.
       batch_weights: [n], the weight of each example in mean and variance.
-      fused: whether a single fused op normalizes inputs of rank 2 or 4 (the default). The fused op
-        averages the sample variance; otherwise the population variance is averaged.
+      fused: whether a single fused op normalizes inputs of rank 2 or 4, which is the default. The
+        moving variance then averages the sample variance, otherwise the population variance.
       data_format: "NHWC" for channels last, or "NCHW" for channels second, for any rank.
       zero_debias_moving_mean: whether the moving mean is corrected for its initial value of 0.
       renorm, renorm_clipping, renorm_decay, adjustment: see `tf.layers.batch_normalization`.
@@ -168,8 +170,8 @@ def _images(
 ) -> Tensor:  # fmt: skip
     """Return inputs of rank 2 as images of one pixel if the fused op can normalize them.
 
-    Other inputs are returned unchanged. Raises ValueError for an unknown rank or number of
-    channels.
+    Other inputs are returned unchanged. Raises ValueError if the rank or the number of channels is
+    unknown.
     """
     sizes = source.shape.sizes
     if sizes is None:
@@ -187,8 +189,8 @@ def _images(
 
 
 def _collect_updates(updates: list[Any], collections: Any, outputs: Tensor) -> Tensor:
-    """Add the updates to `collections`. If `collections` is None, make the outputs depend on the
-    updates.
+    """Add the updates to `collections`, and return the outputs. If `collections` is None, the
+    outputs wait for the updates instead.
     """
     graph = get_default_graph()
     if collections is not None:

@@ -47,7 +47,7 @@ _DEPTHWISE = {
 def checked_format(data_format: str | None, formats: tuple[str, ...]) -> str:
     """Return "channels_first" or "channels_last" for a format such as "NCHW".
 
-    Raises ValueError for any other format.
+    Raises ValueError if the format is not one of `formats`.
 
     Args:
       formats: the allowed formats.
@@ -77,7 +77,7 @@ def _convolve(
     dimensions: int | None, inputs: Any, num_outputs: int, kernel_size: Any, stride: Any,
     padding: str, data_format: str | None, rate: Any, options: LayerOptions,
 ) -> Tensor:  # fmt: skip
-    """Apply a convolution along `dimensions` axes. Return None for any number of axes."""
+    """Apply a convolution along `dimensions` axes. None allows any number of axes."""
     source = convert_to_tensor(inputs)
     rank = source.shape.rank
     if dimensions is not None and rank != dimensions + 2:
@@ -109,12 +109,12 @@ def convolution(
     options: LayerOptions = LayerOptions(),  # noqa: B008
     conv_dims: int | None = None,
 ) -> Tensor:
-    """Return activation_fn(convolution(inputs, weights) + biases), for 1 to 3 dimensions.
+    """Return activation_fn(convolution(inputs, weights) + biases), for 1 to 3 spatial axes.
 
-    Other arguments and errors are as in `convolution2d`.
+    The other arguments and the errors are those of `convolution2d`.
 
     Args:
-      conv_dims: the number of axes to convolve along, or None for the rank of the inputs minus 2.
+      conv_dims: the number of spatial axes, or None for the rank of the inputs minus 2.
     """
     return _convolve(
         conv_dims, inputs, num_outputs, kernel_size, stride, padding, data_format, rate, options
@@ -125,7 +125,7 @@ def _convolution(name: str, dimensions: int, of: str, formats: str) -> Any:
     """Return the function `name`: a convolution along `dimensions` axes.
 
     Args:
-      of, formats: texts for its docstring.
+      of, formats: phrases for its docstring.
     """
 
     @with_options()
@@ -207,13 +207,16 @@ def separable_convolution2d(
     rate: Any = 1,
     options: LayerOptions = LayerOptions(),  # noqa: B008
 ) -> Tensor:
-    """Apply a depthwise convolution, then a pointwise one. For the arguments, see `tf.layers`.
+    """Apply a depthwise convolution, then a pointwise convolution. For the other arguments, see
+    `tf.layers`.
 
-    Raises ValueError for another data format, and TypeError for inputs that are not floating point.
+    The fields of `LayerOptions` are passed as separate arguments. `pointwise_initializer` is by
+    default the initializer of the depthwise convolution. Raises ValueError for another data format,
+    and TypeError for inputs that are not floating point.
 
     Args:
-      num_outputs: None for only the depthwise convolution. pointwise_initializer: the initializer
-        of the pointwise convolution, by default the depthwise convolution's.
+      num_outputs: the number of channels of the result. If it is None, only the depthwise
+        convolution is applied.
     """
     layout = checked_format(data_format, ("NHWC", "NCHW"))
     if num_outputs is None:
@@ -235,7 +238,7 @@ def _depthwise(
     inputs: Any, kernel_size: Any, multiplier: int, stride: Any, padding: str, layout: str,
     rate: Any, options: LayerOptions,
 ) -> Tensor:  # fmt: skip
-    """Apply only the depthwise convolution, with biases and activation."""
+    """Apply a depthwise convolution without a pointwise convolution, then biases and activation."""
     with variable_scope(options.scope, "SeparableConv2d", [inputs], reuse=options.reuse) as within:
         source = convert_to_tensor(inputs)
         channels = _channels(source, layout)
@@ -264,7 +267,7 @@ def convolution2d_in_plane(
     """Convolve each channel of images [n, h, w, channels] with the same weights [h, w].
 
     Args:
-      kernel_size, stride: a number, or two (height, width).
+      kernel_size, stride: a number, or a pair (height, width).
     """
     with variable_scope(options.scope, "ConvInPlane", [inputs], reuse=options.reuse) as within:
         source = convert_to_tensor(inputs)
@@ -283,8 +286,8 @@ def convolution2d_in_plane(
 def _variable(
     name: str, shape: list[int], source: Tensor, options: LayerOptions, *, is_bias: bool
 ) -> Any:
-    """Create the variable `name` for weights, or for biases, with the initializer of the
-    options.
+    """Create the variable `name`, which holds weights or biases, with the initializer in
+    `options`.
     """
     return model_variable(
         name,

@@ -1,4 +1,4 @@
-"""Layers without variables: dropout, flattening, and repeated or stacked layers."""
+"""Dropout, flattening, and functions that repeat or stack layers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ def dropout(
     keep_prob.
 
     Args:
-      is_training: a bool, or a bool tensor that each run evaluates; False leaves inputs unchanged.
+      is_training: a bool, or a bool tensor that each run evaluates. If it is False, the inputs are
+        unchanged.
       noise_shape, seed: see `tf.nn.dropout`.
     """
     with variable_scope(scope, "Dropout", [inputs]) as within:
@@ -58,7 +59,7 @@ def flatten(inputs: Any, outputs_collections: Any = None, scope: str | None = No
 
 
 def _name_of(layer: Callable[..., Any], default: str) -> str:
-    """Return the name of the function `layer`; `repeat` and `stack` use it for the names of their
+    """Return the name of the function `layer`, from which `repeat` and `stack` derive the names of
     scopes.
     """
     function = layer.func if isinstance(layer, partial) else layer
@@ -72,8 +73,9 @@ def repeat(
     """Apply `layer(outputs, *args, **kwargs)` `repetitions` times, in scopes `name_1`, `name_2`,
     ...
 
-    scope: the enclosing scope, "Repeat" by default. The name is `scope`, or without it the name of
-    the function `layer`.
+    Args:
+      kwargs: may contain `scope`, the enclosing scope, by default "Repeat". The scopes `name_i` are
+        named after it, or by default after the function `layer`.
     """
     scope = kwargs.pop("scope", None)
     with variable_scope(scope, "Repeat", [inputs]):
@@ -86,13 +88,15 @@ def repeat(
 
 @add_arg_scope
 def stack(inputs: Any, layer: Callable[..., Any], stack_args: Sequence[Any], **kwargs: Any) -> Any:
-    """Apply `layer(outputs, *args, **kwargs)` for each of `stack_args`, in scopes `name_1`, ...
+    """Apply `layer(outputs, *args, **kwargs)` for each item of `stack_args`, in scopes `name_1`,
+    ...
 
     Raises ValueError if `stack_args` is not a list or tuple.
 
     Args:
-      stack_args: an argument, or a list of arguments, for each layer. scope: the enclosing scope,
-        "Stack" by default. The name is `scope`, or without it the name of the function `layer`.
+      stack_args: an argument, or a list of arguments, for each layer.
+      kwargs: may contain `scope`, the enclosing scope, by default "Stack". The scopes `name_i` are
+        named after it, or by default after the function `layer`.
     """
     scope = kwargs.pop("scope", None)
     if not isinstance(stack_args, (list, tuple)):

@@ -50,8 +50,8 @@ def _scale_and_offset(
     sizes: Sequence[int], inputs: Tensor, wanted: Mapping[str, bool], trainable: bool,
     collections: Any, initializers: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:  # fmt: skip
-    """Create the variables `beta` and `gamma` of shape `sizes`. Each is None unless it is in
-    `wanted`.
+    """Create the variables `beta` and `gamma` of shape `sizes`. A variable that is not wanted is
+    None.
 
     Args:
       wanted: whether to create each variable, by name.
@@ -88,11 +88,12 @@ def layer_norm(
 ) -> Tensor:
     """Normalize each example to mean 0 and standard deviation 1. Source: arXiv:1607.06450.
 
-    Raises ValueError for inputs of unknown rank, for axes outside the rank, and for unknown sizes
-    of `beta`.
+    Raises ValueError for inputs of unknown rank, for axes that the inputs do not have, and for
+    unknown sizes of `beta`.
 
     Args:
-      center, scale: whether `beta` is added, and whether the result is multiplied by `gamma`.
+      center: whether `beta` is added.
+      scale: whether the result is multiplied by `gamma`.
       begin_norm_axis: the first of the axes that are normalized together.
       begin_params_axis: the first of the axes that `beta` and `gamma` have.
     """
@@ -148,10 +149,8 @@ def instance_norm(
 ) -> Tensor:
     """Normalize each channel of each example to mean 0 and standard deviation 1.
 
-    Source: arXiv:1607.08022.
-
-    The other arguments are as in `layer_norm`. Raises ValueError for another data format, and for
-    inputs of unknown rank or channels.
+    Source: arXiv:1607.08022. The other arguments are those of `layer_norm`. Raises ValueError for
+    another data format, and for inputs of unknown rank or an unknown number of channels.
 
     Args:
       param_initializers: a dict of initializers for `beta` and `gamma`.
@@ -203,14 +202,15 @@ def group_norm(
 
     Source: Wu and He, 2018 (arXiv:1803.08494).
 
-    Raises ValueError for inputs of unknown rank or channels, for axes outside the rank or on both
-    sides of the channels, and for a number of channels that is not a multiple of `groups`.
+    Raises ValueError if the rank of the inputs or the number of channels is unknown, if the inputs
+    do not have one of the axes, if there are reduction axes on both sides of the channels, or if
+    the number of channels is not a multiple of `groups`.
 
     Args:
       groups: the number of groups.
       channels_axis: the axis of the channels.
-      reduction_axes: the other axes that are normalized together; all of them are before the
-        channels, or all after.
+      reduction_axes: the other axes that are normalized together. Either all these axes precede the
+        channels, or all follow the channels.
       mean_close_to_zero: whether the variance is computed without subtracting the mean first, which
         is exact enough for a mean near 0.
     """
@@ -273,7 +273,8 @@ def _mean(values: Tensor, axes: list[int]) -> Tensor:
 
 @add_arg_scope
 def unit_norm(inputs: Any, dim: int, epsilon: float = 1e-7, scope: str | None = None) -> Tensor:
-    """Divide inputs by their length along `dim`: the root of (epsilon + the sum of the squares).
+    """Divide inputs by their length along `dim`: the square root of (epsilon + the sum of the
+    squares).
 
     Raises ValueError for inputs of unknown rank, and for an axis that they do not have.
     """
@@ -306,7 +307,7 @@ def bias_add(
     """Return activation_fn(inputs + biases), with one bias for each channel.
 
     Raises ValueError for another data format, for "NCHW" with inputs that are not images, and for
-    inputs of unknown rank or channels.
+    inputs of unknown rank or an unknown number of channels.
     """
     _check_format(data_format)
     with variable_scope(scope, "BiasAdd", [inputs], reuse=reuse) as within:

@@ -100,7 +100,7 @@ def pool(
     outputs_collections: Any = None,
     scope: str | None = None,
 ) -> Tensor:
-    """Pool along any number of axes. See `tf.nn.pool`.
+    """Pool windows along any number of axes. See `tf.nn.pool`.
 
     Raises ValueError for inputs of unknown rank.
 

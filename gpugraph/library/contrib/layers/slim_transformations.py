@@ -30,7 +30,7 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 
 
 def _known_sizes(tensor: Tensor) -> list[Any]:
-    """Return the sizes of all axes as ints, or as scalar tensors if any of them is unknown."""
+    """Return the size of each axis: an int if it is known, otherwise a scalar tensor."""
     sizes = tensor.shape.as_list()
     if None not in sizes:
         return sizes
@@ -54,7 +54,9 @@ def one_hot_encoding(
     outputs_collections: Any = None,
     scope: str | None = None,
 ) -> Tensor:
-    """Encode labels [n] as rows [n, num_classes] of `off_value` with one `on_value`."""
+    """Encode labels [n] as rows [n, num_classes] that contain `on_value` at the label and
+    `off_value` elsewhere.
+    """
     with name_scope(scope, "OneHotEncoding", [labels, num_classes]) as within:
         source = convert_to_tensor(labels)
         if source.dtype == dtypes.int32:
@@ -89,7 +91,7 @@ def images_to_sequence(
     inputs: Any, data_format: str = "NHWC", outputs_collections: Any = None,
     scope: str | None = None,
 ) -> Tensor:  # fmt: skip
-    """Convert images [n, h, w, channels] to sequences along their width, [w, n * h, channels].
+    """Convert images [n, h, w, channels] to sequences along the width: [w, n * h, channels].
 
     Raises ValueError for another data format.
     """
@@ -110,7 +112,9 @@ def sequence_to_images(
     inputs: Any, height: int, output_data_format: str = "channels_last",
     outputs_collections: Any = None, scope: str | None = None,
 ) -> Tensor:  # fmt: skip
-    """Convert sequences [w, n * height, channels] to images: invert `images_to_sequence`."""
+    """Convert sequences [w, n * height, channels] to images. This is the inverse of
+    `images_to_sequence`.
+    """
     with name_scope(scope, "SequenceToImages", [inputs]) as within:
         source = convert_to_tensor(inputs)
         _, rows, depth = source.shape.as_list()
@@ -137,7 +141,7 @@ def spatial_softmax(
     Raises ValueError for another data format, and for an unknown number of channels.
 
     Args:
-      temperature: the divisor of the features, by default a variable with initial value 1.
+      temperature: the divisor of the features; by default a variable with initial value 1.
     """
     if data_format not in ("NHWC", "NCHW"):
         raise ValueError(f"data_format has to be either NCHW or NHWC, but it is {data_format!r}")
@@ -185,7 +189,7 @@ def dense_to_sparse(
 
 
 def scale_gradient(inputs: Any, gradient_multiplier: Any) -> Tensor:
-    """Return the inputs unchanged; their gradient is multiplied by `gradient_multiplier`."""
+    """Return the inputs unchanged, but multiply their gradient by `gradient_multiplier`."""
 
     @custom_gradient
     def multiply_back(values: Tensor) -> Any:
@@ -201,7 +205,7 @@ def scale_gradient(inputs: Any, gradient_multiplier: Any) -> Tensor:
 def poincare_normalize(
     x: Any, axis: int = 1, epsilon: float = 1e-5, name: str | None = None
 ) -> Tensor:
-    """Scale `x` along `axis` to length 1 - epsilon if it is longer than that.
+    """Scale vectors along `axis` of `x` to length 1 - epsilon if they are longer than that.
 
     Source: Nickel and Kiela, 2017 (arXiv:1705.08039).
     """

@@ -25,7 +25,7 @@ def summarize_tensor(tensor: Any, tag: str | None = None) -> Tensor | None:
     other tensor.
 
     Args:
-      tag: by default the tensor's name followed by `_summary`.
+      tag: by default the name of the tensor's operation followed by `_summary`.
     """
     if not hasattr(tensor, "op"):
         tensor = convert_to_tensor(tensor)
@@ -36,10 +36,11 @@ def summarize_tensor(tensor: Any, tag: str | None = None) -> Tensor | None:
 
 
 def summarize_activation(op: Tensor) -> Tensor:
-    """Return a histogram of a layer's output, and add scalar summaries of the share of clipped
+    """Return a histogram of a layer's output, and add scalar summaries of the fraction of clipped
     elements.
 
-    These are the fraction of zeros (of Relu, Relu6 and Softplus), and of sixes (of Relu6).
+    These summaries are the fraction of zeros (for Relu, Relu6 and Softplus), and of sixes (for
+    Relu6).
     """
     if not hasattr(op, "op"):
         op = convert_to_tensor(op)
@@ -59,7 +60,7 @@ def _share(compare: Callable[..., Tensor], tensor: Tensor, limit: float) -> Tens
 def summarize_tensors(
     tensors: Iterable[Any], summarizer: Callable[[Any], Any] = summarize_tensor
 ) -> list[Any]:
-    """Return the summary of each tensor."""
+    """Return a list with the summary of each tensor."""
     return [summarizer(tensor) for tensor in tensors]
 
 
@@ -68,10 +69,10 @@ def summarize_collection(
     name_filter: str | None = None,
     summarizer: Callable[[Any], Any] = summarize_tensor,
 ) -> list[Any]:
-    """Return the summary of each tensor in a collection of the default graph.
+    """Return a list with the summary of each tensor in a collection of the default graph.
 
     Args:
-      name_filter: a regular expression that the start of a tensor's name must match.
+      name_filter: a regular expression that must match the start of a tensor's name.
     """
     tensors = get_default_graph().get_collection(collection)
     chosen = (t for t in tensors if name_filter is None or re.match(name_filter, t.op.name))

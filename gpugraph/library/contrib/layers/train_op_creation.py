@@ -45,14 +45,14 @@ def create_train_op(
 ) -> Tensor:
     """Return an op that runs the updates, trains the variables by one step, and outputs the loss.
 
-    The op is added to the collection TRAIN_OP.
+    The op is added to the collection TRAIN_OP. Raises ValueError if a variable is not trainable, or
+    if the list of variables is empty.
 
     Args:
       global_step: the variable that counts steps; None if steps are not counted.
-      update_ops: ops that run before the loss is computed; None for the collection UPDATE_OPS.
-      variables_to_train: None for all trainable variables. Raises ValueError for variables that are
-        not trainable, and for an empty list.
-      transform_grads_fn: a function that maps (gradient, variable) pairs to such pairs.
+      update_ops: ops that run before the loss is computed; by default the collection UPDATE_OPS.
+      variables_to_train: by default all trainable variables.
+      transform_grads_fn: a function that receives and returns (gradient, variable) pairs.
       check_numerics: whether an infinite or NaN loss raises InvalidArgumentError.
     """
     if global_step is USE_GLOBAL_STEP:
@@ -84,7 +84,9 @@ def _checked(loss: Tensor) -> Tensor:
 
 
 def _after_updates(loss: Tensor, update_ops: Any) -> Tensor:
-    """Return the loss, computed after `update_ops`, by default the collection UPDATE_OPS."""
+    """Return the loss, computed after `update_ops`, which are by default the collection
+    UPDATE_OPS.
+    """
     known = get_default_graph().get_collection(GraphKeys.UPDATE_OPS)
     updates = list(known if update_ops is None else update_ops)
     if not set(known) <= set(updates):
@@ -111,7 +113,7 @@ def _to_train(variables: Any) -> list[Any]:
 
 
 def add_gradients_summaries(grads_and_vars: Gradients) -> list[Any]:
-    """Add summaries for each gradient: a histogram and its norm."""
+    """Add two summaries for each gradient: a histogram and the norm."""
     summaries = []
     for grad, variable in grads_and_vars:
         if grad is None:
@@ -133,17 +135,21 @@ def clip_gradient_norms(gradients_to_variables: Gradients, max_norm: Any) -> Gra
 
 
 def clip_gradient_norms_fn(max_norm: Any) -> Callable[[Gradients], Gradients]:
-    """Return a function that clips gradients to `max_norm`, as a `transform_grads_fn`."""
+    """Return a function that clips each gradient to the norm `max_norm`, for use as a
+    `transform_grads_fn`.
+    """
     return lambda gradients: clip_gradient_norms(gradients, max_norm)
 
 
 def multiply_gradients(
     grads_and_vars: Gradients, gradient_multipliers: Mapping[Any, Any]
 ) -> Gradients:
-    """Return the pairs with gradients multiplied by factors, whose keys are variables or their op
-    names.
+    """Return the pairs with gradients multiplied by factors.
 
-    Raises ValueError without factors, and if a variable with a factor has no gradient.
+    Raises ValueError if there are no factors, or if a variable with a factor has no gradient.
+
+    Args:
+      gradient_multipliers: the factors, by variable or by the variable's op name.
     """
     if not isinstance(gradient_multipliers, Mapping):
         raise ValueError("`gradient_multipliers` must be a dict.")
@@ -162,7 +168,7 @@ def multiply_gradients(
 
 
 def _of_values(grad: Any, change: Callable[[Any], Any]) -> Any:
-    """Return the gradient with `change` applied to its values."""
+    """Return the gradient with `change` applied to its values, which are rows for IndexedSlices."""
     if isinstance(grad, IndexedSlices):
         return IndexedSlices(change(grad.values), grad.indices, grad.dense_shape)
     return change(grad)

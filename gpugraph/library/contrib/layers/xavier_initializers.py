@@ -22,15 +22,16 @@ _CUT = 1.3  # compensates for the variance that is lost by truncation at two sta
 def xavier_initializer(
     uniform: bool = True, seed: int | None = None, dtype: Any = dtypes.float32
 ) -> Callable[..., Tensor]:
-    """Return an initializer with variance 1 / n, for which the gradients of all layers have a
-    similar scale.
+    """Return an initializer with variance 1 / n, which keeps the scale of gradients similar in all
+    layers.
 
-    n is the mean of the numbers of inputs and outputs.
+    n is the mean of the number of inputs and the number of outputs of a layer.
 
     Raises TypeError for a dtype that is not floating point.
 
     Args:
-      uniform: whether values are uniform; otherwise they are normal.
+      uniform: whether values have a uniform distribution. Otherwise they have a normal
+        distribution.
     """
     return variance_scaling_initializer(1.0, "FAN_AVG", uniform, seed, dtype)
 
@@ -47,13 +48,13 @@ def variance_scaling_initializer(
 ) -> Callable[..., Tensor]:
     """Return an initializer with variance `factor` / n.
 
-    The values are uniform, or normal and truncated at two standard deviations.
+    The distribution is uniform, or normal and truncated at two standard deviations.
 
-    Raises TypeError for any other mode, and for a dtype that is not floating-point.
+    Raises TypeError if there is no such mode, or if the dtype is not floating-point.
 
     Args:
-      mode: n is the number of inputs of each output ("FAN_IN"), the number of outputs of each input
-        ("FAN_OUT"), or their mean ("FAN_AVG").
+      mode: "FAN_IN" if n is the number of inputs of each output, "FAN_OUT" if n is the number of
+        outputs of each input, or "FAN_AVG" if n is the mean of both numbers.
     """
     _check_floating(dtype)
     if mode not in _MODES:
@@ -74,7 +75,9 @@ def variance_scaling_initializer(
 
 
 def _fans(shape: Sequence[int]) -> tuple[float, float]:
-    """Return the number of inputs of each output, and the number of outputs of each input."""
+    """Return the number of inputs of each output, and the number of outputs of each input, of
+    weights of a shape.
+    """
     sizes = [float(size) for size in shape] or [1.0]
     window = math.prod(sizes[:-2])
     return window * sizes[-2 if len(sizes) > 1 else -1], window * sizes[-1]

@@ -1,4 +1,6 @@
-"""`tf.contrib.losses.metric_learning`: losses of embeddings, from distances between pairs."""
+"""`tf.contrib.losses.metric_learning`: losses of embeddings that depend on distances between
+pairs.
+"""
 
 from gpugraph.library.contrib.metric_learning.pair_losses import (
     contrastive_loss as contrastive_loss,

@@ -1,5 +1,5 @@
-"""Losses that reduce the distance between embeddings of the same class, and increase it between
-different classes.
+"""Losses that reduce the distance between embeddings of the same class, and increase the distance
+between different classes.
 """
 
 from __future__ import annotations
@@ -37,9 +37,10 @@ from gpugraph.ops.reductions.reduction_functions import (
 
 
 def _distances(embeddings: Tensor, squared: bool = False) -> Tensor:
-    """Return the matrix of Euclidean distances between rows, or of their squares.
+    """Return the matrix of the Euclidean distances between rows. If `squared` is true, return their
+    squares.
 
-    The root of a distance of 0 has a gradient of 0.
+    A distance of 0 has a gradient of 0.
     """
     norms = reduce_sum(square(embeddings), axis=1, keepdims=True)
     products = matmul(embeddings, embeddings, transpose_b=True)
@@ -52,13 +53,15 @@ def _distances(embeddings: Tensor, squared: bool = False) -> Tensor:
 
 
 def _same_class(labels: Any) -> Tensor:
-    """Return a matrix: whether rows i and j have the same label."""
+    """Return a bool matrix: whether rows i and j have the same label."""
     column = reshape(convert_to_tensor(labels), [-1, 1])
     return equal(column, transpose(column))
 
 
 def _other_pairs(same: Tensor) -> Tensor:
-    """Return a matrix: 1 if rows i and j have the same label and i != j, else 0."""
+    """Return a matrix whose element (i, j) is 1 if rows i and j have the same label and i != j,
+    else 0.
+    """
     pairs = cast(same, dtypes.float32)
     return matrix_set_diag(pairs, raw_ops.ZerosLike(pairs[0]))
 
@@ -70,8 +73,8 @@ def contrastive_loss(
     0.
 
     Args:
-      embeddings_anchor, embeddings_positive: matrices. Corresponding rows are a pair; d is their
-        distance.
+      embeddings_anchor, embeddings_positive: matrices. Corresponding rows are a pair, and d is the
+        distance between the two rows.
     """
     difference = convert_to_tensor(embeddings_anchor) - embeddings_positive
     distances = sqrt(reduce_sum(square(difference), 1))
@@ -81,10 +84,10 @@ def contrastive_loss(
 
 
 def triplet_semihard_loss(labels: Any, embeddings: Any, margin: float = 1.0) -> Tensor:
-    """Return the triplet loss. The negative of a triplet is the nearest one that is farther from
-    the anchor than the positive.
+    """Return the triplet loss. A triplet is an anchor, a positive example and a negative example.
 
-    If there is no such negative, the farthest negative is used. Distances are squared.
+    The negative example is the nearest one that is farther from the anchor than the positive
+    example. If there is none, the farthest negative example is used. Distances are squared.
 
     Source: Schroff et al., 2015 (arXiv:1503.03832).
 
@@ -116,13 +119,12 @@ def npairs_loss(
     reg_lambda: float = 0.002,
     print_losses: bool = False,
 ) -> Tensor:
-    """Return the N-pairs loss, in which each pair is compared with all other pairs of the batch; L2
-    regularization is added.
+    """Return the N-pairs loss, in which each pair is compared with all other pairs of the batch.
 
-    Source: Sohn, 2016.
+    L2 regularization is added. Source: Sohn, 2016.
 
     Args:
-      print_losses: no effect; use `tf.Print` to log tensors.
+      print_losses: has no effect. Use `tf.Print` to log tensors.
     """
     anchors, positives = (
         convert_to_tensor(item) for item in (embeddings_anchor, embeddings_positive)
@@ -137,8 +139,9 @@ def npairs_loss(
 
 
 def lifted_struct_loss(labels: Any, embeddings: Any, margin: float = 1.0) -> Tensor:
-    """Return the lifted structured loss, in which each positive pair is compared with all negatives
-    of its two rows.
+    """Return the lifted structured loss.
+
+    It compares each pair of rows of the same class with all rows of other classes.
 
     Source: Song et al., 2015 (arXiv:1511.06452).
 

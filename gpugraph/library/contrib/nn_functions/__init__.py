@@ -1,4 +1,6 @@
-"""`tf.contrib.nn` and `tf.contrib.sparsemax`: functions of neural networks beside `tf.nn`."""
+"""`tf.contrib.nn` and `tf.contrib.sparsemax`: functions of neural networks that are not in
+`tf.nn`.
+"""
 
 from gpugraph.library.contrib.nn_functions.flipped_arguments import (
     deprecated_flipped_sigmoid_cross_entropy_with_logits as deprecated_flipped_sigmoid_cross_entropy_with_logits,  # noqa: E501

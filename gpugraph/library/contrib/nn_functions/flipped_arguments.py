@@ -1,4 +1,6 @@
-"""Cross entropies whose arguments are (logits, labels), the order before TensorFlow 1.0."""
+"""Cross entropies with the argument order (logits, labels), which was used before TensorFlow
+1.0.
+"""
 
 from __future__ import annotations
 

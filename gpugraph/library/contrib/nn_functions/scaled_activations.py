@@ -1,4 +1,4 @@
-"""Dropout that preserves the mean and variance of SELU's outputs, and softplus with a scale."""
+"""Dropout that preserves the mean and variance of SELU's outputs, and a scaled softplus."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _ALPHA = -1.7580993408473766
 def alpha_dropout(
     x: Any, keep_prob: Any, noise_shape: Any = None, seed: int | None = None, name: Any = None
 ) -> Tensor:
-    """Set random elements to SELU's limit, and scale all elements so that mean 0 and variance 1 are
-    preserved.
+    """Set random elements to SELU's lower limit, then scale and shift all elements so that mean 0
+    and variance 1 are preserved.
 
     Raises ValueError unless keep_prob is in (0, 1]. Source: Klambauer et al., 2017
     (arXiv:1706.02515).
@@ -49,7 +49,7 @@ def alpha_dropout(
 
 
 def scaled_softplus(x: Any, alpha: Any, clip: Any = None, name: str | None = None) -> Tensor:
-    """Return alpha log(1 + exp(x / alpha)), at most `clip` if that is given."""
+    """Return alpha log(1 + exp(x / alpha)). If `clip` is set, it is the maximum of the result."""
     with name_scope(name, "scaled_softplus"):
         value = convert_to_tensor(x, name="x")
         scale = convert_to_tensor(alpha, value.dtype, name="alpha")

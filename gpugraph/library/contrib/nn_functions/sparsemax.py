@@ -1,6 +1,7 @@
-"""Sparsemax: the projection of logits on the simplex, which has zeros, and its loss.
+"""Sparsemax, the projection of logits onto the probability simplex, and its loss.
 
-Source: Martins and Astudillo, 2016 (arXiv:1602.02068).
+In contrast to softmax, many of the probabilities are 0. Source: Martins and Astudillo, 2016
+(arXiv:1602.02068).
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ from gpugraph.ops.reductions.reduction_functions import reduce_max, reduce_mean,
 
 
 def sparsemax(logits: Any, name: str | None = None) -> Tensor:
-    """Return the probabilities [batch, classes] nearest to `logits`; many of them are 0."""
+    """Return the probabilities [batch, classes] that are nearest to `logits`. Many of them are
+    0.
+    """
     with name_scope(name, "sparsemax"):
         z = convert_to_tensor(logits, name="logits")
         z = z - reduce_max(z, 1, keepdims=True)
@@ -35,10 +38,11 @@ def sparsemax(logits: Any, name: str | None = None) -> Tensor:
 
 
 def sparsemax_loss(logits: Any, sparsemax: Any, labels: Any, name: str | None = None) -> Tensor:
-    """Return the loss [batch] of logits whose sparsemax is `sparsemax`;
+    """Return the loss [batch] of logits.
 
     Args:
-      labels: probabilities.
+      sparsemax: the sparsemax of `logits`.
+      labels: the correct probabilities.
     """
     with name_scope(name, "sparsemax_loss"):
         z = convert_to_tensor(logits, name="logits")

@@ -1,9 +1,9 @@
 """`tf.contrib.opt`: optimizers that are not in `tf.train`.
 
-`adam_variants` has variants of Adam; `sign_optimizers` has the two that use signs of gradients;
-`weight_decay` has decoupled weight decay; `layer_rates` has LARS; `wrapping_optimizers` has
-optimizers that wrap another optimizer; `external_optimizers` is the interface to optimizers outside
-of the graph.
+`adam_variants` has variants of Adam, `sign_optimizers` has the two optimizers that use signs of
+gradients, `weight_decay` has decoupled weight decay, `layer_rates` has LARS, `wrapping_optimizers`
+has optimizers that wrap another optimizer, and `external_optimizers` is the interface to optimizers
+outside of the graph.
 """
 
 from gpugraph.library.contrib.optimizers.adam_variants import (

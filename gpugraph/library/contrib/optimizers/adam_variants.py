@@ -22,10 +22,12 @@ from gpugraph.ops.state.scatter_updates import scatter_sub, scatter_update
 
 
 class _AdamOfRows(AdamOptimizer):
-    """Adam with the attributes that an update of some rows of a variable needs."""
+    """Adam with a helper for updates of some rows of a variable."""
 
     def _row_numbers(self, var: Variable) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Return the corrected learning rate, beta1, beta2 and epsilon, in the dtype of `var`."""
+        """Return the bias-corrected learning rate, beta1, beta2 and epsilon, in the dtype of
+        `var`.
+        """
         dtype = var.dtype.base_dtype
         power1, power2 = (cast(power.value(), dtype) for power in self._powers(var.graph))
         rate, beta1, beta2, epsilon = (cast(self._tensors[name], dtype) for name in self._settings)
@@ -33,9 +35,10 @@ class _AdamOfRows(AdamOptimizer):
 
 
 class LazyAdamOptimizer(_AdamOfRows):
-    """Adam that changes only the rows with gradients, and only these rows of its slots.
+    """Adam that changes only the rows with gradients, in the variable and in its slots.
 
-    `AdamOptimizer` moves all rows in each step. Dense gradients are treated alike.
+    In contrast, `AdamOptimizer` changes all rows in each step. The two optimizers handle dense
+    gradients in the same way.
     """
 
     def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Any:
@@ -54,7 +57,7 @@ class LazyAdamOptimizer(_AdamOfRows):
 
 
 class NadamOptimizer(_AdamOfRows):
-    """Adam with Nesterov momentum (Dozat, 2015): the step is beta1 m + (1 - beta1) g."""
+    """Adam with Nesterov momentum (Dozat, 2015): beta1 m + (1 - beta1) g replaces m in the step."""
 
     def _change(self, kind: str, var: Variable, grad: Sequence[Tensor]) -> Any:
         slots = [self._own_slot(var, name)._ref() for name in self._slot_order]
@@ -83,8 +86,9 @@ class NadamOptimizer(_AdamOfRows):
 class AdaMaxOptimizer(Optimizer):
     """Adam with the infinity norm of past gradients (Kingma and Ba, 2015, section 7.1).
 
-    v = max(beta2 v, |g|); var -= learning_rate / (1 - beta1^t) * m / (v + epsilon). Slots: "m",
-    "v". Gradients of rows change only these rows of the variable and of the slots.
+    A step is v = max(beta2 v, |g|), then var -= learning_rate / (1 - beta1^t) * m / (v + epsilon).
+    The slots are "m" and "v". Sparse gradients change only their rows of the variable and of the
+    slots.
     """
 
     def __init__(
@@ -117,7 +121,7 @@ class AdaMaxOptimizer(Optimizer):
         return self._get_non_slot_variable("beta1_power", graph)
 
     def _next(self, var: Variable, m: Any, v: Any, grad: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the next m and v, and the number to subtract from the variable."""
+        """Return the next m, the next v, and the tensor to subtract from the variable."""
         dtype = var.dtype.base_dtype
         rate, beta1, beta2, epsilon = (cast(tensor, dtype) for tensor in self._tensors)
         power = cast(self._power(var.graph).value(), dtype)
@@ -143,7 +147,7 @@ class AdaMaxOptimizer(Optimizer):
         )
 
     def _finish(self, update_ops: Sequence[Any], name_scope: str) -> Operation:
-        """Multiply the power of beta1 by beta1 after all updates."""
+        """After all updates, multiply the stored power of beta1 by beta1."""
         graph = self._tensors[0].graph
         power = self._power(graph)
         with graph.control_dependencies(update_ops), graph.colocate_with(power.op):

@@ -1,4 +1,5 @@
-"""Optimizers outside of the graph, which evaluate a loss and its gradients by runs of a Session.
+"""Optimizers outside of the graph, which evaluate a loss and its gradients through runs of a
+Session.
 
 `ScipyOptimizerInterface` calls `scipy.optimize.minimize`.
 """
@@ -27,16 +28,16 @@ _Evaluate = Callable[[Any], Any]
 
 
 class ExternalOptimizerInterface:
-    """Minimizes a loss by a function outside of the graph. A subclass defines the function,
+    """Minimizes a loss with a function outside of the graph. A subclass defines this function,
     `_minimize`.
 
     Raises ValueError if there are no variables.
 
     Args:
-      equalities, inequalities: tensors that must be 0, or at least 0, if the optimizer supports
-        constraints.
-      var_to_bounds: a dict from variables to pairs (minimum, maximum). Additional arguments are
-        passed to `_minimize`.
+      equalities: tensors that must be 0, if the optimizer supports constraints.
+      inequalities: tensors that must not be negative, if the optimizer supports constraints.
+      var_to_bounds: a dict from variables to pairs (minimum, maximum).
+      optimizer_kwargs: arguments that are passed to `_minimize`.
     """
 
     def __init__(
@@ -91,13 +92,14 @@ class ExternalOptimizerInterface:
         loss_callback: Any = None,
         **run_kwargs: Any,
     ) -> None:
-        """Minimize the loss, and assign the values that were found to the variables.
+        """Minimize the loss, and assign the resulting values to the variables.
+
+        The other arguments are those of `Session.run`.
 
         Args:
           session: by default the default session.
-          fetches: evaluated with the loss, and passed to `loss_callback`.
-          step_callback: called with the packed values after each step. For the other arguments, see
-            `Session.run`.
+          fetches: tensors that are evaluated with the loss and passed to `loss_callback`.
+          step_callback: a function that is called with the packed values after each step.
         """
         session = session or get_default_session()
         feed_dict, fetches = feed_dict or {}, fetches or []
@@ -147,7 +149,7 @@ class ExternalOptimizerInterface:
         step_callback: Callable[[Any], Any],
         optimizer_kwargs: dict[str, Any],
     ) -> Any:
-        """Return the values, packed in a vector, that minimize the loss."""
+        """Return the values that minimize the loss, packed in a vector."""
         raise NotImplementedError(
             "To use ExternalOptimizerInterface, subclass from it and implement the _minimize() "
             "method."
@@ -155,15 +157,15 @@ class ExternalOptimizerInterface:
 
 
 def _packed(tensors: Any) -> Tensor:
-    """Return all elements of tensors as a vector."""
+    """Return a vector of all elements of all tensors."""
     return concat([reshape(convert_to_tensor(item), [-1]) for item in tensors], 0)
 
 
 class ScipyOptimizerInterface(ExternalOptimizerInterface):
-    """Minimizes a loss by `scipy.optimize.minimize`, by default with the method L-BFGS-B.
+    """Minimizes a loss with `scipy.optimize.minimize`.
 
-    `method`, `options` and other arguments of that function are passed on; with constraints,
-    the method is SLSQP. SciPy comes with `pip install 'gpugraph[scipy]'`.
+    The default method is L-BFGS-B, or SLSQP with constraints. `method`, `options` and other keyword
+    arguments are passed to that function. `pip install 'gpugraph[scipy]'` installs SciPy.
     """
 
     _DEFAULT_METHOD = "L-BFGS-B"
@@ -223,7 +225,7 @@ def _first(function: _Evaluate) -> _Evaluate:
 
 
 def _as_doubles(loss: Any, gradient: Any) -> tuple[Any, Any]:
-    """Return the loss as a number and its gradient as a float64 array, as SciPy's Fortran code
+    """Return the loss as a number, and its gradient as a float64 array, which SciPy's Fortran code
     requires.
     """
     return float(np.asarray(loss).item()), np.asarray(gradient, np.float64)

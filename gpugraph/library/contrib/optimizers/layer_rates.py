@@ -17,12 +17,14 @@ from gpugraph.ops.state.change_by_handle import change
 
 
 class LARSOptimizer(Optimizer):
-    """Momentum. The learning rate of each variable is multiplied by eeta |w| / (|g| + weight_decay
-    |w| + epsilon).
+    """Momentum with a separate learning rate for each variable.
+
+    The learning rate is multiplied by eeta |w| / (|g| + weight_decay |w| + epsilon). The slot is
+    "momentum".
 
     Args:
-      skip_list: a list of strings. A variable whose name contains one of them is neither scaled nor
-        decayed. Slot: "momentum".
+      skip_list: a list of strings. If the name of a variable contains one of them, the variable is
+        neither scaled nor decayed.
     """
 
     def __init__(
@@ -50,7 +52,7 @@ class LARSOptimizer(Optimizer):
             self._zeros_slot(variable, "momentum", self._name)
 
     def _scaled(self, grad: Tensor, var: Variable) -> tuple[Tensor, Tensor]:
-        """Return the gradient with the decay of weights, and the learning rate of `var`."""
+        """Return the gradient with weight decay added, and the learning rate of `var`."""
         rate = self._call_if_callable(self._learning_rate)
         rate = cast(convert_to_tensor(rate), var.dtype.base_dtype)
         if self._skip_list is not None and any(part in var.name for part in self._skip_list):

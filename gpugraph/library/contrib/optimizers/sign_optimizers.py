@@ -24,7 +24,9 @@ from gpugraph.ops.state.scatter_updates import scatter_sub, scatter_update
 
 
 class _SignOptimizer(Optimizer):
-    """The base class: m = beta m + (1 - beta) g; var -= learning_rate f(sign(g) sign(m)) g."""
+    """Base class. A step is m = beta m + (1 - beta) g, then var -= learning_rate f(sign(g) sign(m))
+    g.
+    """
 
     def __init__(
         self,
@@ -44,7 +46,7 @@ class _SignOptimizer(Optimizer):
     def apply_gradients(
         self, grads_and_vars: Any, global_step: Any = None, name: str | None = None
     ) -> Any:
-        """Return an operation that changes the variables. `sign_decay_fn` is called with the global
+        """Return an operation that changes the variables. `sign_decay_fn` receives the global
         step.
         """
         if self._sign_decay_fn is not None:
@@ -70,7 +72,7 @@ class _SignOptimizer(Optimizer):
         raise NotImplementedError(f"{type(self).__name__} does not define `_factor`")
 
     def _next(self, var: Variable, m: Any, grad: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the next m, and the number to subtract from the variable."""
+        """Return the next m, and the tensor to subtract from the variable."""
         dtype = var.dtype.base_dtype
         rate, number, beta = (cast(tensor, dtype) for tensor in self._tensors)
         m = beta * m + (1.0 - beta) * grad
@@ -94,11 +96,10 @@ class _SignOptimizer(Optimizer):
 
 
 class AddSignOptimizer(_SignOptimizer):
-    """var -= learning_rate (alpha + decay sign(g) sign(m)) g.
+    """The optimizer var -= learning_rate (alpha + decay sign(g) sign(m)) g. Its slot is "m".
 
     Args:
-      sign_decay_fn: a function from the global step to the decay; without it, the decay is 1. Slot:
-        "m".
+      sign_decay_fn: a function from the global step to the decay. If it is None, the decay is 1.
     """
 
     def __init__(
@@ -117,11 +118,10 @@ class AddSignOptimizer(_SignOptimizer):
 
 
 class PowerSignOptimizer(_SignOptimizer):
-    """var -= learning_rate base^(decay sign(g) sign(m)) g.
+    """The optimizer var -= learning_rate base^(decay sign(g) sign(m)) g. Its slot is "m".
 
     Args:
-      sign_decay_fn: a function from the global step to the decay; without it, the decay is 1. Slot:
-        "m".
+      sign_decay_fn: a function from the global step to the decay. If it is None, the decay is 1.
     """
 
     def __init__(

@@ -1,5 +1,6 @@
-"""Optimizers with decoupled weight decay: they shrink weights separately from the gradient step
-(Loshchilov and Hutter, 2017).
+"""Optimizers with decoupled weight decay (Loshchilov and Hutter, 2017).
+
+They shrink weights separately from the gradient step.
 """
 
 from __future__ import annotations
@@ -19,10 +20,11 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 class DecoupledWeightDecayExtension:
-    """A mixin of optimizers: before each step, `weight_decay` times a variable is subtracted of it.
+    """A mixin for optimizers. Before each step, it subtracts `weight_decay` times a variable from
+    the variable.
 
     Args:
-      weight_decay: a number, a tensor, or a function without arguments that returns one.
+      weight_decay: a number, a tensor, or a function without arguments that returns one of these.
     """
 
     _use_locking: bool
@@ -45,7 +47,7 @@ class DecoupledWeightDecayExtension:
         grad_loss: Any = None,
         decay_var_list: Iterable[Variable] | None = None,
     ) -> Operation:
-        """Return an operation that takes one step, as `Optimizer.minimize` does.
+        """Return an operation that takes one training step, as `Optimizer.minimize` does.
 
         Args:
           decay_var_list: the variables to shrink; by default, all variables that are trained.
@@ -99,12 +101,12 @@ class DecoupledWeightDecayExtension:
 
 
 def _part_of(grad: Any) -> Tensor:
-    """Return the tensor of a gradient's values."""
+    """Return the values of a gradient as a tensor."""
     return getattr(grad, "values", grad)
 
 
 def extend_with_decoupled_weight_decay(base_optimizer: Any) -> Any:
-    """Return a subclass of an optimizer's class with decoupled weight decay.
+    """Return a subclass of an optimizer class that adds decoupled weight decay.
 
     Its constructor takes `weight_decay`, followed by the arguments of `base_optimizer`.
     """

@@ -1,5 +1,6 @@
-"""Optimizers that wrap another one: MovingAverageOptimizer averages the variables, and
-VariableClippingOptimizer bounds their norm.
+"""Optimizers that wrap another optimizer.
+
+MovingAverageOptimizer averages the variables, and VariableClippingOptimizer bounds their norm.
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ from gpugraph.ops.reductions.clip_by_norm import clip_by_global_norm, clip_by_no
 
 
 class _WrappingOptimizer(Optimizer):
-    """The base class. Gradients and slots are computed by the wrapped optimizer."""
+    """Base class. The wrapped optimizer computes the gradients and owns the slots."""
 
     def __init__(self, opt: Optimizer, use_locking: bool, name: str) -> None:
         super().__init__(use_locking, name)
         self._opt = opt
 
     def compute_gradients(self, *args: Any, **kwargs: Any) -> Any:
-        """Return (gradient, variable) pairs, computed by the wrapped optimizer."""
+        """Return (gradient, variable) pairs that the wrapped optimizer computes."""
         return self._opt.compute_gradients(*args, **kwargs)
 
     def get_slot(self, *args: Any, **kwargs: Any) -> Any:
@@ -43,12 +44,13 @@ class _WrappingOptimizer(Optimizer):
 
 
 class MovingAverageOptimizer(_WrappingOptimizer):
-    """Keeps moving averages of the variables that `opt` trains.
+    """Wraps the optimizer `opt` and keeps moving averages of the variables that it trains.
 
-    The saver of `swapping_saver` writes the averages under the names of the variables.
+    The saver from `swapping_saver` writes the averages under the names of the variables.
 
     Args:
-      sequential_update: whether the averages are updated after the variables, not at the same time.
+      sequential_update: whether the averages are updated after the variables. Otherwise both may be
+        updated at the same time.
     """
 
     def __init__(
@@ -81,7 +83,7 @@ class MovingAverageOptimizer(_WrappingOptimizer):
         """Return a Saver that writes the averages under the names of their variables.
 
         The variables themselves are saved under the names of their averages, so that no value is
-        lost. Raises RuntimeError before `apply_gradients` or `minimize`.
+        lost. Raises RuntimeError if neither `apply_gradients` nor `minimize` has been called.
         """
         if self._averages is None:
             raise RuntimeError(
@@ -104,11 +106,11 @@ class MovingAverageOptimizer(_WrappingOptimizer):
 
 
 class VariableClippingOptimizer(_WrappingOptimizer):
-    """Clips variables by their norm after each step of `opt`.
+    """Wraps the optimizer `opt` and clips variables by their norm after each step.
 
     Args:
       vars_to_clip_dims: by variable, the dimensions over which norms are computed.
-      colocate_clip_ops_with_vars: no effect on values.
+      colocate_clip_ops_with_vars: has no effect on values.
     """
 
     def __init__(
@@ -146,7 +148,7 @@ class VariableClippingOptimizer(_WrappingOptimizer):
 def clip_gradients_by_global_norm(
     gradients_variables: Sequence[tuple[Any, Variable]], clip_norm: float = 20.0
 ) -> list[tuple[Tensor | None, Variable]]:
-    """Return pairs of a gradient and a variable, the gradients clipped by their global norm."""
+    """Return (gradient, variable) pairs with the gradients clipped by their global norm."""
     gradients, variables = zip(*gradients_variables)
     clipped, _ = clip_by_global_norm(gradients, clip_norm)
     return list(zip(clipped, variables))

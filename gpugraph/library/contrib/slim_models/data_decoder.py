@@ -8,11 +8,11 @@ from typing import Any
 
 
 class DataDecoder(abc.ABC):
-    """The interface of a decoder: it converts a record to named tensors, the items."""
+    """The interface of a decoder, which converts a record to named tensors, the items."""
 
     @abc.abstractmethod
     def decode(self, data: Any, items: Sequence[str]) -> list[Any]:
-        """Return the tensors of the requested items, in their order."""
+        """Return the tensors of the requested items, in the order of `items`."""
 
     @abc.abstractmethod
     def list_items(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""`tf.contrib.slim.learning`: a training op from a loss, and the training loop."""
+"""`tf.contrib.slim.learning`: creates a training op from a loss, and runs the training loop."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def create_train_op(
 
     Args:
       clip_gradient_norm: the maximum norm of each gradient, or 0 for no clipping.
-      gradient_multipliers: factors of gradients by variable or its name.
+      gradient_multipliers: factors of gradients, by variable or by the variable's name.
     """
 
     def transform(gradients: Gradients) -> Gradients:

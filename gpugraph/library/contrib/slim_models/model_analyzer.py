@@ -10,15 +10,15 @@ from gpugraph.graph.client.client_graph import Graph
 
 
 def tensor_description(var: Any) -> str:
-    """Return the dtype and shape of a variable or tensor: `(float32 3x4)`."""
+    """Return the dtype and shape of a variable or tensor, such as `(float32 3x4)`."""
     sizes = "x".join("?" if size is None else str(size) for size in as_shape(var.shape).as_list())
     return f"({var.dtype.name} {sizes})"
 
 
 def analyze_vars(variables: Iterable[Any], print_info: bool = False) -> tuple[int, int]:
-    """Return (number of elements, number of bytes) of all the variables together.
+    """Return (total number of elements, total number of bytes) of the variables.
 
-    Raises TypeError for a value without shape.
+    Raises TypeError for a value without a shape.
 
     Args:
       print_info: whether the variables are printed, one on each line.
@@ -39,7 +39,7 @@ def analyze_vars(variables: Iterable[Any], print_info: bool = False) -> tuple[in
 
 
 def analyze_ops(graph: Graph, print_info: bool = False) -> int:
-    """Return the number of elements of all tensors in a graph; tensors of unknown shape are not
+    """Return the number of elements of all tensors in a graph. Tensors of unknown shape are not
     counted.
 
     Args:

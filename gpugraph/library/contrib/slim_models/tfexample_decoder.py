@@ -38,8 +38,8 @@ def _dense(value: Any, default_value: Any = None) -> client_tensor.Tensor:
 
 
 class ItemHandler(abc.ABC):
-    """A handler that computes one item from the features with the given keys (a list or a single
-    key).
+    """A handler that computes one item from the features with the given keys (a list of keys or a
+    single key).
     """
 
     def __init__(self, keys: Any) -> None:
@@ -52,12 +52,12 @@ class ItemHandler(abc.ABC):
 
     @abc.abstractmethod
     def tensors_to_item(self, keys_to_tensors: Tensors) -> Any:
-        """Return the item, given the tensors of the features by key."""
+        """Return the item, given a dict from keys to the tensors of the features."""
 
 
 class ItemHandlerCallback(ItemHandler):
-    """A handler whose item is `func(tensors)`, where `tensors` is a dict of the features' tensors
-    by key.
+    """A handler whose item is the result of `func(tensors)`. `tensors` is a dict from keys to
+    features.
     """
 
     def __init__(self, keys: Any, func: Callable[[Tensors], Any]) -> None:
@@ -72,9 +72,10 @@ class ItemHandlerCallback(ItemHandler):
 class BoundingBox(ItemHandler):
     """A handler for boxes, float [n, 4], from four features with n numbers each.
 
+    The constructor raises ValueError unless there are four keys.
+
     Args:
-      keys: by default ymin, xmin, ymax, xmax; the constructor raises ValueError for any other
-        number of keys.
+      keys: by default ymin, xmin, ymax, xmax.
       prefix: a prefix of all keys.
     """
 
@@ -93,10 +94,12 @@ class BoundingBox(ItemHandler):
 class Tensor(ItemHandler):
     """A handler for one feature as a dense tensor.
 
+    The constructor raises ValueError if both `shape_keys` and `shape` are passed.
+
     Args:
-      shape_keys: the key of a feature that is the shape, or a list of keys of features that are one
-        size each.
-      shape: the shape itself. The constructor raises ValueError if `shape_keys` is passed too.
+      shape_keys: the key of a feature that contains the shape, or a list of keys of features that
+        contain one size each.
+      shape: the shape itself.
       default_value: the value of elements that are missing in a sparse feature.
     """
 
@@ -111,7 +114,7 @@ class Tensor(ItemHandler):
         self._shape, self._default_value = shape, default_value
 
     def tensors_to_item(self, keys_to_tensors: Tensors) -> Any:
-        """Return the tensor with its shape."""
+        """Return the tensor, reshaped if there is a shape."""
         tensor, shape = keys_to_tensors[self._tensor_key], self._shape
         if self._shape_keys:
             sizes = stack([_dense(keys_to_tensors[key]) for key in self._shape_keys])
@@ -143,7 +146,7 @@ class LookupTensor(Tensor):
 
 
 class BackupHandler(ItemHandler):
-    """A handler whose item is the item of `handler` or, if that has no elements, the item of
+    """A handler whose item comes from `handler`. If that item has no elements, it comes from
     `backup`.
 
     The constructor raises ValueError if an argument is not an ItemHandler.
@@ -164,11 +167,11 @@ class BackupHandler(ItemHandler):
 
 
 class SparseTensor(ItemHandler):
-    """A handler for a SparseTensor from two features: the indices along its last axis, and the
-    values.
+    """A handler for a SparseTensor from two features: the values, and their indices along the last
+    axis.
 
     Args:
-      shape_key: the key of a feature that is the shape.
+      shape_key: the key of a feature that contains the shape.
       shape: the shape itself. By default, it is the shape of the feature with the indices.
       densify: whether the item is a dense tensor, with `default_value` where there is no index.
     """
@@ -188,7 +191,7 @@ class SparseTensor(ItemHandler):
         self._densify, self._default_value = densify, default_value
 
     def tensors_to_item(self, keys_to_tensors: Tensors) -> Any:
-        """Return the tensor of the indices and values."""
+        """Return the tensor that has these indices and values."""
         indices, values = keys_to_tensors[self._indices_key], keys_to_tensors[self._values_key]
         if self._shape_key:
             shape = _dense(keys_to_tensors[self._shape_key])
@@ -203,14 +206,14 @@ class SparseTensor(ItemHandler):
 class Image(ItemHandler):
     """A handler for an image, uint8 [height, width, channels], from the bytes of its file.
 
-    The files have the formats of `decode_image`; for the format "raw" or "RAW", the bytes are the
+    The files have the formats of `decode_image`. For the format "raw" or "RAW", the bytes are the
     pixels as `dtype`.
 
     Args:
-      shape: the shape of the image; without it, height and width are unknown.
-      repeated: whether the feature has several images of one size; the item is then a batch of
+      shape: the shape of the image. If it is None, height and width are unknown.
+      repeated: whether the feature contains several images of one size. The item is then a batch of
         images.
-      dct_method: accepted for compatibility; no effect.
+      dct_method: has no effect.
     """
 
     def __init__(
@@ -249,11 +252,11 @@ class Image(ItemHandler):
 
 
 class TFExampleDecoder(DataDecoder):
-    """A decoder of Examples.
+    """A decoder of Example messages.
 
     Args:
       keys_to_features: feature specifications for `tf.parse_single_example`.
-      items_to_handlers: a dict from items to their handlers.
+      items_to_handlers: a dict from the names of items to their handlers.
     """
 
     def __init__(
@@ -267,8 +270,8 @@ class TFExampleDecoder(DataDecoder):
         return list(self._items_to_handlers)
 
     def decode(self, serialized_example: Any, items: Sequence[str] | None = None) -> list[Any]:
-        """Return the items with these names, by default all items, of `serialized_example`, a
-        string scalar.
+        """Return the items with these names, by default all items, from `serialized_example`, a
+        scalar string.
         """
         example = parse_single_example(serialized_example, self._keys_to_features)
         for key in sorted(self._keys_to_features):

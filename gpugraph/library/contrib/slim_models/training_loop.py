@@ -43,11 +43,12 @@ def train_step(
 ) -> tuple[Any, bool]:
     """Take one training step. Return the loss and whether the training should stop.
 
-    Raise ValueError for "should_trace" without "logdir".
+    Raises ValueError if "should_trace" is passed without "logdir".
 
     Args:
-      train_step_kwargs: the tensors "should_stop", "should_log" and "should_trace", if present;
-        "logdir", the folder of traces; "summary_writer".
+      train_step_kwargs: a dict with optional keys. The values of "should_stop", "should_log" and
+        "should_trace" are tensors. "logdir" is the folder of traces, and "summary_writer" is a
+        FileWriter.
     """
     began = time.time()
     metadata = _trace_of(sess, train_step_kwargs)
@@ -63,7 +64,7 @@ def train_step(
 
 
 def _trace_of(sess: Any, arguments: dict[str, Any]) -> Any:
-    """Return the RunMetadata of a step that is to be traced, or None."""
+    """Return a RunMetadata if the step is to be traced, otherwise None."""
     if "should_trace" not in arguments:
         return None
     if "logdir" not in arguments:
@@ -107,11 +108,12 @@ def train(
     trace_every_n_steps: int | None = None,
     ignore_live_threads: bool = False,
 ) -> Any:
-    """Train until a step function stops the training, and return the last loss.
+    """Train until the function of a step stops the training, and return the last loss.
 
-    Checkpoints, summaries and the graph are written to `logdir`, if it is not None; a checkpoint
-    there is restored. The arguments are those of TensorFlow's function; `train_step_fn` receives
-    the session, the training op, the global step and `train_step_kwargs`.
+    If `logdir` is not None, checkpoints, summaries and the graph are written to this folder. If it
+    contains a checkpoint, the checkpoint is restored first. The arguments are those of TensorFlow's
+    function. `train_step_fn` receives the session, the training op, the global step and
+    `train_step_kwargs`.
 
     Raises:
       ValueError: `train_op` is None, or arguments exclude each other.
@@ -189,7 +191,9 @@ def train(
 
 
 def _refuse_without_folder(summary_op: Any, saver: Any, trace_every_n_steps: Any) -> None:
-    """Raise ValueError for arguments about files, if there is no folder for them."""
+    """Raise ValueError if there are arguments about files, because there is no folder for the
+    files.
+    """
     excluded = {
         "summary_op": summary_op is not _OPEN,
         "saver": saver is not None,
@@ -210,7 +214,9 @@ def _listed(sync_optimizer: Any) -> list[Any]:
 
 
 def _synchronized(optimizers: list[Any], is_chief: bool, local_init_op: Any) -> tuple[Any, Any]:
-    """Return the op that reports variables before the local initialization, and that op."""
+    """Return the op that reports uninitialized variables before the local initialization, and the
+    op of that initialization.
+    """
     if not optimizers:
         return None, local_init_op
     with control_dependencies([] if local_init_op is None else [local_init_op]):
@@ -223,7 +229,7 @@ def _synchronized(optimizers: list[Any], is_chief: bool, local_init_op: Any) -> 
 
 
 def _step_tensors(global_step: Any, number_of_steps: Any, log_every: int) -> dict[str, Any]:
-    """Return the tensors that tell a step whether to stop and to log."""
+    """Return the tensors that determine whether a step stops the training and whether it logs."""
     with name_scope("train_step"):
         stop = greater_equal(global_step, number_of_steps) if number_of_steps else constant(False)
         tensors = {"should_stop": stop}
@@ -233,7 +239,7 @@ def _step_tensors(global_step: Any, number_of_steps: Any, log_every: int) -> dic
 
 
 def _start(supervisor: Supervisor, session: Any, starts: list[Any], delay: int) -> Any:
-    """Start the threads of a session; a worker waits for the step `delay`."""
+    """Start the threads of a session. A worker first waits until the global step is `delay`."""
     if supervisor.is_chief:
         if supervisor.save_path:
             supervisor.start_standard_services(session)
@@ -254,7 +260,9 @@ def _steps(
     threads: Any,
     ignore_live_threads: bool,
 ) -> Any:
-    """Take steps until one stops the training or the input ends; save, and return the loss."""
+    """Take steps until one of them stops the training or the input ends. Save the variables, and
+    return the last loss.
+    """
     loss = None
     try:
         while not supervisor.should_stop():

@@ -1,4 +1,4 @@
-"""The classes that find the cluster of a program, and this process's task in it."""
+"""The classes that find a program's cluster, and this process's task in the cluster."""
 
 from gpugraph.library.distribute.cluster_resolvers import (
     ClusterResolver as ClusterResolver,

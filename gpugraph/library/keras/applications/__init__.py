@@ -1,6 +1,6 @@
-"""`tf.keras.applications`: networks for images, built by the package keras-applications.
+"""`tf.keras.applications`: networks for images. The package keras-applications builds them.
 
-`applications_package` calls the package; `application_modules` has the table of modules and names.
+`applications_package` calls the package. `application_modules` has the table of modules and names.
 """
 
 from gpugraph.library.keras.applications.application_modules import MODULES

@@ -93,8 +93,9 @@ The names come from ~/.keras/models/imagenet_class_index.json: FileNotFoundError
 
 
 def _function(module: str, name: str, parameters: str, doc: str) -> Any:
-    """Return a function with this name, parameters and docstring that calls the package
-    keras-applications.
+    """Return a function that calls the package keras-applications.
+
+    The function has the given name, parameters and docstring.
     """
     signature = Signature(
         [
@@ -116,7 +117,9 @@ def _function(module: str, name: str, parameters: str, doc: str) -> Any:
 
 
 def _module(name: str, networks: list[str]) -> Any:
-    """Return a new module with these networks, `preprocess_input` and `decode_predictions`."""
+    """Return a new module with the functions of these networks, `preprocess_input` and
+    `decode_predictions`.
+    """
     module = ModuleType(
         # the public path of the module, which pickles contain as its name
         f"gpugraph.keras.applications.{name}",

@@ -1,9 +1,9 @@
 """Calls of the package keras-applications, which builds TensorFlow 1.15's networks.
 
-It is imported at the first call of one of its functions. keras-applications builds its networks
-with Keras modules that are passed to it. Here these are the modules of `tf.keras`. It requests
-files of weights and class names by file name and URL. Nothing is downloaded: the files must be in
-~/.keras, where Keras keeps its downloads.
+The package is imported at the first call of one of its functions. It builds its networks with Keras
+modules that the caller passes to it. Here these are the modules of `tf.keras`. It requests files of
+weights and class names by file name and URL. Nothing is downloaded: the files must be in ~/.keras,
+where Keras stores its downloads.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from gpugraph.library.keras.engine.source_inputs import get_source_inputs
 
 
 class _Utils:
-    """The functions of `tf.keras.utils` that keras-applications uses."""
+    """The functions of `tf.keras.utils` that keras-applications calls."""
 
     get_source_inputs = staticmethod(get_source_inputs)
 
     @staticmethod
     def get_file(name: str, origin: str, cache_subdir: str, **hashes: str) -> str:
-        """Return the path of a file that was downloaded to ~/.keras/`cache_subdir` before.
+        """Return the path of a file that was downloaded earlier to ~/.keras/`cache_subdir`.
 
         Raises FileNotFoundError, with instructions, if the file is missing. `hashes` are not
         checked.
@@ -40,9 +40,10 @@ class _Utils:
 
 
 def applications_package() -> Any:
-    """Return the package keras-applications, imported.
+    """Import and return the package keras-applications.
 
-    Raises ModuleNotFoundError, which names the extra of gpugraph to install, if it is missing.
+    If the package is missing, raises ModuleNotFoundError, which names the extra of gpugraph to
+    install.
     """
     users = "Networks of tf.keras.applications"
     with package_of_extra("applications", "keras-applications", users):
@@ -54,7 +55,7 @@ def applications_package() -> Any:
 
 
 def call_package(module: str, name: str, arguments: dict[str, Any]) -> Any:
-    """Call the function `name` of the package's `module`, and pass it the Keras modules that it
+    """Call the function `name` of the package's module `module`. Pass it the Keras modules that it
     needs.
     """
     function = getattr(getattr(applications_package(), module), name)

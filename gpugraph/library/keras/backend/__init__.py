@@ -1,8 +1,8 @@
 """`tf.keras.backend`: the functions with which Keras's layers and models are written.
 
-`keras_session` has the session and initializes Keras's variables; `learning_phase_scopes` has the
-learning phase; `keras_variables` has variables and placeholders; `keras_function` has functions
-that run the graph; `keras_rnn` has recurrent loops; `backend_config` has the default dtype and
+`keras_session` has the session and initializes Keras's variables. `learning_phase_scopes` has the
+learning phase. `keras_variables` has variables and placeholders, `keras_function` has functions
+that run the graph, and `keras_rnn` has recurrent loops. `backend_config` has the default dtype and
 similar settings. `array_functions`, `keras_convolutions`, `elementwise_and_reductions`,
 `control_and_updates` and `ctc_functions` have the functions of tensors.
 """

@@ -39,7 +39,7 @@ from gpugraph.ops.strings.print_ops import print as print_op
 
 
 def shape(x: Any) -> Tensor:
-    """Return the shape of `x` at run time as an int32 vector."""
+    """Return the shape of `x` as an int32 vector, which a run computes."""
     return identity_and_shape.shape(x)
 
 
@@ -49,14 +49,14 @@ def stack(x: Any, axis: int = 0) -> Tensor:
 
 
 def _created(tensor: Tensor, dtype: Any, name: str | None) -> Any:
-    """Return a variable initialized to `tensor`, or `tensor` itself if one of its sizes is
-    unknown.
+    """Return a variable initialized to `tensor`. If a size of `tensor` is unknown, return `tensor`
+    itself.
     """
     return variable(tensor, dtype, name) if tensor.shape.is_fully_defined() else tensor
 
 
 def zeros(shape: Any, dtype: Any = None, name: str | None = None) -> Any:
-    """Return a variable of zeros, or a tensor if a size in `shape` is unknown.
+    """Return a variable of zeros. If a size in `shape` is unknown, return a tensor.
 
     The default dtype is `floatx()`.
     """
@@ -65,7 +65,7 @@ def zeros(shape: Any, dtype: Any = None, name: str | None = None) -> Any:
 
 
 def ones(shape: Any, dtype: Any = None, name: str | None = None) -> Any:
-    """Return a variable of ones, or a tensor if a size in `shape` is unknown.
+    """Return a variable of ones. If a size in `shape` is unknown, return a tensor.
 
     The default dtype is `floatx()`.
     """
@@ -83,7 +83,7 @@ def eye(size: int, dtype: Any = None, name: str | None = None) -> Any:
 
 
 def zeros_like(x: Any, dtype: Any = None, name: str | None = None) -> Tensor:
-    """Return zeros in the shape of `x`;
+    """Return a tensor of zeros with the shape of `x`.
 
     Args:
       dtype: by default, the dtype of `x`.
@@ -92,7 +92,7 @@ def zeros_like(x: Any, dtype: Any = None, name: str | None = None) -> Tensor:
 
 
 def ones_like(x: Any, dtype: Any = None, name: str | None = None) -> Tensor:
-    """Return ones in the shape of `x`;
+    """Return a tensor of ones with the shape of `x`.
 
     Args:
       dtype: by default, the dtype of `x`.
@@ -124,9 +124,10 @@ def random_normal_variable(
     name: str | None = None,
     seed: int | None = None,
 ) -> Any:
-    """Return a variable with normally distributed initial values of standard deviation `scale`.
+    """Return a variable with random initial values from a normal distribution.
 
-    The default dtype is `floatx()`.
+    The distribution has the given mean and the standard deviation `scale`. The default dtype is
+    `floatx()`.
     """
     dtype = dtype or floatx()
     return variable(random_ops.random_normal(shape, mean, scale, dtype, seed), dtype, name)
@@ -135,7 +136,7 @@ def random_normal_variable(
 def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = "int32") -> Tensor:
     """Return a vector of the numbers start, start + step, ..., excluding `stop`.
 
-    If `stop` is None, the numbers are 0, step, ..., excluding `start`.
+    If `stop` is None, the numbers are 0, step, ..., excluding the argument `start`.
     """
     if stop is None and isinstance(start, int) and start < 0:
         start = 0
@@ -165,17 +166,17 @@ def batch_flatten(x: Any) -> Tensor:
 
 
 def expand_dims(x: Any, axis: int = -1) -> Tensor:
-    """Insert a new axis of size 1 at `axis`."""
+    """Return `x` with a new axis of size 1 at `axis`."""
     return reshape_and_transpose.expand_dims(x, axis)
 
 
 def squeeze(x: Any, axis: int) -> Tensor:
-    """Remove `axis`, which must have size 1."""
+    """Return `x` without `axis`, which must have size 1."""
     return reshape_and_transpose.squeeze(x, [axis])
 
 
 def transpose(x: Any) -> Tensor:
-    """Reverse the order of the axes."""
+    """Return `x` with the order of its axes reversed."""
     return reshape_and_transpose.transpose(x)
 
 
@@ -193,7 +194,7 @@ def tile(x: Any, n: Any) -> Tensor:
     """Repeat `x` along its axes.
 
     Args:
-      n: the number of repetitions of a vector, or a list with a number for each axis.
+      n: the number of repetitions if `x` is a vector, or a list with a number for each axis.
     """
     return tile_and_pad.tile(x, [n] if isinstance(n, int) else n)
 
@@ -219,8 +220,8 @@ def repeat_elements(x: Any, rep: int, axis: int) -> Tensor:
 
 
 def concatenate(tensors: Sequence[Any], axis: int = -1) -> Any:
-    """Concatenate tensors along `axis`. The result is a SparseTensor if all tensors are, otherwise
-    a dense tensor.
+    """Concatenate tensors along `axis`. If all tensors are SparseTensors, the result is a
+    SparseTensor. Otherwise it is dense.
     """
     if axis < 0:
         axis %= int(ndim(tensors[0]) or 1)
@@ -233,7 +234,7 @@ def temporal_padding(x: Any, padding: Any = (1, 1)) -> Tensor:
     """Add zeros before the first step and after the last step of `x` [n, steps, features].
 
     Args:
-      padding: (number of steps to add before, number to add after).
+      padding: (number of steps to add before, number of steps to add after).
     """
     return tile_and_pad.pad(x, [[0, 0], list(padding), [0, 0]])
 
@@ -287,7 +288,7 @@ def gather(reference: Any, indices: Any) -> Tensor:
 
 
 def one_hot(indices: Any, num_classes: int) -> Tensor:
-    """Return a one-hot vector for each index: 1 at the index, 0 elsewhere; shape [...,
+    """Return a one-hot vector for each index. It is 1 at the index and 0 elsewhere. Shape: [...,
     num_classes].
     """
     return one_hot_where_unique.one_hot(indices, depth=num_classes, axis=-1)
@@ -304,11 +305,11 @@ def in_top_k(predictions: Any, targets: Any, k: int) -> Tensor:
 
 
 def print_tensor(x: Any, message: str = "", summarize: int = 3) -> Tensor:
-    """Return `x` through an op that prints `message` and the value of `x` to standard output in
-    each run.
+    """Return `x` from an op that prints `message` and the value of `x` to standard output in each
+    run.
 
     Args:
-      summarize: how many elements to print at each end of an axis.
+      summarize: the number of elements to print at each end of an axis.
     """
     printed = print_op(message, x, output_stream=sys.stdout, summarize=summarize)
     with control_dependencies([printed]):
@@ -319,7 +320,8 @@ def print_tensor(x: Any, message: str = "", summarize: int = 3) -> Tensor:
 
 
 def dot(x: Any, y: Any) -> Tensor:
-    """Return the product of tensors: the last axis of `x` is summed with the second-to-last of `y`.
+    """Return the product of tensors: a sum over the last axis of `x` and the second-to-last axis of
+    `y`.
 
     `x` may be a SparseTensor.
     """
@@ -332,15 +334,14 @@ def dot(x: Any, y: Any) -> Tensor:
 
 
 def batch_dot(x: Any, y: Any, axes: Any = None) -> Tensor:
-    """Return sums of products, over one axis of `x` and one axis of `y`, separately for each
-    example.
+    """Return products of the examples of `x` and `y`, summed over one axis of each.
 
-    Two matrices [n, size] give [n, 1].
+    For two matrices [n, size], the result is [n, 1].
 
     Args:
-      axes: the axis to sum over, or a pair with an axis of each operand. By default, the last axis
-        of `x` and the second-to-last axis of `y`. In operands of more than three axes, all axes
-        before the last two are batch axes.
+      axes: the axis to sum over, or a pair with an axis of `x` and an axis of `y`. The default is
+        the last axis of `x` and the second-to-last axis of `y`. If an operand has more than three
+        axes, all axes before the last two are batch axes.
     """
     x_rank, y_rank = int(ndim(x) or 0), int(ndim(y) or 0)
     if axes is None:

@@ -13,7 +13,7 @@ _DATA_FORMATS = ("channels_last", "channels_first")
 
 
 class _Config:
-    """The defaults of this process, as class attributes."""
+    """The defaults in this process, as class attributes."""
 
     floatx = "float32"
     epsilon = 1e-7
@@ -26,14 +26,16 @@ def backend() -> str:
 
 
 def floatx() -> str:
-    """Return the name of the default dtype of floats: "float32" until `set_floatx`."""
+    """Return the name of the default dtype of floats. It is "float32" unless `set_floatx` changes
+    it.
+    """
     return _Config.floatx
 
 
 def set_floatx(value: str) -> None:
     """Set the default dtype: "float16", "float32" or "float64".
 
-    Raises ValueError for any other name.
+    Raises ValueError if it has any other value.
     """
     if value not in _FLOATS:
         raise ValueError(f"Unknown floatx type: {value}; it is one of {', '.join(_FLOATS)}")
@@ -41,8 +43,8 @@ def set_floatx(value: str) -> None:
 
 
 def epsilon() -> float:
-    """Return the small number that Keras adds to divisors and arguments of logarithms; 1e-7 at
-    first.
+    """Return the small number that Keras adds to divisors and arguments of logarithms. It is 1e-7
+    unless `set_epsilon` changes it.
     """
     return _Config.epsilon
 

@@ -30,13 +30,13 @@ name_scope = graph_name_scope
 def switch(condition: Any, then_expression: Any, else_expression: Any) -> Any:
     """Return `then_expression` where `condition` is true, else `else_expression`.
 
-    Raises ValueError for a condition with more axes.
+    Raises ValueError if the condition has more axes than the expressions.
 
     Args:
+      condition: a scalar, or a tensor with all axes or the first axes of the expressions. For a
+        scalar, only one branch runs. For any other tensor, both branches are computed, and the
+        condition selects elements.
       then_expression, else_expression: tensors, or functions that return tensors.
-      condition: a scalar; only one branch then runs. Or a tensor with the axes of the expressions,
-        or with their first axes; both branches are then computed, and the condition selects their
-        elements.
     """
     condition = convert_to_tensor(condition)
     if condition.dtype.base_dtype != bool_type:
@@ -54,7 +54,7 @@ def _function(expression: Any) -> Callable[[], Any]:
 def _like(condition: Tensor, expression: Any) -> Tensor:
     """Tile `condition` along the axes that only `expression` has.
 
-    A vector, or a condition with the expression's rank, is returned unchanged, since `where`
+    A vector, or a condition with the expression's rank, is returned unchanged, because `where`
     accepts it.
     """
     rank, wanted = int(ndim(condition) or 0), int(ndim(expression) or 0)
@@ -72,10 +72,11 @@ def _like(condition: Tensor, expression: Any) -> Tensor:
 
 
 def in_train_phase(x: Any, alt: Any, training: Any = None) -> Any:
-    """Return `x` if in training, else `alt`; both are tensors, or functions that return tensors.
+    """Return `x` in the training phase, otherwise `alt`. They are tensors, or functions that return
+    tensors.
 
     Args:
-      training: a bool, int or scalar tensor, by default the learning phase.
+      training: a bool, int or scalar tensor; by default the learning phase.
     """
     phase = learning_phase() if training is None else training
     if isinstance(phase, (bool, int)) and phase in (0, 1):
@@ -85,7 +86,7 @@ def in_train_phase(x: Any, alt: Any, training: Any = None) -> Any:
 
 
 def in_test_phase(x: Any, alt: Any, training: Any = None) -> Any:
-    """Return `alt` if in training, else `x`. See `in_train_phase`."""
+    """Return `alt` in the training phase, otherwise `x`. See `in_train_phase`."""
     return in_train_phase(alt, x, training=training)
 
 
@@ -93,7 +94,7 @@ def map_fn(fn: Callable[..., Any], elems: Any, name: str | None = None, dtype: A
     """Apply `fn` to each slice of `elems` along the first axis, and stack the results.
 
     Args:
-      dtype: the dtype of the results, by default that of `elems`.
+      dtype: the dtype of the results; by default the dtype of `elems`.
     """
     return map_fold_scan.map_fn(fn, elems, name=name, dtype=dtype)
 
@@ -101,11 +102,11 @@ def map_fn(fn: Callable[..., Any], elems: Any, name: str | None = None, dtype: A
 def foldl(
     fn: Callable[..., Any], elems: Any, initializer: Any = None, name: str | None = None
 ) -> Any:
-    """Apply `accumulator = fn(accumulator, slice)` along the first axis, and return the last
+    """Reduce the slices along the first axis: accumulator = fn(accumulator, slice). Return the last
     accumulator.
 
     Args:
-      initializer: the first accumulator, by default the first slice.
+      initializer: the first accumulator; by default the first slice.
     """
     return map_fold_scan.foldl(fn, elems, initializer=initializer, name=name)
 
@@ -113,8 +114,8 @@ def foldl(
 def foldr(
     fn: Callable[..., Any], elems: Any, initializer: Any = None, name: str | None = None
 ) -> Any:
-    """Apply `accumulator = fn(accumulator, slice)` from the last slice of the first axis to the
-    first.
+    """Reduce the slices along the first axis, starting with the last: accumulator = fn(accumulator,
+    slice).
 
     Return the last accumulator.
 
@@ -130,7 +131,9 @@ def gradients(loss: Any, variables: Any) -> Any:
 
 
 def stop_gradient(variables: Any) -> Any:
-    """Return `variables`, a tensor or a list of tensors; gradients treat the result as constant."""
+    """Return `variables`, a tensor or a list of tensors. Gradients treat the result as a
+    constant.
+    """
     if isinstance(variables, (list, tuple)):
         return [identity_and_shape.stop_gradient(tensor) for tensor in variables]
     return identity_and_shape.stop_gradient(variables)
@@ -154,7 +157,7 @@ def update_sub(x: Any, decrement: Any) -> Any:
 def moving_average_update(x: Any, value: Any, momentum: Any) -> Any:
     """Return an op that sets the variable `x` to x * momentum + value * (1 - momentum).
 
-    The average is corrected for its initial value of zero, as
-    `assign_moving_average(zero_debias=True)` does.
+    The average is corrected for its initial value of zero, as in
+    `assign_moving_average(zero_debias=True)`.
     """
     return assign_moving_average(x, value, momentum, zero_debias=True)

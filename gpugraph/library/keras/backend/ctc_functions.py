@@ -1,4 +1,4 @@
-"""Loss and decoding of connectionist temporal classification (CTC) with dense labels."""
+"""Loss and decoding of connectionist temporal classification (CTC), with dense labels."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 
 
 def ctc_label_dense_to_sparse(labels: Any, label_lengths: Any) -> SparseTensor:
-    """Convert labels [n, max_length] to a SparseTensor with the first `label_lengths[i]` labels of
-    row i.
+    """Convert labels [n, max_length] to a SparseTensor that contains the first `label_lengths[i]`
+    labels of each row i.
     """
     sizes = shape(labels)
     counts = expand_dims(range_of(sizes[1]), 0) < expand_dims(cast(label_lengths, int32), 1)
@@ -59,17 +59,16 @@ def cast_values(sparse: SparseTensor) -> SparseTensor:
 def ctc_decode(
     y_pred: Any, input_length: Any, greedy: bool = True, beam_width: int = 100, top_paths: int = 1
 ) -> tuple[list[Tensor], Tensor]:
-    """Return the most likely sequences of labels, and their log-probabilities, by decoding CTC
-    outputs.
+    """Decode CTC outputs. Return the most likely sequences of labels, and their log-probabilities.
 
-    The sequences are a list of tensors [n, max_length], padded with -1. With `greedy` there is one
-    tensor, otherwise `top_paths`, the most likely sequences first.
+    The sequences are a list of tensors [n, max_length], padded with -1. If `greedy` is true, the
+    list has one tensor. Otherwise it has `top_paths` tensors, the most likely sequences first.
 
     Args:
       y_pred: probabilities [n, steps, classes]; the last class is the blank.
       input_length: the number of valid steps of each example, [n].
-      greedy: whether to take the most likely class of each step; otherwise, a beam search of width
-        `beam_width` is done.
+      greedy: whether to take the most likely class of each step. Otherwise, a beam search of width
+        `beam_width` finds the sequences.
     """
     inputs, steps = _times_first(y_pred), cast(input_length, int32)
     if greedy:

@@ -29,8 +29,8 @@ from gpugraph.ops.reductions.reduction_functions import (
 
 
 def _of_one(name: str, function: Callable[..., Any]) -> Callable[[Any], Tensor]:
-    """Return `function` as a function named `name` of one tensor `x`, with the first line of its
-    docstring.
+    """Return a function `name` of one tensor `x` that calls `function` and has the first line of
+    its docstring.
     """
 
     @named(name, f"{(function.__doc__ or '').partition(chr(10))[0]}")
@@ -51,7 +51,7 @@ softsign = _of_one("softsign", selu_softsign_swish.softsign)
 
 
 def _of_two(name: str, function: Callable[..., Any]) -> Callable[[Any, Any], Tensor]:
-    """Return `function` as a function named `name` of two tensors `x` and `y`."""
+    """Return a function `name` of two tensors `x` and `y` that calls `function`."""
 
     @named(name, f"{(function.__doc__ or '').partition(chr(10))[0]}")
     def computed(x: Any, y: Any) -> Tensor:
@@ -75,9 +75,9 @@ def _reduction(
     """Return a reduction `name(x, axis=None, keepdims=False)` that calls `function`.
 
     Args:
-      result: what the reduction computes, for its docstring.
-      dtype: a function that returns the dtype to which bools are cast; "bool" casts every input.
-        None casts nothing.
+      result: the name of the result, for the docstring.
+      dtype: a function that returns the dtype to which bools are cast. If it returns "bool", every
+        input is cast. None casts nothing.
     """
 
     @named(name, f"Return the {result} along `axis`, an int or several; None: of all elements.")
@@ -106,14 +106,18 @@ all = _reduction("all", "logical and", reduce_all, lambda: "bool")
 
 
 def var(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
-    """Return the population variance along `axis`, by default of all elements."""
+    """Return the population variance along `axis`. If `axis` is None, return the variance of all
+    elements.
+    """
     x = _cast_bools(x, floatx())
     centred = x - reduce_mean(x, axis=axis, keepdims=True)
     return reduce_mean(unary_functions.square(centred), axis=axis, keepdims=keepdims)
 
 
 def std(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
-    """Return the population standard deviation along `axis`, by default of all elements."""
+    """Return the population standard deviation along `axis`. If `axis` is None, return that of all
+    elements.
+    """
     return unary_functions.sqrt(var(x, axis=axis, keepdims=keepdims))
 
 
@@ -138,7 +142,7 @@ def cumprod(x: Any, axis: int = 0) -> Tensor:
 
 
 def pow(x: Any, a: Any) -> Tensor:
-    """Return `x` to the power `a`."""
+    """Return `x` raised to the power `a`."""
     return arithmetic_functions.pow(x, a)
 
 
@@ -148,7 +152,7 @@ def cast(x: Any, dtype: Any) -> Tensor:
 
 
 def clip(x: Any, min_value: Any, max_value: Any) -> Tensor:
-    """Clip the elements of `x` to the range from `min_value` to `max_value`; None means no bound.
+    """Clip the elements of `x` to the range from `min_value` to `max_value`. None means no bound.
 
     If `max_value` is below `min_value`, all elements become `min_value`.
     """
@@ -181,12 +185,12 @@ def elu(x: Any, alpha: float = 1.0) -> Tensor:
 
 
 def softmax(x: Any, axis: int = -1) -> Tensor:
-    """Return exp(x) / sum(exp(x)), the sum along `axis`."""
+    """Return exp(x) / sum(exp(x)), where the sum is along `axis`."""
     return softmax_along(x, axis=axis)
 
 
 def l2_normalize(x: Any, axis: Any = None) -> Tensor:
-    """Scale the vectors along `axis` to Euclidean length 1; None treats all elements as one
-    vector.
+    """Scale the vectors along `axis` to Euclidean length 1. If `axis` is None, treat all elements
+    as one vector.
     """
     return normalized(x, axis=axis)

@@ -56,8 +56,8 @@ def conv1d(
 ) -> Tensor:
     """Convolve [n, steps, channels] with a kernel [size, channels, filters].
 
-    The padding "causal" adds zeros only before the first step, so that an output depends on no
-    later input.
+    The padding "causal" adds zeros only before the first step, so that no output depends on a later
+    input.
     """
     data_format = known_format(data_format)
     if padding == "causal":
@@ -95,8 +95,8 @@ def conv3d(
     data_format: Any = None,
     dilation_rate: Any = (1, 1, 1),
 ) -> Tensor:
-    """Convolve volumes [n, depth, rows, columns, channels], or [n, channels, ...] for
-    "channels_first".
+    """Convolve volumes [n, depth, rows, columns, channels], or [n, channels, depth, rows, columns]
+    for "channels_first".
     """
     return _convolved(x, kernel, strides, padding, data_format, dilation_rate)
 
@@ -115,8 +115,8 @@ def _convolved(
 
 
 def _by_axis(values: Sequence[int], data_format: Any) -> list[int]:
-    """Return a stride or dilation for each axis of a tensor: one of `values` for a spatial axis, 1
-    for any other axis.
+    """Return a stride or dilation for each axis of a tensor. It is one of `values` for a spatial
+    axis, and 1 for any other axis.
     """
     if known_format(data_format) == "channels_first":
         return [1, 1, *values]
@@ -183,7 +183,7 @@ def separable_conv2d(
     data_format: Any = None,
     dilation_rate: Any = (1, 1),
 ) -> Tensor:
-    """Convolve each channel separately (`depthwise_conv2d`), then mix the channels by a 1 x 1
+    """Convolve each channel separately (`depthwise_conv2d`), then mix the channels with a 1 x 1
     kernel.
     """
     return conv2d_functions.separable_conv2d(
@@ -205,7 +205,9 @@ def pool2d(
     data_format: Any = None,
     pool_mode: str = "max",
 ) -> Tensor:
-    """Return the maximum, or the mean for `pool_mode` "avg", of each window of images."""
+    """Return the maximum of each window of images. If `pool_mode` is "avg", return the mean of each
+    window.
+    """
     return _pooled(x, pool_size, strides, padding, data_format, pool_mode)
 
 
@@ -217,7 +219,9 @@ def pool3d(
     data_format: Any = None,
     pool_mode: str = "max",
 ) -> Tensor:
-    """Return the maximum, or the mean for `pool_mode` "avg", of each window of volumes."""
+    """Return the maximum of each window of volumes. If `pool_mode` is "avg", return the mean of
+    each window.
+    """
     return _pooled(x, pool_size, strides, padding, data_format, pool_mode)
 
 
@@ -261,7 +265,7 @@ def local_conv2d(
 
     Args:
       kernel: [output rows * output columns, kernel rows * kernel columns * channels, filters].
-      output_shape: rows and columns of the outputs.
+      output_shape: the numbers of rows and columns of the outputs.
     """
     return local_conv(inputs, kernel, kernel_size, strides, output_shape, data_format)
 
@@ -271,7 +275,7 @@ def local_conv(
 ) -> Tensor:
     """Convolve along any number of axes, with a different kernel for each position.
 
-    Other arguments: see `local_conv2d`.
+    For the other arguments, see `local_conv2d`.
 
     Args:
       sizes: the sizes of the output's spatial axes.
@@ -297,11 +301,11 @@ def local_conv(
 def bias_add(x: Any, bias: Any, data_format: Any = None) -> Tensor:
     """Add `bias` to each example of `x`.
 
-    Raises ValueError for any other rank.
+    Raises ValueError if the rank of `bias` is not 1 or the rank of an example.
 
     Args:
-      bias: a vector with one element per channel; or a tensor of the rank of an example, whose last
-        axis is the channels.
+      bias: a vector with one element for each channel, or a tensor of the rank of an example whose
+        last axis is the channels.
     """
     is_first = known_format(data_format) == "channels_first"
     sizes = [size if size is not None else -1 for size in int_shape(bias) or ()]
@@ -322,7 +326,7 @@ def resize_images(
 ) -> Tensor:
     """Enlarge images by integer factors.
 
-    Raises ValueError for any other name.
+    Raises ValueError if `interpolation` is neither "nearest" nor "bilinear".
 
     Args:
       interpolation: "nearest" or "bilinear".
@@ -345,7 +349,7 @@ def resize_images(
 def resize_volumes(
     x: Any, depth_factor: int, height_factor: int, width_factor: int, data_format: str
 ) -> Tensor:
-    """Enlarge volumes by integer factors, repeating each element along the three spatial axes."""
+    """Enlarge volumes by integer factors. Each element is repeated along the three spatial axes."""
     first = 2 if known_format(data_format) == "channels_first" else 1
     for axis, factor in enumerate((depth_factor, height_factor, width_factor), first):
         x = repeat_elements(x, factor, axis)
@@ -357,8 +361,8 @@ def dropout(x: Any, level: float, noise_shape: Any = None, seed: int | None = No
     `level`.
 
     Args:
-      noise_shape: the shape of the random mask, which is broadcast to the shape of `x`; by default,
-        the shape of `x`.
+      noise_shape: the shape of the random mask, which is broadcast to the shape of `x`. The default
+        is the shape of `x`.
     """
     return dropout_ops.dropout(x, rate=level, noise_shape=noise_shape, seed=random_seed(seed))
 
@@ -368,7 +372,7 @@ def batch_normalization(
 ) -> Tensor:
     """Return (x - mean) / sqrt(var + epsilon) * gamma + beta.
 
-    The vectors mean, var, beta and gamma apply along `axis`. `beta` and `gamma` may be None.
+    The vectors mean, var, beta and gamma are along `axis`. `beta` and `gamma` may be None.
     """
     place = place_of_axis(x, axis)
     sizes: Any = [1] * int(ndim(x) or 0)
@@ -377,10 +381,11 @@ def batch_normalization(
 
 
 def _normalized(x: Any, parts: Sequence[Any], sizes: Any, epsilon: float) -> Tensor:
-    """Normalize `x` by `parts`: mean, variance, offset and scale.
+    """Normalize `x`.
 
     Args:
-      sizes: the shape to which those of the four that are vectors are reshaped.
+      parts: the mean, variance, offset and scale.
+      sizes: the shape to which the parts that are vectors are reshaped.
     """
     mean, variance, beta, gamma = (
         reshape(part, sizes) if part is not None and ndim(part) == 1 else part for part in parts
@@ -391,9 +396,7 @@ def _normalized(x: Any, parts: Sequence[Any], sizes: Any, epsilon: float) -> Ten
 def normalize_batch_in_training(
     x: Any, gamma: Any, beta: Any, reduction_axes: Any, epsilon: float = 1e-3
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Return (`x` normalized by its mean and variance over `reduction_axes`, the mean, the
-    variance).
-    """
+    """Return (normalized `x`, mean, variance). The mean and variance are over `reduction_axes`."""
     reduced = sorted(place_of_axis(x, axis) for axis in reduction_axes)
     mean, variance = bias_and_moments.moments(x, reduced)
     dynamic = shape(x)

@@ -1,4 +1,6 @@
-"""`K.function`: computes outputs from inputs, and applies updates, in a run of Keras's session."""
+"""`K.function`: a function that computes outputs from inputs, and applies updates, by a run of
+Keras's session.
+"""
 
 from __future__ import annotations
 
@@ -28,18 +30,18 @@ class GraphExecutionFunction:
     """A callable that runs a part of the graph, from the values of `inputs` to the values of
     `outputs`.
 
+    The constructor raises TypeError if `updates` is not a list or tuple, and ValueError for a
+    keyword argument that is not listed below.
+
     Args:
       inputs, outputs: tensors, or structures of tensors.
       updates: operations and (variable, new value) pairs. They run after the first output is
         computed.
       feed_dict: values of additional tensors, which are fed in every call.
-      fetches: additional tensors to compute. After a call, for each tensor in the attribute
-        `fetches`, the function in the attribute `fetch_callbacks` for that tensor, if any, is
-        called with its value.
+      fetches: additional tensors to compute. After a call, their values are passed to callbacks.
+        The list `fetches` contains the tensors, and the dict `fetch_callbacks` contains the
+        callback of each tensor.
       options, run_metadata: see `Session.run`.
-
-    The constructor raises TypeError if `updates` is not a list or tuple, and ValueError for any
-    other keyword argument.
     """
 
     def __init__(
@@ -80,9 +82,9 @@ class GraphExecutionFunction:
         """Return the values of the outputs for these input values, in the structure of `outputs`.
 
         Args:
-          inputs: a list with a value for each input. A value is an array; for a sparse input, a
-            SciPy matrix or a SparseTensorValue; a tensor or variable of the graph, whose value is
-            used; or None if the outputs do not depend on the input.
+          inputs: a list with a value for each input. A value is an array, or for a sparse input a
+            SciPy matrix or a SparseTensorValue. It can also be a tensor or variable of the graph,
+            whose value is then used, or None if the outputs do not depend on the input.
         """
         fed: dict[Tensor, Any] = {}
         connected: dict[Tensor, Any] = {}
@@ -106,8 +108,8 @@ class GraphExecutionFunction:
         return self._answer(results)
 
     def _values(self, inputs: Any) -> list[Any]:
-        """Return one value for each input. A structure that is not a list of this length is
-        flattened.
+        """Return a list with one value for each input. If `inputs` is not a list of the right
+        length, flatten it.
         """
         if isinstance(inputs, SparseTensorValue):
             return [inputs]
@@ -116,8 +118,8 @@ class GraphExecutionFunction:
         return flatten(inputs)
 
     def _pairs(self, values: Sequence[Any]) -> list[tuple[Tensor, Any]]:
-        """Return the pairs (tensor, value) to feed; for a sparse input, its indices, values and
-        dense shape.
+        """Return (tensor, value) pairs to feed. For a sparse input, they are its indices, values
+        and dense shape.
         """
         pairs: list[tuple[Tensor, Any]] = []
         for tensor, value in zip(self.inputs, values):
@@ -172,7 +174,7 @@ def function(
     Raises ValueError for keyword arguments that `Session.run` does not have.
 
     Args:
-      updates: operations, or (variable, new value) pairs, that also run.
+      updates: operations, or (variable, new value) pairs, that also run in each call.
     """
     known = inspect.signature(Session.run).parameters
     for key in kwargs:
@@ -196,7 +198,7 @@ def _first_part(output: Any) -> Tensor:
 
 
 def _update(update: Any) -> Any:
-    """Return the operation of an update; a pair (variable, value) becomes an assignment."""
+    """Return the operation of an update. A pair (variable, value) becomes an assignment."""
     return assign(*update) if isinstance(update, tuple) else update
 
 

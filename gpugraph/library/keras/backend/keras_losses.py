@@ -1,8 +1,7 @@
-"""Cross entropies of probabilities or logits, one for each example or element, and the hard
-sigmoid.
+"""Cross entropies of probabilities or logits, for each example or element, and the hard sigmoid.
 
 If the probabilities are the output of a softmax or sigmoid op, the loss is computed from the input
-of that op, the logits. This loses no precision for probabilities near 0.
+of that op, the logits. This avoids a loss of precision for probabilities near 0.
 """
 
 from __future__ import annotations
@@ -30,11 +29,14 @@ from gpugraph.ops.reductions.reduction_functions import reduce_sum
 def categorical_crossentropy(
     target: Any, output: Any, from_logits: bool = False, axis: int = -1
 ) -> Tensor:
-    """Return the cross entropy along `axis` of probabilities, or of logits if `from_logits`.
+    """Return the cross entropy along `axis` of probabilities, or of logits if `from_logits` is
+    true.
+
+    The result does not have the axis `axis`. Probabilities are divided by their sum, and clipped to
+    [epsilon(), 1 - epsilon()].
 
     Args:
-      target, output: tensors of the same shape, [..., classes] for the last axis. The result has no
-        `axis`. Probabilities are divided by their sum, and clipped to [epsilon(), 1 - epsilon()].
+      target, output: tensors of the same shape, which is [..., classes] if `axis` is the last axis.
     """
     output = convert_to_tensor(output)
     logits = output if from_logits else _logits_of(output, "Softmax")
@@ -50,9 +52,11 @@ def sparse_categorical_crossentropy(
 ) -> Tensor:
     """Return the cross entropies of `categorical_crossentropy` for targets that are class indices.
 
+    The result is a vector. If the output has three or more axes, the result has the output's shape
+    without `axis` instead.
+
     Args:
-      target: one index for each vector of `output` along `axis`, in any shape. The result is a
-        vector, or for an output of three or more axes has the output's shape without `axis`.
+      target: one index for each vector of `output` along `axis`, in any shape.
     """
     output = convert_to_tensor(output)
     logits = output if from_logits else _logits_of(output, "Softmax")
@@ -70,7 +74,8 @@ def sparse_categorical_crossentropy(
 
 
 def binary_crossentropy(target: Any, output: Any, from_logits: bool = False) -> Tensor:
-    """Return the cross entropy of each element, which is a probability of class 1, or a logit.
+    """Return the cross entropy of each element of `output`, which is a probability of class 1, or a
+    logit.
 
     Args:
       target: 0 or 1 for each element, or a probability.
@@ -85,7 +90,9 @@ def binary_crossentropy(target: Any, output: Any, from_logits: bool = False) -> 
 
 
 def _logits_of(output: Tensor, op_type: str) -> Any:
-    """Return the input of the op that computed `output`, or None if its type is not `op_type`."""
+    """Return the input of the op that computed `output`. If that op's type is not `op_type`, return
+    None.
+    """
     return output.op.inputs[0] if output.op.type == op_type else None
 
 

@@ -1,4 +1,4 @@
-"""`rnn`: calls a step function for each step of a sequence, in a while loop or unrolled."""
+"""`rnn`: calls a step function for each step of a sequence, in a while loop or in unrolled ops."""
 
 from __future__ import annotations
 
@@ -39,18 +39,19 @@ def rnn(
 ) -> tuple[Any, Any, Any]:
     """Call `step_function(input, states)`, which returns (output, new states), for each step.
 
-    Returns the last output, all outputs [batch, time, ...] (or [time, batch, ...]), the last
-    states. Raises ValueError for inputs of fewer than three axes, or if `unroll` and the number of
-    steps is unknown.
+    Return (the last output, all outputs [batch, time, ...] or [time, batch, ...], the last states).
+    Raises ValueError if the inputs have fewer than three axes, or if `unroll` is true and the
+    number of steps is unknown.
 
     Args:
-      inputs: [batch, time, ...], or [time, batch, ...] if `time_major`, or a structure of these.
-      initial_states: a list of tensors [batch, ...], or of structures of them.
-      go_backwards: whether to process the steps from the last to the first. The outputs are then in
-        this order too.
+      inputs: [batch, time, ...], or [time, batch, ...] if `time_major`, or a structure of such
+        tensors.
+      initial_states: a list of tensors [batch, ...], or of structures of such tensors.
+      go_backwards: whether to process the steps from the last to the first. In this case, the
+        outputs have the same order.
       mask: bool [batch, time] or [batch, time, 1]. Where the mask is False, the states do not
-        change. The output there is the previous step's (0 in the first step), or 0 with
-        `zero_output_for_mask`.
+        change. The output there is the output of the previous step (0 in the first step), or 0 if
+        `zero_output_for_mask` is true.
       constants: tensors that are appended to the states in each call.
       unroll: whether to build the ops of each step separately, without a loop. The number of steps
         must then be known.
@@ -75,13 +76,13 @@ def rnn(
 
 
 def _swapped(x: Tensor) -> Tensor:
-    """Return `x` with the first two axes exchanged."""
+    """Return `x` with its first two axes exchanged."""
     place_of_axis(x, 1)  # raises for fewer than two axes
     return transpose(x, [1, 0, *range(2, len(x.shape))])
 
 
 def _time_first(mask: Any, time_major: bool) -> Any:
-    """Return the mask as bool [time, batch, 1], or None if there is no mask."""
+    """Return the mask as bool [time, batch, 1]. If there is no mask, return None."""
     if mask is None:
         return None
     if mask.dtype is not bool_type:
@@ -103,7 +104,9 @@ def _shaped(output: Tensor, first: Tensor, time_major: bool) -> Tensor:
 
 
 def _expanded(mask: Tensor, like: Tensor, kept: int = 1) -> Tensor:
-    """Tile the mask to the shape of `like`. Their first `kept` sizes are equal."""
+    """Tile the mask to the shape of `like`. The first `kept` sizes of the mask and of `like` are
+    equal.
+    """
     sizes = like.shape.as_list()
     for _ in range(len(sizes) - len(mask.shape)):
         mask = expand_dims(mask, -1)
@@ -113,7 +116,7 @@ def _expanded(mask: Tensor, like: Tensor, kept: int = 1) -> Tensor:
 
 
 def _select(mask: Tensor, new: Any, old: Any, kept: int = 1) -> Any:
-    """Return the elements of `new` where the mask is True, and those of `old` elsewhere.
+    """Return the elements of `new` where the mask is True, and the elements of `old` elsewhere.
 
     Args:
       new, old: structures of tensors.
@@ -126,8 +129,8 @@ def _no_output(output: Any) -> Any:
 
 
 class _Steps:
-    """The steps of one call of `rnn`: inputs [time, batch, ...], and a mask [time, batch, 1] or
-    None.
+    """The steps of one call of `rnn`: inputs [time, batch, ...], and a mask, which is [time, batch,
+    1] or None.
     """
 
     def __init__(self, step: Step, inputs: Any, constants: list[Any], mask: Any) -> None:
@@ -147,11 +150,11 @@ class _Steps:
         return output, new_states
 
     def _masked(self, mask: Any, step_inputs: Any, states: Any, previous: Any) -> tuple[Any, Any]:
-        """Return a step's output and new states. Masked-out examples have `previous` and the old
-        `states`.
+        """Return a step's output and new states. Masked examples keep the output `previous` and the
+        old `states`.
 
         Args:
-          previous: the previous step's output; None stands for zeros.
+          previous: the output of the previous step; None means zeros.
         """
         output, new_states = self._call(step_inputs, states)
         if mask is None:
@@ -162,7 +165,7 @@ class _Steps:
         return _select(mask, output, old), pack_sequence_as(new_states, kept)
 
     def unrolled(self, states: Any, zero_output: bool) -> tuple[Any, Any]:
-        """Return all outputs and the last states, with separate ops for each step."""
+        """Return all outputs and the last states. Each step has its own ops."""
         count = flatten(self.inputs)[0].shape.as_list()[0]
         if not count:
             raise ValueError("Unrolling requires a fixed number of timesteps.")
@@ -180,7 +183,7 @@ class _Steps:
         return stacked, states
 
     def looped(self, states: Any, zero_output: bool, length: Any) -> tuple[Any, Any]:
-        """Return all outputs and the last states, computed by one while loop.
+        """Return all outputs and the last states. One while loop computes them.
 
         Args:
           length: the maximum number of steps, or None.
@@ -222,5 +225,5 @@ class _Steps:
 
 
 def _filled(tensor: Tensor, count: Tensor, name: str) -> TensorArray:
-    """Return a TensorArray that has an element for each step of a tensor [time, ...]."""
+    """Return a TensorArray whose elements are the steps of a tensor [time, ...]."""
     return TensorArray(tensor.dtype, count, tensor_array_name=name).unstack(tensor)

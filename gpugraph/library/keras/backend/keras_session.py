@@ -1,7 +1,7 @@
 """Keras's session, the initialization of Keras's variables, and the numbering of names.
 
-Keras uses the default session. Without a default session, it creates a session on first use. It
-initializes the variables that its functions created before it runs something in that session.
+Keras uses the default session. If there is none, Keras creates a session on first use. Before it
+runs anything in that session, it initializes the variables that its functions created.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from gpugraph.session import Session
 
 
 class _State(threading.local):
-    """Per thread: the session that Keras created or the program passed to `set_session`."""
+    """The session of each thread, which Keras created or the program passed to `set_session`."""
 
     session: Any = None
 
@@ -54,8 +54,8 @@ def get_graph() -> Graph:
 
 
 def get_uid(prefix: str = "") -> int:
-    """Return the number of calls of this function with `prefix` in the default graph so far,
-    including this one.
+    """Return the number of calls of this function with `prefix` in the default graph, including
+    this call.
     """
     uids = _UIDS.setdefault(get_graph(), defaultdict(int))
     uids[prefix] += 1
@@ -71,15 +71,15 @@ def reset_uids() -> None:
 
 
 def get_session(op_input_list: Sequence[Any] = ()) -> Any:
-    """Return the session in which Keras runs: the default session or, without a default session,
-    Keras's own session.
+    """Return the session in which Keras runs: the default session or, if there is none, Keras's own
+    session.
 
     Keras's own session is created on first use, for the graph of the tensors `op_input_list` or for
-    the default graph. A call for another graph replaces it. Before the return, Keras's
-    uninitialized variables are initialized in the session, unless
+    the default graph. A call for another graph replaces it. Before this function returns, it
+    initializes Keras's uninitialized variables in the session, unless
     `manual_variable_initialization(True)` was called.
 
-    Raises ValueError for tensors of a graph that `clear_session` replaced and that is not the
+    Raises ValueError for tensors of a graph that `clear_session` replaced, unless that graph is the
     default graph.
     """
     session = get_default_session()
@@ -102,11 +102,11 @@ def set_session(session: Any) -> None:
 
 
 def clear_session() -> None:
-    """Replace the default graph and Keras's session, restart the names at 1, and reset the learning
-    phase.
+    """Replace the default graph and Keras's session, restart the numbering of names, and reset the
+    learning phase.
 
-    The new learning phase is a placeholder, False by default. Models built before can no longer be
-    used. Raises AssertionError inside `with graph.as_default()`.
+    The new learning phase is a placeholder, False by default. Models that were built before can no
+    longer be used. Raises AssertionError inside `with graph.as_default()`.
     """
     graph = get_default_graph()
     reset_default_graph()
@@ -118,8 +118,8 @@ def clear_session() -> None:
 
 
 def refuse_cleared(values: Sequence[Any]) -> None:
-    """Raise ValueError for tensors of a graph that `clear_session` replaced, unless it is the
-    default graph.
+    """Raise ValueError for tensors of a graph that `clear_session` replaced, unless that graph is
+    the default graph.
     """
     for value in values:
         graph = getattr(value, "graph", None)
@@ -130,7 +130,8 @@ def refuse_cleared(values: Sequence[Any]) -> None:
 
 
 def cleared_text(graph: Any) -> str:
-    """Return the sentence of an error that names the line that replaced `graph` by `clear_session`.
+    """Return a sentence for an error message. It names the line at which `clear_session` replaced
+    `graph`.
 
     Return "" if the graph was not replaced.
     """
@@ -148,20 +149,20 @@ def cleared_text(graph: Any) -> str:
 
 
 def manual_variable_initialization(value: bool) -> None:
-    """Set whether the program itself initializes Keras's variables; False by default."""
+    """Set whether the program itself initializes Keras's variables. The default is False."""
     _MANUAL_INITIALIZATION[0] = value
 
 
 def track_variable(v: Variable) -> None:
-    """Register a variable of Keras, which `get_session` then initializes."""
+    """Register a variable of Keras, so that `get_session` initializes it."""
     _VARIABLES.setdefault(v.graph, WeakKeyDictionary())[v] = None
 
 
 def _initialize_variables(session: Any) -> None:
     """Initialize the uninitialized variables of Keras in this session's graph.
 
-    Each variable is checked only once. A variable that another session has initialized therefore
-    counts as initialized.
+    Each variable is checked only once. If another session has initialized a variable, it is
+    therefore treated as initialized.
     """
     tracked = _VARIABLES.get(session.graph, ())
     new = [variable for variable in tracked if not getattr(variable, "_keras_initialized", False)]
@@ -176,10 +177,9 @@ def _initialize_variables(session: Any) -> None:
 
 
 def restore_later(session: Any, restore: Callable[[], None]) -> None:
-    """Register `restore()` to be called after layers of the session's graph created variables.
+    """Register `restore()` to be called after layers in the session's graph have created variables.
 
-    `restore` is also called by each `get_session` that returns this session. Only a weak reference
-    is
+    Each `get_session` that returns this session also calls `restore`. Only a weak reference is
     kept: the calls stop when nothing else refers to `restore`.
     """
     _RESTORES.setdefault(session, WeakSet()).add(restore)
@@ -188,8 +188,8 @@ def restore_later(session: Any, restore: Callable[[], None]) -> None:
 def restore_created() -> None:
     """Call the functions that `restore_later` registered for sessions of the default graph.
 
-    A layer calls this after it created its variables. They are not initialized here, because the
-    layer may be built inside a branch of a `cond`.
+    A layer calls this after it has created its variables. The variables are not initialized here,
+    because the layer may be built inside a branch of a `cond`.
     """
     for session in list(_RESTORES):
         if getattr(session, "_closed", False):
@@ -205,7 +205,7 @@ def _restore(session: Any) -> None:
 
 
 def _session_of_variables() -> Any:
-    """Return Keras's session if the default graph has variables of Keras, else None."""
+    """Return Keras's session if the default graph has variables of Keras, otherwise None."""
     return get_session() if get_graph() in _VARIABLES else None
 
 

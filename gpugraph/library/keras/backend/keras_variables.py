@@ -23,9 +23,10 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor, sparse_placeholder
 
 
 def variable(value: Any, dtype: Any = None, name: str | None = None, constraint: Any = None) -> Any:
-    """Return a variable with the initial value `value`; the default dtype is `floatx()`.
+    """Return a variable with the initial value `value`. The default dtype is `floatx()`.
 
-    `get_session` initializes it. A SciPy sparse matrix becomes a constant SparseTensor instead.
+    `get_session` initializes the variable. A SciPy sparse matrix becomes a constant SparseTensor
+    instead.
     """
     dtype = floatx() if dtype is None else dtype
     if hasattr(value, "tocoo"):
@@ -52,7 +53,7 @@ def _sparse_constant(matrix: Any) -> SparseTensor:
 
 
 def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None = None) -> Tensor:
-    """Return a constant tensor; the default dtype is `floatx()`."""
+    """Return a constant tensor. The default dtype is `floatx()`."""
     dtype = floatx() if dtype is None else dtype
     return tensor_conversion.constant(value, dtype=dtype, shape=shape, name=name or "Const")
 
@@ -65,14 +66,14 @@ def placeholder(
     name: str | None = None,
     ragged: bool = False,
 ) -> Any:
-    """Return a placeholder, or a sparse one with `sparse`.
+    """Return a placeholder. If `sparse` is true, return a sparse placeholder.
 
     Raises UnimplementedError if `ragged` is true.
 
     Args:
+      shape: a tuple of sizes, in which None means an unknown size.
+      ndim: the number of axes, which may be passed instead of a shape.
       dtype: by default `floatx()`.
-      shape: a tuple of sizes, in which None is unknown. It may be replaced by `ndim`, the number of
-        axes.
     """
     if ragged:
         raise UnimplementedError.of_no_node(
@@ -109,13 +110,13 @@ def is_sparse(tensor: Any) -> bool:
 
 
 def to_dense(tensor: Any) -> Any:
-    """Convert a sparse tensor to a dense one. Return a dense tensor unchanged."""
+    """Convert a sparse tensor to a dense tensor. Return a dense tensor unchanged."""
     return sparse_tensor_to_dense(tensor) if is_sparse(tensor) else tensor
 
 
 def int_shape(x: Any) -> tuple[int | None, ...] | None:
-    """Return the static shape as a tuple, in which None is an unknown size. Return None if the rank
-    is unknown.
+    """Return the static shape as a tuple, in which None means an unknown size. If the rank is
+    unknown, return None.
     """
     shape = getattr(x, "shape", None)
     if shape is None:
@@ -124,12 +125,12 @@ def int_shape(x: Any) -> tuple[int | None, ...] | None:
 
 
 def ndim(x: Any) -> int | None:
-    """Return the number of axes, or None if it is unknown."""
+    """Return the number of axes. If it is unknown, return None."""
     return as_shape(x.shape).ndims
 
 
 def place_of_axis(x: Any, axis: int) -> int:
-    """Return the index, from 0, of an axis of `x`. A negative axis counts from the end.
+    """Return the non-negative index of an axis of `x`. A negative `axis` counts from the end.
 
     Raises ValueError for an axis that `x` does not have, and for an unknown rank.
     """
@@ -149,7 +150,7 @@ def dtype(x: Any) -> str:
 
 
 def count_params(x: Any) -> int:
-    """Return the number of elements of a variable or tensor; all its sizes must be known."""
+    """Return the number of elements of a variable or tensor. All its sizes must be known."""
     sizes: Any = as_shape(x.shape).as_list()
     return int(np.prod(sizes))
 
@@ -196,10 +197,11 @@ def batch_set_value(tuples: Sequence[tuple[Any, Any]]) -> None:
 
 
 def _assignment(x: Any, rank: int) -> tuple[Tensor, Any]:
-    """Return the placeholder and the op that set a variable. The two are created once per variable.
+    """Return a placeholder, and an op that assigns its value to a variable. They are created once
+    for each variable.
 
     Args:
-      rank: the rank of the first value; later values must have the same rank.
+      rank: the rank of the first value. Later values must have the same rank.
     """
     if not hasattr(x, "_assign_placeholder"):
         with x.graph.as_default(), x.graph.control_dependencies(None):

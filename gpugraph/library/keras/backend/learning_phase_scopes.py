@@ -1,7 +1,7 @@
-"""The learning phase of each graph: 1 in training, 0 otherwise. By default it is a tensor that is
-fed.
+"""The learning phase of each graph: 1 in training, 0 otherwise.
 
-The graph owns the tensor; this module has only a weak reference to it.
+By default it is a tensor that runs feed. The graph owns the tensor; this module has only a weak
+reference to it.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ _PHASES: WeakKeyDictionary[Graph, int | weakref.ref[Tensor]] = WeakKeyDictionary
 
 
 def learning_phase() -> Any:
-    """Return the learning phase of the default graph: a bool tensor, False unless it is fed.
+    """Return the learning phase of the default graph. By default, it is a bool tensor that is False
+    unless it is fed.
 
-    After `set_learning_phase`, and in a `learning_phase_scope`, return the int 0 or 1 that was set.
+    After `set_learning_phase`, and in a `learning_phase_scope`, it is the int 0 or 1 that was set.
     """
     graph = get_default_graph()
     phase = _PHASES.get(graph)
@@ -34,7 +35,7 @@ def learning_phase() -> Any:
 
 
 def is_learning_phase(value: Any) -> bool:
-    """Return whether `value` is the tensor that is the learning phase of the default graph."""
+    """Return whether `value` is the tensor of the default graph's learning phase."""
     phase = _PHASES.get(get_default_graph())
     return isinstance(phase, weakref.ref) and value is not None and phase() is value
 
@@ -47,10 +48,10 @@ def _new_phase(graph: Graph) -> Tensor:
 
 
 def set_learning_phase(value: int) -> None:
-    """Set the learning phase of the default graph to 0 or 1 for all layers that are called from now
-    on.
+    """Set the learning phase of the default graph to 0 or 1, for all layers that are called from
+    now on.
 
-    Raises ValueError for any other value.
+    Raises ValueError if the value is neither 0 nor 1.
     """
     _PHASES[get_default_graph()] = _checked(value)
 
@@ -63,9 +64,9 @@ def _checked(value: Any) -> int:
 
 @contextmanager
 def learning_phase_scope(value: int) -> Iterator[None]:
-    """Set the default graph's learning phase to 0 or 1 within a `with` block, then restore it.
+    """Set the default graph's learning phase to 0 or 1 inside a `with` block, then restore it.
 
-    Raises ValueError for any other value.
+    Raises ValueError if the value is neither 0 nor 1.
     """
     graph = get_default_graph()
     phase = _checked(value)

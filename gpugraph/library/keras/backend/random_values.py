@@ -1,5 +1,5 @@
-"""Random tensors, with Keras's names and arguments. If no seed is passed, NumPy's generator draws
-one.
+"""Random tensors, with Keras's names and arguments. NumPy's generator draws a seed if none is
+passed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NUM_SEEDS = 10_000_000
 def random_normal(
     shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = None, seed: int | None = None
 ) -> Tensor:
-    """Return normally distributed numbers of shape `shape`; the default dtype is `floatx()`."""
+    """Return normally distributed numbers of shape `shape`. The default dtype is `floatx()`."""
     return random_ops.random_normal(shape, mean, stddev, dtype or floatx(), random_seed(seed))
 
 
@@ -37,7 +37,7 @@ def random_uniform(
 def random_binomial(
     shape: Any, p: float = 0.0, dtype: Any = None, seed: int | None = None
 ) -> Tensor:
-    """Return ones, each with probability `p`, and zeros elsewhere.
+    """Return a tensor of zeros and ones. Each element is 1 with probability `p`.
 
     The default dtype is `floatx()`.
     """
@@ -51,11 +51,11 @@ def truncated_normal(
 ) -> Tensor:
     """Return normally distributed numbers.
 
-    Numbers beyond two standard deviations are drawn again.
+    A number beyond two standard deviations from the mean is drawn again.
     """
     return random_ops.truncated_normal(shape, mean, stddev, dtype or floatx(), random_seed(seed))
 
 
 def random_seed(seed: int | None) -> int:
-    """Return `seed`, or a seed from NumPy's global generator if it is None."""
+    """Return `seed`. If it is None, return a seed from NumPy's global generator."""
     return int(np.random.randint(_NUM_SEEDS)) if seed is None else seed

@@ -1,5 +1,5 @@
-"""`tf.keras.callbacks`: objects whose methods training calls before and after epochs and
-batches.
+"""`tf.keras.callbacks`: objects with methods that are called before and after epochs and batches of
+a training.
 """
 
 from gpugraph.library.keras.callbacks.callback import (

@@ -1,4 +1,6 @@
-"""Callback, the base class of objects that training calls, and CallbackList, a list of them."""
+"""Callback, the base class of objects that training calls, and CallbackList, a list of such
+objects.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +12,12 @@ Logs = dict[str, Any] | None
 
 
 class Callback:
-    """Base class of callbacks: training calls its methods; subclasses override some of them.
+    """Base class of callbacks. Training calls the methods, and subclasses override some of them.
 
-    model: the model that is trained, evaluated or used for predictions.
-    params: a dict of "batch_size", "epochs", "steps" (batches in an epoch), "samples" (examples in
-      an epoch), "verbose", "do_validation" and "metrics" (names in the logs).
+    Attributes:
+      model: the model that is trained, evaluated or used for predictions.
+      params: a dict of "batch_size", "epochs", "steps" (batches in an epoch), "samples" (examples
+        in an epoch), "verbose", "do_validation" and "metrics" (names in the logs).
     """
 
     def __init__(self) -> None:
@@ -23,11 +26,13 @@ class Callback:
         self.validation_data: Any = None
 
     def set_params(self, params: dict[str, Any]) -> None:
-        """Set `params`, the parameters of the training. Called before the training begins."""
+        """Set `params`, the parameters of the training. This method is called before the training
+        begins.
+        """
         self.params = params
 
     def set_model(self, model: Any) -> None:
-        """Set `model`. Called before the training begins."""
+        """Set `model`. This method is called before the training begins."""
         self.model = model
 
     def on_batch_begin(self, batch: int, logs: Logs = None) -> None:
@@ -37,11 +42,13 @@ class Callback:
         """Handle the end of each batch of a training."""
 
     def on_train_batch_begin(self, batch: int, logs: Logs = None) -> None:
-        """Handle the beginning of each batch of a training. By default, call `on_batch_begin`."""
+        """Handle the beginning of each batch of a training. The base class calls
+        `on_batch_begin`.
+        """
         self.on_batch_begin(batch, logs)
 
     def on_train_batch_end(self, batch: int, logs: Logs = None) -> None:
-        """Handle the end of each batch of a training. By default, call `on_batch_end`."""
+        """Handle the end of each batch of a training. The base class calls `on_batch_end`."""
         self.on_batch_end(batch, logs)
 
     def on_test_batch_begin(self, batch: int, logs: Logs = None) -> None:
@@ -62,8 +69,8 @@ class Callback:
     def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
         """Handle the end of each epoch of a training.
 
-        `logs` has the epoch's losses and metrics; the names of validation results begin with
-        `val_`.
+        `logs` contains the epoch's losses and metrics by name. The names of validation results
+        begin with `val_`.
         """
 
     def on_train_begin(self, logs: Logs = None) -> None:
@@ -99,11 +106,12 @@ if any.
 
 
 class CallbackList:
-    """A list of callbacks that are called in order.
+    """A list of callbacks, which are called in order.
+
+    The constructor raises TypeError for elements that are not callbacks.
 
     Args:
-      callbacks: a list, another CallbackList, or None for no callbacks. The constructor raises
-        TypeError for another value, and for elements that are not callbacks.
+      callbacks: a list, another CallbackList, or None for no callbacks.
     """
 
     def __init__(self, callbacks: Any = None) -> None:
@@ -121,7 +129,7 @@ class CallbackList:
         self.callbacks.append(callback)
 
     def set_params(self, params: dict[str, Any]) -> None:
-        """Set the parameters of the training in all callbacks: see `Callback.params`."""
+        """Set the parameters of the training in all callbacks. See `Callback`."""
         for callback in self.callbacks:
             callback.set_params(params)
 
@@ -131,10 +139,10 @@ class CallbackList:
             callback.set_model(model)
 
     def batch_hooks(self, name: str) -> list[Callable[[int, Logs], Any]]:
-        """Return the callbacks' bound methods `name`, without those whose call has no effect.
+        """Return the bound methods `name` of the callbacks, except methods without an effect.
 
-        These are the callbacks that override the method `name`, or the older method that it calls
-        by default.
+        A method has an effect if the callback overrides it, or the older method that the base class
+        calls instead.
         """
         names = [name, _BATCH_HOOKS[name]]
         return [
@@ -155,7 +163,9 @@ class CallbackList:
 
 
 def _defines(callback: Any, name: str) -> bool:
-    """Return whether a callback overrides the method `name`, in its class or on the object."""
+    """Return whether a callback overrides the method `name`, in its class or as an attribute of the
+    object.
+    """
     if name in getattr(callback, "__dict__", ()):
         return True
     method = getattr(type(callback), name, None)
@@ -163,8 +173,8 @@ def _defines(callback: Any, name: str) -> bool:
 
 
 class LambdaCallback(Callback):
-    """A callback that consists of functions. A function replaces the method of the same name; None
-    replaces nothing.
+    """A callback that consists of functions. Each function replaces the method of the same name,
+    unless it is None.
 
     Args:
       kwargs: functions for other methods of `Callback`, by name.
@@ -194,9 +204,11 @@ class LambdaCallback(Callback):
 
 
 class History(Callback):
-    """Records the losses and metrics of all epochs.
+    """A callback that records the losses and metrics of all epochs.
 
-    history: lists of values, one per epoch, by name. epoch: the list of the epochs' numbers.
+    Attributes:
+      history: by name, a list of values, one for each epoch.
+      epoch: the list of the epochs' numbers.
     """
 
     def __init__(self) -> None:
@@ -205,7 +217,7 @@ class History(Callback):
         self.history: dict[str, list[Any]] = {}
 
     def on_train_begin(self, logs: Logs = None) -> None:
-        """Clear the list of epochs; the values in `history` are kept."""
+        """Clear the list of epochs. The values in `history` are kept."""
         self.epoch = []
 
     def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
@@ -216,8 +228,9 @@ class History(Callback):
 
 
 class BaseLogger(Callback):
-    """A callback that replaces the epoch's logs by their means over the batches, weighted by the
-    batch sizes.
+    """A callback that replaces the values in an epoch's logs by means over the batches.
+
+    The means are weighted by the batch sizes.
 
     Args:
       stateful_metrics: names of values that are already means over the epoch, and are not averaged.
@@ -234,7 +247,7 @@ class BaseLogger(Callback):
         self.seen, self.totals = 0, {}
 
     def on_batch_end(self, batch: int, logs: Logs = None) -> None:
-        """Add a batch's values, times its number of examples, to the sums."""
+        """Add a batch's values, multiplied by its number of examples, to the sums."""
         logs = logs or {}
         size = logs.get("size", 0) * logs.get("num_steps", 1)
         self.seen += size
@@ -245,7 +258,7 @@ class BaseLogger(Callback):
                 self.totals[name] = self.totals.get(name, 0) + value * size
 
     def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
-        """Set the values in `logs` to the means over the epoch."""
+        """Replace the values in `logs` by the means over the epoch."""
         if logs is None:
             return
         for name in self.params["metrics"]:

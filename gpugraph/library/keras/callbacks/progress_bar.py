@@ -1,5 +1,5 @@
-"""Progbar, a progress bar for terminals, notebooks and log files, and ProgbarLogger, a callback
-that shows one per epoch.
+"""Progress bars: Progbar, for terminals, notebooks and log files, and ProgbarLogger, a callback
+that shows one bar per epoch.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from gpugraph.library.keras.callbacks.callback import Callback, Logs
 
 
 class Progbar:
-    """A progress bar of `target` units, with values such as losses, on the standard output.
+    """A progress bar of `target` steps on the standard output, with values such as losses.
 
     If the output is neither a terminal nor a notebook, lines cannot be redrawn. The bar is then
     shown only when it is full.
 
     Args:
-      target: the number of units, or None if it is unknown.
+      target: the number of steps, or None if it is unknown.
       width: the length of the bar, in characters.
       verbose: 1 for a bar that is redrawn, 2 for one line when the target is reached, 0 for
         nothing.
       interval: the minimum number of seconds between two redraws.
       stateful_metrics: names of values that are shown unchanged. All other values are averaged over
-        the units.
-      unit_name: the word for one unit in the text.
+        the steps.
+      unit_name: the word for one step in the text.
     """
 
     def __init__(
@@ -53,10 +53,11 @@ class Progbar:
         self._last_draw = 0.0
 
     def update(self, current: int, values: Sequence[tuple[str, Any]] | None = None) -> None:
-        """Set the bar to `current` units in total. Redraw it if `interval` seconds have passed.
+        """Set the number of completed steps to `current`. Redraw the bar if `interval` seconds have
+        passed.
 
         Args:
-          values: pairs (name, mean over the units since the last update).
+          values: pairs (name, mean over the steps since the last update).
         """
         for name, value in values or []:
             if name in self.stateful_metrics:
@@ -76,7 +77,7 @@ class Progbar:
             self._write(f"{count} - {now - self._start:.0f}s{self._averages()}\n")
 
     def add(self, n: int, values: Sequence[tuple[str, Any]] | None = None) -> None:
-        """Advance the bar by `n` units; see `update` for `values`."""
+        """Add `n` completed steps. For `values`, see `update`."""
         self.update(self._seen + n, values)
 
     def _is_due(self, now: float) -> bool:
@@ -134,9 +135,10 @@ def _duration(seconds: float) -> str:
 class ProgbarLogger(Callback):
     """A callback that shows a progress bar for each epoch.
 
+    The constructor raises ValueError if `count_mode` is neither "samples" nor "steps".
+
     Args:
-      count_mode: "samples" if the bar counts examples, "steps" if it counts batches. The
-        constructor raises ValueError for any other value.
+      count_mode: "samples" if the bar counts examples, "steps" if it counts batches.
       stateful_metrics: see `Progbar`.
     """
 
@@ -153,7 +155,7 @@ class ProgbarLogger(Callback):
         self.progbar: Progbar | None = None
 
     def on_train_begin(self, logs: Logs = None) -> None:
-        """Read the verbosity and the number of epochs from `params`."""
+        """Get the verbosity and the number of epochs from `params`."""
         self.verbose = self.params["verbose"]
         self.epochs = self.params["epochs"]
 
@@ -170,9 +172,7 @@ class ProgbarLogger(Callback):
         )  # fmt: skip
 
     def on_batch_end(self, batch: int, logs: Logs = None) -> None:
-        """Advance the bar by a batch, except for the epoch's last batch, which `on_epoch_end`
-        shows.
-        """
+        """Advance the bar by a batch. `on_epoch_end` does this for the last batch of the epoch."""
         logs = logs or {}
         self.seen += logs.get("num_steps", 1) if self.use_steps else logs.get("size", 0)
         if self.verbose and self.progbar is not None and self.seen != self.target:
@@ -180,7 +180,7 @@ class ProgbarLogger(Callback):
             self.progbar.update(self.seen, values)
 
     def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
-        """Show the full bar with the losses and metrics of the epoch, including those of
+        """Show the full bar with the losses and metrics of the epoch, including the results of
         validation.
         """
         if not self.verbose or self.progbar is None:

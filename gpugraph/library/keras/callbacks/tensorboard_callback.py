@@ -1,4 +1,6 @@
-"""TensorBoard: a callback that writes losses, metrics, graph and histograms to an event file."""
+"""TensorBoard: a callback that writes losses, metrics, the graph and histograms to an event
+file.
+"""
 
 from __future__ import annotations
 
@@ -14,18 +16,20 @@ _NO_VALUES = ("batch", "size", "num_steps")
 
 
 class TensorBoard(Callback):
-    """Writes losses and metrics to an event file, as scalars named `epoch_loss`, `batch_loss` and
-    so on.
+    """A callback that writes losses and metrics to an event file, as scalars `epoch_loss`,
+    `batch_loss` and so on.
+
+    The constructor raises NotImplementedError for `write_grads`, `write_images` and
+    `embeddings_freq`: add `tf.summary` ops to the graph instead.
 
     Args:
       log_dir: the folder of the event file.
-      histogram_freq: the number of epochs between histograms of the model's variables; 0 for none.
-      write_graph: whether to write the graph too.
+      histogram_freq: the number of epochs between histograms of the model's variables. If it is 0,
+        no histograms are written.
+      write_graph: whether to write the graph as well.
       update_freq: "epoch" to write no values of batches, "batch" to write the values of every
-        batch, or the number of examples from one written batch to the next.
-      profile_batch: accepted and ignored; for profiles, use the `run_metadata` of `Session.run`.
-        The constructor raises NotImplementedError for `write_grads`, `write_images` and
-        `embeddings_freq`: add `tf.summary` ops to the graph instead.
+        batch, or the number of examples between two batches whose values are written.
+      profile_batch: has no effect. For profiles, use the `run_metadata` of `Session.run`.
     """
 
     def __init__(
@@ -69,8 +73,8 @@ class TensorBoard(Callback):
                 self._histograms = merge([histogram(weight.op.name, weight) for weight in weights])
 
     def on_batch_end(self, batch: int, logs: Logs = None) -> None:
-        """Write the batch's values if `update_freq` examples were seen since the last written
-        batch.
+        """Write the batch's values if `update_freq` examples have been processed since the last
+        written batch.
         """
         logs = logs or {}
         self._samples += logs.get("size", 1)

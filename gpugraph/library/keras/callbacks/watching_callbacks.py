@@ -1,5 +1,5 @@
-"""Callbacks that monitor a loss or metric, and end a training or change its learning rate
-accordingly.
+"""Callbacks that monitor a loss or metric, and end a training or change its learning rate depending
+on it.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ class MonitoredValue:
 
     Args:
       monitor: the name of the loss or metric in the logs.
-      min_delta: the minimum change that counts as an improvement.
-      mode: "min" or "max" if lower or higher values are better; "auto" is "max" for names that
-        contain "acc" or "auc" or begin with "fmeasure", else "min". Another mode causes a warning
-        and means "auto".
+      min_delta: the minimum change that is treated as an improvement.
+      mode: "min" or "max" if lower or higher values are better. "auto" means "max" for names that
+        contain "acc" or "auc" or begin with "fmeasure", otherwise "min". Any other mode causes a
+        warning and means "auto".
       owner: the name of the callback, for the warning.
     """
 
@@ -36,8 +36,8 @@ class MonitoredValue:
         self.monitor, self.mode, self.min_delta = monitor, mode, abs(min_delta)
 
     def worst(self) -> float:
-        """Return a value that every finite value improves on: infinity if lower is better, else
-        minus infinity.
+        """Return a value that is worse than every finite value: infinity if lower is better,
+        otherwise minus infinity.
         """
         return float("inf") if self.mode == "min" else float("-inf")
 
@@ -48,8 +48,8 @@ class MonitoredValue:
         return bool(np.greater(value, best + self.min_delta))
 
     def value(self, logs: Logs, purpose: str) -> Any:
-        """Return the monitored value from the logs of an epoch, or None, with a warning, if it is
-        missing.
+        """Return the monitored value from the logs of an epoch. If it is missing, log a warning and
+        return None.
 
         Args:
           purpose: the beginning of the warning, such as "Early stopping".
@@ -66,7 +66,8 @@ class MonitoredValue:
 
 
 class EarlyStopping(Callback):
-    """Ends a training when a loss or metric has not improved for `patience` epochs.
+    """A callback that ends a training after `patience` epochs in which a loss or metric has not
+    improved.
 
     Args:
       monitor: the name of the loss or metric.
@@ -101,7 +102,7 @@ class EarlyStopping(Callback):
         self.best = self.watch.worst() if self.baseline is None else self.baseline
 
     def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
-        """Compare the epoch's value with the best value; end the training after `patience` epochs
+        """Compare the epoch's value with the best value. End the training after `patience` epochs
         without improvement.
         """
         value = self.watch.value(logs, "Early stopping")
@@ -129,14 +130,17 @@ class EarlyStopping(Callback):
 
 
 class ReduceLROnPlateau(Callback):
-    """Multiplies the learning rate by `factor` after `patience` epochs without improvement.
+    """A callback that multiplies the learning rate by `factor` after `patience` epochs without
+    improvement.
+
+    The constructor raises ValueError for a factor of 1 or more. The training raises AttributeError
+    if the optimizer has no `lr`.
 
     Args:
       monitor, mode, min_delta: see `MonitoredValue`.
       min_lr: the lower bound of the learning rate.
       cooldown: the number of epochs after a reduction during which epochs without improvement are
-        not counted. The constructor raises ValueError for a factor of 1 or more, and AttributeError
-        for an optimizer without `lr`.
+        not counted.
     """
 
     def __init__(
@@ -165,7 +169,7 @@ class ReduceLROnPlateau(Callback):
         self.best, self.wait, self.cooldown_counter = self.watch.worst(), 0, 0
 
     def on_train_begin(self, logs: Logs = None) -> None:
-        """Reset the best value and the counts of epochs."""
+        """Reset the best value and the counters of epochs."""
         self._begin()
 
     def in_cooldown(self) -> bool:
@@ -202,9 +206,8 @@ class ReduceLROnPlateau(Callback):
 class LearningRateScheduler(Callback):
     """A callback that sets the learning rate before each epoch to schedule(epoch, current rate).
 
-    A schedule with one parameter is called as schedule(epoch), without the current learning rate.
-    The constructor raises ValueError for an optimizer without `lr`, and for a schedule that does
-    not return a float.
+    A schedule with one parameter is called as schedule(epoch). Raises ValueError if the optimizer
+    has no `lr`, or if the schedule does not return a float.
     """
 
     def __init__(self, schedule: Callable[..., float], verbose: int = 0) -> None:

@@ -25,11 +25,11 @@ from gpugraph.platform import logging
 
 
 class CSVLogger(Callback):
-    """Writes the losses and metrics of each epoch as a row of a CSV file.
+    """A callback that writes the losses and metrics of each epoch as a row of a CSV file.
 
     Args:
       separator: the string between values.
-      append: whether to append to an existing file instead of overwriting it; a header is written
+      append: whether to append to an existing file instead of overwriting it. A header is written
         only to an empty file.
     """
 
@@ -42,7 +42,7 @@ class CSVLogger(Callback):
         self._has_header = False
 
     def on_train_begin(self, logs: Logs = None) -> None:
-        """Open the file, and check whether it has a header already."""
+        """Open the file, and check whether it already has a header."""
         self._has_header = False
         if self.append and self.filename.exists():
             with self.filename.open() as file:
@@ -50,7 +50,9 @@ class CSVLogger(Callback):
         self._file = self.filename.open("a" if self.append else "w", newline="")
 
     def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
-        """Write a row. The first epoch determines the columns. A missing value is written as NA."""
+        """Write a row. The values of the first epoch determine the columns. A missing value is
+        written as NA.
+        """
         logs = logs or {}
         if self.keys is None:
             self.keys = sorted(logs)
@@ -73,14 +75,16 @@ class CSVLogger(Callback):
 
 
 def _cell(value: Any) -> Any:
-    """Return a value as a CSV cell; an array becomes the quoted string "[a, b]"."""
+    """Return a value as a CSV cell. An array becomes the quoted string "[a, b]"."""
     if not isinstance(value, str) and np.ndim(value) > 0:
         return '"[{}]"'.format(", ".join(map(str, value)))
     return value
 
 
 class ModelCheckpoint(Callback):
-    """Saves the model after each epoch, or after a number of examples.
+    """A callback that saves the model after each epoch, or after a number of examples.
+
+    The constructor raises ValueError if `save_freq` is neither "epoch" nor a number.
 
     Args:
       filepath: a path, which may have format fields for the epoch (from 1 on) and for losses and
@@ -89,10 +93,10 @@ class ModelCheckpoint(Callback):
       save_best_only: save only when the monitored value improves.
       save_weights_only: whether to call `save_weights` instead of `save`. `save_weights` writes a
         checkpoint, unless the path has the suffix of an HDF5 file.
-      save_freq: "epoch", or the number of examples between two files. The constructor raises
-        ValueError for any other value.
-      kwargs: `period`, the number of epochs between two files; `load_weights_on_restart`, whether a
-        training starts by loading the newest file whose name fits `filepath`.
+      save_freq: "epoch", or the number of examples between two files.
+      kwargs: may contain `period` and `load_weights_on_restart`. `period` is the number of epochs
+        between two files. `load_weights_on_restart` states whether a training starts by loading the
+        newest file whose name matches `filepath`.
     """
 
     def __init__(
@@ -120,9 +124,9 @@ class ModelCheckpoint(Callback):
         self.load_weights_on_restart = kwargs.get("load_weights_on_restart", False)
 
     def on_train_begin(self, logs: Logs = None) -> None:
-        """Load the newest file of an earlier training if `load_weights_on_restart` is set.
+        """If `load_weights_on_restart` is set, load the newest file of an earlier training.
 
-        Raises ValueError if the file cannot be read or does not fit the model.
+        Raises ValueError if the file cannot be read or does not match the model.
         """
         path = self._newest() if self.load_weights_on_restart else None
         if path is not None:
@@ -134,9 +138,9 @@ class ModelCheckpoint(Callback):
                 raise ValueError(f"Error loading file from {path}. Reason: {error}") from error
 
     def _newest(self) -> str | None:
-        """Return the newest file or checkpoint whose name has the form of `filepath`, or None.
+        """Return the newest file or checkpoint whose name matches `filepath`, or None.
 
-        The epoch and the values in the name may be any.
+        The name may contain any epoch and values.
         """
         folder, name = os.path.split(local_path(self.filepath))
         pattern = re.sub(r"\\\{.*?\\\}", ".*", re.escape(name)) + r"(\.index)?"
@@ -153,8 +157,8 @@ class ModelCheckpoint(Callback):
         self._epoch = epoch
 
     def on_batch_end(self, batch: int, logs: Logs = None) -> None:
-        """Save the model if `save_freq` is a number and that many examples were seen since the last
-        file.
+        """Save the model if `save_freq` is a number and that many examples have been processed
+        since the last file.
         """
         logs = logs or {}
         if isinstance(self.save_freq, int):
@@ -206,15 +210,17 @@ class ModelCheckpoint(Callback):
 
 
 class RemoteMonitor(Callback):
-    """Sends the losses and metrics of each epoch to a server, as JSON in a POST request.
+    """A callback that sends the losses and metrics of each epoch to a server, as JSON in a POST
+    request.
+
+    If the server does not answer within 10 seconds, a warning is logged and the training continues.
 
     Args:
       root: the URL of the server.
       path: the path of the request.
       headers: additional HTTP headers.
-      send_as_json: whether the body is the JSON itself. Otherwise it is a form, whose field named
-        `field` holds the JSON. If the server does not answer within 10 seconds, a warning is logged
-        and the training continues.
+      send_as_json: whether the body is the JSON itself. Otherwise it is a form, whose field `field`
+        contains the JSON.
     """
 
     def __init__(
@@ -230,7 +236,7 @@ class RemoteMonitor(Callback):
         self.headers, self.send_as_json = headers or {}, send_as_json
 
     def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
-        """Send the epoch's number and values."""
+        """Send the epoch's number, losses and metrics."""
         values = {"epoch": epoch, **{name: float(value) for name, value in (logs or {}).items()}}
         text, kind = json.dumps(values), "application/json"
         if not self.send_as_json:

@@ -17,16 +17,16 @@ from gpugraph.library.keras.engine.layer_nodes import KerasHistory, LayerNode
 class InputLayer(Layer):
     """The layer of one input of a network. Its output is a placeholder or an existing tensor.
 
+    The constructor raises UnimplementedError if `ragged` is true. It raises ValueError if both
+    `input_shape` and `batch_input_shape` are passed, or if `kwargs` contains any other name.
+
     Args:
       input_shape: the shape without the batch axis.
-      batch_size: the number of examples; None for any number.
-      dtype: by default that of `input_tensor`, or else `floatx()`.
+      batch_size: the number of examples. If it is None, any number is allowed.
+      dtype: by default the dtype of `input_tensor`, or else `floatx()`.
       input_tensor: the tensor or variable that is used as the input instead of a new placeholder.
       sparse: whether the input is a SparseTensor.
-      ragged: the constructor raises UnimplementedError if this is true.
-      kwargs: `batch_input_shape`, the shape with the batch axis. The constructor raises ValueError
-        if both `input_shape` and `batch_input_shape` are passed, and for any other keyword
-        argument.
+      kwargs: may contain `batch_input_shape`, the shape with the batch axis.
     """
 
     supports_masking = True
@@ -78,12 +78,14 @@ class InputLayer(Layer):
 
     @property
     def output_shape(self) -> Any:
-        """A list with the input's shape, as in TensorFlow; other layers return the shape itself."""
+        """A list that contains the input's shape, as in TensorFlow. Other layers return the shape
+        itself.
+        """
         return [super().output_shape]
 
     def get_config(self) -> dict[str, Any]:
-        """Return the constructor's arguments, with the shape including the batch axis as
-        `batch_input_shape`.
+        """Return the arguments of the constructor. `batch_input_shape` contains the shape with the
+        batch axis.
         """
         dtype = self.dtype
         return {
@@ -111,16 +113,16 @@ def input_tensor(
     ragged: bool = False,
     **kwargs: Any,
 ) -> Any:
-    """Return the tensor of a new input of a network: the function `tf.keras.Input`.
+    """Return the tensor of a new input of a network. This is the function `tf.keras.Input`.
 
     Raises ValueError if neither a shape nor a tensor is passed, if both `shape` and `batch_shape`
-    are passed, and for any other keyword argument. Source: Keras's `Input`.
+    are passed, or if `kwargs` contains an unknown name. Source: Keras's `Input`.
 
     Args:
-      shape: the shape without the batch axis; None for unknown sizes.
-      batch_size: the number of examples; None for any number.
+      shape: the shape without the batch axis. None means an unknown size.
+      batch_size: the number of examples. If it is None, any number is allowed.
       tensor: the tensor that is used as the input instead of a new placeholder.
-      kwargs: `batch_shape` or `batch_input_shape`, the shape with the batch axis.
+      kwargs: may contain `batch_shape` or `batch_input_shape`, the shape with the batch axis.
     """
     batch_shape = kwargs.pop("batch_shape", None)
     whole = kwargs.pop("batch_input_shape", batch_shape)
@@ -144,7 +146,7 @@ def input_tensor(
 
 
 def input_of(tensor: Any) -> Any:
-    """Return `tensor` if a Keras layer created it, else the output of a new InputLayer around
-    it.
+    """Return `tensor` if a Keras layer created it. Otherwise return the output of a new InputLayer
+    for it.
     """
     return tensor if is_keras_tensor(tensor) else input_tensor(tensor=tensor)

@@ -1,6 +1,4 @@
-"""InputSpec: the rank, the shape, the dtype and the sizes of axes that a layer requires of an
-input.
-"""
+"""InputSpec: a layer's requirements on the rank, shape, dtype and sizes of an input."""
 
 from __future__ import annotations
 
@@ -16,12 +14,13 @@ from gpugraph.library.keras.engine.layer_calls import next_call_text
 class InputSpec:
     """The requirements on one input of a layer, which a layer stores in its attribute `input_spec`.
 
+    An argument that is None requires nothing. The constructor raises ValueError for an axis beyond
+    the rank, and TypeError for `axes` that are not a dict.
+
     Args:
       dtype, shape: the dtype and shape of the input. A size in the shape may be None, for any size.
-      ndim, max_ndim, min_ndim: the exact, maximum and minimum rank; a shape overrides `ndim`.
-      axes: a dict of required sizes by axis. An argument that is None requires nothing. The
-        constructor raises ValueError for an axis beyond the rank; TypeError for `axes` that are not
-        a dict.
+      ndim, max_ndim, min_ndim: the exact, maximum and minimum rank. A shape overrides `ndim`.
+      axes: a dict of required sizes by axis.
     """
 
     def __init__(
@@ -63,7 +62,7 @@ class InputSpec:
         """Return a description of the first requirement that an input of this shape and dtype
         violates.
 
-        Return "" if it violates none.
+        Return "" if the input violates no requirement.
         """
         rank, sizes = shape.rank, shape.sizes
         bounds = self.ndim, self.max_ndim, self.min_ndim
@@ -102,7 +101,8 @@ def check_inputs(specs: Any, inputs: Sequence[Any], layer: Any) -> None:
     Raises TypeError for a spec that is not an InputSpec, and for inputs that are not tensors.
 
     Args:
-      specs: an InputSpec or None, which accepts any input; or a list with one for each input.
+      specs: an InputSpec, None, which accepts any input, or a list with one of these for each
+        input.
     """
     listed = list(specs) if isinstance(specs, (list, tuple)) else [specs]
     for spec in listed:

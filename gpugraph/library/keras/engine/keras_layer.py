@@ -1,9 +1,9 @@
-"""The base class of layers: a function with variables, which a program calls on tensors.
+"""The base class of layers: functions with variables, which a program calls on tensors.
 
 Every call opens a name scope with the layer's name. The class is composed of mixins:
 `layer_weights` for variables, `layer_losses` for losses and updates, and `layer_nodes` for recorded
-calls. `layer_configs` converts constructor arguments for configurations. Its subclass
-`tf.layers.Layer` creates variables by `get_variable`, so that variable scopes can share them.
+calls. `layer_configs` converts constructor arguments for configurations. The subclass
+`tf.layers.Layer` creates variables with `get_variable`, so that variable scopes can share them.
 """
 
 from __future__ import annotations
@@ -45,19 +45,19 @@ from gpugraph.ops.framework.identity_and_shape import shape as shape_of
 class Layer(LayerWeights, LayerNodes, Module):
     """A function with variables.
 
-    Subclasses define `call`, and add variables in `build` or in `call`.
+    Subclasses define `call`, and add variables in `build` or in `call`. The constructor raises
+    TypeError for a keyword argument that is not listed below.
 
     Args:
-      trainable: whether training changes its variables.
+      trainable: whether training changes the layer's variables.
       name: by default the class's name in snake case, with a number if it is in use: `dense`,
         `dense_1`.
-      dtype: the dtype of the variables; by default that of the first input. dynamic: accepted for
-        compatibility; in TensorFlow, it means that the layer runs eagerly. input_shape, or
-        batch_input_shape, or input_dim, and batch_size: the shape of the input, for the first layer
-        of a Sequential model. weights: arrays, the initial values of the variables.
-        activity_regularizer: a function from the outputs to a scalar penalty, which is divided by
-        the batch size and added to the layer's losses. The constructor raises TypeError for any
-        other keyword argument.
+      dtype: the dtype of the variables. By default, it is the dtype of the first input.
+      dynamic: has no effect. In TensorFlow, it means that the layer runs eagerly.
+      kwargs: for the first layer of a Sequential model, `input_shape`, `batch_input_shape` or
+        `input_dim`, and `batch_size` define the shape of the input. `weights` contains arrays with
+        the initial values of the variables. `activity_regularizer` is a function from the outputs
+        to a scalar penalty, which is divided by the batch size and added to the layer's losses.
     """
 
     input_spec: Any = None
@@ -93,8 +93,8 @@ class Layer(LayerWeights, LayerNodes, Module):
 
     @property
     def dtype(self) -> DType | None:
-        """The dtype of the variables; None before the first call if the constructor received
-        none.
+        """The dtype of the variables. It is None before the first call if the constructor received
+        no dtype.
         """
         return self._dtype
 
@@ -105,15 +105,15 @@ class Layer(LayerWeights, LayerNodes, Module):
 
     @property
     def graph(self) -> Graph | None:
-        """The graph of the first call, or None before the first call. A call in another graph is an
-        error.
+        """The graph of the first call, or None before the first call. A call in another graph
+        raises an error.
         """
         return self._graph
 
     @property
     def activity_regularizer(self) -> Any:
-        """The constructor's `activity_regularizer`: a function from outputs to a penalty, or
-        None.
+        """The `activity_regularizer` that the constructor received: a function from outputs to a
+        penalty, or None.
         """
         return self._activity_regularizer
 
@@ -124,20 +124,20 @@ class Layer(LayerWeights, LayerNodes, Module):
     # -- for subclasses
 
     def build(self, input_shape: Any) -> None:
-        """Create the layer's variables, for the shape (or structure of shapes) of the inputs.
+        """Create the layer's variables for inputs of this shape (or structure of shapes).
 
-        The first call of the layer runs this method, unless the program has called it before.
+        The first call of the layer calls this method, unless the program has called it before.
         """
         del input_shape
         self.built = True
 
     def call(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-        """Compute the outputs of the layer; the base class returns its inputs."""
+        """Compute the outputs of the layer. The base class returns the inputs."""
         del args, kwargs
         return inputs
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Return the shape of the outputs for the shape of the inputs.
+        """Return the shape of the outputs for inputs of this shape.
 
         Raises NotImplementedError if the subclass does not define it.
         """
@@ -147,7 +147,7 @@ class Layer(LayerWeights, LayerNodes, Module):
         )
 
     def compute_output_signature(self, input_signature: Any) -> Any:
-        """Return TensorSpecs of the outputs for TensorSpecs of the inputs.
+        """Return TensorSpecs of the outputs for inputs with these TensorSpecs.
 
         Raises TypeError for inputs of another class.
         """
@@ -215,11 +215,11 @@ class Layer(LayerWeights, LayerNodes, Module):
     # -- calls
 
     def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-        """Run `call` within the layer's name scope; before the first call, also run `build`.
+        """Run `call` inside the layer's name scope. Before the first call, also run `build`.
 
         `call` also receives `mask` and `training` if it has these parameters. By default, `mask` is
-        the mask of the inputs, and `training` is the value of the enclosing layer, if the call is
-        made in another layer's `call`.
+        the mask of the inputs. If another layer's `call` calls this layer, the default of
+        `training` is the value in that call.
         """
         inputs = map_structure(tensor_of_value, inputs)
         self._check_graph(inputs)
@@ -245,7 +245,7 @@ class Layer(LayerWeights, LayerNodes, Module):
         return outputs
 
     def apply(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-        """Call the layer, as `layer(inputs, ...)` does."""
+        """Call the layer. This is the same as `layer(inputs, ...)`."""
         return self(inputs, *args, **kwargs)
 
     def _regularize_activity(self, inputs: Any, outputs: Any) -> None:
@@ -259,7 +259,8 @@ class Layer(LayerWeights, LayerNodes, Module):
     def _set_masks(self, inputs: Any, outputs: Any, mask: Any) -> None:
         """Set `_keras_mask` of the outputs to `compute_mask(inputs, mask)`.
 
-        Do nothing if `call` has already set all masks. For a layer without masks, set None.
+        Do nothing if `call` has already set all masks. If the layer does not support masks, set
+        None.
         """
         tensors = flatten(outputs)
         is_done = getattr(self, "_compute_output_and_mask_jointly", False)
@@ -274,14 +275,14 @@ class Layer(LayerWeights, LayerNodes, Module):
                 tensor._keras_mask = output_mask
 
     def _default_name(self, base_name: str) -> str:
-        """Return a name for an unnamed layer: `dense`, then `dense_1`; each graph counts
-        separately.
+        """Return a name for an unnamed layer: `dense`, then `dense_1`. The numbers are counted per
+        graph.
         """
         count = get_uid(base_name)
         return base_name if count == 1 else f"{base_name}_{count - 1}"
 
     def _call_context(self) -> AbstractContextManager[Any]:
-        """Return the context of a call: a new name scope with the layer's name."""
+        """Return the context manager for a call: a new name scope with the layer's name."""
         graph = get_default_graph()
         return graph.name_scope(self._name)
 
@@ -323,7 +324,7 @@ class Layer(LayerWeights, LayerNodes, Module):
             )
 
     def _new_variable(self, name: str | None, shape: Any, **options: Any) -> Any:
-        """Create a resource variable that, unlike in `tf.layers`, is not registered in a variable
+        """Create a resource variable. Unlike in `tf.layers`, it is not registered in a variable
         scope.
         """
         dtype, initializer = options["dtype"], options["initializer"]
@@ -340,7 +341,9 @@ class Layer(LayerWeights, LayerNodes, Module):
     # -- copies
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        """Return a copy of the layer that shares its tensors, variables, graph and scope."""
+        """Return a copy of the layer that shares the layer's tensors, variables, graph and
+        scope.
+        """
         duplicate = type(self).__new__(type(self))
         memo[id(self)] = duplicate
         for name, value in vars(self).items():
@@ -353,8 +356,7 @@ class Layer(LayerWeights, LayerNodes, Module):
         return duplicate
 
     def shape_by_trial(self, input_shape: Any) -> Any:
-        """Return the shape of the outputs for an input shape, by calling a new layer in a separate
-        graph.
+        """Return the shape of the outputs for inputs of this shape, determined by a trial call.
 
         The call is made on a new layer of the same configuration, in a separate graph that is then
         discarded.

@@ -1,4 +1,6 @@
-"""LayerCall: the mask and the training flag of a layer's call, which nested calls inherit."""
+"""LayerCall: the state of a layer's call, with its mask and training flag, which nested calls
+inherit.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from gpugraph.library.keras.engine.layer_paths import call_text, layer_text
 
 
 class _Calls(threading.local):
-    """The calls of layers in progress in a thread, from the outermost to the innermost."""
+    """The layers' calls that are in progress in a thread, from the outermost to the innermost."""
 
     def __init__(self) -> None:
         self.stack: list[LayerCall] = []
@@ -24,14 +26,14 @@ _CALLS = _Calls()
 
 
 def innermost_call() -> LayerCall | None:
-    """Return the innermost call of a layer in progress in this thread, or None."""
+    """Return the innermost layer call that is in progress in this thread, or None."""
     return _CALLS.stack[-1] if _CALLS.stack else None
 
 
 def next_call_text(layer: Any, inputs: Iterable[Any]) -> str:
-    """Describe, for an error message, the call of a layer that is in progress or about to begin.
+    """Describe, for an error message, a layer's call that is in progress or about to begin.
 
-    The text has the layer's name and class, its inputs and the enclosing layers.
+    The text contains the layer's name and class, its inputs and the enclosing layers.
     """
     around = [call.layer for call in _CALLS.stack if call.layer is not layer]
     return call_text(layer, len(layer.inbound_nodes), inputs, around)
@@ -49,16 +51,16 @@ Encountered error:
 
 
 class LayerCall:
-    """The arguments of one call of a layer. It is also a context manager that is active while the
-    layer runs.
+    """The arguments of one call of a layer. It is also a context manager that is active during the
+    call.
 
-    keywords: the keyword arguments for the layer's `call`: those passed, and `mask` and `training`
-      if `call` has these parameters and they were not passed.
-    recorded: all arguments that were passed, by name, so that the call can be repeated on other
-      inputs.
-    mask: the argument `mask`, or else the masks of the inputs.
-    training: the argument `training`; if it is missing, the value in the enclosing layer's call, or
-      None.
+    Attributes:
+      keywords: the keyword arguments for the layer's `call`: the arguments that were passed, and
+        `mask` and `training` if `call` has these parameters and they were not passed.
+      recorded: all arguments that were passed, by name, so that the call can be repeated on other
+        inputs.
+      mask: the argument `mask`, or else the masks of the inputs.
+      training: the argument `training`, or else its value in the enclosing layer's call, or None.
     """
 
     def __init__(
@@ -86,8 +88,8 @@ class LayerCall:
         """End the call. If an error ends it and a Keras layer created an input, add a note to the
         error.
 
-        Only the innermost call adds a note, which describes the call. Raises TypeError in place of
-        an error that a Python loop or branch over tensors caused.
+        The note describes the innermost call. If a Python loop or branch over tensors caused the
+        error, raise TypeError instead.
         """
         if isinstance(error, Exception) and "; path: " not in f"{error}{_notes_of(error)}":
             tensors = [tensor for call in _CALLS.stack for tensor in call.tensors]
@@ -100,7 +102,7 @@ class LayerCall:
 
 
 def _is_of_control_flow(error: BaseException) -> bool:
-    """Return whether the error was raised because Python's `if`, `while`, `for` or `range` got a
+    """Return whether the error arose because Python's `if`, `while`, `for` or `range` received a
     tensor.
     """
     is_of_range = "'Tensor' object cannot be interpreted as an integer" in str(error)
@@ -120,7 +122,7 @@ def _add_note(error: Any, note: str) -> None:
 
 
 def _call_parameters(layer: Any) -> list[str]:
-    """Return the names of the parameters of a layer's `call`, the inputs first."""
+    """Return the names of the parameters of a layer's `call`. The inputs come first."""
     return [
         parameter.name
         for parameter in inspect.signature(layer.call).parameters.values()
@@ -129,8 +131,8 @@ def _call_parameters(layer: Any) -> list[str]:
 
 
 def _masks_of(inputs: Any) -> Any:
-    """Return the masks of inputs, in the structure of the inputs, or None if no input has a
-    mask.
+    """Return the masks of inputs, in the structure of the inputs. If no input has a mask, return
+    None.
     """
     masks = map_structure(mask_of, inputs)
     return masks if _any_mask(masks) else None

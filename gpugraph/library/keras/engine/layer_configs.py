@@ -1,7 +1,7 @@
-"""The arguments of layers' constructors, converted between names, objects and plain values.
+"""Conversion of layers' constructor arguments between names, objects and plain values.
 
-The suffix of an argument's name determines the module that converts it: `kernel_initializer` is
-converted by `keras_initializers`, an `activation` by `activations`, and so on. The function
+The suffix of an argument's name determines the module that converts it: `keras_initializers`
+converts `kernel_initializer`, `activations` converts `activation`, and so on. The function
 `serialize` of that module returns the plain value for a configuration.
 """
 
@@ -30,17 +30,18 @@ _OF_ALL_LAYERS = ("self", "name", "trainable", "dtype", "kwargs")
 
 
 def object_of_argument(name: str, value: Any) -> Any:
-    """Return the object for an argument's value, for example the function for `activation="relu"`.
+    """Return the object for the value of an argument, for example the function for
+    `activation="relu"`.
 
-    Values of all other arguments are returned unchanged. An unknown name raises the error of the
-    module that converts it.
+    Values of arguments without such a suffix are returned unchanged. For an unknown name, the
+    module that converts it raises an error.
     """
     kind = _KINDS.get(name.rpartition("_")[2])
     return value if kind is None else kind.get(value)
 
 
 def plain_argument(name: str, value: Any) -> Any:
-    """Return the plain value for an argument's value, to store in a configuration."""
+    """Return the plain value for the value of an argument, to store it in a configuration."""
     kind = _KINDS.get(name.rpartition("_")[2])
     if kind is None:
         return value
@@ -50,7 +51,7 @@ def plain_argument(name: str, value: Any) -> Any:
 
 
 def arguments_config(layer: Any) -> dict[str, Any]:
-    """Return the arguments of a layer's constructor, read from the layer's attributes.
+    """Return the arguments of a layer's constructor. The layer's attributes contain them.
 
     An argument `x` is read from the attribute `x` or `_x`. Raises NotImplementedError for an
     argument without such an attribute.
@@ -69,8 +70,8 @@ def arguments_config(layer: Any) -> dict[str, Any]:
 
 
 def from_plain(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return constructor arguments for a configuration: names and dicts are replaced by their
-    objects.
+    """Return the constructor arguments for a configuration. Names and dicts are replaced by the
+    objects that they describe.
     """
     return {
         name: object_of_argument(name, value) if isinstance(value, (str, Mapping)) else value

@@ -1,4 +1,6 @@
-"""Inputs of layers: conversion to tensors, and the input shape in a first layer's constructor."""
+"""Inputs of layers: conversion to tensors, and the input shape among the constructor arguments of a
+first layer.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ _NUMBERS = (np.ndarray, np.generic, int, float, complex)
 
 
 def take_input_shape(options: dict[str, Any]) -> tuple[int | None, ...] | None:
-    """Remove the input shape from a constructor's options, and return it with the batch axis, or
+    """Remove the input shape from a constructor's options. Return the shape with the batch axis, or
     None.
 
     The options are `batch_input_shape`, or `input_shape` or `input_dim`, and `batch_size`.
@@ -35,8 +37,8 @@ def take_input_shape(options: dict[str, Any]) -> tuple[int | None, ...] | None:
 
 
 def refuse_keywords(layer: Any, options: Mapping[str, Any]) -> None:
-    """Raise TypeError for constructor options that neither the layer's class nor a base class
-    accepts.
+    """Raise TypeError if a constructor option is accepted by neither the layer's class nor a base
+    class.
     """
     if options:
         known = [
@@ -70,9 +72,10 @@ def tensor_of_value(value: Any) -> Any:
 
 
 def shapes_and_dtype(inputs: Any) -> tuple[Any, Any]:
-    """Return the shapes of inputs, in their structure, and the dtype of the first input.
+    """Return the shapes of inputs, in the structure of the inputs, and the dtype of the first
+    input.
 
-    The shapes are None if an input has no shape; the dtype is None if the first input has none.
+    The shapes are None if an input has no shape. The dtype is None if the first input has no dtype.
     """
     tensors = flatten(inputs)
     dtype = getattr(tensors[0], "dtype", None)

@@ -1,4 +1,4 @@
-"""LayerLosses: the losses, updates and metrics of a layer; each may depend on the layer's
+"""LayerLosses: the losses, updates and metrics of a layer. Each of them may depend on the layer's
 inputs.
 """
 
@@ -20,7 +20,7 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 class LayerLosses:
-    """The mixin of Layer for losses, for updates in each step, and for metrics."""
+    """The mixin of Layer for losses, metrics, and updates that run in each training step."""
 
     _name: str
     trainable: bool
@@ -40,15 +40,15 @@ class LayerLosses:
         self._metrics: list[Any] = []
 
     def sublayers(self) -> list[Any]:
-        """Return the layers among this layer's attributes, in the order of assignment."""
+        """Return the layers that are attributes of this layer, in the order of assignment."""
         raise NotImplementedError(f"{type(self).__name__} does not define `sublayers`")
 
     @property
     def losses(self) -> list[Any]:
-        """The penalties of regularizers and the losses passed to `add_loss`, of this layer and its
-        sublayers.
+        """The losses of this layer and its sublayers: penalties of regularizers, and losses that
+        `add_loss` received.
 
-        Functions passed to `add_loss` are called at each access.
+        Functions that were passed to `add_loss` are called at each access.
         """
         called = (_loss_tensor(function()) for function in self._callable_losses)
         losses = [*self._losses, *(loss for loss in called if loss is not None)]
@@ -56,21 +56,21 @@ class LayerLosses:
 
     @property
     def updates(self) -> list[Any]:
-        """Operations to run in each training step, of this layer and its sublayers.
+        """The operations of this layer and its sublayers that run in each training step.
 
-        The list is empty for a layer that is not trainable, unless the layer is stateful.
+        The list is empty if the layer is neither trainable nor stateful.
         """
         if not self.trainable and not self.stateful:
             return []
         return _with_those_of(self._updates, self.sublayers(), "updates")
 
     def assigned_metrics(self) -> list[Any]:
-        """Return the metrics among this layer's attributes."""
+        """Return the metrics that are attributes of this layer."""
         raise NotImplementedError(f"{type(self).__name__} does not define `assigned_metrics`")
 
     def added_metrics(self) -> list[Any]:
-        """Return the metrics of this layer and its sublayers, from `add_metric` and from
-        attributes.
+        """Return the metrics of this layer and its sublayers: metrics from `add_metric`, and
+        metrics in attributes.
         """
         items = {id(metric): metric for metric in self._metrics + self.assigned_metrics()}
         for layer in self.sublayers():
@@ -105,9 +105,9 @@ class LayerLosses:
         them.
 
         Args:
-          inputs: the tensors on which the updates depend. If None, each update is checked. It is
-            conditional if it is computed from the inputs of the call in progress or, outside of
-            calls, from the inputs of any recorded call.
+          inputs: the tensors on which the updates depend. If it is None, each update is checked. It
+            depends on inputs if it is computed from the inputs of the call in progress or, outside
+            of calls, from the inputs of any recorded call.
         """
         ops = [_update_operation(update) for update in _listed(updates)]
         reachable = set(ops) if inputs is not None else self._reachable(ops)
@@ -120,7 +120,7 @@ class LayerLosses:
     def _reachable(self, ops: list[Any]) -> set[Any]:
         """Return the operations in `ops` that are computed from the inputs of a call of the layer.
 
-        The call is the innermost call in progress or, outside of calls, any recorded call.
+        This is the innermost call in progress or, outside of calls, any recorded call.
         """
         call = innermost_call()
         if call is not None:
@@ -134,13 +134,14 @@ class LayerLosses:
     ) -> None:
         """Add a metric of a tensor, or the metric object that computed `value`.
 
-        Raises ValueError for any other aggregation, for a tensor without a name or aggregation, and
-        for a value that is not a tensor.
+        Raises ValueError if the aggregation is neither "mean" nor None, if a tensor is passed
+        without a name or an aggregation, or if the value is not a tensor.
 
         Args:
-          value: a tensor, to report its mean over all batches; or the value that a call of a metric
-            object returned.
-          aggregation: "mean" for a tensor; None for the value of a metric object.
+          value: a tensor whose mean over all batches is reported, or the result of calling a metric
+            object.
+          aggregation: "mean" if `value` is a tensor, and None if it is the result of a metric
+            object.
           name: the name of the new metric for a tensor.
         """
         if aggregation not in (None, "mean"):
@@ -160,24 +161,25 @@ class LayerLosses:
             self._metrics.append(metric)
 
     def get_losses_for(self, inputs: Any) -> list[Any]:
-        """Return the losses that depend on the tensors `inputs`. For None, return the losses that
-        depend on no inputs.
+        """Return the losses that depend on the tensors `inputs`. If `inputs` is None, return the
+        losses that depend on no inputs.
         """
         return _among(self.losses, "_unconditional_loss", inputs)
 
     def get_updates_for(self, inputs: Any) -> list[Any]:
-        """Return the updates that depend on the tensors `inputs`. For None, return the updates that
-        depend on no inputs.
+        """Return the updates that depend on the tensors `inputs`. If `inputs` is None, return the
+        updates that depend on no inputs.
         """
         return _among(self.updates, "_unconditional_update", inputs)
 
 
 def _among(items: list[Any], flag: str, inputs: Any) -> list[Any]:
-    """Return the items that are computed from `inputs`. For None, return the items that depend on
-    no inputs.
+    """Return the items that are computed from `inputs`. If `inputs` is None, return the items that
+    depend on no inputs.
 
     Args:
-      flag: the name of an attribute; an item on which it is true or missing depends on no inputs.
+      flag: the name of an attribute. An item depends on no inputs if this attribute is true or
+        missing.
     """
     if inputs is None:
         return [item for item in items if getattr(item, flag, True)]
@@ -196,8 +198,8 @@ def _is_number(value: Any) -> bool:
 
 
 def _update_operation(update: Any) -> Any:
-    """Return the operation of an update, which is an operation, a tensor, or a function of neither
-    argument.
+    """Return the operation of an update, which is an operation, a tensor, or a function without
+    arguments.
     """
     if callable(update) and not hasattr(update, "op"):
         update = update()
@@ -205,7 +207,7 @@ def _update_operation(update: Any) -> Any:
 
 
 def check_metric_value(value: Any, aggregation: str | None, name: str | None) -> None:
-    """Raise ValueError unless `value` is a tensor, with a name and an aggregation."""
+    """Raise ValueError unless `value` is a tensor and has a name and an aggregation."""
     if name is None:
         raise ValueError(
             "Please provide a name for your metric like `self.add_metric(tf.reduce_sum(inputs),"
@@ -231,7 +233,7 @@ def _with_those_of(items_of_layer: list[Any], layers: list[Any], name: str) -> l
 
     Args:
       items_of_layer: the items of the layer.
-      name: the attribute of a sublayer that has its items.
+      name: the attribute of the sublayers that contains their items.
     """
     items = {id(item): item for item in items_of_layer}
     for layer in layers:
@@ -240,8 +242,8 @@ def _with_those_of(items_of_layer: list[Any], layers: list[Any], name: str) -> l
 
 
 def _collect(items: Iterable[Any], collection: str | None) -> None:
-    """Add items to a collection of the default graph, unless they are already in it. Do nothing if
-    `collection` is None.
+    """Add items to a collection of the default graph, unless they are already in it. If
+    `collection` is None, do nothing.
     """
     if collection is None:
         return

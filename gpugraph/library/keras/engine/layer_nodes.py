@@ -1,4 +1,4 @@
-"""The calls of a layer that belong to a network of layers, recorded as nodes of a graph.
+"""The recorded calls of layers: nodes of the graph of a network of layers.
 
 A tensor belongs to a network of layers if it has a `_keras_history`: the layer that created it, the
 index of the call among that layer's calls, and the index of the output. A call is recorded only if
@@ -19,22 +19,23 @@ from gpugraph.ops.framework.identity_and_shape import identity
 
 
 def mask_of(tensor: Any) -> Any:
-    """Return the bool mask that a layer has set on a tensor, or None."""
+    """Return the bool mask that a layer has attached to a tensor, or None."""
     return getattr(tensor, "_keras_mask", None)
 
 
 def _mapped(tensors: str, function: Callable[[Any], Any], doc: str) -> property:
-    """Return a property with the results of `function` for a node's tensors, in their structure.
+    """Return a property that applies `function` to a node's tensors. The result has the structure
+    of the tensors.
 
     Args:
-      tensors: the name of the node's attribute that has the tensors.
+      tensors: the name of the node's attribute that contains the tensors.
       doc: the property's docstring.
     """
     return property(lambda node: map_structure(function, getattr(node, tensors)), doc=doc)
 
 
 class KerasHistory(NamedTuple):
-    """The source of a tensor: a layer, the number of the layer's call, and the number of the call's
+    """The source of a tensor: a layer, the index of the layer's call, and the index of the call's
     output.
     """
 
@@ -44,12 +45,12 @@ class KerasHistory(NamedTuple):
 
 
 class LayerNode:
-    """One call of the layer `outbound_layer`. `inbound_layers` are the layers whose outputs it
-    received.
+    """One call of the layer `outbound_layer`. The inputs are outputs of the layers
+    `inbound_layers`.
 
     Args:
-      inputs, outputs: the structures of the call's input and output tensors.
-      arguments: the call's other arguments by name.
+      inputs, outputs: the call's input and output tensors, in their structures.
+      arguments: the call's other arguments, by name.
       is_input: whether this is the node of an InputLayer, which has an output but no input layers.
     """
 
@@ -73,7 +74,7 @@ class LayerNode:
         self.arguments = arguments
 
     def needed_tensors(self) -> list[Any]:
-        """Return the outputs of other layers that the call requires: its inputs, then tensors in
+        """Return the outputs of other layers that the call needs: its inputs, then tensors among
         its other arguments.
         """
         if self.is_input:
@@ -88,14 +89,12 @@ class LayerNode:
 
 
 def _reader(name: str, attribute: str, kind: str) -> Callable[[Any, int], Any]:
-    """Return a method of a layer: given the index of a call, it returns an attribute of that call's
-    node.
-
-    The method receives the number of the call.
+    """Return a method for layers. Given the index of a call, the method returns an attribute of
+    that call's node.
 
     Args:
       name: the name of the method.
-      kind: what the attribute has, for messages.
+      kind: a description of the attribute, for messages.
     """
     doc = (
         f"Return the {kind} of a call. Raise RuntimeError without calls, and ValueError if "
@@ -125,16 +124,14 @@ class LayerNodes:
 
     @property
     def outbound_nodes(self) -> list[LayerNode]:
-        """The nodes of the recorded calls of other layers that receive this layer's outputs."""
+        """The nodes of the recorded calls of other layers that receive outputs of this layer."""
         return self._outbound_nodes
 
     def record_call(self, inputs: Any, outputs: Any, arguments: dict[str, Any]) -> Any:
-        """Record a call if all its inputs belong to a network of layers, and return the call's
-        outputs.
+        """Record a call if all its inputs belong to a network of layers. Return the call's outputs.
 
-        Operations that computed tensors among the arguments become layers. An output that is also
-        an input is replaced by an identity, because a tensor can have only one history and one
-        mask.
+        Operations that computed tensors among the arguments become layers. If an output is also an
+        input, an identity replaces it, because a tensor can have only one history and one mask.
         """
         tensors = flatten(inputs)
         if not tensors or not all(hasattr(tensor, "_keras_history") for tensor in tensors):
@@ -172,12 +169,12 @@ class LayerNodes:
 
     @property
     def input_mask(self) -> Any:
-        """The masks of the tensors in `input`, or None for a tensor without a mask."""
+        """The masks of the tensors in `input`. The mask is None if a tensor has no mask."""
         return map_structure(mask_of, self.input)
 
     @property
     def output_mask(self) -> Any:
-        """The masks of the tensors in `output`, or None for a tensor without a mask."""
+        """The masks of the tensors in `output`. The mask is None if a tensor has no mask."""
         return map_structure(mask_of, self.output)
 
     @property

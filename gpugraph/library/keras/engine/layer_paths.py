@@ -1,8 +1,8 @@
 """The position of a layer's call in a network of layers, as text for error messages.
 
 A call of a layer is written as the layer's name and the number of the call, `dense[1]`. A path is
-the sequence of calls from an input to it, `x[0] -> dense[0] -> dense[1]`. In a long path, the calls
-in the middle are replaced by their number.
+the sequence of calls from an input to a call, `x[0] -> dense[0] -> dense[1]`. If a path is long,
+the number of calls in its middle replaces these calls.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ Call = tuple[Any, int]
 
 
 def layer_text(layer: Any) -> str:
-    """Return the class and name of a layer as text: `Dense layer "dense_1"`."""
+    """Return the class and name of a layer as text, such as `Dense layer "dense_1"`."""
     return f'{type(layer).__name__} layer "{layer.name}"'
 
 
 def path_text(calls: Sequence[Call]) -> str:
-    """Format a path of calls, which begins at an input."""
+    """Format a path of calls. The first call is an input."""
     names = [f"{layer.name}[{index}]" for layer, index in calls]
     if len(names) > 2 * _CALLS_AT_ENDS + 1:
         names[_CALLS_AT_ENDS:-_CALLS_AT_ENDS] = [f"({len(names) - 2 * _CALLS_AT_ENDS} more)"]
@@ -34,7 +34,8 @@ def path_text(calls: Sequence[Call]) -> str:
 
 
 def calls_to(tensors: Iterable[Any]) -> list[Call]:
-    """Return a path of calls that leads to `tensors`; it is empty if layers created none of them.
+    """Return a path of calls that leads to `tensors`. If no layer created any of them, the path is
+    empty.
 
     At each call, the path follows only the first input that a layer created. In a cycle, the path
     ends before it reaches a call for the second time.
@@ -64,8 +65,9 @@ def call_text(layer: Any, index: int, before: Iterable[Any], around: Sequence[An
 
     Args:
       index: the number of the call.
-      before: its inputs.
-      around: the layers whose `call` is in progress during this call, the outermost first.
+      before: the inputs of the call.
+      around: the layers whose `call` is in progress during this call. The outermost layer is the
+        first.
     """
     path = path_text([*calls_to(before), (layer, index)])
     inside = f"; inside {' / '.join(outer.name for outer in around)}" if around else ""
@@ -73,7 +75,7 @@ def call_text(layer: Any, index: int, before: Iterable[Any], around: Sequence[An
 
 
 def nodes_text(layer: Any) -> str:
-    """Return a sentence that lists the recorded calls of a layer and their paths, or says that
+    """Return a sentence that lists the recorded calls of a layer and their paths, or states that
     there are none.
     """
     nodes = layer.inbound_nodes

@@ -49,8 +49,10 @@ def distinct(items: Iterable[Any]) -> list[Any]:
 
 
 class LayerWeights(LayerLosses):
-    """The mixin of Layer for variables: the layer's own variables, and the variables of the layers
-    in its attributes.
+    """The mixin of Layer for variables: the layer's own variables, and the variables of its
+    sublayers.
+
+    Sublayers are layers in the layer's attributes.
     """
 
     built: bool
@@ -82,32 +84,31 @@ class LayerWeights(LayerLosses):
             layer.trainable = value
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Set an attribute. Variables in its value are registered, so that Keras's session
-        initializes them.
+        """Set an attribute. Register variables in its value, so that Keras's session initializes
+        them.
         """
         super().__setattr__(name, value)
         if name not in UNSEARCHED and not isinstance(value, PLAIN):
             _initialize_later(leaves(value))
 
     def track_assigned(self) -> None:
-        """Register variables that were added to lists and dicts for initialization by Keras's
-        session.
+        """Register variables in lists and dicts, so that Keras's session initializes them.
 
         `__setattr__` finds only the variables that a list or dict contains when it is assigned.
         """
         _initialize_later(self._assigned())
 
     def sublayers(self) -> list[Any]:
-        """Return the layers among this layer's attributes, in the order of assignment."""
+        """Return the layers that are attributes of this layer, in the order of assignment."""
         return [layer for layer in self._assigned_layers() if not layer.is_metric]
 
     def assigned_metrics(self) -> list[Any]:
-        """Return the metrics among this layer's attributes."""
+        """Return the metrics that are attributes of this layer."""
         return [layer for layer in self._assigned_layers() if layer.is_metric]
 
     def _assigned(self) -> Iterator[Any]:
-        """Yield the values of attributes, and of lists, tuples and dicts in them, except `PLAIN`
-        values.
+        """Yield the values of attributes, and the items of lists, tuples and dicts among them,
+        except `PLAIN` values.
         """
         for name, value in vars(self).items():
             if isinstance(value, PLAIN) or name in UNSEARCHED:
@@ -121,7 +122,7 @@ class LayerWeights(LayerLosses):
         return distinct(value for value in self._assigned() if isinstance(value, LayerWeights))
 
     def _assigned_variables(self) -> list[Any]:
-        """Return the variables in attributes, except those of `add_weight`."""
+        """Return the variables in attributes, except variables that `add_weight` created."""
         known = {id(weight) for weight in self._trainable_weights + self._non_trainable_weights}
         return [
             part
@@ -133,8 +134,8 @@ class LayerWeights(LayerLosses):
 
     @property
     def trainable_weights(self) -> list[Any]:
-        """The trainable variables of this layer and its sublayers, or an empty list if the layer is
-        not trainable.
+        """The trainable variables of this layer and its sublayers. The list is empty if the layer
+        is not trainable.
         """
         if not self.trainable:
             return []
@@ -220,8 +221,8 @@ class LayerWeights(LayerLosses):
         batch_set_value(list(zip(variables, arrays)))
 
     def _weight_text(self, variable: Any) -> str:
-        """Return a variable's name, and its index in the innermost sublayer that has it, for a
-        message.
+        """Return a description of a variable for a message: its name, and its index in the
+        innermost sublayer that owns it.
         """
         owner: Any = self
         layers = self.sublayers()
@@ -233,9 +234,10 @@ class LayerWeights(LayerLosses):
         return f"weight {number} of {layer_text(owner)}, variable {variable.name}"
 
     def _session(self, method: str) -> Any:
-        """Return the session in which `method` reads or sets values: by default Keras's.
+        """Return the session in which `method` reads or sets values. By default, it is Keras's
+        session.
 
-        Subclasses, such as `tf.layers.Layer`, override it.
+        Subclasses, such as `tf.layers.Layer`, override this method.
         """
         del method
         _initialize_later(self.weights)
@@ -244,13 +246,13 @@ class LayerWeights(LayerLosses):
     # -- addition
 
     def _variables_context(self) -> AbstractContextManager[Any]:
-        """Return the context manager in which the layer's variables are created. In this class it
-        has no effect.
+        """Return the context manager in which the layer's variables are created. This class returns
+        one without an effect.
         """
         return nullcontext()
 
     def _new_variable(self, name: str | None, shape: Any, **options: Any) -> Any:
-        """Create a variable; a subclass uses `tf.get_variable` or `tf.Variable`."""
+        """Create a variable. Subclasses call `tf.get_variable` or `tf.Variable`."""
         raise NotImplementedError(f"{type(self).__name__} does not define `_new_variable`")
 
     def add_weight(
@@ -268,19 +270,20 @@ class LayerWeights(LayerLosses):
         partitioner: Any = None,
         **kwargs: Any,
     ) -> Any:
-        """Create a variable that belongs to the layer; see `tf.get_variable` for its arguments.
+        """Create a variable that belongs to the layer. For the arguments, see `tf.get_variable`.
 
-        Raises ValueError for a trainable variable that is synchronized ON_READ, and TypeError for
-        other keyword arguments.
+        The penalty of `regularizer` is added to the layer's losses, unless the variable existed
+        already and is shared. Raises ValueError for a trainable variable with the synchronization
+        ON_READ, and TypeError for other keyword arguments.
 
         Args:
           name: by default "Variable".
           shape: by default (), for a scalar.
           initializer, regularizer, constraint: functions, or names and configurations that
             `tf.keras.initializers` and so on accept.
-          kwargs: `collections`, the graph collections for the variable, and `getter`, which is
-            called instead of `_new_variable`. The penalty of `regularizer` is added to the layer's
-            losses, unless the variable existed already and is shared.
+          kwargs: may contain `collections` and `getter`. `collections` is a list of graph
+            collections for the variable. `getter` is a function that is called instead of
+            `_new_variable`.
         """
         getter, options = _getter_and_options(self._new_variable, kwargs)
         on_read = synchronization == VariableSynchronization.ON_READ
@@ -337,9 +340,9 @@ class LayerWeights(LayerLosses):
         partitions.
 
         Args:
-          trainable: whether to train the variable; a part whose own `trainable` is False is not
-            trained, unless that is only because the layer is not trainable. A variable getter of
-            the program may return a tensor, which counts as trained.
+          trainable: whether to train the variable. A partition whose own `trainable` is False is
+            not trained, unless that is only because the layer is not trainable. A variable getter
+            of the program may return a tensor, which is treated as trainable.
         """
         for part in variable_parts(variable):
             is_trained = trainable and (getattr(part, "trainable", True) or not self.trainable)
@@ -359,7 +362,9 @@ def _initialize_later(values: Iterable[Any]) -> None:
 def _getter_and_options(
     default: Callable[..., Any], kwargs: dict[str, Any]
 ) -> tuple[Callable[..., Any], dict[str, Any]]:
-    """Return the function that creates a variable, and the options of `kwargs` to pass to it."""
+    """Return the function that creates a variable, and the options from `kwargs` that it
+    receives.
+    """
     known = ("getter", "collections", "experimental_autocast")
     for key in kwargs:
         if key not in known:

@@ -45,8 +45,8 @@ def print_summary(
 
 
 def _is_chain(network: Any) -> bool:
-    """Return whether every layer is called once, on at most one tensor, as in a Sequential
-    model.
+    """Return whether every layer is called once, on at most one tensor, as is the case in a
+    Sequential model.
     """
     calls = [
         node
@@ -64,7 +64,7 @@ def _is_chain(network: Any) -> bool:
 
 
 def _row(cells: Sequence[str], ends: Sequence[int]) -> str:
-    """Format a row of the table. A cell that is too long is cut off at the end of its column.
+    """Format a row of the table. A text that is too long for its column is truncated.
 
     Args:
       ends: the position of each column's end, in characters.

@@ -1,7 +1,7 @@
 """Network: a layer that calls other layers, from its inputs to its outputs.
 
 A network is defined by the inputs and outputs of a graph of layers, or by a subclass with a method
-`call`. Networks are layers, so a network may contain networks.
+`call`. Networks are layers, so a network may contain other networks.
 """
 
 from __future__ import annotations
@@ -40,9 +40,11 @@ from gpugraph.ops.arrays.constants_and_placeholders import placeholder
 
 
 class Network(NetworkFiles, NetworkLosses, Layer):
-    """A layer of layers: `Network(inputs, outputs)`, or a subclass that defines `call`.
+    """A layer that consists of layers: `Network(inputs, outputs)`, or a subclass that defines
+    `call`.
 
-    inputs, outputs: tensors of layers, or structures of them. Operations between become layers.
+    `inputs` and `outputs` are tensors of layers, or structures of such tensors. Operations between
+    the layers become layers.
 
     The constructor raises TypeError for other keyword arguments, for inputs without outputs or
     outputs without inputs, and for inputs created by a layer other than an InputLayer. It raises
@@ -77,7 +79,7 @@ class Network(NetworkFiles, NetworkLosses, Layer):
     def __setattr__(self, name: str, value: Any) -> None:
         """Set an attribute.
 
-        Raises RuntimeError for a layer if `Network.__init__` has not run yet.
+        Raises RuntimeError if the value is a layer and `Network.__init__` has not run yet.
         """
         if "_network_graph" not in vars(self) and any(
             isinstance(leaf, LayerWeights) for leaf in leaves(value)
@@ -90,7 +92,7 @@ class Network(NetworkFiles, NetworkLosses, Layer):
         super().__setattr__(name, value)
 
     def _init_graph(self, inputs: Any, outputs: Any) -> None:
-        """Initialize a network from its layers, which lead from the tensors `inputs` to
+        """Initialize a network that consists of the layers between the tensors `inputs` and
         `outputs`.
         """
         inputs, outputs = _only(inputs), _only(outputs)
@@ -116,9 +118,9 @@ class Network(NetworkFiles, NetworkLosses, Layer):
 
     @property
     def _checkpoint_dependencies(self) -> list[TrackableReference]:
-        """The objects to save in checkpoints: the layers by position, then the attributes.
+        """The objects to save in checkpoints: the layers by index, then the attributes.
 
-        Layers with weights are also numbered separately, so that a checkpoint still fits after
+        Layers with weights also have a separate index, so that a checkpoint still matches after
         layers without weights are added or removed.
         """
         references: dict[str, Any] = {}
@@ -135,7 +137,7 @@ class Network(NetworkFiles, NetworkLosses, Layer):
 
     @property
     def is_graph_network(self) -> bool:
-        """Whether the inputs and outputs of a graph of layers define the network."""
+        """Whether the network is defined by the inputs and outputs of a graph of layers."""
         return self._network_graph is not None
 
     _is_graph_network = is_graph_network
@@ -162,7 +164,7 @@ class Network(NetworkFiles, NetworkLosses, Layer):
     layers = property(sublayers)
 
     def get_layer(self, name: str | None = None, index: int | None = None) -> Any:
-        """Return the layer with this index or name. Raises ValueError if no layer has it."""
+        """Return the layer with this index or name. Raises ValueError if there is no such layer."""
         layers = self.layers
         if index is not None:
             if len(layers) <= index:
@@ -184,12 +186,14 @@ class Network(NetworkFiles, NetworkLosses, Layer):
 
     @property
     def input_names(self) -> list[str]:
-        """The name of the InputLayer of each input."""
+        """The names of the InputLayers, one for each input."""
         return [tensor._keras_history.layer.name for tensor in self.inputs]
 
     @property
     def output_names(self) -> list[str]:
-        """The names of the outputs' layers; a repeated name gets the suffix `_1`, `_2` ..."""
+        """The names of the layers that compute the outputs. A repeated name gets the suffix `_1`,
+        `_2` and so on.
+        """
         names: list[str] = []
         for tensor in self.outputs:
             name = layer_name = tensor._keras_history.layer.name
@@ -217,26 +221,26 @@ class Network(NetworkFiles, NetworkLosses, Layer):
 
     @property
     def stateful(self) -> bool:  # type: ignore[override]
-        """Whether any layer keeps state from one batch to the next."""
+        """Whether any layer keeps a state from one batch to the next."""
         return any(layer.stateful for layer in self.layers)
 
     @property
     def state_updates(self) -> list[Any]:
-        """The updates of the layers that keep state from one batch to the next."""
+        """The updates of the layers that keep a state from one batch to the next."""
         return distinct(
             update for layer in self.layers if layer.stateful for update in layer.updates
         )
 
     def reset_states(self) -> None:
-        """Reset the state of all layers that keep state from one batch to the next."""
+        """Reset the states of all layers that keep a state from one batch to the next."""
         for layer in self.layers:
             if hasattr(layer, "reset_states") and layer.stateful:
                 layer.reset_states()
 
     @property
     def input_spec(self) -> Any:
-        """A list with None for each input if there are several inputs, so that calls check their
-        number; otherwise None.
+        """A list with None for each input if there are several inputs, so that calls check the
+        number of inputs. Otherwise None.
         """
         several = self.is_graph_network and len(self.inputs) > 1
         return [None] * len(self.inputs) if several else None
@@ -244,10 +248,10 @@ class Network(NetworkFiles, NetworkLosses, Layer):
     # -- runs
 
     def build(self, input_shape: Any) -> None:
-        """Create the variables of a subclass, by running its `call` on placeholders.
+        """Create the variables of a subclass by a call of its `call` on placeholders.
 
-        Raises ValueError for an invalid shape, and if the network can't be called with inputs of
-        dtype `floatx()` and `training` False alone.
+        Raises ValueError if a shape is invalid, or if `call` requires additional arguments or
+        inputs whose dtype is not `floatx()`.
         """
         if self.is_graph_network or self.built:
             self.built = True
@@ -269,8 +273,8 @@ class Network(NetworkFiles, NetworkLosses, Layer):
         self.track_assigned()
 
     def _build(self, inputs: Any) -> None:
-        """Run the program's own `build` if it defines one. Otherwise do nothing: a subclass's
-        layers are built by its first call.
+        """Call the `build` of the program's subclass if it defines one. Otherwise do nothing: the
+        first call of the subclass builds its layers.
         """
         if type(self).build not in self._DEFAULT_BUILDS:
             super()._build(inputs)
@@ -283,9 +287,9 @@ class Network(NetworkFiles, NetworkLosses, Layer):
     """The `build` methods of this package; any other one is defined by the program."""
 
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
-        """Return the outputs for `inputs`. In a graph of layers, each layer is called again.
+        """Return the outputs for `inputs`. In a graph of layers, call each layer again.
 
-        Raises NotImplementedError for a subclass that does not define it.
+        Raises NotImplementedError for a subclass that does not define `call`.
         """
         del training  # the layers get `training` from the enclosing LayerCall
         if not self.is_graph_network:
@@ -295,11 +299,11 @@ class Network(NetworkFiles, NetworkLosses, Layer):
         return self.run_internal_graph(inputs, mask)
 
     def run_internal_graph(self, inputs: Any, mask: Any = None) -> Any:
-        """Return the outputs for other inputs. Every layer is called again, in the graph's order.
+        """Return the outputs for other inputs. Call every layer again, in the graph's order.
 
         Args:
           inputs: tensors in the structure of the network's inputs, or a list.
-          mask: their masks.
+          mask: the masks of the inputs.
         """
         tensors = flatten(inputs)
         check_input_count(len(self.inputs), tensors, self)
@@ -314,14 +318,14 @@ class Network(NetworkFiles, NetworkLosses, Layer):
         return pack_sequence_as(self._nested_outputs, results)
 
     def run_node(self, node: LayerNode, computed: dict[int, Any], layer: Any = None) -> None:
-        """Repeat a node's call on other tensors. The layer called is the node's own, or `layer` if
-        that is passed.
+        """Repeat a node's call on other tensors. Call the node's own layer, or `layer` if it is
+        passed.
 
-        A recorded argument that is the learning phase is replaced by the enclosing call's
-        `training`.
+        If a recorded argument is the learning phase, the enclosing call's `training` replaces it.
 
         Args:
-          computed: the new tensors by the id of the recorded tensor that each replaces.
+          computed: by the id of a recorded tensor, the tensor that replaces it. The outputs of the
+            call are added.
         """
         call = innermost_call()
         is_trained = call is not None and call.training is not None
@@ -337,22 +341,22 @@ class Network(NetworkFiles, NetworkLosses, Layer):
             computed[id(node_output)] = tensor
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """Return the outputs' masks, for which the layers are called on `inputs`. For a subclass,
-        return None.
+        """Return the masks of the outputs. In a graph of layers, call the layers on `inputs`. For a
+        subclass, return None.
         """
         if not self.is_graph_network:
             return None
         return map_structure(mask_of, self.run_internal_graph(inputs, mask))
 
     def _set_masks(self, inputs: Any, outputs: Any, mask: Any) -> None:
-        """Set the masks of a subclass's outputs. In a graph of layers, the layers' own calls set
-        them.
+        """Set the masks of a subclass's outputs. In a graph of layers, do nothing, because the
+        calls of the layers set them.
         """
         if not self.is_graph_network:
             super()._set_masks(inputs, outputs, mask)
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Return the shapes of the outputs for shapes of the inputs, computed layer by layer."""
+        """Return the shapes of the outputs for inputs of these shapes, computed layer by layer."""
         if not self.is_graph_network:
             return super().compute_output_shape(input_shape)
         listed = flatten(map_shapes(as_shape, input_shape))
@@ -392,12 +396,12 @@ class Network(NetworkFiles, NetworkLosses, Layer):
     ) -> None:
         """Print a table of the layers, with shapes and numbers of parameters.
 
-        Raises ValueError before the model is built.
+        Raises ValueError if the model is not built yet.
 
         Args:
           line_length: the number of characters of a line.
           positions: the ends of the columns, in characters or as fractions of a line.
-          print_fn: receives each line; `print` by default.
+          print_fn: a function that receives each line; by default `print`.
         """
         if not self.built:
             raise ValueError(
@@ -408,7 +412,7 @@ class Network(NetworkFiles, NetworkLosses, Layer):
         print_summary(self, line_length, positions, print_fn)
 
     def _repr_html_(self) -> str:
-        """Return a picture of the layers as SVG, which notebooks show."""
+        """Return a drawing of the layers as SVG, which notebooks show."""
         return model_svg(self, PictureOptions(show_shapes=True))
 
 
@@ -424,6 +428,6 @@ def _infer_shapes(node: LayerNode, shapes: dict[int, TensorShape]) -> None:
 
 
 def _only(structure: Any) -> Any:
-    """Return the element of a list or tuple of length one. Return anything else unchanged."""
+    """Return the only element of a list or tuple of length one. Return anything else unchanged."""
     is_one = isinstance(structure, (list, tuple)) and len(structure) == 1
     return structure[0] if is_one else structure

@@ -1,4 +1,4 @@
-"""Checks the inputs and outputs from which a network of layers is created."""
+"""Checks of the inputs and outputs from which a network of layers is created."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ def check_inputs_of_network(network: Any) -> None:
     """Raise ValueError for a network without inputs or outputs, and for invalid inputs.
 
     Inputs are invalid if one occurs twice, if one was not created by a layer, or if their batch
-    sizes differ. An input from a layer that is not an InputLayer causes only a warning in this
-    function. `check_input_layers` rejects it later, unless `map_network` has found an error in the
-    graph before.
+    sizes differ. For an input from a layer that is not an InputLayer, this function only logs a
+    warning. `check_input_layers` rejects it later, unless `map_network` finds an error in the graph
+    first.
     """
     kind = type(network).__name__
     if not network.inputs or not network.outputs:
@@ -58,7 +58,7 @@ def check_outputs_of_network(network: Any) -> None:
 
 
 def check_input_layers(network: Any) -> None:
-    """Raise TypeError for an input of the network that a layer other than an InputLayer created."""
+    """Raise TypeError if a layer other than an InputLayer created an input of the network."""
     for number, tensor in enumerate(network.inputs):
         if not _is_input(tensor):
             raise TypeError(
@@ -103,11 +103,11 @@ def _made_by(tensor: Any) -> str:
 
 
 def arguments_of_build(network: Any) -> dict[str, Any]:
-    """Return the keyword arguments with which `build` calls the network's `call`, in addition to
-    the inputs.
+    """Return the keyword arguments, in addition to the inputs, with which `build` calls the
+    network's `call`.
 
-    They are `training=False` if `call` requires it, else none. Raises ValueError if `call` accepts
-    no inputs, or requires other arguments.
+    Return `training=False` if `call` requires it, otherwise no arguments. Raises ValueError if
+    `call` accepts no inputs, or requires other arguments.
     """
     parameters = inspect.signature(network.call).parameters.values()
     positional = [
@@ -130,8 +130,8 @@ def arguments_of_build(network: Any) -> dict[str, Any]:
 
 
 def refuse_legacy_layers(layers: Any) -> None:
-    """Raise TypeError for layers of `tf.layers`, because these share variables by variable
-    scopes.
+    """Raise TypeError for layers of `tf.layers`, because variable scopes share the variables of
+    these layers.
     """
     legacy = [layer for layer in layers if getattr(layer, "_is_legacy_layer", False)]
     if legacy:

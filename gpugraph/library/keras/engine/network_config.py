@@ -1,7 +1,7 @@
 """Networks as plain Python values: the configurations of layers, and the calls between the layers.
 
-A tensor is written as a reference to a layer's output: [layer name, number of the call, number of
-the output].
+A tensor is written as a reference to the layer that computes it: [layer name, number of the call,
+number of the output].
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ def network_config(network: Any) -> dict[str, Any]:
 
 
 def _call_numbers(network: Any) -> dict[str, int]:
-    """Return the number of each call of a layer, counting only calls in the network, by node
-    key.
+    """Return the number of each call of a layer, by node key. Only calls in the network are
+    counted.
     """
     numbers: dict[str, int] = {}
     for layer in network.network_graph.layers:
@@ -71,8 +71,8 @@ def _call_numbers(network: Any) -> dict[str, int]:
 
 
 def _call_config(node: LayerNode, numbers: dict[str, int]) -> Any:
-    """Return a call's inputs as a list or dict of references, each followed by the call's
-    arguments.
+    """Return a call's inputs as a list or dict of references. Each reference is followed by the
+    call's arguments.
     """
     kept = {key: item for key, item in node.arguments.items() if not is_learning_phase(item)}
     arguments = _plain_argument(kept, numbers)
@@ -103,7 +103,7 @@ def _places(structure: Any, numbers: dict[str, int]) -> Any:
 def _plain_argument(value: Any, numbers: dict[str, int]) -> Any:
     """Convert an argument of a call, or a structure of arguments, to a plain value.
 
-    A tensor that a layer created becomes a reference to the layer's output; any other tensor
+    A tensor that a layer created becomes a reference to the layer's output. Any other tensor
     becomes its value, as a list.
     """
     if hasattr(value, "_keras_history"):
@@ -134,10 +134,10 @@ def _is_plain(value: Any) -> bool:
 def network_of_config(
     config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None
 ) -> tuple[Any, Any, list[Any]]:
-    """Create the layers of a configuration, repeat their calls, and return the network's tensors.
+    """Create the layers of a configuration, and repeat their calls.
 
     Return the network's inputs, its outputs, and a list of the outputs of all calls. Raises
-    ValueError for calls whose inputs no layer provides.
+    ValueError if no layer provides the inputs of a call.
 
     Args:
       custom_objects: classes and functions of the program, by name.
@@ -154,10 +154,10 @@ def repeat_calls(
     """Create the layers that `records` describe, add them to the dict `layers`, and repeat their
     recorded calls.
 
-    Calls wait until the layers that compute their inputs have been called. Return the outputs of
-    the calls, layer by layer.
+    A call is repeated after the calls that compute its inputs. Return the outputs of the calls,
+    layer by layer.
 
-    Raises ValueError for calls whose inputs no layer provides.
+    Raises ValueError if no layer provides the inputs of a call.
 
     Args:
       records: the "layers" of a dict from `network_config`.
@@ -215,7 +215,7 @@ def _checked_call(call: Any) -> Any:
 def _checked_place(place: Any) -> Any:
     """Return a reference to a tensor: [layer name, number of the call, number of the output, ...].
 
-    Raises ValueError for any other value.
+    Raises ValueError if the value has any other form.
     """
     is_one = isinstance(place, (list, tuple)) and len(place) >= 3 and isinstance(place[0], str)
     if not is_one or not all(type(number) is int and number >= 0 for number in place[1:3]):
@@ -224,12 +224,12 @@ def _checked_place(place: Any) -> Any:
 
 
 def _call_again(layers: dict[str, Any], layer: Any, calls: deque[Any], results: list[Any]) -> bool:
-    """Repeat a layer's next calls as long as their inputs exist. Return whether at least one was
-    repeated.
+    """Repeat a layer's next calls as long as their inputs exist. Return whether at least one call
+    was repeated.
 
     Args:
       calls: the remaining calls, from which repeated calls are removed.
-      results: the list to which their outputs are appended.
+      results: the list to which the outputs of the calls are appended.
     """
     count = len(calls)
     while calls:
@@ -249,10 +249,11 @@ def _call_again(layers: dict[str, Any], layer: Any, calls: deque[Any], results: 
 
 
 def _argument(layers: Mapping[str, Any], value: Any, missing: list[Any]) -> Any:
-    """Convert an argument's plain value: references become tensors, or are added to `missing`.
+    """Convert the plain value of an argument: references become tensors.
 
     A reference is [layer name, number of the call, number of the output], optionally after
-    `_TENSOR`. The tensor is missing if the call that creates it has not been repeated yet.
+    `_TENSOR`. If the call that creates the tensor has not been repeated yet, the reference is added
+    to `missing`.
     """
     if isinstance(value, Mapping):
         return {name: _argument(layers, item, missing) for name, item in value.items()}
@@ -269,7 +270,8 @@ def _argument(layers: Mapping[str, Any], value: Any, missing: list[Any]) -> Any:
 
 
 def _tensor(layers: Mapping[str, Any], place: Any) -> Any:
-    """Return the tensor that a reference describes, or None if its call has not been repeated yet.
+    """Return the tensor to which a reference refers. If the call that creates it has not been
+    repeated yet, return None.
 
     Raises ValueError for a layer or an output that does not exist.
     """

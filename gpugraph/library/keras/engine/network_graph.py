@@ -1,8 +1,8 @@
-"""The graph of the layers between a network's inputs and outputs: its nodes, sorted by depth.
+"""The graph of the layers between a network's inputs and outputs. Its nodes are sorted by depth.
 
 A node is one call of a layer. Its depth is the length of its longest path to an output. The depth
-of a layer is the maximum of its nodes' depths. As in TensorFlow, nodes are visited starting from
-the outputs, and the depth of a node is at least the depth that its layer has so far.
+of a layer is the maximum depth of its nodes. As in TensorFlow, nodes are visited starting from the
+outputs, and the depth of a node is at least the depth that its layer has at that time.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ class NetworkGraph(NamedTuple):
 
     Args:
       nodes: the keys of all nodes, from `node_key`.
-      nodes_by_depth, layers_by_depth: dicts from a depth to lists. Calls on which only outputs
-        depend have depth 0.
+      nodes_by_depth, layers_by_depth: dicts from a depth to lists. Nodes at depth 0 compute outputs
+        that no other node uses.
       layers: all layers, the deepest first. Layers of the same depth are in the order in which a
         walk from the outputs to the inputs reaches them.
     """
@@ -33,8 +33,8 @@ class NetworkGraph(NamedTuple):
     layers_by_depth: dict[int, list[Any]]
 
     def sorted_nodes(self) -> list[LayerNode]:
-        """Return the nodes, the deepest first, so that a node comes after the nodes whose outputs
-        it uses.
+        """Return the nodes, the deepest first. So a node comes after the nodes whose outputs it
+        uses.
         """
         depths = sorted(self.nodes_by_depth, reverse=True)
         return [node for depth in depths for node in self.nodes_by_depth[depth]]
@@ -48,8 +48,8 @@ def node_key(layer_name: str, node_index: int) -> str:
 def map_network(inputs: Sequence[Any], outputs: Sequence[Any]) -> NetworkGraph:
     """Return the graph of the layers that lead from the tensors `inputs` to `outputs`.
 
-    Raises ValueError for a cycle, for a tensor that does not depend on the inputs alone, and for
-    two layers of the same name.
+    Raises ValueError for a cycle, for a tensor that depends on more than the inputs, and for two
+    layers of the same name.
     """
     order: dict[Any, int] = {}
     calls = _calls_before(outputs, order)
@@ -88,8 +88,8 @@ def extend_network(
 ) -> NetworkGraph:
     """Return the graph, extended by the calls that lead from `inputs` to `tensors`.
 
-    These calls come after the outputs, for example for a loss, and have negative depths. Raises the
-    errors of `map_network`.
+    The added calls come after the outputs, for example for a loss, and have negative depths. Raises
+    the errors of `map_network`.
     """
     calls = _calls_before(tensors, {})
     nodes_by_depth = {depth: list(nodes) for depth, nodes in graph.nodes_by_depth.items()}
@@ -119,12 +119,12 @@ def _node_of(tensor: Any) -> LayerNode:
 
 
 def _calls_before(outputs: Sequence[Any], order: dict[Any, int]) -> list[tuple[LayerNode, int]]:
-    """Return all calls on which `outputs` depend, and their indices. A call comes after the calls
+    """Return all calls on which `outputs` depend, with their indices. A call comes after the calls
     that compute its inputs.
 
     Args:
-      order: a dict that receives each layer's number, in the order in which a walk from the outputs
-        to the inputs reaches the layers.
+      order: a dict that receives a number for each layer. The layers are numbered in the order in
+        which a walk from the outputs to the inputs reaches them.
     """
     calls: list[tuple[LayerNode, int]] = []
     finished: set[LayerNode] = set()
@@ -160,16 +160,14 @@ def _calls_before(outputs: Sequence[Any], order: dict[Any, int]) -> list[tuple[L
 
 
 def _calls_of(stack: Sequence[tuple[LayerNode, int, Any]], since: LayerNode) -> list[Call]:
-    """Return the calls that the walk's stack has after `since`; the call nearest to the inputs
-    comes first.
-    """
+    """Return the calls on the walk's stack after `since`, the call nearest to the inputs first."""
     nodes = [node for node, _, _ in stack]
     inner = stack[nodes.index(since) + 1 :]
     return [(node.outbound_layer, index) for node, index, _ in reversed(inner)]
 
 
 def _depths(calls: Sequence[tuple[LayerNode, int]]) -> tuple[dict[LayerNode, int], dict[Any, int]]:
-    """Return the depths of the nodes and of the layers; see the module's docstring."""
+    """Return the depth of each node and of each layer, as the module's docstring defines it."""
     nodes: dict[LayerNode, int] = {}
     layers: dict[Any, int] = {}
     for node, _ in reversed(calls):
@@ -239,8 +237,8 @@ def _node_text(node: LayerNode) -> str:
 
 
 class OfGraph:
-    """A read-only attribute of a network, whose value is the NetworkGraph's attribute of the same
-    name.
+    """A read-only attribute of a network. Its value is the attribute of the same name of the
+    NetworkGraph.
     """
 
     def __init__(self, doc: str) -> None:

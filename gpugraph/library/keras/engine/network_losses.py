@@ -20,13 +20,15 @@ from gpugraph.library.keras.engine.operation_layers import AddLoss, AddMetric
 
 
 class NetworkLosses(LayerLosses):
-    """The mixin of Network for losses and metrics. A graph of layers adds layers for them."""
+    """The mixin of Network for losses and metrics. In a graph of layers, it adds layers for
+    them.
+    """
 
     inputs: list[Any]
     _network_graph: NetworkGraph | None
 
     def extend(self, tensors: Sequence[Any]) -> None:
-        """Add the calls that lead from the network's inputs to `tensors`, which do not become
+        """Add the calls that lead from the network's inputs to `tensors`. The tensors do not become
         outputs.
 
         Calls that are already in the network are ignored. Raises the errors of `map_network`.
@@ -37,7 +39,9 @@ class NetworkLosses(LayerLosses):
         self._layers = self._network_graph.layers
 
     def added_nodes(self) -> list[LayerNode]:
-        """Return the calls that `extend` added, each after the calls that compute its inputs."""
+        """Return the calls that `extend` added. A call comes after the calls that compute its
+        inputs.
+        """
         by_depth = {} if self._network_graph is None else self._network_graph.nodes_by_depth
         depths = sorted((depth for depth in by_depth if depth < 0), reverse=True)
         return [node for depth in depths for node in by_depth[depth]]
@@ -47,7 +51,7 @@ class NetworkLosses(LayerLosses):
 
         In a graph of layers, each loss that is computed from layers' outputs becomes the input of
         an AddLoss layer. The operations between the layers and the loss become layers too. Raises
-        ValueError for a loss that depends on other inputs than the network's.
+        ValueError for a loss that depends on inputs other than the network's inputs.
         """
         for loss in flatten(losses):
             if self._record_in_graph(loss):
@@ -60,8 +64,8 @@ class NetworkLosses(LayerLosses):
     ) -> None:
         """Add a metric of a tensor. See `Layer.add_metric`.
 
-        In a graph of layers, the tensor becomes the input of an AddMetric layer. Raises ValueError
-        for a value that a metric object returned.
+        In a graph of layers, the tensor becomes the input of an AddMetric layer. There, raises
+        ValueError for the result of a metric object.
         """
         is_graph = self._network_graph is not None and innermost_call() is None
         if is_graph and hasattr(value, "_metric_obj"):
@@ -76,10 +80,10 @@ class NetworkLosses(LayerLosses):
             super().add_metric(value, aggregation, name)
 
     def _record_in_graph(self, value: Any) -> bool:
-        """Return whether a loss or metric depends on outputs of layers, and so is part of the graph
-        of layers.
+        """Return whether a loss or metric is part of the graph of layers, because it depends on
+        outputs of layers.
 
-        If it does, the operations that lead to it become layers.
+        If it does, the operations between these outputs and it become layers.
         """
         if self._network_graph is None or not isinstance(value, Tensor) or innermost_call():
             return False

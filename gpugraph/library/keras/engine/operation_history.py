@@ -1,4 +1,4 @@
-"""Converts operations that a program applied to outputs of layers to layers."""
+"""Converts operations that a program has applied to layers' outputs to layers."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from gpugraph.library.keras.keras_objects import LAYER_CLASSES
 
 
 def record_operations(tensors: Iterable[Any]) -> None:
-    """Create a TensorFlowOpLayer for each operation that lies between layers' outputs and
-    `tensors`.
+    """Create a TensorFlowOpLayer for each operation between layers' outputs and `tensors`.
 
     Tensors that depend on no layer, and tensors that a layer created, are left unchanged.
     """
@@ -37,10 +36,10 @@ def _only(tensors: list[Any]) -> Any:
 
 
 def dependent_operations(tensor: Tensor) -> list[tuple[Operation, list[int]]]:
-    """Return the operations that compute `tensor` from outputs of layers, each after its
+    """Return the operations that compute `tensor` from outputs of layers. Each comes after its
     predecessors.
 
-    Each operation is paired with a list of the indices of its inputs that depend on layers'
+    Each operation is paired with a list of the indices of those inputs that depend on layers'
     outputs.
     """
     depends: dict[Operation, list[int]] = {}

@@ -1,7 +1,8 @@
 """The layers that are created implicitly, for operations, losses and metrics between layers.
 
-`x * 2` between layers becomes a TensorFlowOpLayer. `add_loss` and `add_metric` of a model of inputs
-and outputs add an AddLoss or AddMetric layer, which its configuration then contains.
+`x * 2` between layers becomes a TensorFlowOpLayer. If a model is defined by its inputs and outputs,
+`add_loss` and `add_metric` add an AddLoss or AddMetric layer, so that the model's configuration
+contains the loss or metric.
 """
 
 from __future__ import annotations
@@ -51,13 +52,15 @@ class TensorFlowOpLayer(Layer):
     """A layer for one operation of a graph. A call of the layer creates the same operation with
     other inputs.
 
+    The constructor raises ValueError for an invalid NodeDef, for attrs that the op type does not
+    have, and for an operation with side effects from a file that is not trusted. It raises
+    NotFoundError for an unknown op type.
+
     Args:
       node_def: the NodeDef of the operation: a message, its bytes, or its dict from JSON.
       name: the layer's name without its prefix `tf_op_layer_`.
       constants: the operation's inputs that are not inputs of the layer: tensors or arrays by their
-        input index. The constructor raises ValueError for an invalid NodeDef, for attrs that the op
-        type does not have, and for an operation with side effects from a file that is not trusted.
-        It raises NotFoundError for an unknown op type.
+        input index.
     """
 
     def __init__(
@@ -112,7 +115,7 @@ class TensorFlowOpLayer(Layer):
     def _constant_in(self, graph: Graph, value: Any, dtype: DType) -> Tensor:
         """Return a constant of the layer as a tensor of `graph`.
 
-        A tensor of `graph` is returned unchanged; for any other value, a constant is created.
+        A tensor of `graph` is returned unchanged. Any other value becomes a constant of the graph.
         """
         if isinstance(value, Tensor) and value.graph is graph:
             return value
@@ -120,10 +123,10 @@ class TensorFlowOpLayer(Layer):
             return constant_tensor(self._value(value), dtype=dtype)
 
     def _value(self, value: Any) -> Any:
-        """Return the value of a constant of the layer. A tensor is evaluated if necessary.
+        """Return the value of a constant of the layer. If it is a tensor, evaluate it.
 
-        Raises NotImplementedError for handles and for tensors that must be fed, which have no
-        value.
+        Raises NotImplementedError for handles and for tensors that must be fed, because they have
+        no value.
         """
         if not isinstance(value, Tensor):
             return value
@@ -150,7 +153,9 @@ class TensorFlowOpLayer(Layer):
         )
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Return the shapes of the outputs, by creating the operation in a separate graph."""
+        """Return the shapes of the outputs. They are determined by creating the operation in a
+        separate graph.
+        """
         types = self._input_types(0)
         free = [dtype for place, dtype in enumerate(types) if place not in self.constants]
         listed = input_shape if len(free) > 1 else [input_shape]
@@ -163,9 +168,9 @@ class TensorFlowOpLayer(Layer):
     def get_config(self) -> dict[str, Any]:
         """Return the name, the NodeDef in its JSON form, and the values of the constants as arrays.
 
-        Raises NotImplementedError for an operation of a loop. It also raises NotImplementedError if
-        an input was not created by a layer and has no value to store: a variable's handle, another
-        resource, or a tensor to feed.
+        Raises NotImplementedError for an operation of a loop. Also raises NotImplementedError if an
+        input was not created by a layer and has no value to store: a variable's handle, another
+        resource, or a tensor that must be fed.
         """
         self._check_is_alone()
         remember_own_code(*_code_of(self.node_def))
@@ -178,10 +183,10 @@ class TensorFlowOpLayer(Layer):
 
 
 class AddLoss(Layer):
-    """A layer that returns its inputs, and adds them to its losses.
+    """A layer that returns its inputs and adds them to its losses.
 
     Args:
-      unconditional: whether the loss does not depend on the inputs of the model.
+      unconditional: whether the loss is independent of the inputs of the model.
     """
 
     def __init__(self, unconditional: bool, **kwargs: Any) -> None:
@@ -194,7 +199,7 @@ class AddLoss(Layer):
         return inputs
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Return the shape of the inputs."""
+        """Return the shape of the outputs, which is the shape of the inputs."""
         return input_shape
 
     def get_config(self) -> dict[str, Any]:
@@ -203,7 +208,7 @@ class AddLoss(Layer):
 
 
 class AddMetric(Layer):
-    """A layer that returns its inputs, and adds a metric of them; see `Layer.add_metric`."""
+    """A layer that returns its inputs and adds a metric of them. See `Layer.add_metric`."""
 
     def __init__(
         self, aggregation: str | None = None, metric_name: str | None = None, **kwargs: Any
@@ -217,7 +222,7 @@ class AddMetric(Layer):
         return inputs
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Return the shape of the inputs."""
+        """Return the shape of the outputs, which is the shape of the inputs."""
         return input_shape
 
     def get_config(self) -> dict[str, Any]:
@@ -230,7 +235,7 @@ LAYER_CLASSES.update(TensorFlowOpLayer=TensorFlowOpLayer, AddLoss=AddLoss, AddMe
 
 
 def _message_of(node_def: Any) -> Any:
-    """Return a NodeDef message for serialized bytes or a dict from JSON. Return a message
+    """Return the NodeDef message for serialized bytes or a dict from JSON. Return a message
     unchanged.
     """
     if isinstance(node_def, Mapping):

@@ -1,6 +1,6 @@
-"""Search for the tensors and operations that depend on given inputs.
+"""A search for the tensors and operations that depend on given inputs.
 
-It has the same name as the function in TensorFlow's `tf_utils`.
+The function has the same name as in TensorFlow's `tf_utils`.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 
 
 def get_reachable_from_inputs(inputs: Any, targets: Any = None) -> set[Any]:
-    """Return `inputs` and all tensors and operations computed from them.
+    """Return `inputs` and all tensors and operations that are computed from them.
 
     Raises TypeError for other objects.
 
     Args:
       inputs: tensors, variables or operations.
-      targets: tensors or operations; the search ends when all of them are found. By default, the
+      targets: tensors or operations. The search ends when all targets are found. By default, the
         search finds everything.
     """
     waiting: dict[Operation, list[Operation]] = {}
@@ -39,11 +39,12 @@ def get_reachable_from_inputs(inputs: Any, targets: Any = None) -> set[Any]:
 
 
 def _followers(x: Any, waiting: dict[Operation, list[Operation]]) -> list[Any]:
-    """Return the consumers of a tensor or variable, or the outputs and control dependents of an
-    operation.
+    """Return the consumers of a tensor or variable. For an operation, return its outputs and
+    control outputs.
 
     Args:
-      waiting: the control dependents of each operation of the graph; filled on first use.
+      waiting: for each operation of the graph, the operations that have it as a control input. The
+        dict is filled on first use.
     """
     if isinstance(x, Operation):
         if not waiting:

@@ -1,4 +1,6 @@
-"""`tf.keras.utils.get_source_inputs`: the inputs from which a layer's output is computed."""
+"""`tf.keras.utils.get_source_inputs`: the inputs of a network from which a layer's output is
+computed.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +11,14 @@ from gpugraph.library.keras.backend.keras_variables import is_keras_tensor
 
 
 def get_source_inputs(tensor: Any, layer: Any = None, node_index: int | None = None) -> Any:
-    """Return the list of the inputs of the network on which `tensor` depends.
+    """Return the list of the network's inputs on which `tensor` depends.
+
+    If no layer created `tensor`, return `tensor` itself instead of a list.
 
     Args:
       layer: the layer that created `tensor`.
-      node_index: the index of that call of the layer. By default, the tensor's own record of its
-        layer and call is used. A tensor that no layer created is itself returned, not in a list.
+      node_index: the index of that call of the layer. By default, the layer and the index are read
+        from the tensor's `_keras_history`.
     """
     if not is_keras_tensor(tensor):
         return tensor

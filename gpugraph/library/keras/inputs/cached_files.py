@@ -1,4 +1,6 @@
-"""`tf.keras.utils.get_file`: files in Keras's download folder, where the user must put them."""
+"""`tf.keras.utils.get_file`: the paths of files in Keras's download folder, where the user must put
+them.
+"""
 
 from __future__ import annotations
 
@@ -26,17 +28,17 @@ def get_file(
     archive_format: Any = "auto",
     cache_dir: Any = None,
 ) -> str:
-    """Return the path of an existing file in ~/.keras/datasets; nothing is downloaded.
+    """Return the path of an existing file in ~/.keras/datasets. Nothing is downloaded.
 
     Raises FileNotFoundError if the file is missing, and ValueError if its hash differs.
 
     Args:
       fname: the file's name, or its path.
       origin: the URL of the file, for messages.
-      untar: whether the file is `fname`.tar.gz, to be unpacked; the path of its content `fname` is
-        then returned.
+      untar: whether the file is `fname`.tar.gz and must be unpacked. The path of its content
+        `fname` is then returned.
       md5_hash, file_hash: the expected hash of the file, in hexadecimal.
-      hash_algorithm: "md5", "sha256", or "auto" to choose by the hash's length.
+      hash_algorithm: "md5", "sha256", or "auto" to derive the algorithm from the hash's length.
       extract: whether to unpack the file in its folder. The path of the file itself is returned.
       archive_format: "tar", "zip", "auto" for either, or None for neither.
       cache_dir, cache_subdir: the folder's path and a subfolder, by default "~/.keras" and
@@ -76,7 +78,7 @@ def _has_hash(path: Path, expected: str, algorithm: str) -> bool:
 
 
 def _unpack(path: Path, folder: Path, formats: Any) -> None:
-    """Unpack an archive if it has one of the formats. No member is written outside of `folder`."""
+    """Unpack an archive if it has one of the formats. Nothing is written outside of `folder`."""
     if "tar" in formats and tarfile.is_tarfile(path):
         if not hasattr(tarfile, "data_filter"):
             logging.warning("This Python unpacks archives without checks: unpack %s yourself", path)

@@ -8,8 +8,7 @@ import numpy as np
 
 
 def to_categorical(y: Any, num_classes: int | None = None, dtype: Any = "float32") -> Any:
-    """Convert an array of classes 0, 1, ... to vectors of `num_classes` numbers with a 1 at the
-    class.
+    """Convert an array of classes 0, 1, ... to one-hot vectors of length `num_classes`.
 
     The vectors are a new last axis, which replaces a last axis of size 1.
 
@@ -30,7 +29,7 @@ def to_categorical(y: Any, num_classes: int | None = None, dtype: Any = "float32
 
 
 def normalize(x: Any, axis: int = -1, order: int = 2) -> Any:
-    """Divide the vectors of an array along `axis` by their norms of the given order. A zero vector
+    """Divide the vectors along `axis` of an array by their norms of the given order. A zero vector
     is unchanged.
     """
     norms = np.atleast_1d(np.linalg.norm(x, order, axis))

@@ -1,7 +1,8 @@
-"""Enqueuers, which prepare batches in advance, in threads or processes, and return them in order.
+"""Enqueuers, which prepare batches in advance in threads or processes, and return them in order.
 
-An error in a worker is raised where its batch is taken. The consumer submits the next batches each
-time it takes one. So there is no scheduling thread, and no thread remains when an enqueuer stops.
+An error in a worker is raised where the consumer takes the worker's batch. The consumer submits the
+next batches each time it takes one. So there is no scheduling thread, and no thread remains when an
+enqueuer stops.
 """
 
 from __future__ import annotations
@@ -33,11 +34,11 @@ _NUMBERS = itertools.count()
 
 
 class SequenceEnqueuer:
-    """Base class of enqueuers: call `start`, take batches from the iterator `get()`, then call
+    """Base class of enqueuers. Call `start`, take batches from the iterator `get()`, then call
     `stop`.
 
     Args:
-      use_multiprocessing: whether the workers are forked processes; otherwise they are threads.
+      use_multiprocessing: whether the workers are forked processes. Otherwise they are threads.
     """
 
     def __init__(self, sequence: Any, use_multiprocessing: bool = False) -> None:
@@ -56,7 +57,8 @@ class SequenceEnqueuer:
         """Start the worker threads or processes.
 
         Args:
-          max_queue_size: the maximum number of batches that are prepared and not yet taken.
+          workers: the number of workers.
+          max_queue_size: the maximum number of batches that are prepared but not yet taken.
         """
         self._workers, self._size = max(workers, 1), max(max_queue_size, 1)
         self._executor = self._new_executor()
@@ -72,15 +74,14 @@ class SequenceEnqueuer:
         return int(np.random.randint(2**31 - 1))
 
     def get(self) -> Iterator[Any]:
-        """Yield the batches in order. If a worker failed, its error is raised in place of its
-        batch.
+        """Yield the batches in order. If a worker failed, raise its error in place of its batch.
 
         Raises RuntimeError if a worker process ended before its batch was ready.
         """
         raise NotImplementedError(f"{type(self).__name__} does not define `get`")
 
     def _ahead(self, tasks: Iterator[tuple[Callable[..., Any], Any]]) -> Iterator[Any]:
-        """Yield the results of tasks in order; meanwhile, workers compute the next ones.
+        """Yield the results of tasks in order, while workers compute the next results.
 
         Args:
           tasks: pairs of a function and its argument; see `_work`.
@@ -125,9 +126,9 @@ class OrderedEnqueuer(SequenceEnqueuer):
         self.shuffle = shuffle
 
     def get(self) -> Iterator[Any]:
-        """Yield the batches without end.
+        """Yield the batches endlessly.
 
-        Between epochs, when all workers are idle, `on_epoch_end` of the sequence is called.
+        Between epochs, when all workers are idle, call `on_epoch_end` of the sequence.
         """
         while self._executor is not None:
             order = list(range(len(self.sequence)))
@@ -137,7 +138,7 @@ class OrderedEnqueuer(SequenceEnqueuer):
             self._end_epoch()
 
     def _end_epoch(self) -> None:
-        """Call `on_epoch_end` of the sequence, and start new worker processes, which inherit its
+        """Call `on_epoch_end` of the sequence. Then start new worker processes, which inherit its
         changes.
         """
         executor = self._executor
@@ -150,8 +151,8 @@ class OrderedEnqueuer(SequenceEnqueuer):
 
 
 class GeneratorEnqueuer(SequenceEnqueuer):
-    """An enqueuer that yields the batches of a generator until it ends. A single worker reads the
-    generator.
+    """An enqueuer that yields the batches of a generator until the generator ends. A single worker
+    reads the generator.
 
     Args:
       random_seed: the seed of NumPy's generator in the worker process.
@@ -199,8 +200,10 @@ class _Locked:
 def _work(function: Callable[[Any, Any], Any], argument: Any, number: int) -> Any:
     """Compute a batch in a worker: `function(data set, argument)`.
 
+    An error that cannot be pickled is replaced by one that can.
+
     Args:
-      number: the key of the data set in `_SOURCES`. An error that cannot be pickled is replaced.
+      number: the key of the data set in `_SOURCES`.
     """
     try:
         return function(_SOURCES[number], argument)
@@ -222,7 +225,7 @@ def _next(generator: _Locked, _: Any) -> Any:
 
 
 def _portable(error: Exception) -> Exception:
-    """Return an error that can be pickled, to send it from a worker process.
+    """Return an error that can be pickled, so that a worker process can send it.
 
     This is the error itself if its class can be pickled or registered with `copyreg`. Otherwise it
     is a RuntimeError with the error's class and message.
@@ -243,7 +246,7 @@ def _can_be_pickled(value: Any) -> bool:
 
 
 def _reduced(error: Exception) -> tuple[Any, ...]:
-    """Reduce an error for pickling such that unpickling does not call the constructor of its
+    """Reduce an error for pickling, so that unpickling does not call the constructor of its
     class.
     """
     attributes = {name: value for name, value in vars(error).items() if _can_be_pickled(value)}
@@ -257,5 +260,5 @@ def _error_of(kind: type[Exception], arguments: Any, attributes: dict[str, Any])
 
 
 def _seed_worker(seed: int) -> None:
-    """Seed NumPy's generator of a worker process with `seed` plus the process's id."""
+    """Seed NumPy's generator in a worker process with `seed` plus the process's id."""
     np.random.seed((seed + os.getpid()) % 2**31)

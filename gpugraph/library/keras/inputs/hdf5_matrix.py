@@ -11,15 +11,18 @@ from gpugraph.library.keras.saving.hdf5_groups import opened_file, part_of
 
 
 class HDF5Matrix:
-    """Rows `start` to `end` (exclusive) of an array in an HDF5 file, read when they are accessed.
+    """Rows `start` to `end` (exclusive) of an array in an HDF5 file. Rows are read when they are
+    accessed.
+
+    The file stays open. Reading is fastest with `fit(..., shuffle="batch")`, because the rows of a
+    batch are then adjacent. The constructor raises OSError if the file is not an HDF5 file,
+    ValueError if the file has no array of this name, and ImportError if h5py is not installed.
 
     Args:
-      datapath, dataset: the file's path and the array's name in it.
-      end: None for all rows from `start` on.
-      normalizer: a function that is applied to the values read, or None. The file stays open.
-        Reading is fastest with `fit(..., shuffle="batch")`, which keeps the rows of a batch
-        together. The constructor raises OSError for a file that is not HDF5, ValueError for a name
-        that is not in it, and ImportError without h5py.
+      datapath: the path of the file.
+      dataset: the name of the array in the file.
+      end: the end of the rows. If it is None, all rows after `start` are included.
+      normalizer: a function that is applied to the values that are read, or None.
     """
 
     refs: ClassVar[dict[Any, Any]] = {}
@@ -46,7 +49,7 @@ class HDF5Matrix:
     def __getitem__(self, key: Any) -> Any:
         """Return the rows for an index, a slice, or an array or list of indices.
 
-        Raises IndexError beyond the end.
+        Raises IndexError for an index beyond the end.
         """
         rows = range(len(self))
         if isinstance(key, slice):
@@ -64,9 +67,9 @@ class HDF5Matrix:
         return values if self.normalizer is None else self.normalizer(values)
 
     def _read(self, place: Any) -> Any:
-        """Return the rows of the array in the file that `place`, an index, slice or list, selects.
+        """Return the rows that `place`, an index, a slice or a list, selects in the file's array.
 
-        A list's rows are read once each and in ascending order, as h5py requires, and are then
+        The rows of a list are read once each and in ascending order, as h5py requires, and are then
         rearranged.
         """
         if not isinstance(place, list):
@@ -76,12 +79,12 @@ class HDF5Matrix:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of the array of rows `start` to `end`, after the normalizer."""
+        """The shape of the selected rows, after the normalizer is applied."""
         return (len(self), *self[0].shape) if self.normalizer else (len(self), *self.data.shape[1:])
 
     @property
     def dtype(self) -> Any:
-        """The dtype of the values, after the normalizer."""
+        """The dtype of the values, after the normalizer is applied."""
         return self[0].dtype if self.normalizer else self.data.dtype
 
     @property
@@ -91,5 +94,5 @@ class HDF5Matrix:
 
     @property
     def size(self) -> int:
-        """The number of elements of rows `start` to `end`."""
+        """The number of elements in rows `start` to `end`."""
         return int(np.prod(self.shape))

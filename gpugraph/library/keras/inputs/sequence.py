@@ -1,4 +1,4 @@
-"""Sequence: a data set as numbered batches, which several workers can compute in any order."""
+"""Sequence: a data set of numbered batches, which several workers can compute in any order."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class Sequence:
-    """Base class of data sets of batches: subclasses define `__getitem__` and `__len__`."""
+    """Base class of data sets of batches. Subclasses define `__getitem__` and `__len__`."""
 
     def __getitem__(self, index: int) -> Any:
         """Return batch number `index`: (inputs, targets) or (inputs, targets, weights)."""
@@ -18,8 +18,8 @@ class Sequence:
         raise NotImplementedError(f"{type(self).__name__} does not define `__len__`")
 
     def on_epoch_end(self) -> None:
-        """Handle the end of an epoch, when no worker computes a batch; subclasses may override
-        this.
+        """Handle the end of an epoch, when no worker computes a batch. Subclasses may override this
+        method.
         """
 
     def __iter__(self) -> Iterator[Any]:

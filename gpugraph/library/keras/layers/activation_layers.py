@@ -14,8 +14,8 @@ from gpugraph.ops.arrays.cast import cast
 
 
 def _rounded(value: Any) -> float:
-    """Round a number to the dtype `floatx()`, because TensorFlow's configurations contain rounded
-    numbers.
+    """Round a number to the dtype `floatx()`, because the numbers in TensorFlow's configurations
+    are rounded.
     """
     return float(cast_to_floatx(value))
 
@@ -34,8 +34,8 @@ class LeakyReLU(SameShape):
 
 
 class PReLU(SameShape):
-    """A layer that returns x where it is positive, else alpha * x, with a trained alpha per
-    element.
+    """A layer that returns x where it is positive, else alpha * x. Each element has its own trained
+    alpha.
 
     Args:
       shared_axes: axes (from 1 on, without the batch axis) along which all elements have the same
@@ -56,7 +56,9 @@ class PReLU(SameShape):
         self.alpha: Any = None
 
     def build(self, input_shape: Any) -> None:
-        """Create the variable `alpha`: an example's shape, with size 1 along `shared_axes`."""
+        """Create the variable `alpha`. It has the shape of an example, with size 1 along
+        `shared_axes`.
+        """
         sizes = as_shape(input_shape).as_list()
         shared = self.shared_axes or ()
         shape = [1 if axis in shared else sizes[axis] for axis in range(1, len(sizes))]
@@ -98,7 +100,7 @@ class ThresholdedReLU(SameShape):
 
 
 class Softmax(SameShape):
-    """A layer that returns exp(x) / sum(exp(x)), the sum along `axis`."""
+    """A layer that returns exp(x) / sum(exp(x)), where the sum is along `axis`."""
 
     def __init__(self, axis: int = -1, **kwargs: Any) -> None:
         super().__init__(**kwargs)

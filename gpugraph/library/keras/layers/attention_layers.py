@@ -1,5 +1,6 @@
-"""Attention: each query gets the mean of the values, weighted by the similarity of the query and
-the keys.
+"""Attention layers: each query gets a weighted mean of the values.
+
+The weight of a value is the similarity of the query and the value's key.
 """
 
 from __future__ import annotations
@@ -26,12 +27,13 @@ _FAR = 1e9
 class _Attention(ConfiguredLayer):
     """Base class of attention layers, which are called on [query, value] or [query, value, key].
 
-    query: [n, queries, size]. value, key: [n, values, size]; the keys are by default the values.
+    The query has the shape [n, queries, size]. The value and the key have the shape [n, values,
+    size]. By default, the keys are the values. Masks are a list [query mask, value mask]. Results
+    of masked queries are 0. Masked values are ignored. A call raises ValueError if the inputs or
+    the masks are not such lists.
 
     Args:
-      causal: whether query i ignores the values after value i. Masks: [query mask, value mask]. The
-        results of masked-out queries are 0. Masked-out values are ignored. A call raises ValueError
-        if the inputs or the masks are not such lists.
+      causal: whether query i ignores the values after value i.
     """
 
     def __init__(self, causal: bool = False, **kwargs: Any) -> None:
@@ -44,7 +46,9 @@ class _Attention(ConfiguredLayer):
         raise NotImplementedError
 
     def call(self, inputs: Any, mask: Any = None) -> Tensor:
-        """Return for each query the mean of the values, weighted by the softmax of its scores."""
+        """Return, for each query, the mean of the values, weighted by the softmax of the query's
+        scores.
+        """
         self._check(inputs, mask)
         query, value = inputs[0], inputs[1]
         scores = self.scores(query, inputs[2] if len(inputs) > 2 else value)
@@ -74,12 +78,12 @@ class _Attention(ConfiguredLayer):
             )
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """Return the mask of the outputs, which is the mask of the queries."""
+        """Return the mask of the outputs, which is the query mask."""
         self._check(inputs, mask)
         return None if mask is None else mask[0]
 
     def compute_output_shape(self, input_shape: Any) -> TensorShape:
-        """Return the shape [n, queries, size of the values]."""
+        """Return the shape [n, queries, size of a value]."""
         query, value = (as_shape(part) for part in input_shape[:2])
         return query[:-1].concatenate(value[-1])
 
@@ -109,7 +113,7 @@ class Attention(_Attention):
         self.built = True
 
     def scores(self, query: Any, key: Any) -> Any:
-        """Return the dot products of queries and keys, times `scale`."""
+        """Return the dot products of queries and keys, multiplied by `scale` if it exists."""
         products = matmul(query, key, transpose_b=True)
         return products if self.scale is None else products * self.scale
 
@@ -118,7 +122,7 @@ class AdditiveAttention(_Attention):
     """Attention whose scores are sum(scale * tanh(query + key)) (Bahdanau).
 
     Args:
-      use_scale: whether `scale` is a trained vector; else it is 1.
+      use_scale: whether `scale` is a trained vector. Otherwise it is 1.
     """
 
     def __init__(self, use_scale: bool = True, **kwargs: Any) -> None:

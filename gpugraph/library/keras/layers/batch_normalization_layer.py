@@ -1,4 +1,5 @@
-"""Batch normalization, by the batch's mean and variance in training, otherwise by moving averages.
+"""Batch normalization with the mean and variance of the batch in training, otherwise with moving
+averages.
 
 Ioffe and Szegedy 2015, Batch Normalization: Accelerating Deep Network Training by Reducing Internal
 Covariate Shift.
@@ -62,25 +63,26 @@ class BatchNormalization(SameShape):
 
     Each channel along `axis` is normalized. In training, mean and variance are computed from the
     batch. The layer's updates then set `moving_mean` and `moving_variance` to average * momentum +
-    value * (1 - momentum). Otherwise, mean and variance are these moving averages.
+    value * (1 - momentum). Outside of training, mean and variance are these moving averages. The
+    arguments `*_initializer`, `*_regularizer` and `*_constraint` are options of `gamma`, `beta` and
+    the averages.
 
-    The constructor raises TypeError for an axis that is not a number. It raises ValueError for
-    inputs of unknown rank or channels, an axis that does not exist or occurs twice, unknown bounds,
-    and a virtual batch size that is not positive or is combined with `adjustment` or channels on
-    axis 0.
+    Raises TypeError for an axis that is not a number. Raises ValueError for inputs of unknown rank
+    or an unknown number of channels, for an axis that does not exist or occurs twice, for unknown
+    names of bounds, and for a virtual batch size that is not positive or is combined with
+    `adjustment` or with channels on axis 0.
 
     Source: Ioffe, 2017 (arXiv:1702.03275).
 
     Args:
       axis: the channel axis, or a list of axes whose elements are normalized separately.
-      center, scale: whether there are `beta` and `gamma`. *_initializer, *_regularizer,
-        *_constraint: options of `gamma`, `beta` and the averages.
-      renorm: whether to correct the outputs in training towards averages of mean and deviation,
-        `renorm_mean` and `renorm_stddev`, which are updated with `renorm_momentum`.
+      center, scale: whether there are `beta` and `gamma`.
+      renorm: whether to correct the outputs in training towards averages of mean and standard
+        deviation, `renorm_mean` and `renorm_stddev`, which are updated with `renorm_momentum`.
       renorm_clipping: a dict with the bounds `rmin`, `rmax` and `dmax` of the correction.
       fused: whether images (rank 4) are normalized by a single op, which is the default. The fused
         op is never used with renorm, virtual batches, an adjustment, float64, or a channel axis
-        other than the second or last. With the op, `moving_variance` averages sample variances,
+        other than the second or last. With this op, `moving_variance` averages sample variances,
         with the divisor n - 1.
       virtual_batch_size: the number of examples in a virtual batch. A batch is split into virtual
         batches, which are normalized separately.
@@ -138,8 +140,8 @@ class BatchNormalization(SameShape):
         self.moving_variance: Any = None
 
     def get_config(self) -> dict[str, Any]:
-        """Return the constructor's arguments. Arguments that only TensorFlow has are omitted if
-        they are not set.
+        """Return the arguments of the constructor. Arguments that only TensorFlow's class has are
+        omitted if they are not set.
         """
         config = super().get_config()
         for name, plain in _TENSORFLOWS.items():
@@ -175,7 +177,7 @@ class BatchNormalization(SameShape):
         self.built = True
 
     def _axes(self, rank: int) -> list[int]:
-        """Return the channel axes for inputs of this rank as indices from 0."""
+        """Return the channel axes for inputs of this rank as non-negative indices."""
         listed = [self.axis] if isinstance(self.axis, int) else self.axis
         axes = [axis + rank if axis < 0 else axis for axis in listed]
         for axis in axes:
@@ -231,7 +233,7 @@ class BatchNormalization(SameShape):
 
     @contextmanager
     def _in_one_part(self) -> Iterator[None]:
-        """Create variables in this context without partitions, even if the variable scope has a
+        """Create variables inside this block without partitions, even if the variable scope has a
         partitioner.
         """
         scope = getattr(self, "_scope", None)
@@ -249,7 +251,7 @@ class BatchNormalization(SameShape):
         """Normalize the inputs.
 
         Args:
-          training: a bool, or a tensor that each run evaluates, by default the learning phase.
+          training: a bool, or a tensor that each run evaluates; by default the learning phase.
         """
         training = learning_phase() if training is None else training
         if self.fused:
@@ -293,8 +295,8 @@ class BatchNormalization(SameShape):
     def update_fused(self, moments_of_batch: list[Any], training: Any) -> None:
         """Add updates of the averages with the batch's mean and variance, for the fused op.
 
-        If `training` is a tensor, the update uses a momentum of 1 outside of training, which
-        changes nothing.
+        If `training` is a tensor, the momentum is 1 outside of training, so that the averages do
+        not change.
         """
         known = static_bool(training)
         if known is None:
@@ -317,8 +319,8 @@ class BatchNormalization(SameShape):
         rank = int(inputs.shape.rank or 0)
 
         def spread(vector: Any) -> Any:
-            """Reshape a vector of one value per channel, so that it broadcasts against the
-            inputs.
+            """Reshape a vector with one value per channel, so that it broadcasts to the shape of
+            the inputs.
             """
             if vector is None or len(vector.shape) == rank or self._kept_axes == [rank - 1]:
                 return vector
@@ -340,7 +342,9 @@ class BatchNormalization(SameShape):
         return cast(outputs, input_type)
 
     def _adjustments(self, inputs: Tensor, training: Any) -> list[Any]:
-        """Return scale and bias of the function `adjustment` in training, otherwise 1 and 0."""
+        """Return the scale and bias from the function `adjustment` in training, otherwise 1 and
+        0.
+        """
         adjustments = [convert_to_tensor(value) for value in self.adjustment(shape_of(inputs))]
         return [
             smart_cond(training, partial(identity, value), partial(neutral, value))
@@ -352,10 +356,10 @@ class BatchNormalization(SameShape):
         return moments(inputs, axes, keepdims=keepdims)
 
     def _choose(self, inputs: Tensor, training: Any) -> tuple[Any, Any, list[Any]]:
-        """Return the mean and variance to normalize with, and a list of the mean and variance with
-        which to update the averages.
+        """Return the mean and variance for the normalization, and a list of the mean and variance
+        for the updates of the averages.
 
-        The list is averaged over the virtual batches.
+        The items of the list are averages over the virtual batches.
         """
         axes = [axis for axis in range(int(inputs.shape.rank or 0)) if axis not in self._kept_axes]
         is_divided = self.virtual_batch_size is not None
@@ -378,7 +382,7 @@ class BatchNormalization(SameShape):
     # -- averages
 
     def update_averages(self, moments_of_batch: list[Any], training: Any) -> None:
-        """Add updates of the averages; outside of training, the updates change nothing."""
+        """Add updates of the averages. Outside of training, these updates change nothing."""
         mean, variance = moments_of_batch
         self._add_training_update(self.moving_mean, mean, training)
         if not self.renorm:
@@ -401,7 +405,7 @@ class BatchNormalization(SameShape):
         """Return an op that sets `average` to average * momentum + value * (1 - momentum).
 
         Args:
-          momentum: by default the layer's.
+          momentum: by default the momentum of the layer.
         """
         decay = self.momentum if momentum is None else momentum
         return assign_moving_average(average, value, decay, zero_debias=False)

@@ -1,7 +1,7 @@
-"""Batch renormalization: outputs in training are corrected towards moving averages, within bounds.
+"""Batch renormalization: corrects outputs in training towards moving averages, within bounds.
 
-Ioffe 2017, Batch Renormalization: Towards Reducing Minibatch Dependence in Batch-Normalized
-Models (arXiv:1702.03275).
+Ioffe 2017, Batch Renormalization: Towards Reducing Minibatch Dependence in Batch-Normalized Models
+(arXiv:1702.03275).
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ def checked_clipping(clipping: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 class DeviationInitializer:
-    """An initializer of standard deviations: the square roots of the values of a variance's
-    initializer.
+    """An initializer of standard deviations: it returns the square roots of values from an
+    initializer of variances.
     """
 
     def __init__(self, of_variance: Any) -> None:
@@ -43,13 +43,13 @@ class DeviationInitializer:
 
 
 def corrected(layer: Any, moments_of_batch: list[Any], training: Any) -> list[Any]:
-    """Return [scale, bias, mean, variance]; the scale and bias correct the normalized inputs.
+    """Return [scale, bias, mean, variance]. The scale and bias correct the normalized inputs.
 
     The scale is sqrt(variance + epsilon) / `renorm_stddev`, and the bias is (mean - `renorm_mean`)
-    / `renorm_stddev`; each is clipped to the layer's bounds. Outside of training, the scale is 1
-    and the bias is 0. No gradient passes through the scale and the bias. The mean and variance are
-    the batch's; the moving averages are updated with them. `renorm_mean` and `renorm_stddev` are
-    updated after they are read here.
+    / `renorm_stddev`. Both are clipped to the layer's bounds. Outside of training, the scale is 1
+    and the bias is 0. No gradient passes through the scale and the bias. The returned mean and
+    variance are computed from the batch; the moving averages are updated with them. `renorm_mean`
+    and `renorm_stddev` are updated after this function has read them.
     """
     graph = get_default_graph()
     mean, variance = moments_of_batch
@@ -87,10 +87,11 @@ def _clipped(scale: Any, bias: Any, bounds: Mapping[str, Any]) -> tuple[Any, Any
 
 
 def composed(scale: Any, bias: Any, gamma: Any, beta: Any) -> tuple[Any, Any]:
-    """Return the scale and bias whose effect on x is (x * scale + bias) * gamma + beta.
+    """Return a scale and a bias that have the same effect on x as (x * scale + bias) * gamma +
+    beta.
 
     Args:
-      gamma, beta: the scale and the offset, or None.
+      gamma, beta: the second scale and the second bias, or None.
     """
     if gamma is not None:
         scale, bias = scale * gamma, bias * gamma

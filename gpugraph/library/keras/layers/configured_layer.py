@@ -1,4 +1,5 @@
-"""ConfiguredLayer: a layer whose constructor arguments become its attributes and its configuration.
+"""ConfiguredLayer: a layer whose constructor arguments become attributes and are part of its
+configuration.
 
 This module also has the checks of arguments that several layers share.
 """
@@ -35,7 +36,7 @@ class ConfiguredLayer(Layer):
     def keep_arguments(self, arguments: Mapping[str, Any]) -> None:
         """Store a constructor's arguments as attributes, and record their names for `get_config`.
 
-        An attribute that the constructor has set before keeps its value.
+        If the constructor has already set an attribute, the attribute keeps its value.
         """
         for name, value in arguments.items():
             if name in _OF_ALL_LAYERS or name.startswith("_"):
@@ -57,8 +58,8 @@ class ConfiguredLayer(Layer):
         the layer.
 
         Args:
-          options: the prefix of these attributes' names, as in `kernel_initializer`, by default
-            `name`.
+          options: the prefix of these attributes' names, such as `kernel` in `kernel_initializer`;
+            by default `name`.
         """
         initializer, regularizer, constraint = (
             getattr(self, f"{options or name}_{kind}", None)
@@ -73,12 +74,13 @@ class SameShape(ConfiguredLayer):
     supports_masking = True
 
     def compute_output_shape(self, input_shape: Any) -> TensorShape:
-        """Return the shape of the inputs."""
+        """Return the shape of the outputs, which is the shape of the inputs."""
         return as_shape(input_shape)
 
 
 def numbers(value: Any, count: int, name: str) -> tuple[int, ...]:
-    """Return a tuple of `count` ints: one int that is repeated, or the ints of a sequence.
+    """Return a tuple of `count` ints. The value is one int, which is repeated, or a sequence of
+    ints.
 
     Raises ValueError for any other value.
 
@@ -99,7 +101,8 @@ def numbers(value: Any, count: int, name: str) -> tuple[int, ...]:
 
 
 def format_of(data_format: Any) -> str:
-    """Return "channels_first" or "channels_last"; for None, `image_data_format()`.
+    """Return the value if it is "channels_first" or "channels_last". If it is None, return
+    `image_data_format()`.
 
     Raises ValueError for any other value.
     """

@@ -28,8 +28,10 @@ class Convolution(ConfiguredLayer):
     """A layer that returns activation(convolution(inputs, kernel) + bias), for inputs [n, ...,
     channels].
 
-    The constructor raises ValueError for windows larger than the inputs, for inputs of another
-    rank, and if the number of channels is unknown or differs from the first call's.
+    The arguments `*_initializer`, `*_regularizer` and `*_constraint` are options of `kernel` [...,
+    channels, filters] and `bias`. Raises ValueError if windows are larger than the inputs, if the
+    inputs have another rank, or if the number of channels is unknown or differs from the first
+    call.
 
     Args:
       filters: the number of output channels.
@@ -38,8 +40,7 @@ class Convolution(ConfiguredLayer):
         spatial axis.
       padding: "valid" or "same"; `Conv1D` also has "causal".
       data_format: "channels_first" for inputs [n, channels, ...].
-      use_bias: whether there is a `bias` [filters]. *_initializer, *_regularizer, *_constraint:
-        options of `kernel` [..., channels, filters] and `bias`.
+      use_bias: whether there is a `bias` [filters].
     """
 
     dimensions = 2
@@ -83,7 +84,7 @@ class Convolution(ConfiguredLayer):
 
     @property
     def layout(self) -> str:
-        """The `data_format` that ops take, such as "NHWC"."""
+        """The `data_format` argument for ops, such as "NHWC"."""
         return _LAYOUTS[self.dimensions][self.first]
 
     def build(self, input_shape: Any) -> None:
@@ -98,10 +99,10 @@ class Convolution(ConfiguredLayer):
         return self.shape_by_trial(input_shape)
 
     def channels(self, input_shape: TensorShape) -> int:
-        """Return the number of channels of the inputs, and make all later calls require the same
-        number.
+        """Return the number of channels of the inputs, and require the same number in all later
+        calls.
 
-        Raises ValueError if it is unknown.
+        Raises ValueError if the number is unknown.
         """
         axis = 1 if self.first else -1
         sizes = input_shape.sizes
@@ -135,8 +136,7 @@ class Convolution(ConfiguredLayer):
     def padded(self, inputs: Tensor) -> tuple[Tensor, str]:
         """Return the inputs and the name of the padding for the convolution op.
 
-        For "causal", zeros are added before the first step: (kernel_size - 1) * dilation_rate of
-        them.
+        For "causal", (kernel_size - 1) * dilation_rate zeros are added before the first step.
         """
         if self.padding != "causal":
             return inputs, self.padding.upper()
@@ -145,9 +145,9 @@ class Convolution(ConfiguredLayer):
         return pad(inputs, paddings), "VALID"
 
     def reshape_outputs(self, outputs: Tensor) -> Tensor:
-        """Return the sum of convolution and bias in the shape of the layer's outputs.
+        """Return the sum of convolution and bias, in the shape of the layer's outputs.
 
-        Subclasses override this if their convolution returns another shape.
+        Subclasses override this method if their convolution returns another shape.
         """
         return outputs
 

@@ -39,7 +39,7 @@ class Activation(SameShape):
 
 
 class Masking(SameShape):
-    """A layer that masks out the steps of inputs [n, steps, features] whose features all equal
+    """A layer that masks the steps of inputs [n, steps, features] at which all features equal
     `mask_value`.
     """
 
@@ -49,12 +49,14 @@ class Masking(SameShape):
         self.keep_arguments(locals())
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Tensor:
-        """Return a mask [n, steps], True for steps with a feature other than `mask_value`."""
+        """Return a mask [n, steps]. It is True for steps at which a feature differs from
+        `mask_value`.
+        """
         del mask
         return reduce_any(not_equal(inputs, self.mask_value), axis=-1)
 
     def call(self, inputs: Any) -> Tensor:
-        """Return the inputs with zeros at the steps that are masked out."""
+        """Return the inputs with zeros at the masked steps."""
         kept = reduce_any(not_equal(inputs, self.mask_value), axis=-1, keepdims=True)
         outputs: Any = inputs * cast(kept, inputs.dtype.base_dtype)
         outputs._keras_mask = kept[..., 0]
@@ -62,7 +64,7 @@ class Masking(SameShape):
 
 
 class Reshape(ConfiguredLayer):
-    """A layer that reshapes each example to `target_shape`. One of its sizes may be -1, and is then
+    """A layer that reshapes each example to `target_shape`. One size in it may be -1, which is then
     inferred.
 
     A call raises ValueError for examples with another number of elements.
@@ -74,7 +76,9 @@ class Reshape(ConfiguredLayer):
         self.keep_arguments(locals())
 
     def compute_output_shape(self, input_shape: Any) -> TensorShape:
-        """Return [n, *target_shape]; -1 is replaced if the inputs' sizes are known."""
+        """Return [n, *target_shape]. If the inputs' sizes are known, the inferred size replaces
+        -1.
+        """
         batch, *sizes = as_shape(input_shape).as_list()
         if None in sizes:
             return TensorShape(
@@ -103,8 +107,8 @@ class Reshape(ConfiguredLayer):
 
 
 class Permute(ConfiguredLayer):
-    """A layer that transposes the axes of each example by the permutation `dims`, which counts from
-    1.
+    """A layer that transposes the axes of each example by the permutation `dims`. The first axis of
+    an example is 1.
     """
 
     def __init__(self, dims: Any, **kwargs: Any) -> None:
@@ -150,8 +154,8 @@ class RepeatVector(ConfiguredLayer):
 
 
 class ActivityRegularization(SameShape):
-    """A layer that returns its inputs, and adds their penalty l1 * sum(|x|) + l2 * sum(x ** 2) to
-    the losses.
+    """A layer that returns its inputs, and adds the penalty l1 * sum(|x|) + l2 * sum(x ** 2) of the
+    inputs to the losses.
     """
 
     def __init__(self, l1: float = 0.0, l2: float = 0.0, **kwargs: Any) -> None:
@@ -171,7 +175,7 @@ class GaussianNoise(SameShape):
         """Return the inputs plus noise in training, otherwise the inputs.
 
         Args:
-          training: by default the learning phase.
+          training: whether to return the result for training. By default, it is the learning phase.
         """
         return in_training(
             lambda: inputs + random_normal(shape_of(inputs), 0.0, self.stddev, inputs.dtype),
@@ -181,10 +185,10 @@ class GaussianNoise(SameShape):
 
 
 class GaussianDropout(SameShape):
-    """A layer that multiplies by normally distributed noise in training.
+    """A layer that multiplies inputs by normally distributed noise in training.
 
     The noise has mean 1 and standard deviation sqrt(rate / (1 - rate)). A `rate` outside of (0, 1)
-    disables it.
+    disables the noise.
     """
 
     def __init__(self, rate: float, **kwargs: Any) -> None:
@@ -193,10 +197,10 @@ class GaussianDropout(SameShape):
         self.keep_arguments(locals())
 
     def call(self, inputs: Any, training: Any = None) -> Tensor:
-        """Return the inputs times noise in training, otherwise the inputs.
+        """Return the inputs multiplied by noise in training, otherwise the inputs.
 
         Args:
-          training: by default the learning phase.
+          training: whether to return the result for training. By default, it is the learning phase.
         """
         if not 0 < self.rate < 1:
             return inputs
@@ -212,12 +216,13 @@ class AlphaDropout(SameShape):
     """Dropout in training that preserves the mean and variance of the outputs of `selu`.
 
     Dropped elements become the negative limit of `selu`, and the result is scaled and shifted.
+    Klambauer, Unterthiner, Mayr and Hochreiter 2017, Self-Normalizing Neural Networks
+    (arXiv:1706.02515).
 
     Args:
       rate: the probability of dropping an element.
-      noise_shape: the shape of the random decisions, which is broadcast to the inputs: elements
-        along an axis of size 1 are dropped together. Klambauer, Unterthiner, Mayr and Hochreiter
-        2017, Self-Normalizing Neural Networks (arXiv:1706.02515).
+      noise_shape: the shape of the random mask, which is broadcast to the inputs: elements along an
+        axis of size 1 are dropped together.
     """
 
     def __init__(
@@ -231,7 +236,7 @@ class AlphaDropout(SameShape):
         """Return the inputs with dropout in training, otherwise the inputs.
 
         Args:
-          training: by default the learning phase.
+          training: whether to return the result for training. By default, it is the learning phase.
         """
         if not 0.0 < self.rate < 1.0:
             return inputs
@@ -250,7 +255,7 @@ def in_training(function: Callable[[], Tensor], inputs: Any, training: Any) -> T
     """Return `function()` in training, otherwise `inputs`.
 
     Args:
-      training: a bool or a tensor; None stands for the learning phase.
+      training: a bool or a tensor; None means the learning phase.
     """
     phase = learning_phase() if training is None else training
     return smart_cond(phase, function, lambda: inputs + 0)

@@ -29,13 +29,15 @@ class Dense(ConfiguredLayer):
     """A layer that returns activation(inputs @ kernel + bias), along the last axis of inputs [...,
     size].
 
+    The arguments `*_initializer`, `*_regularizer` and `*_constraint` are options of `kernel` and
+    `bias`; see `tf.get_variable`. The first call raises ValueError for inputs whose last size is
+    unknown, and later calls raise ValueError for inputs with another last size. Calls raise
+    TypeError for inputs that are not floating point numbers.
+
     Args:
       units: the number of outputs per example. The variable `kernel` is [size, units], where size
         is the last size of the inputs.
-      use_bias: whether there is a `bias` [units]. *_initializer, *_regularizer, *_constraint:
-        options of `kernel` and `bias`; see `tf.get_variable`. The first call raises ValueError for
-        inputs whose last size is unknown, and later calls for another last size. Calls raise
-        TypeError for inputs that are not floating point numbers.
+      use_bias: whether there is a `bias` [units].
 
     >>> tf.keras.layers.Dense(4, activation="relu")(tf.ones([2, 3])).shape.as_list()
     [2, 4]
@@ -85,7 +87,7 @@ class Dense(ConfiguredLayer):
         self.built = True
 
     def call(self, inputs: Tensor) -> Tensor:
-        """Return activation(inputs @ kernel + bias); inputs of rank 2 are cast to the kernel's
+        """Return activation(inputs @ kernel + bias). Inputs of rank 2 are cast to the kernel's
         dtype.
         """
         if inputs.shape.rank == 2:
@@ -103,7 +105,7 @@ class Dense(ConfiguredLayer):
     def compute_output_shape(self, input_shape: Any) -> TensorShape:
         """Return the shape [..., units].
 
-        Raises ValueError for an unknown last size, and for fewer than two axes.
+        Raises ValueError if the last size is unknown, or if there are fewer than two axes.
         """
         shape = as_shape(input_shape).with_rank_at_least(2)
         if shape.sizes is not None and shape.sizes[-1] is None:
@@ -114,12 +116,14 @@ class Dense(ConfiguredLayer):
 
 
 class Dropout(SameShape):
-    """A layer that in training sets each element to 0 with probability `rate`, and divides the
-    remaining elements by 1 - rate.
+    """A layer that drops elements in training.
+
+    It sets each element to 0 with probability `rate`, and divides the remaining elements by 1 -
+    rate.
 
     Args:
-      noise_shape: the shape of the random choices, which are broadcast to the inputs: elements
-        along an axis of size 1 are dropped together. None in it stands for the inputs' size.
+      noise_shape: the shape of the random mask, which is broadcast to the inputs: elements along an
+        axis of size 1 are dropped together. None in it means the inputs' size.
       seed: see `tf.set_random_seed`.
     """
 
@@ -134,7 +138,7 @@ class Dropout(SameShape):
         """Return the inputs with dropout in training, otherwise the inputs.
 
         Args:
-          training: a bool, or a tensor that each run evaluates, by default the learning phase.
+          training: a bool, or a tensor that each run evaluates; by default the learning phase.
         """
         return smart_cond(
             learning_phase() if training is None else training,
@@ -145,8 +149,8 @@ class Dropout(SameShape):
         )
 
     def shape_of_noise(self, inputs: Tensor) -> Any:
-        """Return `noise_shape` with each None replaced by the inputs' size. If there is no
-        noise_shape, return None.
+        """Return `noise_shape` with each None replaced by the inputs' size. If `noise_shape` is
+        None, return None.
         """
         if not isinstance(self.noise_shape, (list, tuple)):
             return self.noise_shape
@@ -174,8 +178,8 @@ class _SpatialDropout(Dropout):
 
 
 class SpatialDropout1D(_SpatialDropout):
-    """A layer that sets whole channels of sequences [n, steps, channels] to 0, not elements as
-    `Dropout` does.
+    """A layer that sets whole channels of sequences [n, steps, channels] to 0. In contrast,
+    `Dropout` drops elements.
     """
 
     def __init__(self, rate: Any, **kwargs: Any) -> None:
@@ -183,13 +187,13 @@ class SpatialDropout1D(_SpatialDropout):
 
 
 class SpatialDropout2D(_SpatialDropout):
-    """A layer that sets whole channels of images to 0, not elements as `Dropout` does."""
+    """A layer that sets whole channels of images to 0. In contrast, `Dropout` drops elements."""
 
     dimensions = 2
 
 
 class SpatialDropout3D(_SpatialDropout):
-    """A layer that sets whole channels of volumes to 0, not elements as `Dropout` does."""
+    """A layer that sets whole channels of volumes to 0. In contrast, `Dropout` drops elements."""
 
     dimensions = 3
 

@@ -17,14 +17,15 @@ class Embedding(ConfiguredLayer):
     """A layer that maps integers [...] to rows of the variable `embeddings` [input_dim,
     output_dim].
 
-    The result has the shape [..., output_dim].
+    The result has the shape [..., output_dim]. A call raises ValueError for inputs of another
+    length than `input_length`.
 
     Args:
       input_dim: the number of different integers, which begin at 0.
       output_dim: the length of a vector.
-      mask_zero: whether 0 means padding, so that the outputs' mask is False for it.
-      input_length: the number of integers in an example, if it is the same for all examples; or a
-        tuple of sizes. A call raises ValueError for inputs of another length.
+      mask_zero: whether 0 means padding. The outputs' mask is then False for inputs of 0.
+      input_length: the number of integers in an example, if it is the same for all examples. It may
+        also be a tuple of sizes.
     """
 
     def __init__(
@@ -56,7 +57,9 @@ class Embedding(ConfiguredLayer):
         self.built = True
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """Return a mask that is True where an input is not 0, or None unless `mask_zero` is set."""
+        """Return a mask that is True where an input is not 0. If `mask_zero` is not set, return
+        None.
+        """
         del mask
         return not_equal(inputs, 0) if self.mask_zero else None
 

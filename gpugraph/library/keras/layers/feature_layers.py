@@ -1,6 +1,7 @@
 """Layers whose inputs are dicts of features: DenseFeatures, SequenceFeatures and LinearFeatures.
 
-The variables of a column are in the variable scope `LAYER/COLUMN`, as those of `tf.get_variable`.
+The variables of a column are in the variable scope `LAYER/COLUMN`, like variables of
+`tf.get_variable`.
 """
 
 from __future__ import annotations
@@ -47,11 +48,12 @@ def _features(inputs: Any) -> dict[str, Any]:
 
 
 class ColumnsLayer(Layer):
-    """The base class of the layers that have feature columns.
+    """Base class of the layers that have feature columns.
+
+    The constructor raises ValueError if a column has another class.
 
     Args:
-      expected_column_type: the class that all columns must have; otherwise the constructor raises
-        ValueError.
+      expected_column_type: the class that all columns must have.
     """
 
     _is_feature_layer = True
@@ -111,11 +113,13 @@ class ColumnsLayer(Layer):
 
 
 class DenseFeatures(ColumnsLayer):
-    """The dense columns of a batch of features: [batch_size, numbers], float32.
+    """A layer that returns the dense columns of a batch of features: [batch_size, numbers],
+    float32.
+
+    A call receives a dict from feature names to tensors or SparseTensors.
 
     Args:
-      feature_columns: dense columns; they are concatenated in the order of their names. A call
-        takes a dict from feature names to tensors or SparseTensors.
+      feature_columns: dense columns. They are concatenated in the order of their names.
     """
 
     def __init__(
@@ -127,7 +131,7 @@ class DenseFeatures(ColumnsLayer):
         return (input_shape[0], total_elements)
 
     def call(self, features: Any, cols_to_output_tensors: Any = None) -> Tensor:
-        """Return the concatenated columns. Each column's tensor is also stored in the dict
+        """Return the concatenated columns. Also store each column's tensor in the dict
         `cols_to_output_tensors`.
         """
         cache, tensors = FeatureTransformationCache(_features(features)), []
@@ -141,7 +145,7 @@ class DenseFeatures(ColumnsLayer):
 
 
 class DenseFeaturesV2(DenseFeatures):
-    """DenseFeatures that creates its variables itself, not by `tf.get_variable`."""
+    """DenseFeatures that creates its variables itself, not with `tf.get_variable`."""
 
     def __init__(
         self, feature_columns: Any, trainable: bool = True, name: str | None = None, **kwargs: Any
@@ -158,11 +162,13 @@ class DenseFeaturesV2(DenseFeatures):
 
 
 class SequenceFeatures(ColumnsLayer):
-    """The columns of sequences: [batch_size, time, numbers], float32, and the lengths [batch_size].
+    """A layer that returns sequence columns, [batch_size, time, numbers], float32, and the lengths
+    [batch_size].
+
+    If two columns have sequences of different lengths, a run raises InvalidArgumentError.
 
     Args:
-      feature_columns: columns of sequences. A run raises InvalidArgumentError if two columns have
-        sequences of different lengths.
+      feature_columns: columns of sequences.
     """
 
     def __init__(
@@ -186,12 +192,14 @@ class SequenceFeatures(ColumnsLayer):
 
 
 class LinearFeatures(Layer):
-    """A linear model of columns: [batch_size, units].
+    """A layer that returns the output of a linear model of columns: [batch_size, units].
+
+    All weights are initialized to 0.
 
     Args:
       units: the number of outputs.
-      sparse_combiner: how to combine the weights of an example's categories. All weights are 0 at
-        first.
+      sparse_combiner: how to combine the weights of an example's categories: "sum", "mean" or
+        "sqrtn".
     """
 
     def __init__(

@@ -1,11 +1,11 @@
-"""The program's functions in configurations: a named function is stored as its name, any other
+"""The program's functions in configurations. A named function is stored as its name, any other
 function as bytecode.
 
 Bytecode is stored in Keras's format: the code from `marshal` in base64, the default arguments and
 the contents of the closure. Bytecode from a configuration is run only if this process created that
 configuration and did not read it from a file, or if `load_model(..., safe_mode=False)` permits it.
-For a configuration that this process created, a named function is found without `custom_objects` if
-no other function of the same module has its name.
+For a configuration that this process created, a named function is found without `custom_objects`,
+unless another function of the same module has the same name.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def function_config(function: Callable[..., Any]) -> tuple[Any, str, str | None]
     """Return a function's value for a configuration, its kind ("lambda" or "function"), and its
     module.
 
-    For a lambda, the first value is its bytecode; for any other function, its name. Raises
-    ValueError for a callable object without a name.
+    The value is the bytecode of a lambda or the name of any other function. Raises ValueError for a
+    callable object without a name.
     """
     module, name = getattr(function, "__module__", None), getattr(function, "__name__", None)
     if name is None:
@@ -91,7 +91,7 @@ def _function_of_code(
 
 
 def function_of_bytecode(value: Any, names: dict[str, Any]) -> types.FunctionType:
-    """Return the function for a value of `bytecode_of`, with `names` as its global names.
+    """Return the function for a value from `bytecode_of`. Its global names are those in `names`.
 
     Raises ValueError if the value does not contain the code of a function.
     """

@@ -18,8 +18,8 @@ from gpugraph.ops.arrays.reshape_and_transpose import expand_dims
 
 
 class _GlobalPooling(ConfiguredLayer):
-    """Base class of layers that reduce inputs [n, ..., channels] over the spatial axes to [n,
-    channels].
+    """Base class of layers that reduce inputs [n, ..., channels] over the spatial axes. The result
+    is [n, channels].
     """
 
     dimensions = 2
@@ -63,7 +63,7 @@ class GlobalMaxPooling3D(_GlobalPooling):
 class GlobalAveragePooling1D(_GlobalPooling):
     """A layer that returns the mean of each channel of sequences [n, steps, channels].
 
-    Steps that the mask excludes do not count.
+    Masked steps are not included in the mean.
     """
 
     dimensions, is_mean, supports_masking = 1, True, True
@@ -78,7 +78,7 @@ class GlobalAveragePooling1D(_GlobalPooling):
         return kept
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> None:
-        """Return None: the mask excludes steps, which the outputs do not have."""
+        """Return None, because the mask is about steps, and the outputs have no steps."""
 
 
 class GlobalAveragePooling2D(_GlobalPooling):

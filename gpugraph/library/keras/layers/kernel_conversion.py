@@ -1,5 +1,6 @@
-"""Flips convolution kernels, for files from Theano, another backend of Keras, which stores kernels
-reversed.
+"""Functions that flip convolution kernels, for files from Theano.
+
+Theano, another backend of Keras, stores kernels reversed.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ _CLASSES = ("Conv1D", "Conv2D", "Conv3D", "Conv2DTranspose")
 def convert_kernel(kernel: Any) -> Any:
     """Return a copy of a kernel [..., channels in, channels out], flipped along its spatial axes.
 
-    Raises ValueError unless it has 1 to 3 spatial axes.
+    Raises ValueError unless the kernel has 1 to 3 spatial axes.
     """
     array = np.asarray(kernel)
     if not 3 <= array.ndim <= 5:

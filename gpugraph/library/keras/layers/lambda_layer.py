@@ -26,11 +26,12 @@ class Lambda(Layer):
     if the program permits it: see `load_model`.
 
     Args:
-      function: called with the inputs, and with `mask` and `training` if it has these parameters.
-      output_shape: the shape of the outputs without the batch axis, or a function from the inputs'
-        shape; for several inputs or outputs a list of shapes.
+      function: a function of the inputs. It also receives `mask` and `training` if it has these
+        parameters.
+      output_shape: the shape of the outputs without the batch axis, or a function that computes it
+        from the inputs' shape. For several inputs or outputs, these are lists of shapes.
       mask: the mask of the outputs, or a function of the inputs and their mask.
-      arguments: a dict of further arguments for `function`.
+      arguments: a dict of additional arguments for `function`.
     """
 
     def __init__(
@@ -62,14 +63,14 @@ class Lambda(Layer):
         return self.function(inputs, **self.arguments, **accepted)
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """Return the mask that the constructor received, or the result of its function."""
+        """Return the mask that the constructor received. If it is a function, return its result."""
         return self.mask(inputs, mask) if callable(self.mask) else self.mask
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Return the constructor's `output_shape`. If that is None, call the layer in a separate
+        """Return the constructor's `output_shape`. If it is None, call the layer in a separate
         graph and return the shape of the result.
 
-        Raises NotImplementedError if this call fails, as it does for a function that uses tensors
+        Raises NotImplementedError if this call fails, for example because the function uses tensors
         of the program.
         """
         if self._output_shape is None:
@@ -94,7 +95,7 @@ class Lambda(Layer):
             ) from error
 
     def get_config(self) -> dict[str, Any]:
-        """Return a configuration in which functions are names or bytecode; it also has the
+        """Return a configuration in which functions are names or bytecode. It includes the
         constructor's other arguments.
         """
         config = {**super().get_config(), "arguments": self.arguments}

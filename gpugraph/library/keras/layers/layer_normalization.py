@@ -1,4 +1,4 @@
-"""Layer normalization: each example is normalized by the mean and variance of its elements."""
+"""Layer normalization: normalizes each example with the mean and variance of its elements."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from gpugraph.ops.nn.normalization.bias_and_moments import batch_normalization, 
 class LayerNormalization(SameShape):
     """A layer that returns (inputs - mean) / sqrt(variance + epsilon) * gamma + beta.
 
-    The mean and variance are those of each example along `axis`; `gamma` and `beta` have the sizes
-    of these axes.
+    The mean and variance are computed for each example along `axis`. `gamma` and `beta` have the
+    sizes of these axes. Ba, Kiros and Hinton 2016, Layer Normalization (arXiv:1607.06450). Raises
+    TypeError for an axis that is not a number, and ValueError for an axis that does not exist or
+    occurs twice.
 
     Args:
       axis: an axis, or a list of axes.
-      center, scale: whether there are `beta` and `gamma`. Ba, Kiros and Hinton 2016, Layer
-        Normalization (arXiv:1607.06450). The constructor raises TypeError for an axis that is not a
-        number, and ValueError for an axis that does not exist or occurs twice.
+      center, scale: whether there are `beta` and `gamma`.
     """
 
     def __init__(

@@ -24,21 +24,21 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 
 
 class _LocallyConnected(ConfiguredLayer):
-    """A layer that returns activation(sums + bias), with sums over windows as in a convolution.
+    """A layer that returns activation(sums + bias). The sums are over windows, as in a convolution.
 
-    Each output position has its own kernel and bias.
+    Each output position has its own kernel and bias. The arguments `*_initializer`, `*_regularizer`
+    and `*_constraint` are options of `kernel` and `bias`. Raises ValueError if a size of the inputs
+    is unknown, or if the padding or the implementation is not one of the values below.
 
     Args:
       filters: the number of output channels.
       kernel_size, strides: the size of a window, and the distance between windows.
       padding: "valid", or "same" for implementations 2 and 3.
-      implementation: the format of `kernel`. 1: [positions, elements of a window, filters]. 2: a
-        dense matrix from all inputs to all outputs, [..., channels, ..., filters]; its elements
-        outside of the windows are ignored. 3: a vector of that matrix's elements inside of windows,
-        sorted by output, then by input.
+      implementation: the format of `kernel`. 1 is [positions, elements of a window, filters]. 2 is
+        a dense matrix from all inputs to all outputs, [..., channels, ..., filters], whose elements
+        outside of the windows are ignored. 3 is a vector of that matrix's elements inside of
+        windows, sorted by output, then by input.
       use_bias: whether there is a `bias` [..., filters], with an element for each output.
-        *_initializer, *_regularizer, *_constraint: options of `kernel` and `bias`. The constructor
-        raises ValueError for inputs of unknown size, and for any other padding or implementation.
     """
 
     dimensions = 1
@@ -84,7 +84,7 @@ class _LocallyConnected(ConfiguredLayer):
         self._places: Any = None
 
     def _sizes(self, input_shape: Any) -> tuple[list[Any], list[Any]]:
-        """Return the sizes of one example, first of the inputs and then of the outputs; an unknown
+        """Return the sizes of an example of the inputs and of an example of the outputs. An unknown
         size is None.
         """
         sizes = as_shape(input_shape).as_list()[1:]
@@ -102,7 +102,8 @@ class _LocallyConnected(ConfiguredLayer):
         return sizes[1:] if self.data_format == "channels_first" else sizes[:-1]
 
     def _mask(self, sizes: list[int], outputs: list[int]) -> np.ndarray:
-        """Return whether an input is in an output's window: bools [*sizes, *outputs].
+        """Return a bool array [*sizes, *outputs]: whether each input is in the window of each
+        output.
 
         Args:
           sizes, outputs: the sizes of an example of the inputs and of the outputs. In the result,

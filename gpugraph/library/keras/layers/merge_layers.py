@@ -1,4 +1,4 @@
-"""Layers with several inputs: elementwise sums, products and extremes; concatenation; dot
+"""Layers with several inputs: elementwise sums, products, maxima and minima; concatenation; dot
 products.
 """
 
@@ -51,8 +51,8 @@ class Merge(Layer):
             cls.function = staticmethod(function)
 
     def build(self, input_shape: Any) -> None:
-        """Raise ValueError unless there are at least two inputs with the same batch size and shapes
-        that broadcast.
+        """Raise ValueError unless there are at least two inputs, with the same batch size and
+        shapes that broadcast.
         """
         shapes = _listed_shapes(self, input_shape)
         sizes = {shape[0] for shape in shapes} - {None}
@@ -69,7 +69,7 @@ class Merge(Layer):
         return reduce(self.function, inputs)
 
     def call(self, inputs: Any) -> Tensor:
-        """Apply the function to the inputs, after adding axes of size 1 where ranks are lower."""
+        """Apply the function to the inputs. Inputs of lower rank first get axes of size 1."""
         if not isinstance(inputs, (list, tuple)):
             raise ValueError("A merge layer should be called on a list of inputs.")
         ranks = [tensor.shape.rank for tensor in inputs]
@@ -83,15 +83,15 @@ class Merge(Layer):
         return self.merge(widened)
 
     def compute_output_shape(self, input_shape: Any) -> TensorShape:
-        """Return the shape to which the inputs broadcast; the batch axis does not broadcast."""
+        """Return the shape to which the inputs broadcast. The batch axis does not broadcast."""
         shapes = _listed_shapes(self, input_shape)
         sizes = reduce(_broadcast, (shape[1:] for shape in shapes))
         batches = {shape[0] for shape in shapes}
         return TensorShape([batches.pop() if len(batches) == 1 else None, *sizes])
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """Return the logical and of the inputs' masks; inputs without a mask are ignored. Return
-        None if there are no masks.
+        """Return the logical and of the inputs' masks. Inputs without a mask are ignored. If no
+        input has a mask, return None.
         """
         if mask is None or all(part is None for part in mask):
             return None
@@ -111,7 +111,7 @@ def _listed_shapes(layer: Layer, input_shape: Any) -> list[Shape]:
 
 
 def _broadcast(one: Shape, other: Shape) -> Shape:
-    """Return the shape to which two shapes broadcast; their last axes are aligned."""
+    """Return the shape to which two shapes broadcast. Their last axes are aligned."""
     length = max(len(one), len(other))
     one, other = ((1,) * (length - len(shape)) + tuple(shape) for shape in (one, other))
     sizes: list[int | None] = []
@@ -137,7 +137,7 @@ class Subtract(Merge, function=difference_of_two):
     """
 
     def build(self, input_shape: Any) -> None:
-        """Check that there are two inputs."""
+        """Raise ValueError unless there are two inputs."""
         super().build(input_shape)
         if len(input_shape) != 2:
             raise ValueError("A `Subtract` layer should be called on exactly 2 inputs")
@@ -166,7 +166,7 @@ class Minimum(Merge, function=minimum_of_two):
 class Concatenate(Merge):
     """A layer that concatenates its inputs along `axis`.
 
-    A call raises ValueError if the inputs differ in another size.
+    A call raises ValueError if the inputs have different sizes along any other axis.
     """
 
     def __init__(self, axis: int = -1, **kwargs: Any) -> None:
@@ -174,7 +174,7 @@ class Concatenate(Merge):
         self.axis = axis
 
     def compute_output_shape(self, input_shape: Any) -> TensorShape:
-        """Return the shape of the inputs, with the sum of their sizes along `axis`."""
+        """Return the shape of the inputs. Its size along `axis` is the sum of the inputs' sizes."""
         shapes = [list(shape) for shape in _listed_shapes(self, input_shape)]
         sizes = [shape[self.axis] for shape in shapes]
         for shape in shapes:
@@ -197,8 +197,8 @@ class Concatenate(Merge):
         return concat(list(inputs), self.axis)
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """Return the concatenated masks, or None if no input has a mask. An input without a mask
-        counts as unmasked.
+        """Return the concatenated masks. An input without a mask is treated as unmasked. If no
+        input has a mask, return None.
         """
         if mask is None or all(part is None for part in mask):
             return None
@@ -219,14 +219,14 @@ class Concatenate(Merge):
 
 
 class Dot(Merge):
-    """A layer that returns dot products: each is a sum over one axis of the first input and one
-    axis of the second, computed separately for each example.
+    """A layer that returns dot products of the examples of two inputs: sums over one axis of each.
+
+    The constructor raises TypeError or ValueError if `axes` is neither an int nor a pair of ints. A
+    call raises ValueError if the sizes along these axes differ.
 
     Args:
-      axes: an axis of both inputs, or a pair with an axis of each.
-      normalize: whether vectors along these axes are first scaled to length 1. The constructor
-        raises TypeError or ValueError for any other `axes`. A call raises ValueError if the sizes
-        along these axes differ.
+      axes: one axis for both inputs, or a pair with an axis of each input.
+      normalize: whether vectors along these axes are first scaled to length 1.
     """
 
     def __init__(self, axes: Any, normalize: bool = False, **kwargs: Any) -> None:
@@ -245,7 +245,9 @@ class Dot(Merge):
         return first, second
 
     def compute_output_shape(self, input_shape: Any) -> TensorShape:
-        """Return [batch, sizes of the first input, sizes of the second], without `axes`."""
+        """Return [batch, sizes of the first input, sizes of the second input], without the axes
+        `axes`.
+        """
         one, other = (list(shape) for shape in _listed_shapes(self, input_shape))
         first, second = self._places((one, other))
         size, peer = one.pop(first), other.pop(second)
@@ -257,7 +259,7 @@ class Dot(Merge):
         return TensorShape(sizes if len(sizes) > 1 else [*sizes, 1])
 
     def call(self, inputs: Any) -> Tensor:
-        """Return the dot products; two matrices [n, size] give [n, 1]."""
+        """Return the dot products. For two matrices [n, size], the result is [n, 1]."""
         one, other = inputs
         first, second = self._places([tensor.shape.as_list() for tensor in inputs])
         if self.normalize:
@@ -274,7 +276,7 @@ class Dot(Merge):
         return squeeze(product, [2]) if other.shape.rank == 2 and one.shape.rank == 3 else product
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> None:
-        """Return None: dot products have no mask."""
+        """Return None, because dot products have no mask."""
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments of the constructor."""
@@ -291,8 +293,8 @@ def _axis_at(tensor: Tensor, axis: int, place: int) -> Tensor:
 
 
 def merge_function(layer: type[Merge], name: str) -> Callable[..., Tensor]:
-    """Return a function `name(inputs, **kwargs)` that calls a new layer on the inputs: `add` for
-    `Add`.
+    """Return a function `name(inputs, **kwargs)` that calls a new layer on the inputs, such as
+    `add` for `Add`.
     """
 
     @named(name, f"Apply a new `{layer.__name__}` layer to `inputs`.\n\n{layer.__doc__}")
@@ -312,10 +314,10 @@ minimum = merge_function(Minimum, "minimum")
 
 
 def concatenate(inputs: Any, axis: int = -1, **kwargs: Any) -> Tensor:
-    """Concatenate the inputs along `axis`, by a new `Concatenate` layer."""
+    """Concatenate the inputs along `axis` with a new `Concatenate` layer."""
     return Concatenate(axis=axis, **kwargs)(inputs)
 
 
 def dot(inputs: Any, axes: Any, normalize: bool = False, **kwargs: Any) -> Tensor:
-    """Return dot products of two inputs along `axes`, by a new `Dot` layer."""
+    """Return dot products of two inputs along `axes` from a new `Dot` layer."""
     return Dot(axes=axes, normalize=normalize, **kwargs)(inputs)

@@ -22,12 +22,12 @@ class _Pooling(ConfiguredLayer):
     """Base class of layers that pool windows of inputs [n, ..., channels] ("channels_first": [n,
     channels, ...]).
 
+    Raises ValueError if the inputs have another rank, or if windows are larger than the inputs.
+
     Args:
-      pool_size, strides: the size of a window, and the distance between windows. Each is one
-        number, or a number for each spatial axis.
-      strides: by default `pool_size`.
-      padding: "valid" or "same". The constructor raises ValueError for inputs of another rank, and
-        for windows larger than the inputs.
+      pool_size: the size of a window: one number, or a number for each spatial axis.
+      strides: the distance between windows, in the same form; by default `pool_size`.
+      padding: "valid" or "same".
     """
 
     dimensions = 2
@@ -58,7 +58,7 @@ class _Pooling(ConfiguredLayer):
         return self.shape_by_trial(input_shape)
 
     def call(self, inputs: Tensor) -> Tensor:
-        """Apply `pool_function` to the inputs; sequences become images of width 1 for it."""
+        """Apply `pool_function` to the inputs. Sequences are pooled as images of width 1."""
         is_1d, first = self.dimensions == 1, self._first
         size, strides = (
             [*([1, 1] if first else [1]), *sizes, *([1] if is_1d else []), *([] if first else [1])]
@@ -92,7 +92,7 @@ class AveragePooling1D(_Pooling):
 
 
 class MaxPooling2D(_Pooling):
-    """A layer that returns the maximum of each window of images [n, h, w, channels]; see
+    """A layer that returns the maximum of each window of images [n, h, w, channels]. See
     `tf.nn.max_pool`.
     """
 
@@ -100,7 +100,7 @@ class MaxPooling2D(_Pooling):
 
 
 class AveragePooling2D(_Pooling):
-    """A layer that returns the mean of each window of images [n, h, w, channels]; see
+    """A layer that returns the mean of each window of images [n, h, w, channels]. See
     `tf.nn.avg_pool`.
     """
 

@@ -1,5 +1,6 @@
-"""Layers of transposed convolution and of separable convolution, which convolves each channel
-separately.
+"""Layers of transposed convolution and of separable convolution.
+
+A separable convolution first convolves each channel separately.
 """
 
 from __future__ import annotations
@@ -30,14 +31,12 @@ class Transposed(Convolution):
 
     With the padding "same", an output axis has size * stride elements, where `size` is the size of
     the input axis. With "valid", it has max(kernel size - stride, 0) more elements. `kernel` is
-    [..., filters, channels].
-
-    Other arguments: see `Convolution`.
+    [..., filters, channels]. For the other arguments, see `Convolution`.
 
     Args:
-      output_padding: if passed, an output axis has (size - 1) * stride + kernel size +
-        output_padding elements, or 2 * (kernel size // 2) fewer with "same". It must be less than
-        the stride.
+      output_padding: if it is passed, an output axis has (size - 1) * stride + kernel size +
+        output_padding elements, or 2 * (kernel size // 2) fewer with the padding "same". It must be
+        less than the stride.
     """
 
     def __init__(
@@ -109,7 +108,7 @@ class Transposed(Convolution):
         """Return the size of an output axis.
 
         Args:
-          place: the index of the spatial axis, from 0.
+          place: the index of the axis among the spatial axes, from 0.
           size: the size of the input axis, an int or a tensor.
         """
         stride = self.strides[place]
@@ -134,19 +133,20 @@ class Conv3DTranspose(Transposed):
     convolution = staticmethod(conv3d_transpose_of)
 
     def get_config(self) -> dict[str, Any]:
-        """Return the arguments of the constructor, except `dilation_rate`."""
+        """Return the arguments of the constructor except `dilation_rate`."""
         return {n: value for n, value in super().get_config().items() if n != "dilation_rate"}
 
 
 class Separable(Convolution):
-    """A layer that convolves each channel, and then mixes the channels by a pointwise convolution.
+    """A layer that convolves each channel separately, and then mixes the channels with a pointwise
+    convolution.
 
-    Other arguments: see `Convolution`.
+    For the other arguments, see `Convolution`. `pointwise_kernel` is [1, ..., channels *
+    depth_multiplier, filters].
 
     Args:
-      depth_multiplier: the number of channels that are computed from each input channel, by
-        `depthwise_kernel` [..., channels, depth_multiplier]. They are then mixed by
-        `pointwise_kernel` [1, ..., channels * depth_multiplier, filters].
+      depth_multiplier: the number of channels that `depthwise_kernel` [..., channels,
+        depth_multiplier] computes from each input channel.
     """
 
     def __init__(
@@ -214,7 +214,9 @@ class SeparableConv1D(Separable):
     further_paddings = ("causal",)
 
     def convolve(self, inputs: Tensor) -> Tensor:
-        """Return the separable convolution of sequences, computed as images of height 1."""
+        """Return the separable convolution of sequences. The sequences are treated as images of
+        height 1.
+        """
         inputs, padding = self.padded(inputs)
         axis, stride = (2 if self.first else 1), self.strides[0]
         strides = [1, 1, stride, stride] if self.first else [1, stride, stride, 1]
@@ -234,10 +236,9 @@ class SeparableConv1D(Separable):
 
 
 class DepthwiseConv2D(Convolution):
-    """A layer that convolves each channel separately, giving `depth_multiplier` output channels for
-    each.
+    """A layer that convolves each channel separately into `depth_multiplier` output channels.
 
-    `depthwise_kernel` is [rows, columns, channels, depth_multiplier]. Other arguments: see
+    `depthwise_kernel` is [rows, columns, channels, depth_multiplier]. For the other arguments, see
     `Convolution`.
     """
 

@@ -30,7 +30,7 @@ class _Space(ConfiguredLayer):
         self.first_axis = 2 if self.data_format == "channels_first" else 1
 
     def new_size(self, axis: int, size: int) -> int:
-        """Return the output size for the input size of a spatial axis (numbered from 0)."""
+        """Return the output size for the input size of a spatial axis. Axes are numbered from 0."""
         raise NotImplementedError
 
     def compute_output_shape(self, input_shape: Any) -> TensorShape:
@@ -44,7 +44,7 @@ class _Space(ConfiguredLayer):
 
 
 def pairs(value: Any, count: int, name: str) -> tuple[tuple[int, int], ...]:
-    """Return `count` pairs (before, after) for a number, for `count` numbers, or for `count` pairs.
+    """Return `count` pairs (before, after). `value` is a number, `count` numbers, or `count` pairs.
 
     A number n means the pair (n, n). Raises ValueError for any other value.
 
@@ -119,7 +119,7 @@ class _Upsampling(_Space):
     """Base class of layers that repeat each element along the spatial axes.
 
     Args:
-      size: the number of repetitions, or one number for each axis.
+      size: the number of repetitions, or a number for each axis.
     """
 
     def __init__(self, size: Any = 2, data_format: str | None = None, **kwargs: Any) -> None:
@@ -128,7 +128,7 @@ class _Upsampling(_Space):
         self.keep_arguments({"size": size} | _format_argument(self))
 
     def new_size(self, axis: int, size: int) -> int:
-        """Return the size of a spatial axis times its number of repetitions."""
+        """Return the size of a spatial axis, multiplied by its number of repetitions."""
         return size * int(self.size[axis])
 
     def call(self, inputs: Any) -> Tensor:
@@ -140,12 +140,14 @@ class _Upsampling(_Space):
 
 
 def _format_argument(layer: _Space) -> dict[str, Any]:
-    """Return {"data_format": ...} if the layer has this argument, else an empty dict."""
+    """Return {"data_format": ...} if the layer has this argument, otherwise an empty dict."""
     return {"data_format": layer.data_format} if layer.has_format else {}
 
 
 class ZeroPadding1D(_Padding):
-    """A layer that adds zeros before and after the steps of [n, steps, channels]."""
+    """A layer that adds zeros before the first step and after the last step of [n, steps,
+    channels].
+    """
 
     dimensions, has_format = 1, False
 
@@ -258,7 +260,7 @@ class UpSampling2D(_Upsampling):
 
 
 class UpSampling3D(_Upsampling):
-    """A layer that enlarges volumes by integer factors: it repeats each element along the spatial
+    """A layer that enlarges volumes by integer factors. It repeats each element along the spatial
     axes.
     """
 

@@ -20,7 +20,7 @@ from gpugraph.ops.reductions.reduction_functions import reduce_any
 
 
 class Wrapper(Layer):
-    """A layer that contains another layer, `layer`, and has its variables.
+    """A layer that wraps another layer, `layer`, and has its variables.
 
     The constructor raises ValueError for an object that is not a layer.
     """
@@ -40,7 +40,9 @@ class Wrapper(Layer):
         self.built = True
 
     def get_config(self) -> dict[str, Any]:
-        """Return the configuration, with the class name and configuration of the wrapped layer."""
+        """Return the configuration, which includes the class name and configuration of the wrapped
+        layer.
+        """
         return {**super().get_config(), "layer": config_of(self.layer)}
 
     @classmethod
@@ -66,12 +68,12 @@ def takes(layer: Any, name: str) -> bool:
 
 
 class TimeDistributed(Wrapper):
-    """A layer that applies another layer to each step of inputs [n, steps, ...]; the outputs are
+    """A layer that applies another layer to each step of inputs [n, steps, ...]. The outputs are
     [n, steps, ...].
 
-    Normally the wrapped layer is called once, with the steps of all examples as a batch [n * steps,
-    ...]. If `n` is known statically, and the wrapped layer is stateful or its class is not part of
-    gpugraph, the wrapped layer is called in a loop over the steps instead.
+    Usually the wrapped layer is called once, with the steps of all examples as a batch [n * steps,
+    ...]. It is called in a loop over the steps instead if `n` is known statically, and the wrapped
+    layer is stateful or its class is not part of gpugraph.
     """
 
     supports_masking = True
@@ -82,7 +84,7 @@ class TimeDistributed(Wrapper):
         self._all_at_once = is_ours and not layer.stateful
 
     def build(self, input_shape: Any) -> None:
-        """Build the wrapped layer for one step. Raises ValueError for inputs of fewer than three
+        """Build the wrapped layer for one step. Raises ValueError for inputs with fewer than three
         axes.
         """
         shapes = _shapes(input_shape)
@@ -98,8 +100,8 @@ class TimeDistributed(Wrapper):
         super().build(map_structure(_without_steps, shapes))
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Return the shapes of the wrapped layer's outputs, with the number of steps as second
-        size.
+        """Return the shapes of the wrapped layer's outputs, with the number of steps inserted as
+        the second size.
         """
         shapes = _shapes(input_shape)
         steps = flatten(shapes)[0].as_list()[1]
@@ -134,7 +136,9 @@ class TimeDistributed(Wrapper):
         return first.shape.as_list()[0] is not None and not self._all_at_once
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """Return the masks of the wrapped layer's outputs, or else the mask of the steps."""
+        """Return the masks of the wrapped layer's outputs. If it computes none, return the mask of
+        the steps.
+        """
         first = flatten(inputs)[0]
         if self._goes_by_step(first):
             return mask
@@ -165,13 +169,15 @@ def _shapes(structure: Any) -> Any:
 
 
 def _without_steps(shape: TensorShape) -> TensorShape:
-    """Return the shape of one step, given the shape of a sequence."""
+    """Return the shape of one step of a sequence with this shape."""
     batch, _, *sizes = shape.as_list()
     return TensorShape([batch, *sizes])
 
 
 def _sizes(tensor: Tensor, begin: int) -> list[Any]:
-    """Return the sizes of a tensor's axes from `begin` on; an unknown size is a scalar tensor."""
+    """Return the sizes of a tensor's axes from axis `begin` on. An unknown size is a scalar
+    tensor.
+    """
     dynamic = None
     sizes: list[Any] = tensor.shape.as_list()[begin:]
     for axis, size in enumerate(sizes):
@@ -194,7 +200,9 @@ def _steps_as_examples(tensor: Any) -> Any:
 
 
 def _by_steps(output: Tensor, inputs: Tensor) -> Tensor:
-    """Reshape `output` [n * steps, ...] to [n, steps, ...], where `inputs` has these sizes."""
+    """Reshape `output` [n * steps, ...] to [n, steps, ...]. n and steps are the first sizes of
+    `inputs`.
+    """
     batch, steps = inputs.shape.as_list()[:2]
     count = _sizes(inputs, 1)[0] if steps is None else steps
     return _reshaped(output, [-1 if batch is None else batch, count, *_sizes(output, 1)])

@@ -1,4 +1,6 @@
-"""`tf.keras.losses`: losses of targets and predictions, as functions and classes, and by name."""
+"""`tf.keras.losses`: losses of targets and predictions, as functions and classes, with their lookup
+by name.
+"""
 
 from gpugraph.library.keras.losses.loss_class import Loss as Loss, ReductionV2
 from gpugraph.library.keras.losses.loss_classes import (

@@ -1,4 +1,4 @@
-"""Loss, the base class of losses: it reduces the losses of examples to a number."""
+"""Loss, the base class of losses. It reduces the losses of examples to one number."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from gpugraph.ops.nn.losses.loss_weights import remove_squeezable_dimensions, sq
 
 
 class ReductionV2:
-    """The ways to reduce the losses of examples to one number.
+    """The methods that reduce the losses of examples to one number.
 
-    NONE: no reduction. SUM: the sum of the losses. SUM_OVER_BATCH_SIZE: the sum of the losses,
-    divided by their number. AUTO: the same as SUM_OVER_BATCH_SIZE.
+    NONE does not reduce the losses. SUM is the sum of the losses. SUM_OVER_BATCH_SIZE is the sum of
+    the losses, divided by their number. AUTO is the same as SUM_OVER_BATCH_SIZE.
     """
 
     AUTO = "auto"
@@ -49,10 +49,12 @@ _REDUCTIONS = {
 def weighted_loss(losses: Any, sample_weight: Any, reduction: str) -> Tensor:
     """Multiply losses by weights, and reduce them.
 
+    Raises ValueError if `reduction` is not one of `ReductionV2`.
+
     Args:
       sample_weight: None, a number, or a tensor that broadcasts to the losses, possibly after an
         axis of size 1 is added or removed at its end.
-      reduction: one of `ReductionV2`; raises ValueError for any other value.
+      reduction: one of `ReductionV2`.
     """
     ReductionV2.validate(reduction)
     losses = convert_to_tensor(losses)
@@ -61,10 +63,11 @@ def weighted_loss(losses: Any, sample_weight: Any, reduction: str) -> Tensor:
 
 
 def of_one_rank(y_true: Any, y_pred: Any) -> tuple[Tensor, Tensor]:
-    """Return targets and predictions with equal ranks: an extra last axis of size 1 is removed.
+    """Return targets and predictions with equal ranks. If one of them has an additional last axis
+    of size 1, the axis is removed.
 
     If `y_true` has one axis fewer and the last axis of `y_pred` is longer than 1, `y_true` contains
-    class indices. The two are then returned unchanged.
+    class indices. Both are then returned unchanged.
     """
     y_true, y_pred = convert_to_tensor(y_true), convert_to_tensor(y_pred)
     ranks = y_pred.shape.rank, y_true.shape.rank
@@ -76,12 +79,13 @@ def of_one_rank(y_true: Any, y_pred: Any) -> tuple[Tensor, Tensor]:
 
 
 class Loss:
-    """Base class of losses: subclasses define `call(y_true, y_pred)`, which returns each example's
-    loss.
+    """Base class of losses. Subclasses define `call(y_true, y_pred)`, which returns the loss of
+    each example.
+
+    The constructor raises ValueError if `reduction` is not one of the values below.
 
     Args:
-      reduction: one of `tf.keras.losses.Reduction`. The constructor raises ValueError for any other
-        value.
+      reduction: one of `tf.keras.losses.Reduction`.
       name: the name of the loss.
     """
 
@@ -97,7 +101,7 @@ class Loss:
 
     def call(self, y_true: Any, y_pred: Any) -> Any:
         """Return the loss of each example. Raises NotImplementedError unless a subclass overrides
-        this.
+        this method.
         """
         raise NotImplementedError("Must be implemented in subclasses.")
 
@@ -112,7 +116,9 @@ class Loss:
 
 
 class LossFunctionWrapper(Loss):
-    """A loss that calls a function `fn(y_true, y_pred, **kwargs)` for the loss of each example."""
+    """A loss that calls a function `fn(y_true, y_pred, **kwargs)` to compute the loss of each
+    example.
+    """
 
     def __init__(
         self,
@@ -126,8 +132,8 @@ class LossFunctionWrapper(Loss):
         self._fn_kwargs = kwargs
 
     def call(self, y_true: Any, y_pred: Any) -> Any:
-        """Return `fn(y_true, y_pred, **kwargs)`; an extra last axis of size 1 is removed from one
-        argument.
+        """Return `fn(y_true, y_pred, **kwargs)`. If one argument has an additional last axis of
+        size 1, the axis is removed first.
         """
         y_true, y_pred = of_one_rank(y_true, y_pred)
         return self.fn(y_true, y_pred, **self._fn_kwargs)

@@ -1,4 +1,6 @@
-"""Keras's losses as classes: they weight and reduce the results of `loss_functions`."""
+"""Keras's losses as classes. They weight and reduce the results of the functions in
+`loss_functions`.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,7 @@ class MeanAbsoluteError(FunctionLoss):
 
 
 class MeanAbsolutePercentageError(FunctionLoss):
-    """The mean of absolute differences, in percent of the targets."""
+    """The mean of absolute differences, as a percentage of the targets."""
 
     function = staticmethod(loss_functions.mean_absolute_percentage_error)
 
@@ -56,7 +58,7 @@ class SquaredHinge(FunctionLoss):
 
 
 class CategoricalHinge(FunctionLoss):
-    """max(0, 1 + largest wrong prediction - right prediction): see `categorical_hinge`."""
+    """The loss max(0, 1 + largest wrong prediction - right prediction). See `categorical_hinge`."""
 
     function = staticmethod(loss_functions.categorical_hinge)
 
@@ -80,7 +82,7 @@ class KLDivergence(FunctionLoss):
 
 
 class BinaryCrossentropy(LossFunctionWrapper):
-    """The cross entropy of probabilities of class 1, or of logits; see `binary_crossentropy`."""
+    """The cross entropy of probabilities of class 1, or of logits. See `binary_crossentropy`."""
 
     def __init__(
         self,
@@ -96,7 +98,7 @@ class BinaryCrossentropy(LossFunctionWrapper):
 
 
 class CategoricalCrossentropy(LossFunctionWrapper):
-    """The cross entropy of probabilities of all classes, or of logits; see
+    """The cross entropy of probabilities of all classes, or of logits. See
     `categorical_crossentropy`.
     """
 
@@ -113,7 +115,9 @@ class CategoricalCrossentropy(LossFunctionWrapper):
 
 
 class SparseCategoricalCrossentropy(LossFunctionWrapper):
-    """The cross entropy for targets that are indices; see `sparse_categorical_crossentropy`."""
+    """The cross entropy for targets that are class indices. See
+    `sparse_categorical_crossentropy`.
+    """
 
     def __init__(
         self,
@@ -126,7 +130,7 @@ class SparseCategoricalCrossentropy(LossFunctionWrapper):
 
 
 class CosineSimilarity(LossFunctionWrapper):
-    """Minus the cosine of the angle between targets and predictions along `axis`."""
+    """The negative cosine of the angle between targets and predictions along `axis`."""
 
     def __init__(
         self, axis: int = -1, reduction: str = ReductionV2.AUTO, name: str = "cosine_similarity"
@@ -135,8 +139,8 @@ class CosineSimilarity(LossFunctionWrapper):
 
 
 class Huber(LossFunctionWrapper):
-    """The mean of the Huber loss: d ** 2 / 2 for a difference |d| <= `delta`, linear in d beyond
-    it.
+    """The mean of the Huber loss: d ** 2 / 2 for a difference |d| <= `delta`, and linear in d for
+    larger differences.
     """
 
     def __init__(

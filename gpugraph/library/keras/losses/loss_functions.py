@@ -1,6 +1,7 @@
-"""Losses of examples, as functions of targets and predictions [..., size], with results [...].
+"""Losses of examples, as functions of targets and predictions [..., size]. The results have the
+shape [...].
 
-Targets and predictions have the same shape, unless the targets are class indices; the last axis is
+Targets and predictions have the same shape, unless the targets are class indices. The last axis is
 reduced. Targets of another dtype are cast to the dtype of the predictions.
 """
 
@@ -32,7 +33,7 @@ from gpugraph.ops.reductions.reduction_functions import (
 
 
 def alike(y_true: Any, y_pred: Any) -> tuple[Tensor, Tensor]:
-    """Return (y_true, y_pred) as tensors that both have the dtype of the predictions."""
+    """Return (y_true, y_pred) as tensors, both in the dtype of the predictions."""
     y_pred = convert_to_tensor(y_pred)
     return cast(y_true, y_pred.dtype.base_dtype), y_pred
 
@@ -70,7 +71,7 @@ def mean_absolute_percentage_error(y_true: Any, y_pred: Any) -> Tensor:
 def mean_squared_logarithmic_error(y_true: Any, y_pred: Any) -> Tensor:
     """Return the mean of (log(1 + y_pred) - log(1 + y_true)) ** 2 over the last axis.
 
-    Elements below epsilon() are replaced by epsilon().
+    Predictions and targets below epsilon() are replaced by epsilon().
     """
     y_true, y_pred = (log(at_least(part, epsilon()) + 1.0) for part in alike(y_true, y_pred))
     return reduce_mean(squared_difference(y_pred, y_true), axis=-1)
@@ -84,9 +85,10 @@ def logcosh(y_true: Any, y_pred: Any) -> Tensor:
 
 
 def huber_loss(y_true: Any, y_pred: Any, delta: float = 1.0) -> Tensor:
-    """Return the Huber loss of each element: d ** 2 / 2 for |d| <= `delta`, linear in d beyond it.
+    """Return the Huber loss of each element: d ** 2 / 2 for |d| <= `delta`, and linear in d for
+    larger |d|.
 
-    d is the difference of target and prediction. No axis is reduced.
+    d is the difference between target and prediction. No axis is reduced.
     """
     return huber_errors(cast(y_true, floatx()), cast(y_pred, floatx()), delta)
 
@@ -95,7 +97,7 @@ def huber_loss(y_true: Any, y_pred: Any, delta: float = 1.0) -> Tensor:
 
 
 def _signs(y_true: Tensor) -> Tensor:
-    """Return the targets as -1 and 1: if all targets are 0 or 1, 0 becomes -1."""
+    """Return the targets as -1 and 1. If all targets are 0 or 1, each 0 becomes -1."""
     is_binary = reduce_all(logical_or(equal(y_true, 0), equal(y_true, 1)))
     return cond(is_binary, lambda: 2.0 * y_true - 1.0, lambda: y_true)
 
@@ -130,7 +132,8 @@ def categorical_hinge(y_true: Any, y_pred: Any) -> Tensor:
 def categorical_crossentropy(
     y_true: Any, y_pred: Any, from_logits: bool = False, label_smoothing: Any = 0
 ) -> Tensor:
-    """Return the cross entropy of probabilities along the last axis, or of logits if `from_logits`.
+    """Return the cross entropy along the last axis of probabilities, or of logits if `from_logits`
+    is true.
 
     Args:
       label_smoothing: the fraction of the targets that is replaced by a uniform distribution.
@@ -145,14 +148,17 @@ def categorical_crossentropy(
 def sparse_categorical_crossentropy(
     y_true: Any, y_pred: Any, from_logits: bool = False, axis: int = -1
 ) -> Tensor:
-    """Return the cross entropies of `categorical_crossentropy` for targets that are indices."""
+    """Return the cross entropies of `categorical_crossentropy` for targets that are class
+    indices.
+    """
     return keras_losses.sparse_categorical_crossentropy(y_true, y_pred, from_logits, axis)
 
 
 def binary_crossentropy(
     y_true: Any, y_pred: Any, from_logits: bool = False, label_smoothing: Any = 0
 ) -> Tensor:
-    """Return the mean over the last axis of the cross entropies of probabilities, or of logits.
+    """Return the mean over the last axis of the cross entropies of probabilities, or of logits if
+    `from_logits` is true.
 
     Args:
       label_smoothing: the fraction by which targets of 0 and 1 are moved towards 1 / 2.
@@ -180,6 +186,6 @@ def poisson(y_true: Any, y_pred: Any) -> Tensor:
 
 
 def cosine_similarity(y_true: Any, y_pred: Any, axis: int = -1) -> Tensor:
-    """Return minus the cosine of the angle between targets and predictions along `axis`."""
+    """Return the negative cosine of the angle between targets and predictions along `axis`."""
     y_true, y_pred = alike(y_true, y_pred)
     return -reduce_sum(l2_normalize(y_true, axis=axis) * l2_normalize(y_pred, axis=axis), axis=axis)

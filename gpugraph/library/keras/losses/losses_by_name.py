@@ -1,4 +1,6 @@
-"""Lookup of losses by name: functions, their short names, and classes."""
+"""Lookup of losses by name. A name is the name of a function, a short name of a function, or the
+name of a class.
+"""
 
 from __future__ import annotations
 
@@ -57,12 +59,15 @@ def serialize(loss: Any) -> Any:
 
 
 def deserialize(name: Any, custom_objects: Any = None) -> Any:
-    """Return the loss with a name or a configuration. Raises ValueError for an unknown name."""
+    """Return the loss that a name or a configuration describes. Raises ValueError for an unknown
+    name.
+    """
     return deserialize_keras_object(name, BY_NAME, custom_objects, "loss function")
 
 
 def get(identifier: Any) -> Any:
-    """Return the loss with a name or a configuration; None and callables are returned unchanged.
+    """Return the loss that a name or a configuration describes. None and callables are returned
+    unchanged.
 
     Raises ValueError for anything else.
     """

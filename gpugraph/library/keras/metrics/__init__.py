@@ -1,4 +1,6 @@
-"""`tf.keras.metrics`: values accumulated over batches, as classes and functions, and by name."""
+"""`tf.keras.metrics`: values that are accumulated over batches, as classes and functions, with
+their lookup by name.
+"""
 
 from gpugraph.library.keras.losses import (
     KLD as KLD,

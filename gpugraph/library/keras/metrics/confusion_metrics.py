@@ -1,6 +1,6 @@
-"""Metrics from counts of true and false predictions at thresholds.
+"""Metrics that are computed from numbers of true and false predictions at thresholds.
 
-A prediction above a threshold counts as positive.
+A prediction above a threshold is positive.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ BELOW_ALL = -1e10
 
 
 def checked_thresholds(thresholds: Any, default: float) -> list[float]:
-    """Return thresholds as a list: [default] for None, or one or several numbers.
+    """Return thresholds as a list. `thresholds` is one number, several numbers, or None, which
+    means [default].
 
     Raises ValueError for a number outside of [0, 1].
     """
@@ -47,9 +48,10 @@ def checked_thresholds(thresholds: Any, default: float) -> list[float]:
 
 
 class ConfusionMetric(Metric):
-    """Base class: counts the predictions of `kinds` at each threshold, in one variable per kind.
+    """Base class of metrics that count predictions at each threshold.
 
-    The kinds are true and false positives, "tp" and "fp", and negatives, "tn" and "fn".
+    `kinds` lists the kinds of predictions that are counted: true and false positives, "tp" and
+    "fp", and true and false negatives, "tn" and "fn". Each kind has a variable.
     """
 
     kinds: ClassVar[tuple[str, ...]]
@@ -67,12 +69,13 @@ class ConfusionMetric(Metric):
         top_k: int | None = None,
         class_id: int | None = None,
     ) -> Any:
-        """Return an op that adds a batch to the counts; it fails for a prediction outside of [0,
-        1].
+        """Return an op that adds a batch to the counts. A run raises an error for a prediction
+        outside of [0, 1].
 
         Args:
-          top_k: the number of largest predictions in a row that may be positive.
-          class_id: if set, only predictions of this class are counted.
+          top_k: the number of the largest predictions in a row that may be positive. All others are
+            negative.
+          class_id: if it is not None, only predictions of this class are counted.
         """
         y_pred = cast(y_pred, float32)
         with control_dependencies([check_range(y_pred)]):
@@ -96,16 +99,16 @@ class ConfusionMetric(Metric):
         )
 
     def quotient(self, part: str, other: str) -> Any:
-        """Return part / (part + other) for the counts at each threshold. If both are 0, return
-        0.
+        """Return part / (part + other) for the counts at each threshold. If both counts are 0, the
+        result is 0.
         """
         counts = self.counts
         return div_no_nan(counts[part], counts[part] + counts[other])
 
 
 def _only_top(y_pred: Tensor, k: int) -> Tensor:
-    """Return the predictions, in which all except the k largest of each row are replaced by
-    `BELOW_ALL`.
+    """Return the predictions. In each row, `BELOW_ALL` replaces all predictions except the k
+    largest.
     """
     classes = int(y_pred.shape[-1])
     chosen = reduce_max(one_hot(top_k_of(y_pred, k).indices, classes, axis=-1), axis=-2)
@@ -118,8 +121,8 @@ def _of_thresholds(values: Any, thresholds: Sequence[float]) -> Any:
 
 
 class _Count(ConfusionMetric):
-    """Base class of metrics that count predictions of one kind at each threshold; by default, there
-    is one threshold, 0.5.
+    """Base class of metrics that count predictions of one kind at each threshold, by default at
+    0.5.
 
     The counts are weighted.
     """
@@ -134,7 +137,9 @@ class _Count(ConfusionMetric):
         return self.add_hits(y_true, y_pred, sample_weight)
 
     def result(self) -> Any:
-        """Return the count for all batches so far: a scalar for one threshold, else a vector."""
+        """Return the count for all batches so far. It is a scalar for one threshold, otherwise a
+        vector.
+        """
         return _of_thresholds(identity(self.counts[self.kinds[0]]), self.thresholds)
 
     def get_config(self) -> dict[str, Any]:
@@ -167,8 +172,9 @@ class FalseNegatives(_Count):
 
 
 class _Quotient(ConfusionMetric):
-    """Base class of metrics true positives / (true positives + another count), or 0 if both counts
-    are 0.
+    """Base class of metrics with the value true positives / (true positives + another count).
+
+    If both counts are 0, the value is 0.
     """
 
     def __init__(
@@ -190,7 +196,7 @@ class _Quotient(ConfusionMetric):
     def result(self) -> Any:
         """Return true positives / (true positives + the other count), for all batches so far.
 
-        The result is a scalar for one threshold, else a vector.
+        The result is a scalar for one threshold, otherwise a vector.
         """
         return _of_thresholds(self.quotient(*self.kinds), self.thresholds)
 
@@ -201,11 +207,13 @@ class _Quotient(ConfusionMetric):
 
 
 class Precision(_Quotient):
-    """The fraction of the positive predictions whose target is true.
+    """The fraction of positive predictions whose target is true.
 
-    thresholds: a prediction above a threshold is positive; by default 0.5. top_k: only the `top_k`
-      largest predictions of a row may be positive; there is then no threshold by default. class_id:
-      the index of the only class that is counted; by default, all classes are counted.
+    Args:
+      thresholds: a prediction above a threshold is positive. The default is 0.5.
+      top_k: the number of the largest predictions in a row that may be positive. There is then no
+        threshold by default.
+      class_id: the index of the only class that is counted. By default, all classes are counted.
     """
 
     kinds = ("tp", "fp")
@@ -220,11 +228,12 @@ class Recall(_Quotient):
 
 
 class MeanIoU(Metric):
-    """The mean over classes of intersection / union of targets and predictions; see
+    """The mean over classes of intersection / union of targets and predictions. See
     `tf.metrics.mean_iou`.
 
     Args:
-      num_classes: targets and predictions are class indices below this number.
+      num_classes: the number of classes. Targets and predictions are class indices below this
+        number.
     """
 
     def __init__(self, num_classes: int, name: str | None = None, dtype: Any = None) -> None:
@@ -234,7 +243,7 @@ class MeanIoU(Metric):
         self.total_cm = self.add_weight("total_confusion_matrix", sizes, dtype=float64)
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
-        """Return an op that adds a batch; targets, predictions and weights may have any common
+        """Return an op that adds a batch. Targets, predictions and weights may have any common
         shape.
         """
         batch = confusions_of(y_true, y_pred, sample_weight, self.num_classes)

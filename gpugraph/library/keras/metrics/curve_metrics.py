@@ -1,5 +1,5 @@
-"""Metrics from curves over thresholds: the area under a curve, and the value at one of its
-points.
+"""Metrics of curves over thresholds: the area under a curve, and the value at one point of a
+curve.
 """
 
 from __future__ import annotations
@@ -18,15 +18,17 @@ _METHODS = ("interpolation", "minoring", "majoring")
 
 
 class AUC(ConfusionMetric):
-    """The area under a curve over thresholds.
+    """The area under a curve that has a point for each threshold.
+
+    The constructor raises ValueError if `curve` or `summation_method` is not one of the values
+    below, or if the thresholds are invalid.
 
     Args:
       num_thresholds: the number of evenly spaced thresholds from 0 to 1.
-      thresholds: the thresholds besides 0 and 1, instead of `num_thresholds`.
+      thresholds: the thresholds other than 0 and 1, instead of `num_thresholds`.
       curve: "ROC" (true positive rate over false positive rate) or "PR" (precision over recall).
-      summation_method: the form of the curve between two points: "interpolation", or the
-        ("minoring") or the maximum ("majoring") of the two values. The constructor raises
-        ValueError for other arguments.
+      summation_method: the height of the curve between two points: "interpolation", or the minimum
+        ("minoring") or the maximum ("majoring") of the two values.
     """
 
     kinds = ("tp", "tn", "fp", "fn")
@@ -61,8 +63,8 @@ class AUC(ConfusionMetric):
         super().__init__(self.thresholds, name, dtype)
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
-        """Return an op that adds a batch to the counts; it fails for a prediction outside of [0,
-        1].
+        """Return an op that adds a batch to the counts. A run raises an error for a prediction
+        outside of [0, 1].
         """
         return self.add_hits(y_true, y_pred, sample_weight)
 
@@ -88,7 +90,7 @@ class AUC(ConfusionMetric):
 
 
 class _PointOfCurve(ConfusionMetric):
-    """Base class of metrics that return one measure at the threshold where another measure is
+    """Base class of metrics that return one measure at the threshold at which another measure is
     nearest to a given value.
     """
 
@@ -114,14 +116,14 @@ class _PointOfCurve(ConfusionMetric):
         ConfusionMetric.__init__(self, self.thresholds, name, dtype)
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
-        """Return an op that adds a batch to the counts; it fails for a prediction outside of [0,
-        1].
+        """Return an op that adds a batch to the counts. A run raises an error for a prediction
+        outside of [0, 1].
         """
         return self.add_hits(y_true, y_pred, sample_weight)
 
     def result(self) -> Any:
-        """Return the second measure at the threshold where the first measure is nearest to the
-        value.
+        """Return the second measure at the threshold at which the first measure is nearest to the
+        given value.
         """
         nearest, measured = (self.quotient(*kinds) for kinds in self.measures)
         return measured[argmin(absolute(nearest - self.value), 0)]
@@ -133,7 +135,9 @@ class _PointOfCurve(ConfusionMetric):
 
 
 class SensitivityAtSpecificity(_PointOfCurve):
-    """The sensitivity (recall) at the threshold whose specificity is nearest to `specificity`."""
+    """The sensitivity (recall) at the threshold at which the specificity is nearest to
+    `specificity`.
+    """
 
     measures = (("tn", "fp"), ("tp", "fn"))
     value_name = "specificity"
@@ -150,7 +154,9 @@ class SensitivityAtSpecificity(_PointOfCurve):
 
 
 class SpecificityAtSensitivity(_PointOfCurve):
-    """The specificity at the threshold whose sensitivity (recall) is nearest to `sensitivity`."""
+    """The specificity at the threshold at which the sensitivity (recall) is nearest to
+    `sensitivity`.
+    """
 
     measures = (("tp", "fn"), ("tn", "fp"))
     value_name = "sensitivity"

@@ -1,4 +1,4 @@
-"""Metrics that are the mean over examples of a function of targets and predictions."""
+"""Metrics that average a function of targets and predictions over all examples."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from gpugraph.library.keras.metrics.metric_means import MeanMetricWrapper
 
 
 class FunctionMetric(MeanMetricWrapper):
-    """The mean of the results of `function`, a class attribute. It is called with the targets and
-    predictions only.
+    """The mean of the results of the class attribute `function`. It receives only the targets and
+    predictions.
     """
 
     function: ClassVar[Callable[..., Any]]
@@ -29,13 +29,17 @@ class Accuracy(FunctionMetric):
 
 
 class CategoricalAccuracy(FunctionMetric):
-    """The fraction of examples whose largest prediction has the class of the largest target."""
+    """The fraction of examples whose largest prediction and largest target belong to the same
+    class.
+    """
 
     function = staticmethod(metric_functions.categorical_accuracy)
 
 
 class SparseCategoricalAccuracy(FunctionMetric):
-    """The fraction of examples whose largest prediction has the target as its index."""
+    """The fraction of examples whose largest prediction belongs to the target's class. Targets are
+    class indices.
+    """
 
     function = staticmethod(metric_functions.sparse_categorical_accuracy)
 
@@ -53,7 +57,7 @@ class MeanAbsoluteError(FunctionMetric):
 
 
 class MeanAbsolutePercentageError(FunctionMetric):
-    """The mean of absolute differences, in percent of the targets."""
+    """The mean of absolute differences, as a percentage of the targets."""
 
     function = staticmethod(loss_functions.mean_absolute_percentage_error)
 
@@ -95,14 +99,16 @@ class LogCoshError(FunctionMetric):
 
 
 class KLDivergence(FunctionMetric):
-    """The mean Kullback-Leibler divergence, the sum of y_true * log(y_true / y_pred)."""
+    """The mean Kullback-Leibler divergence. The divergence is the sum of y_true * log(y_true /
+    y_pred).
+    """
 
     function = staticmethod(loss_functions.kullback_leibler_divergence)
 
 
 class BinaryAccuracy(MeanMetricWrapper):
-    """The fraction of correct predictions: above `threshold` for the target 1, not above it for
-    0.
+    """The fraction of correct predictions. A prediction above `threshold` is correct for the target
+    1, any other prediction for 0.
     """
 
     def __init__(
@@ -112,7 +118,7 @@ class BinaryAccuracy(MeanMetricWrapper):
 
 
 class TopKCategoricalAccuracy(MeanMetricWrapper):
-    """The fraction of examples whose largest target has the class of one of the `k` largest
+    """The fraction of examples for which the class of the largest target is among the `k` largest
     predictions.
     """
 
@@ -123,7 +129,9 @@ class TopKCategoricalAccuracy(MeanMetricWrapper):
 
 
 class SparseTopKCategoricalAccuracy(MeanMetricWrapper):
-    """The fraction of examples whose target is the class of one of the `k` largest predictions."""
+    """The fraction of examples for which the target's class is among the `k` largest predictions.
+    Targets are class indices.
+    """
 
     def __init__(
         self, k: int = 5, name: str = "sparse_top_k_categorical_accuracy", dtype: Any = None

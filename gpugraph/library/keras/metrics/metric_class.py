@@ -1,4 +1,6 @@
-"""Metric, the base class of metrics: layers whose variables accumulate values over batches."""
+"""Metric, the base class of metrics. A metric is a layer whose variables accumulate values over
+batches.
+"""
 
 from __future__ import annotations
 
@@ -30,12 +32,12 @@ _INITIALIZERS = {None: Zeros, "zeros": Zeros, "ones": Ones}
 
 
 class Metric(Layer):
-    """Base class of metrics: subclasses add variables and define `update_state` and `result`.
+    """Base class of metrics. Subclasses add variables and define `update_state` and `result`.
 
     A call adds a batch, and returns the result for all batches so far, including this one.
 
     Args:
-      dtype: the dtype of the variables and the result; `floatx()` by default.
+      dtype: the dtype of the variables and the result; by default `floatx()`.
     """
 
     is_metric = True
@@ -48,15 +50,15 @@ class Metric(Layer):
         self._latest_update: Any = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Wrap `update_state` of a class that a program defines, so that its op includes all
-        variable writes.
+        """Wrap `update_state` of a program's class, so that the returned op includes all writes of
+        variables.
         """
         super().__init_subclass__(**kwargs)
         if "update_state" in vars(cls) and not cls.__module__.startswith(_OURS):
             cls.update_state = _with_all_writes(cls.update_state)  # type: ignore[method-assign]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Add a batch by `update_state`, and return the result for all batches so far."""
+        """Add a batch with `update_state`, and return the result for all batches so far."""
         if in_cross_replica_context():
             strategy = get_strategy()
             results = strategy.extended.call_for_each_replica(self._added, args, kwargs)
@@ -89,22 +91,24 @@ class Metric(Layer):
 
     @property
     def updates(self) -> list[Any]:
-        """A list with the operation that adds the batch of the latest call; empty before it."""
+        """A list with the operation that adds the batch of the latest call. Before the first call,
+        it is empty.
+        """
         update = self._latest_update
         return [] if update is None else [update]
 
     def update_state(self, *args: Any, **kwargs: Any) -> Any:
-        """Return an op that adds a batch to the variables; the base class raises
+        """Return an op that adds a batch to the variables. The base class raises
         NotImplementedError.
         """
         raise NotImplementedError("Must be implemented in subclasses.")
 
     def result(self) -> Any:
-        """Return the value for all batches so far; the base class raises NotImplementedError."""
+        """Return the value for all batches so far. The base class raises NotImplementedError."""
         raise NotImplementedError("Must be implemented in subclasses.")
 
     def reset_states(self) -> None:
-        """Set the variables to zero, in Keras's session."""
+        """Set the variables to zero in Keras's session."""
         batch_set_value(
             [(variable, np.zeros(variable.shape.as_list())) for variable in self.weights]
         )
@@ -118,8 +122,8 @@ class Metric(Layer):
         initializer: Any = None,
         dtype: Any = None,
     ) -> Any:
-        """Create a variable of the metric, which is not trained and is initialized to zero by
-        default.
+        """Create a variable of the metric. It is not trained, and its default initial value is
+        zero.
         """
         if initializer is None or isinstance(initializer, str):
             initializer = _INITIALIZERS[initializer]()
@@ -142,8 +146,8 @@ class Metric(Layer):
 
 
 def _with_all_writes(update_state: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a function so that it returns an op that runs its result and all its writes of
-    variables.
+    """Wrap a function. The new function returns an op that runs the function's result and all its
+    writes of variables.
     """
 
     @wraps(update_state)

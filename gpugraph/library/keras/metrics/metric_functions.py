@@ -1,6 +1,6 @@
 """Metrics of examples, as functions of targets and predictions: accuracies and cosines.
 
-The losses of `library/keras/losses/loss_functions.py` serve as metrics too.
+The losses in `library/keras/losses/loss_functions.py` are also used as metrics.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ def accuracy(y_true: Any, y_pred: Any) -> Tensor:
 
 
 def binary_accuracy(y_true: Any, y_pred: Any, threshold: float = 0.5) -> Tensor:
-    """Return for each example the fraction of predictions that fit their targets, 0 or 1.
+    """Return, for each example, the fraction of predictions that equal their targets, 0 or 1.
 
-    A prediction above `threshold` counts as 1, any other as 0.
+    A prediction above `threshold` is treated as 1, any other prediction as 0.
     """
     y_true, y_pred = loss_functions.alike(y_true, y_pred)
     decided = cast(greater(y_pred, threshold), y_pred.dtype.base_dtype)
@@ -39,16 +39,16 @@ def binary_accuracy(y_true: Any, y_pred: Any, threshold: float = 0.5) -> Tensor:
 
 
 def categorical_accuracy(y_true: Any, y_pred: Any) -> Tensor:
-    """Return for each example 1 if the largest prediction is at the index of the largest target,
+    """Return 1 for each example whose largest prediction and largest target have the same index,
     else 0.
     """
     return cast(equal(argmax(y_true, axis=-1), argmax(y_pred, axis=-1)), floatx())
 
 
 def _classes(y_true: Any, y_pred: Tensor) -> Tensor:
-    """Return class indices as a tensor; if it has the predictions' rank, its last axis is removed.
+    """Return class indices as a tensor with one axis fewer than the predictions.
 
-    That axis has size 1.
+    If the indices have the rank of the predictions, the last axis, of size 1, is removed.
     """
     y_true = convert_to_tensor(y_true)
     ranks = y_true.shape.rank, y_pred.shape.rank
@@ -56,9 +56,7 @@ def _classes(y_true: Any, y_pred: Tensor) -> Tensor:
 
 
 def sparse_categorical_accuracy(y_true: Any, y_pred: Any) -> Tensor:
-    """Return for each example 1 if its largest prediction is at the index that is the target, else
-    0.
-    """
+    """Return 1 for each example whose target is the index of the largest prediction, else 0."""
     y_pred = convert_to_tensor(y_pred)
     classes = _classes(y_true, y_pred)
     largest = cast(argmax(y_pred, axis=-1), classes.dtype.base_dtype)
@@ -67,9 +65,7 @@ def sparse_categorical_accuracy(y_true: Any, y_pred: Any) -> Tensor:
 
 def _in_top(y_pred: Any, classes: Tensor, k: int) -> Tensor:
     """Return 1 where a class index [...] is the index of one of the k largest predictions [...,
-    classes].
-
-    Elsewhere the result is 0.
+    classes], else 0.
     """
     y_pred = cast(y_pred, float32)
     if y_pred.shape.rank is None or y_pred.shape.rank <= 2:
@@ -80,17 +76,15 @@ def _in_top(y_pred: Any, classes: Tensor, k: int) -> Tensor:
 
 
 def top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5) -> Tensor:
-    """Return for each example 1 if the class of the largest target is among the k largest
-    predictions.
-
-    For all other examples, the result is 0.
+    """Return 1 for each example for which the class of the largest target is among the k largest
+    predictions, else 0.
     """
     return _in_top(y_pred, argmax(y_true, axis=-1), k)
 
 
 def sparse_top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5) -> Tensor:
-    """Return for each example 1 if its target is the index of one of the k largest predictions,
-    else 0.
+    """Return 1 for each example whose target is the index of one of the k largest predictions, else
+    0.
     """
     y_pred = convert_to_tensor(y_pred)
     return _in_top(y_pred, cast(_classes(y_true, y_pred), int64), k)

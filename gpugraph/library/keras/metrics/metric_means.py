@@ -1,4 +1,6 @@
-"""Metrics that are sums or means of values over batches, of all elements or for each element."""
+"""Metrics that are sums or means of values over batches, either of all elements or of each
+element.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +26,12 @@ from gpugraph.ops.reductions.reduction_functions import reduce_mean, reduce_sum
 
 
 def weighted(values: Tensor, sample_weight: Any, averages: bool) -> tuple[Tensor, Any]:
-    """Return (values * weights, the weights broadcast to the values); without weights, return
+    """Return (values * weights, weights broadcast to the values). If there are no weights, return
     (`values`, None).
 
     Args:
-      averages: if the weights do not broadcast, the values' axes beyond the weights' are reduced
-        first: averaged if this is true, otherwise summed.
+      averages: if the weights do not broadcast, the values are first reduced over the axes that the
+        weights do not have. They are averaged if `averages` is true, otherwise summed.
     """
     if sample_weight is None:
         return values, None
@@ -43,14 +45,16 @@ def weighted(values: Tensor, sample_weight: Any, averages: bool) -> tuple[Tensor
 
 
 class Sum(Metric):
-    """The weighted sum of all values passed to `update_state`."""
+    """The weighted sum of all values that `update_state` has received."""
 
     def __init__(self, name: str = "sum", dtype: Any = None) -> None:
         super().__init__(name=name, dtype=dtype)
         self.total = self.add_weight("total")
 
     def update_state(self, values: Any, sample_weight: Any = None) -> Any:
-        """Return an op that adds `values`, times weights that broadcast to them, to the sum."""
+        """Return an op that adds `values` to the sum. The values are multiplied by weights that
+        broadcast to them.
+        """
         values = cast(values, self._dtype)
         return self.total.assign_add(reduce_sum(weighted(values, sample_weight, False)[0]))
 
@@ -60,7 +64,9 @@ class Sum(Metric):
 
 
 class Mean(Metric):
-    """The weighted mean of all values passed to `update_state`; 0 before there are any."""
+    """The weighted mean of all values that `update_state` has received. It is 0 if there are
+    none.
+    """
 
     def __init__(self, name: str | None = "mean", dtype: Any = None) -> None:
         super().__init__(name=name, dtype=dtype)
@@ -68,7 +74,9 @@ class Mean(Metric):
         self.count = self.add_weight("count")
 
     def update_state(self, values: Any, sample_weight: Any = None) -> Any:
-        """Return an op that adds `values`, with weights that broadcast to them, to the mean."""
+        """Return an op that adds `values` to the mean, with weights that broadcast to the
+        values.
+        """
         values, weights = weighted(cast(values, self._dtype), sample_weight, True)
         count = cast(size(values), self._dtype) if weights is None else reduce_sum(weights)
         return group(self.total.assign_add(reduce_sum(values)), self.count.assign_add(count))
@@ -79,7 +87,7 @@ class Mean(Metric):
 
 
 class MeanRelativeError(Mean):
-    """The mean of |y_true - y_pred| / normalizer; an element whose normalizer is 0 counts as 0."""
+    """The mean of |y_true - y_pred| / normalizer. The quotient is 0 where the normalizer is 0."""
 
     def __init__(self, normalizer: Any, name: str | None = None, dtype: Any = None) -> None:
         super().__init__(name=name, dtype=dtype)
@@ -101,7 +109,7 @@ class MeanRelativeError(Mean):
 
 
 class RootMeanSquaredError(Mean):
-    """The square root of the mean of squared differences of predictions and targets."""
+    """The square root of the mean of squared differences between predictions and targets."""
 
     def __init__(self, name: str = "root_mean_squared_error", dtype: Any = None) -> None:
         super().__init__(name=name, dtype=dtype)
@@ -119,7 +127,7 @@ class RootMeanSquaredError(Mean):
 
 
 class MeanMetricWrapper(Mean):
-    """The mean of the values of a function `fn(y_true, y_pred, **kwargs)`."""
+    """The mean of the results of a function `fn(y_true, y_pred, **kwargs)`."""
 
     def __init__(
         self, fn: Callable[..., Any], name: str | None = None, dtype: Any = None, **kwargs: Any
@@ -131,7 +139,7 @@ class MeanMetricWrapper(Mean):
     def update_state(  # type: ignore[override]
         self, y_true: Any, y_pred: Any, sample_weight: Any = None
     ) -> Any:
-        """Return an op that adds the function's values for a batch to the mean."""
+        """Return an op that adds the function's results for a batch to the mean."""
         y_true, y_pred = of_one_rank(cast(y_true, self._dtype), cast(y_pred, self._dtype))
         return super().update_state(self.fn(y_true, y_pred, **self._fn_kwargs), sample_weight)
 
@@ -144,8 +152,8 @@ class MeanTensor(Metric):
     """The weighted mean of tensors, for each element separately. All tensors have the shape of the
     first one.
 
-    `update_state` raises ValueError for a tensor of another shape, and `result` before
-    `update_state`.
+    `update_state` raises ValueError if a tensor has another shape, and `result` raises ValueError
+    before the first `update_state`.
     """
 
     def __init__(self, name: str = "mean_tensor", dtype: Any = None) -> None:
@@ -156,16 +164,18 @@ class MeanTensor(Metric):
 
     @property
     def total(self) -> Any:
-        """The variable of the weighted sums; None before the first `update_state`."""
+        """The variable of the weighted sums. Before the first `update_state`, it is None."""
         return self._total
 
     @property
     def count(self) -> Any:
-        """The variable of the sums of weights; None before the first `update_state`."""
+        """The variable of the sums of weights. Before the first `update_state`, it is None."""
         return self._count
 
     def update_state(self, values: Any, sample_weight: Any = None) -> Any:
-        """Return an op that adds a tensor, with weights that broadcast to it, to the means."""
+        """Return an op that adds a tensor to the means, with weights that broadcast to the
+        tensor.
+        """
         values = cast(convert_to_tensor(values), self._dtype)
         if self._shape is None:
             self._shape = as_shape(values.shape)
@@ -182,7 +192,7 @@ class MeanTensor(Metric):
             return group(self._total.assign_add(values), self._count.assign_add(counts))
 
     def result(self) -> Any:
-        """Return the mean of each element so far."""
+        """Return the mean of each element for all tensors so far."""
         if self._shape is None:
             raise ValueError(
                 "MeanTensor does not have any result yet. Please call the MeanTensor instance or "

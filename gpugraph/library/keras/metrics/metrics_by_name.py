@@ -1,4 +1,4 @@
-"""Lookup of metrics by name: functions, their short names, and classes."""
+"""Lookup of metrics by name. Functions, their short names, and classes are found."""
 
 from __future__ import annotations
 
@@ -51,12 +51,14 @@ def serialize(metric: Any) -> Any:
 
 
 def deserialize(config: Any, custom_objects: Any = None) -> Any:
-    """Return the metric with a name or a configuration. Raises ValueError for an unknown name."""
+    """Return the metric that a name or a configuration describes. Raises ValueError for an unknown
+    name.
+    """
     return deserialize_keras_object(config, BY_NAME, custom_objects, "metric function")
 
 
 def get(identifier: Any) -> Any:
-    """Return the metric with a name or a configuration; a callable is returned unchanged.
+    """Return the metric that a name or a configuration describes. A callable is returned unchanged.
 
     Raises ValueError for anything else.
     """

@@ -1,4 +1,4 @@
-"""`tf.keras.optimizers`: objects that update variables by gradients, and schedules of learning
+"""`tf.keras.optimizers`: objects that update variables with gradients, and schedules of learning
 rates.
 """
 

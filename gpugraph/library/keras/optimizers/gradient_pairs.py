@@ -1,4 +1,4 @@
-"""Functions on the (gradient, variable) pairs of a step of Keras's optimizers."""
+"""Functions of (gradient, variable) pairs, for the steps of Keras's optimizers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gpugraph.platform import logging
 
 
 def references(variables: Sequence[Any]) -> list[Any]:
-    """Return the references of variables, or tensors as they are."""
+    """Return the references of variables. Tensors are returned unchanged."""
     return [
         variable._ref() if isinstance(variable, Variable) else variable for variable in variables
     ]

@@ -1,6 +1,6 @@
 """Hyperparameters: an optimizer's settings, such as its learning rate.
 
-A setting is a number, a schedule, a function or a tensor. Numbers become variables.
+The value of a setting is a number, a schedule, a function or a tensor. Numbers become variables.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _OTHER_NAMES = {"lr": "learning_rate"}
 
 
 def scalar_variable(value: Any, name: str, dtype: Any = float32) -> Any:
-    """Create a variable that is not trained, and that Keras's session will initialize."""
+    """Create a variable that is not trained and that Keras's session initializes."""
     variable = Variable(
         convert_to_tensor(value, dtype),
         trainable=False,
@@ -38,7 +38,7 @@ def scalar_variable(value: Any, name: str, dtype: Any = float32) -> Any:
 
 
 class Hyperparameters(Trackable):
-    """The mixin of optimizers for settings. Settings are attributes; `lr` is another name of
+    """The mixin of optimizers for settings. Settings are attributes, and `lr` is another name of
     `learning_rate`.
 
     A number becomes a variable when a program reads the attribute or the optimizer creates a step.
@@ -65,7 +65,8 @@ class Hyperparameters(Trackable):
     def _set_hyper(self, name: str, value: Any) -> None:
         """Store a setting.
 
-        If the setting is already a variable and `value` is a number, the variable is set to it.
+        If the setting is already a variable and `value` is a number, assign the number to the
+        variable.
         """
         before = self._hyper.get(name)
         is_number = not callable(value) and not isinstance(value, (Tensor, Variable))
@@ -75,7 +76,7 @@ class Hyperparameters(Trackable):
             self._hyper[name] = value
 
     def _get_hyper(self, name: str, dtype: Any = None) -> Any:
-        """Return a setting: a schedule, or a variable or tensor.
+        """Return a setting: a schedule, a variable or a tensor.
 
         Args:
           dtype: the dtype to which the setting is cast, or None for no cast.

@@ -1,6 +1,6 @@
 """Learning rates that depend on the number of the step: `tf.keras.optimizers.schedules`.
 
-All classes here apply a decay function of `tf.train` (`library/train/learning_rate_decay.py`).
+The classes here call the decay functions of `tf.train` (`library/train/learning_rate_decay.py`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 class LearningRateSchedule:
-    """Base class of schedules: `schedule(step)` returns the learning rate of a step, a scalar
+    """Base class of schedules. `schedule(step)` returns the learning rate of a step as a scalar
     tensor.
 
     Subclasses define `__call__` and `get_config`.
@@ -27,7 +27,7 @@ class LearningRateSchedule:
         raise NotImplementedError("Learning rate schedule must override __call__")
 
     def get_config(self) -> dict[str, Any]:
-        """Return the arguments of the constructor; the base class raises NotImplementedError."""
+        """Return the arguments of the constructor. The base class raises NotImplementedError."""
         raise NotImplementedError("Learning rate schedule must override get_config")
 
     @classmethod
@@ -97,7 +97,7 @@ class InverseTimeDecay(_Decay):
 
 
 class PolynomialDecay(_Decay):
-    """A schedule that is a polynomial of degree `power` from the initial to the end rate.
+    """A schedule that is a polynomial of degree `power` from the initial rate to the end rate.
 
     Args:
       decay_steps: the number of steps of the decay.
@@ -119,8 +119,8 @@ class PolynomialDecay(_Decay):
 
 
 class CosineDecay(_Decay):
-    """A schedule that falls from initial_learning_rate to alpha * initial_learning_rate on half a
-    cosine.
+    """A schedule that decreases from initial_learning_rate to alpha * initial_learning_rate along
+    half a cosine wave.
     """
 
     decay = staticmethod(learning_rate_decay.cosine_decay)
@@ -136,10 +136,11 @@ class CosineDecay(_Decay):
 
 
 class CosineDecayRestarts(_Decay):
-    """A schedule that is a sequence of decays like `CosineDecay`.
+    """A schedule that consists of several decays, each with the form of `CosineDecay`.
 
-    The first decay has `first_decay_steps` steps. Each decay has `t_mul` times as many steps as the
-    previous one, and an initial rate that is `m_mul` times as high.
+    The first decay has `first_decay_steps` steps. The number of steps of each further decay is that
+    of the previous decay, multiplied by `t_mul`. Its initial rate is that of the previous decay,
+    multiplied by `m_mul`.
     """
 
     decay = staticmethod(learning_rate_decay.cosine_decay_restarts)
@@ -157,7 +158,9 @@ class CosineDecayRestarts(_Decay):
 
 
 class LinearCosineDecay(_Decay):
-    """A schedule that is a linear decay times a cosine wave; see `tf.train.linear_cosine_decay`."""
+    """A schedule that multiplies a linear decay by a cosine wave. See
+    `tf.train.linear_cosine_decay`.
+    """
 
     decay = staticmethod(learning_rate_decay.linear_cosine_decay)
 
@@ -174,7 +177,7 @@ class LinearCosineDecay(_Decay):
 
 
 class NoisyLinearCosineDecay(_Decay):
-    """A schedule like LinearCosineDecay, with noise of decreasing variance.
+    """The schedule of LinearCosineDecay, with additional noise of decreasing variance.
 
     See `tf.train.noisy_linear_cosine_decay`.
     """
@@ -199,7 +202,7 @@ class PiecewiseConstantDecay(LearningRateSchedule):
     """A schedule with the rate values[0] up to step boundaries[0], then values[1] up to
     boundaries[1], and so on.
 
-    The constructor raises ValueError unless there is one value more than boundaries.
+    The constructor raises ValueError unless there is one more value than boundaries.
     """
 
     def __init__(

@@ -21,7 +21,7 @@ from gpugraph.ops.state.scatter_updates import scatter_add, scatter_update
 class _Moments(OptimizerV2):
     """Base class of optimizers with settings `beta_1` and `beta_2`, and slots for every variable.
 
-    A slot is a variable of the optimizer that belongs to a variable it trains.
+    A slot is a variable of the optimizer that belongs to a variable that the optimizer trains.
     """
 
     slot_names: ClassVar[tuple[str, ...]] = ("m", "v")
@@ -40,7 +40,7 @@ class _Moments(OptimizerV2):
                 self.add_slot(variable, name)
 
     def _powers(self, variable: Variable) -> tuple[Tensor, Tensor]:
-        """Return beta_1 ** t and beta_2 ** t for the number t of the step, from 1 on."""
+        """Return beta_1 ** t and beta_2 ** t, where t is the number of the step, from 1 on."""
         numbers = self.numbers(variable)
         for name in ("beta_1", "beta_2"):
             if f"{name}_power" not in numbers:
@@ -53,15 +53,14 @@ class _Moments(OptimizerV2):
 
 
 class Adam(_Moments):
-    """Adam: m and v are running means of the gradient and of its square, with decays beta_1 and
-    beta_2.
+    """Adam: m and v are running means of the gradient and of its square, with decay factors beta_1
+    and beta_2.
 
     The update in step t is var -= lr_t * m / (sqrt(v) + epsilon), with lr_t = lr * sqrt(1 -
-    beta_2^t) / (1 - beta_1^t).
+    beta_2^t) / (1 - beta_1^t). The slots are "m", "v" and, if `amsgrad` is true, "vhat".
 
     Args:
-      amsgrad: whether to use the maximum of v so far in place of v. Slots: "m", "v", and with
-        amsgrad "vhat".
+      amsgrad: whether to use the maximum of all v so far in place of v.
     """
 
     def __init__(
@@ -104,7 +103,7 @@ class Adam(_Moments):
         return assign_all((m, first), (v, second), (vhat, largest), (handle, handle - step))
 
     def _resource_apply_sparse(self, grad: Tensor, handle: Any, indices: Tensor) -> Any:
-        """Update all rows. Rows without a gradient are updated as for a dense gradient of zero."""
+        """Update all rows. Rows without a gradient are updated as if their gradient were zero."""
         numbers = self.numbers(handle)
         beta_1, beta_2 = numbers["beta_1"], numbers["beta_2"]
         m, v = (self.get_slot(handle, name) for name in self.slot_names)
@@ -140,8 +139,8 @@ class Adam(_Moments):
 class Adamax(_Moments):
     """Adam with the maximum of gradients in place of the mean of their squares.
 
-    v = max(beta_2 * v, |gradient|), and m is as in `Adam`. var -= lr_t * m / (v + epsilon), with
-    lr_t = lr / (1 - beta_1^t) in step t. Slots: "m", "v".
+    v = max(beta_2 * v, |gradient|), and m is the running mean of the gradient. The update in step t
+    is var -= lr_t * m / (v + epsilon), with lr_t = lr / (1 - beta_1^t). The slots are "m" and "v".
     """
 
     def __init__(
@@ -157,7 +156,7 @@ class Adamax(_Moments):
         self._take(learning_rate, beta_1, beta_2, epsilon, kwargs)
 
     def _new(self, variable: Any, m: Any, v: Any, grad: Tensor) -> tuple[Any, Any, Any]:
-        """Return the new m and v, and the amount to subtract from the variable."""
+        """Return the new m, the new v, and the amount to subtract from the variable."""
         numbers = self.numbers(variable)
         beta_1 = numbers["beta_1"]
         first = beta_1 * m + (1.0 - beta_1) * grad
@@ -185,7 +184,8 @@ class Nadam(_Moments):
     """Adam with Nesterov's momentum (Dozat, 2015).
 
     The momentum of step t is beta_1 * (1 - 0.5 * 0.96^(t * schedule_decay)), which approaches
-    beta_1. Slots: "m", "v". The constructor raises ValueError for a schedule as the learning rate.
+    beta_1. The slots are "m" and "v". The constructor raises ValueError if the learning rate is a
+    schedule.
     """
 
     _NOT_IN_KERAS_2: ClassVar[Mapping[int, float]] = {1: 1.0}
@@ -224,8 +224,8 @@ class Nadam(_Moments):
         return self._get_hyper("learning_rate", var_dtype)
 
     def _schedule(self, variable: Any) -> tuple[Any, ...]:
-        """Return the momenta of this and of the next step, and the products of all momenta up to
-        each step.
+        """Return the momentum of this step and of the next step, and the product of all momenta up
+        to each of them.
         """
         dtype = variable.dtype.base_dtype
         if dtype not in self._schedules:
@@ -243,7 +243,7 @@ class Nadam(_Moments):
         return self._schedules[dtype]
 
     def _mixed(self, variable: Any, first: Any, second: Any, grad: Tensor) -> Any:
-        """Return the amount to subtract from the variable;
+        """Return the amount to subtract from the variable.
 
         Args:
           first, second: the new m and v.

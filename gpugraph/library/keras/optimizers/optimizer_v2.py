@@ -1,9 +1,9 @@
 """The base class of Keras's optimizers, with their settings, slots and steps.
 
-A slot is a variable of the optimizer that belongs to a variable it trains. A subclass, in this
-package or in a program, implements these methods: `_set_hyper` stores its settings, `_create_slots`
-creates slots, `_resource_apply_dense` returns the op that changes a variable, and
-`_resource_apply_sparse` the op that changes distinct rows of it.
+A slot is a variable of the optimizer that belongs to a variable that the optimizer trains. A
+subclass, in this package or in a program, calls `_set_hyper` to store its settings. It implements
+these methods: `_create_slots` creates slots, `_resource_apply_dense` returns the op that changes a
+variable, and `_resource_apply_sparse` returns the op that changes distinct rows of a variable.
 """
 
 from __future__ import annotations
@@ -48,12 +48,14 @@ _KEYWORDS = ("clipnorm", "clipvalue", "lr", "decay")
 class OptimizerV2(Hyperparameters):
     """Base class of Keras's optimizers.
 
+    The constructor raises TypeError for a keyword argument that is not listed below, and ValueError
+    if a value is less than 0.
+
     Args:
-      name: a prefix for the names of ops and variables. clipnorm: the maximum norm of a variable's
-        gradient. clipvalue: the maximum magnitude of its elements. lr: another name of
-        learning_rate. decay: the learning rate is divided by 1 + decay * (number of steps taken).
-        The constructor raises TypeError for another keyword argument, and ValueError for a value
-        below 0.
+      name: a prefix for the names of ops and variables.
+      kwargs: `clipnorm` is the maximum norm of a variable's gradient. `clipvalue` is the maximum
+        magnitude of the gradient's elements. `lr` is another name of learning_rate. If `decay` is
+        passed, the learning rate is divided by 1 + decay * (number of completed steps).
     """
 
     def __init__(self, name: str, **kwargs: Any) -> None:
@@ -75,7 +77,7 @@ class OptimizerV2(Hyperparameters):
         self._numbers: dict[Any, dict[str, Any]] = {}
 
     def _take_rate(self, learning_rate: Any, kwargs: dict[str, Any]) -> None:
-        """Store the learning rate and its decay; `lr` in `kwargs` overrides `learning_rate`."""
+        """Store the learning rate and its decay. `lr` in `kwargs` overrides `learning_rate`."""
         self._set_hyper("learning_rate", kwargs.get("lr", learning_rate))
         self._set_hyper("decay", self._initial_decay)
 
@@ -95,7 +97,9 @@ class OptimizerV2(Hyperparameters):
     def minimize(
         self, loss: Any, var_list: Any, grad_loss: Any = None, name: str | None = None
     ) -> Any:
-        """Return an op that takes one step on a loss: a tensor, or a function that returns one."""
+        """Return an op that takes one step to minimize a loss, which is a tensor or a function that
+        returns a tensor.
+        """
         value = convert_to_tensor(loss() if callable(loss) else loss)
         variables = flatten(var_list() if callable(var_list) else var_list)
         with get_default_graph().name_scope(f"{self._name}/gradients"):
@@ -103,8 +107,8 @@ class OptimizerV2(Hyperparameters):
         return self.apply_gradients(list(zip(self._clipped(grads), variables)), name=name)
 
     def get_gradients(self, loss: Any, params: Any) -> list[Any]:
-        """Return the gradients of a loss with respect to the variables `params`, clipped as
-        configured.
+        """Return the gradients of a loss with respect to the variables `params`, clipped if the
+        optimizer clips gradients.
 
         Raises ValueError for a variable without a gradient.
         """
@@ -133,9 +137,9 @@ class OptimizerV2(Hyperparameters):
         return clipped
 
     def get_updates(self, loss: Any, params: Any) -> list[Any]:
-        """Return a list with an op that takes one step on a loss.
+        """Return a list with an op that takes one step to minimize a loss.
 
-        See `get_gradients` for errors.
+        Raises the errors of `get_gradients`.
         """
         variables = flatten(params)
         return [self.apply_gradients(list(zip(self.get_gradients(loss, variables), variables)))]
@@ -144,7 +148,7 @@ class OptimizerV2(Hyperparameters):
         """Return an op that changes variables by their gradients, and then adds 1 to `iterations`.
 
         A variable without a gradient causes a warning. Raises ValueError if no variable has a
-        gradient. In a replica of a strategy, the gradients of all replicas are summed.
+        gradient. In a replica of a strategy, the gradients of all replicas are summed first.
         """
         pairs = with_gradients(list(grads_and_vars))
         if has_strategy():
@@ -160,7 +164,7 @@ class OptimizerV2(Hyperparameters):
                 return change("AssignAdd", self.iterations._ref(), np.int64(1))
 
     def _distributed_apply(self, distribution: Any, grads_and_vars: Any, name: Any = None) -> Any:
-        """Return the op that takes one step with the sums of the gradients of all replicas."""
+        """Return the op that takes one step with the sums of all replicas' gradients."""
         return distributed_step(self, distribution, grads_and_vars, name)
 
     def _update(self, grad: Any, variable: Variable) -> Any:
@@ -184,7 +188,9 @@ class OptimizerV2(Hyperparameters):
     # -- for subclasses
 
     def _prepare(self, var_list: Sequence[Variable]) -> None:
-        """Prepare a step, before the ops that change variables are created."""
+        """Prepare a step. This method is called before the ops that change variables are
+        created.
+        """
 
     def _create_slots(self, var_list: Sequence[Variable]) -> None:
         """Create the slots of these variables with `add_slot`."""
@@ -194,14 +200,16 @@ class OptimizerV2(Hyperparameters):
         raise NotImplementedError(f"{type(self).__name__} does not define how a variable changes")
 
     def _resource_apply_sparse(self, grad: Tensor, handle: Any, indices: Tensor) -> Any:
-        """Return the op that changes distinct rows `indices` of a variable by their gradients."""
+        """Return the op that changes rows `indices` of a variable by their gradients. The indices
+        are distinct.
+        """
         raise NotImplementedError(f"{type(self).__name__} does not define how rows change")
 
     def _resource_apply_sparse_duplicate_indices(
         self, grad: Tensor, handle: Any, indices: Tensor
     ) -> Any:
-        """Return the op for rows that may be repeated. By default, their gradients are summed
-        first.
+        """Return the op that changes rows whose indices may be repeated. The base class first sums
+        the gradients of each row.
         """
         summed = summed_by_row(IndexedSlices(grad, indices))
         return self._resource_apply_sparse(summed.values, handle, summed.indices)
@@ -211,7 +219,7 @@ class OptimizerV2(Hyperparameters):
         return scatter_add(x, i, v)
 
     def _decayed_lr(self, var_dtype: Any) -> Any:
-        """Return this step's learning rate: a schedule's value, or the setting after `decay`."""
+        """Return this step's learning rate: the schedule's value or the setting, after `decay`."""
         rate = self._get_hyper("learning_rate", var_dtype)
         if isinstance(rate, LearningRateSchedule):
             rate = cast(rate(cast(self.iterations, var_dtype)), var_dtype)
@@ -221,8 +229,8 @@ class OptimizerV2(Hyperparameters):
         return rate
 
     def numbers(self, variable: Variable) -> dict[str, Any]:
-        """Return the settings in a variable's dtype, with this step's rate `lr` and number
-        `step`.
+        """Return the settings in a variable's dtype, with the rate `lr` and the number `step` of
+        this step.
         """
         dtype = variable.dtype.base_dtype
         if dtype not in self._numbers:
@@ -242,7 +250,7 @@ class OptimizerV2(Hyperparameters):
 
     @property
     def iterations(self) -> Any:
-        """The number of steps taken, an int64 variable."""
+        """The number of completed steps, an int64 variable."""
         if self._iterations is None:
             graph = get_default_graph()
             with graph.control_dependencies(None):
@@ -261,7 +269,7 @@ class OptimizerV2(Hyperparameters):
         self._weights.append(variable)
 
     def create_weights(self, var_list: Sequence[Any]) -> list[Any]:
-        """Create the slots and other variables for steps on `var_list`, and return `weights`."""
+        """Create the slots and other variables for steps on `var_list`. Return `weights`."""
         graph = get_default_graph()
         with graph.control_dependencies(None), graph.colocate_with(None, ignore_existing=True):
             self.iterations  # noqa: B018  the first of the weights
@@ -270,8 +278,8 @@ class OptimizerV2(Hyperparameters):
         return self.weights
 
     def add_slot(self, var: Any, slot_name: str, initializer: Any = "zeros") -> Any:
-        """Return the variable's slot of this name; create it with the variable's shape and dtype if
-        missing.
+        """Return the variable's slot of this name. If there is none, create it with the variable's
+        shape and dtype.
 
         Args:
           initializer: "zeros", a number, or an initializer.
@@ -293,7 +301,7 @@ class OptimizerV2(Hyperparameters):
         return self._slots[slot_name][container_of(var)]
 
     def get_slot_names(self) -> list[str]:
-        """Return the names of the slots that were created so far."""
+        """Return the names of the slots that have been created."""
         return list(self._slots)
 
     def add_weight(
@@ -304,7 +312,7 @@ class OptimizerV2(Hyperparameters):
         initializer: Any = "zeros",
         trainable: Any = None,
     ) -> Any:
-        """Create another variable of the optimizer, which `weights` then contains."""
+        """Create a variable of the optimizer that is not a slot. `weights` then contains it."""
         del trainable
         value = np.full(shape, 0.0 if initializer == "zeros" else 1.0)
         if not isinstance(initializer, str):
@@ -315,7 +323,9 @@ class OptimizerV2(Hyperparameters):
 
     @property
     def _checkpoint_dependencies(self) -> list[TrackableReference]:
-        """`iterations`, and settings that are variables; slots are recorded in another way."""
+        """`iterations`, and settings that are variables. Checkpoints record slots in another
+        way.
+        """
         by_name = {"iter": self._iterations, **dict(sorted(self._hyper.items()))}
         references = {name: item for name, item in by_name.items() if isinstance(item, Trackable)}
         references.update(super()._checkpoint_dependencies)
@@ -323,7 +333,9 @@ class OptimizerV2(Hyperparameters):
 
     @property
     def weights(self) -> list[Any]:
-        """The optimizer's variables in the order of creation: `iterations`, slots, and others."""
+        """The optimizer's variables in the order of their creation: `iterations`, slots, and other
+        variables.
+        """
         return self._weights
 
     def variables(self) -> list[Any]:
@@ -338,7 +350,7 @@ class OptimizerV2(Hyperparameters):
         """Set the values of `weights`. Raises ValueError for a wrong number or shape of arrays.
 
         Args:
-          weights: arrays. The values may come from the Keras 2 optimizer of the same name, which
+          weights: arrays. The values may come from the optimizer of the same name in Keras 2, which
             does not have all of these variables.
         """
         weights = self._of_keras_2(list(weights))
@@ -360,9 +372,7 @@ class OptimizerV2(Hyperparameters):
     """The indices in `weights` of variables that Keras 2's optimizer lacks, with their values."""
 
     def _of_keras_2(self, arrays: list[Any]) -> list[Any]:
-        """Return arrays for `weights`, given arrays from Keras 2, among which some may be
-        missing.
-        """
+        """Return arrays for `weights`. If `arrays` come from Keras 2, missing arrays are added."""
         if len(arrays) + len(self._NOT_IN_KERAS_2) == len(self._weights):
             for place, value in self._NOT_IN_KERAS_2.items():
                 arrays.insert(place, np.array(value))
@@ -377,7 +387,9 @@ class OptimizerV2(Hyperparameters):
 
     @classmethod
     def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
-        """Create an optimizer from a dict that `get_config` returned; it has no slots yet."""
+        """Create an optimizer from a dict that `get_config` returned. The optimizer has no slots
+        yet.
+        """
         arguments = dict(config)
         if "lr" in arguments:
             arguments["learning_rate"] = arguments.pop("lr")

@@ -27,7 +27,8 @@ def serialize(optimizer: Any) -> Any:
 
 
 def deserialize(config: Any, custom_objects: Any = None) -> Any:
-    """Return the optimizer of a configuration. The case of the names of Keras's classes is ignored.
+    """Return the optimizer that a configuration describes. The case of the names of Keras's classes
+    is ignored.
 
     As in TensorFlow, the class name is changed to lower case in `config` itself. Raises ValueError
     for an unknown class.
@@ -39,7 +40,8 @@ def deserialize(config: Any, custom_objects: Any = None) -> Any:
 
 
 def get(identifier: Any) -> Any:
-    """Return the optimizer with a name or a configuration; an optimizer is returned unchanged.
+    """Return the optimizer that a name or a configuration describes. An optimizer is returned
+    unchanged.
 
     An optimizer of `tf.train` is wrapped in a TFOptimizer. Raises ValueError for anything else.
     """

@@ -20,13 +20,15 @@ from gpugraph.ops.state.scatter_updates import scatter_add, scatter_update
 
 
 class SGD(OptimizerV2):
-    """Gradient descent with momentum: velocity = momentum * velocity - lr * gradient; var +=
-    velocity.
+    """Gradient descent with momentum. A step is velocity = momentum * velocity - lr * gradient,
+    then var += velocity.
+
+    The slot "momentum" contains the velocity. The constructor raises ValueError if the momentum is
+    outside of [0, 1].
 
     Args:
-      nesterov: whether var += momentum * velocity - lr * gradient, with the new velocity. The slot
-        "momentum" is the velocity. The constructor raises ValueError for a momentum outside of [0,
-        1].
+      nesterov: whether the update is var += momentum * velocity - lr * gradient instead, with the
+        new velocity.
     """
 
     def __init__(
@@ -78,13 +80,16 @@ class SGD(OptimizerV2):
 
 
 class RMSprop(OptimizerV2):
-    """rms = rho * rms + (1 - rho) * gradient ** 2; var -= lr * gradient / (sqrt(rms) + epsilon).
+    """The RMSprop optimizer. A step is rms = rho * rms + (1 - rho) * gradient ** 2, then var -= lr
+    * gradient / (sqrt(rms) + epsilon).
+
+    The slots are "rms", "momentum" if the momentum is not 0, and "mg" if `centered` is true.
 
     Args:
-      momentum: if nonzero, mom = momentum * mom + lr * gradient / sqrt(rms + epsilon); var -= mom.
+      momentum: if it is not 0, the second part of a step is mom = momentum * mom + lr * gradient /
+        sqrt(rms + epsilon), then var -= mom.
       centered: whether to use rms - mg ** 2 in place of rms in both divisors, where mg is the
-        running mean of the gradient. Slots: "rms"; "momentum" if there is momentum; "mg" if
-        `centered`.
+        running mean of the gradient.
     """
 
     _NOT_IN_KERAS_2: ClassVar[Mapping[int, float]] = {0: 0.0}
@@ -169,7 +174,7 @@ class RMSprop(OptimizerV2):
 def decayed_rows(slot: Any, rate: Any, indices: Tensor, new: Tensor) -> tuple[Tensor, Any]:
     """Multiply all rows of a slot by `rate`, and add `new` to the rows `indices`.
 
-    Return the new values of these rows, and the op that writes the slot.
+    Return the new values of the rows `indices`, and the op that writes the slot.
     """
     rows = gather(slot, indices) * rate + new
     with control_dependencies([rows]):
@@ -179,11 +184,13 @@ def decayed_rows(slot: Any, rate: Any, indices: Tensor, new: Tensor) -> tuple[Te
 
 
 class Adagrad(OptimizerV2):
-    """accumulator += gradient ** 2; var -= lr * gradient / (sqrt(accumulator) + epsilon).
+    """The Adagrad optimizer. A step is accumulator += gradient ** 2, then var -= lr * gradient /
+    (sqrt(accumulator) + epsilon).
+
+    The constructor raises ValueError if the initial value is negative.
 
     Args:
-      initial_accumulator_value: the initial value of the slot "accumulator"; the constructor raises
-        ValueError if it is negative.
+      initial_accumulator_value: the initial value of the slot "accumulator".
     """
 
     _NOT_IN_KERAS_2: ClassVar[Mapping[int, float]] = {0: 0.0}
@@ -231,10 +238,10 @@ class Adagrad(OptimizerV2):
 
 
 class Adadelta(OptimizerV2):
-    """var -= lr * sqrt(accum_var + epsilon) / sqrt(accum_grad + epsilon) * gradient.
+    """The optimizer var -= lr * sqrt(accum_var + epsilon) / sqrt(accum_grad + epsilon) * gradient.
 
     The slots "accum_grad" and "accum_var" are running means of the squares of the gradients and of
-    the updates, which decay by the factor `rho` in each step.
+    the updates. Their decay factor is `rho`.
     """
 
     _NOT_IN_KERAS_2: ClassVar[Mapping[int, float]] = {0: 0.0}
@@ -275,10 +282,10 @@ class Adadelta(OptimizerV2):
 
 
 class Ftrl(OptimizerV2):
-    """Follow-the-regularized-leader, with L1 and L2 penalties; see `tf.train.FtrlOptimizer`.
+    """Follow-the-regularized-leader, with L1 and L2 penalties. See `tf.train.FtrlOptimizer`.
 
-    Slots: "accumulator" and "linear". The constructor raises ValueError for a negative strength or
-      initial value, and for a positive `learning_rate_power`.
+    The slots are "accumulator" and "linear". The constructor raises ValueError for a negative
+    penalty strength or initial value, and for a positive `learning_rate_power`.
     """
 
     def __init__(

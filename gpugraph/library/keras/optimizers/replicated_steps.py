@@ -1,5 +1,6 @@
-"""Steps of Keras's optimizers within a strategy: the gradients of all replicas are summed, and each
-copy of a variable is changed by the sum, once.
+"""Steps of Keras's optimizers in the scope of a strategy.
+
+The gradients of all replicas are summed, and each copy of a variable is changed once, by the sum.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ def merged_step(optimizer: Any, pairs: Sequence[tuple[Any, Any]], name: str | No
     Raises RuntimeError outside of replicas.
 
     Args:
-      pairs: (gradient, variable) of this replica.
+      pairs: the (gradient, variable) pairs of this replica.
     """
     context = get_replica_context()
     if context is None:
@@ -34,7 +35,7 @@ def distributed_step(
     """Return the op that changes all copies of variables, and then adds 1 to `iterations`.
 
     Args:
-      grads_and_vars: pairs of a gradient per replica and a variable.
+      grads_and_vars: pairs of a per-replica gradient and a variable.
     """
     extended, graph = distribution.extended, get_default_graph()
     variables = [variable for _, variable in grads_and_vars]

@@ -23,7 +23,9 @@ class TFOptimizer(Trackable):
         self._track_trackable(self.iterations, "global_step")
 
     def minimize(self, loss: Any, var_list: Any, grad_loss: Any = None, name: Any = None) -> Any:
-        """Return an op that takes one step on a loss, by the wrapped optimizer's `minimize`."""
+        """Return an op that takes one step to minimize a loss. The wrapped optimizer's `minimize`
+        creates it.
+        """
         done = self.optimizer.minimize(
             loss, self.iterations, var_list=var_list, grad_loss=grad_loss, name=name
         )
@@ -31,13 +33,13 @@ class TFOptimizer(Trackable):
         return done
 
     def get_grads(self, loss: Any, params: Any) -> list[Any]:
-        """Return the gradients of a loss with respect to the variables `params`. The gradient is
-        None if the loss does not depend on a variable.
+        """Return the gradients of a loss with respect to the variables `params`. If the loss does
+        not depend on a variable, its gradient is None.
         """
         return [grad for grad, _ in self.optimizer.compute_gradients(loss, flatten(params))]
 
     def get_updates(self, loss: Any, params: Any) -> list[Any]:
-        """Return a list with an op that takes one step on a loss.
+        """Return a list with an op that takes one step to minimize a loss.
 
         Raises ValueError if no variable has a gradient.
         """
@@ -50,17 +52,17 @@ class TFOptimizer(Trackable):
         return done
 
     def _track(self) -> None:
-        """Register the slots of the wrapped optimizer for initialization by Keras's session."""
+        """Register the slots of the wrapped optimizer, so that Keras's session initializes them."""
         for variable in self.optimizer.variables():
             track_variable(variable)
 
     @property
     def weights(self) -> list[Any]:
-        """Raises NotImplementedError: Keras has no access to the variables of the wrapped
-        optimizer.
+        """Raise NotImplementedError, because Keras has no access to the wrapped optimizer's
+        variables.
         """
         raise NotImplementedError
 
     def from_config(self, config: Any) -> Any:
-        """Raise NotImplementedError: optimizers of `tf.train` have no configuration."""
+        """Raise NotImplementedError, because optimizers of `tf.train` have no configuration."""
         raise NotImplementedError

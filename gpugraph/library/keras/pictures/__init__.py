@@ -1,1 +1,1 @@
-"""Pictures of models as SVG, with the layers in rows by depth; Graphviz is not needed."""
+"""Drawings of models as SVG, with the layers in rows by depth. Graphviz is not needed."""

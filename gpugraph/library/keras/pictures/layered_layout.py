@@ -1,7 +1,7 @@
 """The layout of a graph whose nodes have ranks: a row of boxes for each rank, and paths between
 boxes.
 
-The boxes of a row are sorted by the mean position of their neighbours in adjacent rows (Sugiyama's
+The boxes of a row are sorted by the mean position of their neighbors in adjacent rows (Sugiyama's
 method). In this order, each box is placed as near to the mean center of its neighbors as the widths
 allow. This is a least-squares fit with a minimum distance between boxes, computed by pooling
 adjacent violators. An edge over several ranks passes through a narrow gap in each row in between.
@@ -28,10 +28,10 @@ _SWEEPS = 6
 
 @dataclass(eq=False)
 class Box:
-    """A box: its size and, after the layout, the position of its centre, in pixels.
+    """A box. It has a size and, after the layout, the position of its center, in pixels.
 
     Args:
-      rank: the number of its row, from the top.
+      rank: the number of its row, counted from the top.
       is_bend: whether the box is only a gap through which an edge passes the row.
     """
 
@@ -60,7 +60,7 @@ def lay_out(boxes: Sequence[Box], edges: Sequence[tuple[int, int]]) -> PictureLa
     """Set the position of every box, and return the layout.
 
     Args:
-      edges: pairs of indices of boxes; the first box has the smaller rank.
+      edges: pairs of indices of boxes. The first box has the smaller rank.
     """
     rows: defaultdict[int, list[Box]] = defaultdict(list)
     for box in boxes:
@@ -80,7 +80,7 @@ def lay_out(boxes: Sequence[Box], edges: Sequence[tuple[int, int]]) -> PictureLa
 def _route(first: Box, second: Box, rows: defaultdict[int, list[Box]]) -> list[Box]:
     """Create the path of an edge: its two boxes, and a bend in each row between them.
 
-    Adjacent boxes of the path become neighbours.
+    Adjacent boxes of the path become neighbors.
     """
     route = [first]
     for rank in range(first.rank + 1, second.rank):
@@ -95,11 +95,11 @@ def _route(first: Box, second: Box, rows: defaultdict[int, list[Box]]) -> list[B
 
 
 def _sort_rows(rows: Sequence[list[Box]], downwards: bool) -> None:
-    """Sort each row by the mean position of the boxes' neighbours in the previous row.
+    """Sort each row by the mean position of the boxes' neighbors in the previous row.
 
     Args:
-      downwards: whether to begin with the top row, so that the previous row is the row above;
-        otherwise begin at the bottom.
+      downwards: whether to begin with the top row, so that the previous row is the row above.
+        Otherwise begin with the bottom row.
     """
     for row in rows if downwards else reversed(rows):
         for place, box in enumerate(row):
@@ -124,7 +124,9 @@ def _centre(box: Box) -> float:
 
 
 def _place(row: Sequence[Box], wanted: Sequence[float]) -> None:
-    """Set the centers of a row's boxes, in order, as near to `wanted` as their widths allow."""
+    """Set the centers of a row's boxes, in order, as near to `wanted` as the widths of the boxes
+    allow.
+    """
     starts = [0.0]  # centres of the boxes if they are placed at minimum distance
     for left, right in pairwise(row):
         starts.append(starts[-1] + (left.width + right.width) / 2 + _GAP)

@@ -1,4 +1,4 @@
-"""A model as an SVG picture: a box for each layer, in rows by depth, with the inputs at the top."""
+"""A model as an SVG drawing: a box for each layer, in rows by depth, with the inputs at the top."""
 
 from __future__ import annotations
 
@@ -40,7 +40,9 @@ rect { fill: #20262d; stroke: #66717d; }
 
 
 def _of_pictures(rules: str) -> str:
-    """Restrict CSS rules to these pictures, because a notebook's page also has other elements."""
+    """Restrict CSS rules to these drawings, because a notebook's page also contains other
+    elements.
+    """
     return "".join(f".keras-model {rule}\n" for rule in rules.strip().splitlines())
 
 
@@ -52,7 +54,7 @@ _STYLE = (
 
 @dataclass(frozen=True)
 class PictureOptions:
-    """The options of a picture; see `plot_model`."""
+    """The options of a drawing; see `plot_model`."""
 
     show_shapes: bool = False
     show_layer_names: bool = True
@@ -62,7 +64,7 @@ class PictureOptions:
 
 @dataclass
 class _Drawing:
-    """SVG elements that are drawn together, and the size of their drawing in pixels."""
+    """A group of SVG elements, and the size of the group in pixels."""
 
     elements: str
     width: float
@@ -70,10 +72,10 @@ class _Drawing:
 
 
 def model_svg(model: Any, options: PictureOptions, scale: float = 1.0) -> str:
-    """Return the picture of a model as the text of an SVG file.
+    """Return the drawing of a model as the text of an SVG file.
 
-    If a model is not a graph of layers, it is drawn as a chain of layers if it is a Sequential
-    model, and otherwise as a single box.
+    A Sequential model that is not a graph of layers is drawn as a chain of layers. Any other model
+    that is not a graph of layers is drawn as a single box.
     """
     drawing = _draw_graph(model, options)
     width, height = drawing.width + 2 * _MARGIN, drawing.height + 2 * _MARGIN
@@ -113,7 +115,7 @@ def _size(layout: PictureLayout, turned: bool) -> tuple[float, float]:
 
 
 def _graph_of(model: Any) -> tuple[list[Any], list[int], list[tuple[int, int]]]:
-    """Return the layers of a model, their depths, and edges as pairs (from, to) of indices of
+    """Return the layers of a model, their depths, and edges as pairs (from, to) of indices into the
     layers.
     """
     if not model.is_graph_network:
@@ -139,7 +141,7 @@ def _graph_of(model: Any) -> tuple[list[Any], list[int], list[tuple[int, int]]]:
 
 
 def _draw_layer(layer: Any, options: PictureOptions) -> _Drawing:
-    """Draw the box of a layer, or a frame with the layers of a nested model in it."""
+    """Draw the box of a layer, or a frame that contains the layers of a nested model."""
     is_model = hasattr(layer, "is_graph_network")
     if options.expand_nested and is_model and layer.layers:
         inner = _draw_graph(layer, options)
@@ -167,7 +169,9 @@ def _draw_layer(layer: Any, options: PictureOptions) -> _Drawing:
 
 
 def _label(layer: Any, options: PictureOptions) -> str:
-    """Return the text `name: Class`, with a wrapped layer's name and class in parentheses."""
+    """Return the text `name: Class`. The name and class of a wrapped layer follow in
+    parentheses.
+    """
     name, kind = layer.name, type(layer).__name__
     inner: Any = getattr(layer, "layer", None)
     if hasattr(inner, "name") and not hasattr(layer, "is_graph_network"):
@@ -178,7 +182,8 @@ def _label(layer: Any, options: PictureOptions) -> str:
 def _shape(layer: Any, kind: str) -> str:
     """Return a layer's input or output shape as text.
 
-    `?` stands for a layer that was not called, `multiple` for calls with different shapes.
+    `?` means that the layer was not called, and `multiple` means that its calls have different
+    shapes.
     """
     nodes = layer.inbound_nodes
     shapes = {str(getattr(node, f"{kind}_shapes")) for node in nodes}
@@ -194,7 +199,7 @@ def _text(x: float, y: float, text: str, style: str) -> str:
 
 
 def _arrivals(routes: Sequence[Sequence[Box]]) -> list[float]:
-    """Return the horizontal offset of each route's end from the centre of its last box.
+    """Return the horizontal offset of each route's end from the center of its last box.
 
     Routes that end at the same box are spread horizontally, in the order of their previous boxes.
     """
@@ -211,11 +216,11 @@ def _arrivals(routes: Sequence[Sequence[Box]]) -> list[float]:
 
 
 def _path(route: Sequence[Box], shift: float, turned: bool) -> str:
-    """Draw a curve from the lower edge of the first box to the upper edge of the last one.
+    """Draw a curve from the lower edge of the first box to the upper edge of the last box.
 
     Args:
-      shift: the offset of its end from the centre of the last box.
-      turned: whether x and y are exchanged, for a picture from left to right.
+      shift: the offset of the curve's end from the center of the last box.
+      turned: whether x and y are exchanged, for a drawing from left to right.
     """
     parts: list[str] = []
     for box, following in pairwise(route):

@@ -1,4 +1,4 @@
-"""`tf.keras.utils.plot_model`: writes a picture of a model to a file."""
+"""`tf.keras.utils.plot_model`: writes a drawing of a model to a file."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _COMMANDS = {
 
 @dataclass(frozen=True)
 class ModelPicture:
-    """A file with a picture of a model; a notebook shows the picture. `path` is the file's path."""
+    """A file with a drawing of a model, at the path `path`. A notebook shows the drawing."""
 
     path: str
     svg: str = field(repr=False)
 
     def _repr_html_(self) -> str:
-        """Return the picture as SVG, which notebooks show."""
+        """Return the drawing as SVG, which notebooks show."""
         return self.svg
 
 
@@ -43,20 +43,21 @@ def plot_model(
     expand_nested: bool = False,
     dpi: int = 96,
 ) -> ModelPicture:
-    """Write a picture of a model with a box for each layer, and return it for notebooks.
+    """Write a drawing of a model with a box for each layer, and return it for notebooks.
 
-    Raises ValueError for any other direction or format. Raises ImportError for a PNG file if there
-    is no converter. Source: `tf.keras.utils.plot_model`, which needs Graphviz.
+    Raises ValueError if `rankdir` or the suffix of `to_file` is not one of the values below. Raises
+    ImportError for a PNG file if there is no converter. Source: `tf.keras.utils.plot_model`, which
+    needs Graphviz.
 
     Args:
-      to_file: the path of the file. With the suffix `.svg`, it is an SVG file; with `.png` or no
+      to_file: the path of the file. With the suffix `.svg`, it is an SVG file. With `.png` or no
         suffix, it is a PNG file, which requires the package cairosvg, or one of the programs
         rsvg-convert and inkscape.
       show_shapes: whether boxes show the shapes of inputs and outputs.
       show_layer_names: whether boxes show the layers' names in addition to their classes.
       rankdir: "TB" for inputs at the top, "LR" for inputs on the left.
       expand_nested: whether a nested model is drawn with its layers.
-      dpi: 96 for the normal size.
+      dpi: the resolution. With 96, the drawing has its normal size.
     """
     if rankdir not in ("TB", "LR"):
         raise ValueError(f'rankdir is "TB" or "LR", got {rankdir!r}')
@@ -75,7 +76,7 @@ def plot_model(
 def _converter(path: Path) -> Callable[[str, Path], None]:
     """Return a function that converts SVG text to a PNG file.
 
-    Raises ImportError if no program is installed.
+    Raises ImportError if no converter is installed.
     """
     if importlib.util.find_spec("cairosvg") is not None:
         return _by_cairosvg

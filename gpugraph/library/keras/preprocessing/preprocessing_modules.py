@@ -1,4 +1,4 @@
-"""The modules of `tf.keras.preprocessing`, whose names are looked up on first access."""
+"""The modules of `tf.keras.preprocessing`. Their names are imported on first access."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The package keras-preprocessing, which TensorFlow 1.15 uses; it is imported on first use.
+"""The package keras-preprocessing, which TensorFlow 1.15 uses. It is imported on first use.
 
-Its iterators of batches become subclasses of `tf.keras.utils.Sequence`, whose length `fit` uses.
-The defaults of `data_format` and `dtype` become Keras's.
+Its iterators of batches become subclasses of `tf.keras.utils.Sequence`, because `fit` uses the
+length of a Sequence. The defaults of `data_format` and `dtype` become Keras's defaults.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ PACKAGE = "gpugraph.keras.preprocessing"
 
 
 class _Older(ModuleType):
-    """A module that has, in addition, names that its current version lacks and keras-preprocessing
-    uses.
+    """A module with additional names that keras-preprocessing uses and that the installed version
+    of the module lacks.
     """
 
     def __init__(self, module: Any, **lost: Any) -> None:
@@ -38,7 +38,9 @@ class _Older(ModuleType):
 
 
 def _mend(sequence: Any, transformations: Any) -> None:
-    """Add names that NumPy 2 has removed and SciPy deprecates to modules of keras-preprocessing."""
+    """Add names that NumPy 2 removed, and names that SciPy deprecates, to the modules that
+    keras-preprocessing uses.
+    """
     if not isinstance(sequence.np, _Older):
         sequence.np = _Older(np, unicode_=np.str_)
         if scipy := getattr(transformations, "ndimage", None):  # SciPy is optional
@@ -52,8 +54,8 @@ _FLOWS = ("flow", "flow_from_directory", "flow_from_dataframe")
 def name_of_package(module: str, name: str) -> Any:
     """Return a class or function of keras-preprocessing, adapted to `tf.keras.preprocessing`.
 
-    If the package is missing, the result raises ModuleNotFoundError only when it is called.
-    Therefore the names can be listed and imported in every installation.
+    If the package is missing, the returned object raises ModuleNotFoundError, but only when it is
+    called. Therefore the names can be listed and imported in every installation.
     """
     try:
         modules = _modules()
@@ -67,9 +69,9 @@ def name_of_package(module: str, name: str) -> Any:
 
 
 def _modules() -> dict[str, Any]:
-    """Import the modules of keras-preprocessing, and return them by name.
+    """Import the modules of keras-preprocessing. Return them as a dict by name.
 
-    Raises ModuleNotFoundError, which names the extra to install, if the package is missing.
+    If the package is missing, raises ModuleNotFoundError, which names the extra to install.
     """
     users = "Functions of tf.keras.preprocessing"
     with package_of_extra("preprocessing", "keras-preprocessing", users):
@@ -95,10 +97,10 @@ _CLASSES: dict[Any, Any] = {}
 
 
 def _class_of_keras(kind: Any) -> Any:
-    """Return a subclass of a class of keras-preprocessing, with Keras's defaults; it is created
-    once.
+    """Return a subclass of a class of keras-preprocessing that has Keras's defaults. It is created
+    only once.
 
-    A subclass of a class of batches is also a Sequence.
+    The subclass of a class of batches is also a Sequence.
     """
     if kind not in _CLASSES:
         _CLASSES[kind] = _new_class(kind)
@@ -117,7 +119,7 @@ def _new_class(kind: Any) -> Any:
 
 
 def _with_settings(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a function so that None for `data_format` and `dtype` means Keras's default.
+    """Wrap a function so that None for `data_format` or `dtype` means Keras's default.
 
     The defaults are `image_data_format()` and `floatx()`.
     """
@@ -136,7 +138,7 @@ def _with_settings(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _flow(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a method that returns an iterator so that the iterator's class is that of
+    """Wrap a method that returns an iterator. The iterator's class becomes the class from
     `_class_of_keras`.
     """
 

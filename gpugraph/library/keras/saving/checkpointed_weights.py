@@ -1,7 +1,7 @@
 """The variables of a network and its optimizer in object checkpoints.
 
-Values are matched by the path of attributes from the network to a variable, as in
-`tf.train.Checkpoint`. Variables, and slots of the optimizer, that are created after `load` get
+A variable's value is found by the path of attributes from the network to the variable, as in
+`tf.train.Checkpoint`. If variables, or slots of the optimizer, are created after `load`, they get
 their values when they are created.
 """
 
@@ -33,10 +33,12 @@ class CheckpointedWeights:
         self._later: _LaterRestore | None = None
 
     def __deepcopy__(self, memo: Any) -> None:
-        """Return None. A copy of the network creates its own checkpoint object on first use."""
+        """Return None, so that a copy of the network creates its own checkpoint object on first
+        use.
+        """
 
     def save(self, path: str) -> None:
-        """Write a checkpoint with this path prefix, and record it as the latest checkpoint of its
+        """Write a checkpoint with this path prefix. Record it as the latest checkpoint of its
         folder.
         """
         optimizer = getattr(self._network, "optimizer", None)
@@ -85,7 +87,8 @@ class CheckpointedWeights:
 
 
 class _LaterRestore:
-    """Callable that restores variables created since its last call, from a loaded checkpoint.
+    """A callable that restores the variables that were created since its last call, from a loaded
+    checkpoint.
 
     It does nothing if the session's graph has not changed.
     """

@@ -1,8 +1,8 @@
-"""Converts recurrent layers' weights in files between cuDNN's layout and the layout of GRU and
+"""Converts recurrent layers' weights in files between the layout of cuDNN and the layout of GRU and
 LSTM.
 
-A file may contain weights of a CuDNNLSTM where the model has an LSTM, or the reverse. The same
-holds for GRUs. The shapes of the biases distinguish them.
+A file may contain weights of a CuDNNLSTM although the model has an LSTM, or the reverse. The same
+is true for GRUs. The shapes of the biases show the layout.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class _Conversion(NamedTuple):
     """A conversion of a layer's weights in one direction.
 
     Args:
-      gates: the number of gates, each of which has a part of the kernels.
+      gates: the number of gates. Each gate has a part of the kernels.
       order: the NumPy order ("C" or "F") in which a transposed part is reshaped.
       biases: the function that converts the biases.
     """
@@ -45,7 +45,7 @@ def _conversion(wanted: tuple[int, ...], stored: tuple[int, ...], units: int) ->
 
 
 class ConvertedArray:
-    """A stored array that is converted when it is read; it has a name, a shape and `value()`."""
+    """A stored array that is converted when it is read. It has a name, a shape and `value()`."""
 
     def __init__(self, array: Any, shape: tuple[int, ...], convert: Callable[[Array], Array]):
         self.name, self.shape = array.name, shape
@@ -57,8 +57,8 @@ class ConvertedArray:
 
 
 def converted(layer: Any, weights: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
-    """Return the arrays for a layer's weights, converted to the layouts of the recurrent layers in
-    it.
+    """Return the arrays for a layer's weights. The weights of recurrent layers in it are converted
+    to their layouts.
 
     Args:
       weights: the layer's variables.
@@ -76,15 +76,17 @@ def converted(layer: Any, weights: Sequence[Any], arrays: Sequence[Any]) -> list
 
 
 def _recurrent_layers(layer: Any) -> list[Any]:
-    """Return the LSTMs and GRUs in a layer. If the layer itself is one, return a list of it."""
+    """Return a list of the LSTMs and GRUs in a layer, or of the layer itself if it is an LSTM or
+    GRU.
+    """
     if type(layer).__name__ in ("LSTM", "GRU", "CuDNNLSTM", "CuDNNGRU"):
         return [layer]
     return [inner for part in layer.sublayers() for inner in _recurrent_layers(part)]
 
 
 def _convert(weights: Sequence[Any], places: Sequence[int], arrays: list[Any]) -> None:
-    """Replace the kernel, recurrent kernel and biases of one layer in `arrays` by converted arrays,
-    if a conversion is necessary.
+    """If a conversion is necessary, replace the kernel, recurrent kernel and biases of one layer in
+    `arrays`.
 
     Args:
       weights: the three variables.
@@ -112,7 +114,9 @@ def _convert(weights: Sequence[Any], places: Sequence[int], arrays: list[Any]) -
 
 
 def _by_gate(gates: int) -> Callable[[Array, Callable[[Array], Array]], Array]:
-    """Return a function that converts the part of each gate of a kernel separately."""
+    """Return a function that splits a kernel into the parts of the gates and converts each part
+    separately.
+    """
 
     def convert(value: Array, convert_part: Callable[[Array], Array]) -> Array:
         return np.hstack([convert_part(part) for part in np.hsplit(value, gates)])

@@ -1,8 +1,8 @@
-"""Remarks, for error messages, on model files that cannot be read.
+"""Explanations, for error messages, of why a model file cannot be read.
 
-These are files of Keras 1, of Keras 3 and of other programs. HDF5 files and JSON texts contain the
-version of Keras. All other files are recognized by their first bytes, and SavedModels by their
-folders.
+Such files come from Keras 1, Keras 3 and other programs. HDF5 files and JSON texts contain the
+version of Keras. SavedModels are recognized by their folders, and all other files by their first
+bytes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ _MAX_BYTES = 1 << 16
 
 
 def kind_text(path: Any) -> str:
-    """Return a remark on a path that is not an HDF5 file, or "" if the kind of file is unknown."""
+    """Return an explanation of a path that is not an HDF5 file, or "" if the kind of file is
+    unknown.
+    """
     path = os.fsdecode(path)
     if os.path.isdir(path):
         if not any(os.path.isfile(os.path.join(path, f"saved_model.{e}")) for e in ("pb", "pbtxt")):
@@ -43,8 +45,8 @@ def kind_text(path: Any) -> str:
 
 
 def _archive_text(path: str) -> str:
-    """Return the remark on a zip archive: whether it is a `.keras` file, and by which version of
-    Keras.
+    """Return the explanation of a zip archive: whether it is a `.keras` file, and the version of
+    Keras that wrote it.
     """
     with contextlib.suppress(OSError, ValueError, RuntimeError, zipfile.BadZipFile, KeyError):
         with zipfile.ZipFile(path) as archive:
@@ -60,13 +62,13 @@ def _archive_text(path: str) -> str:
 
 
 def version_text(version: str | None, config: str = "") -> str:
-    """Return a remark on the version of Keras that wrote a file. Return "" for Keras 2 and
-    tf.keras.
+    """Return an explanation that names the version of Keras that wrote a file. Return "" for Keras
+    2 and tf.keras.
 
     Args:
       version: the version that the file records, or None.
-      config: the model's configuration as JSON, which is searched for arguments of Keras 1 if there
-        is no version.
+      config: the model's configuration as JSON. If there is no version, it is searched for
+        arguments of Keras 1.
     """
     if version is None:
         if not any(mark in config for mark in _MARKS_OF_KERAS_1):
@@ -90,9 +92,9 @@ def version_text(version: str | None, config: str = "") -> str:
 
 @contextlib.contextmanager
 def naming_version(version: str | None, config: str = "") -> Iterator[None]:
-    """Append the remark of `version_text` to errors that are raised within a `with` block.
+    """Append the explanation from `version_text` to errors that are raised inside a `with` block.
 
-    Some classes of error become ValueError. Without a remark, errors are unchanged.
+    Some classes of errors become ValueError. If the explanation is "", errors are unchanged.
     """
     try:
         yield

@@ -6,8 +6,8 @@ itself, and only after its shape is checked. So a file can't access other files 
 can't use more memory than the model's arrays.
 
 libhdf5 may loop forever or crash on a damaged file. So before this process reads a file that it has
-neither written nor checked, a separate process, `hdf5_walk.py`, reads the file with limits on
-processor time and memory.
+neither written nor checked, a separate process reads the file with limits on processor time and
+memory. That process runs `hdf5_walk.py`.
 """
 
 from __future__ import annotations
@@ -47,22 +47,22 @@ _STARTED = (
 
 
 def hdf5_library() -> Any:
-    """Return the package h5py.
+    """Import and return the package h5py.
 
-    Raises ModuleNotFoundError, which names the extra of gpugraph to install, if it is missing.
+    If it is missing, raises ModuleNotFoundError, which names the extra of gpugraph to install.
     """
     with package_of_extra("hdf5", "h5py", "HDF5 files"):
         return importlib.import_module("h5py")
 
 
 def is_open_file(file: Any) -> bool:
-    """Return whether `file` is an open file or group of h5py; otherwise it is a path."""
+    """Return whether `file` is an open file or group of h5py. Otherwise it is a path."""
     return hasattr(file, "attrs") and hasattr(file, "create_group")
 
 
 @contextmanager
 def written_file(file: Any) -> Iterator[Any]:
-    """Yield an h5py file to write to: `file` itself, or for a path a new file.
+    """Yield an h5py file to write to: `file` itself, or a new file if `file` is a path.
 
     The new file is written to the path at the end of the block.
     """
@@ -80,9 +80,9 @@ def written_file(file: Any) -> Iterator[Any]:
 
 @contextmanager
 def read_file(file: Any) -> Iterator[Any]:
-    """Yield an h5py file to read from: `file` itself, or the file at a path.
+    """Yield an h5py file to read from: `file` itself, or the file at this path.
 
-    Raises OSError if it is not HDF5.
+    Raises OSError if the file is not an HDF5 file.
     """
     if is_open_file(file):
         yield file
@@ -92,9 +92,10 @@ def read_file(file: Any) -> Iterator[Any]:
 
 
 def opened_file(path: Any) -> Any:
-    """Open the HDF5 file at a path for reading. When it is first opened, its structure is checked.
+    """Open the HDF5 file at a path for reading. On the first opening, its structure is checked.
 
-    Raises OSError for a file that is not HDF5, or so damaged that the library would loop or crash.
+    Raises OSError if the file is not an HDF5 file, or if it is so damaged that the library would
+    crash or never return.
     """
     path = local_path(path)
     library = hdf5_library()
@@ -122,7 +123,7 @@ def _identity(status: os.stat_result) -> tuple[int, ...]:
 
 
 def _check_structure(path: str, size: int) -> None:
-    """Read the structure of a file in another process; see the module's docstring.
+    """Let another process read the structure of a file. See the module's docstring.
 
     Raises OSError if that process fails or exceeds its limits.
     """
@@ -145,9 +146,9 @@ def _check_structure(path: str, size: int) -> None:
 
 
 def write_names(group: Any, attribute: str, names: Sequence[str]) -> None:
-    """Store names as one attribute, or as several if they are too long for one.
+    """Store names as one attribute, or as several attributes if they are too long for one.
 
-    Raises RuntimeError for a single name that is too long.
+    Raises RuntimeError if a single name is too long.
     """
     encoded = [name.encode("utf-8") for name in names]
     if any(len(name) > _MAX_BYTES for name in encoded):
@@ -166,8 +167,8 @@ def write_names(group: Any, attribute: str, names: Sequence[str]) -> None:
 
 @contextmanager
 def _refusals(group: Any, name: str) -> Iterator[None]:
-    """For errors of h5py about a damaged file, raise ValueError with the file, the group and the
-    name instead.
+    """Convert h5py's errors about a damaged file to ValueErrors that name the file, the group and
+    `name`.
     """
     try:
         yield
@@ -202,7 +203,8 @@ def _attribute(group: Any, name: str) -> Any:
 
 
 def read_names(group: Any, attribute: str) -> list[str]:
-    """Return the names that `write_names` stored. Return an empty list without such an attribute.
+    """Return the names that `write_names` stored. If there is no such attribute, return an empty
+    list.
 
     Raises ValueError if the file is damaged.
     """
@@ -218,15 +220,15 @@ def read_names(group: Any, attribute: str) -> list[str]:
 
 
 def read_text(group: Any, attribute: str) -> str | None:
-    """Return the attribute `name` of a group as text. If the group has no such attribute, return
-    None.
+    """Return the attribute `attribute` of a group as text. If the group has no such attribute,
+    return None.
     """
     value = _attribute(group, attribute)
     return None if value is None else as_text(value)
 
 
 def as_text(value: Any) -> str:
-    """Return a text from an HDF5 file as str.
+    """Return a text that was read from an HDF5 file as str.
 
     Raises ValueError for bytes that are not UTF-8, and for a value that is not text.
     """
@@ -238,12 +240,12 @@ def as_text(value: Any) -> str:
 
 
 def write_array(group: Any, name: str, value: np.ndarray[Any, Any]) -> None:
-    """Add an array to a group under a name; slashes in the name create groups."""
+    """Add an array to a group under a name. Slashes in the name create groups."""
     group.create_dataset(name, data=value)
 
 
 def part_of(group: Any, name: str) -> Any:
-    """Return a group or array in a group, by its path of names.
+    """Return a group or array inside a group, by its path of names.
 
     Raises ValueError for a name that does not exist, and for a link to another file.
     """
@@ -264,7 +266,7 @@ def part_of(group: Any, name: str) -> Any:
 
 
 class StoredArray:
-    """An array in an HDF5 file: its shape is known, and `value` reads its elements.
+    """An array in an HDF5 file. Its shape is known, and `value` reads its elements.
 
     The constructor raises ValueError if the member is not an array of numbers, or if its data is in
     another file.

@@ -1,9 +1,10 @@
-"""A program that reads the structure of an HDF5 file, to test whether libhdf5 survives the file.
+"""A program that reads the structure of an HDF5 file, to test whether libhdf5 can read the file
+safely.
 
     python hdf5_walk.py PATH SECONDS MEGABYTES
 
-libhdf5 does not always return from a damaged file: it may read in a cycle, or write to invalid
-memory. In this case, this process, which has limits, ends instead of the process of the program.
+On a damaged file, libhdf5 may loop forever or write to invalid memory. This process, which has
+limits on time and memory, then ends instead of the process that needs the file.
 
 It reads each group, link and attribute, the description of each array and the positions of its
 chunks, but no elements. Errors that libhdf5 reports are ignored, because the later read raises them
@@ -36,7 +37,7 @@ def walk(library: Any, path: str) -> None:
 
 
 def _read(library: Any, part: Any, seen: set[Any]) -> list[Any]:
-    """Read a group or array, unless it was read before. Return the members of a group."""
+    """Read a group or array, unless it has been read before. Return the members of a group."""
     address = _tried(lambda: library.h5o.get_info(part.id).addr)
     if address in seen:
         return []
@@ -60,7 +61,7 @@ def _read(library: Any, part: Any, seen: set[Any]) -> list[Any]:
 
 
 def _tried(read: Callable[[], Any]) -> Any:
-    """Return the result of `read()`, or None if h5py raises an error."""
+    """Return the result of `read()`. If h5py raises an error, return None."""
     with contextlib.suppress(*_REFUSALS):
         return read()
     return None

@@ -1,8 +1,8 @@
-"""Converts configurations from later versions of Keras to configurations of 1.15.
+"""Converts configurations from later versions of Keras to configurations of TensorFlow 1.15.
 
-Later versions have more arguments. An argument is removed if its value is the one that 1.15 always
-uses. Otherwise it remains, and the layer rejects it. Classes of the program receive all of their
-arguments.
+Later versions have more arguments. An additional argument is removed if its value is the one that
+1.15 always uses. Otherwise it remains, and the layer rejects it. The program's own classes receive
+all of their arguments.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _LABELS = ("module", "registered_name", "build_config")
 
 
 def as_in_1_15(config: Any) -> Any:
-    """Return a configuration without the additions of later versions."""
+    """Return a configuration without the arguments that later versions added."""
     if isinstance(config, list):
         return [as_in_1_15(item) for item in config]
     if not isinstance(config, Mapping):
@@ -59,7 +59,9 @@ def as_in_1_15(config: Any) -> Any:
 
 
 def _must_keep(class_name: str, name: str, value: Any) -> bool:
-    """Return whether an argument must be kept, because 1.15 would use another value without it."""
+    """Return whether an argument must be kept, because 1.15 would use another value if it were
+    removed.
+    """
     if name == "fn":
         return class_name in _OF_FUNCTIONS
     return name not in _ALWAYS or value != _ALWAYS[name]

@@ -37,7 +37,7 @@ from gpugraph.platform import logging
 def confirm_write(file: Any, overwrite: bool) -> bool:
     """Return whether to write a file.
 
-    If it exists and `overwrite` is False, ask on the terminal.
+    If the file exists and `overwrite` is False, ask the user on the terminal.
     """
     if overwrite or is_open_file(file) or not os.path.isfile(local_path(file)):
         return True
@@ -57,13 +57,15 @@ def save_model(
 ) -> None:
     """Write a model's configuration, variables and arguments of `compile` to one HDF5 file.
 
+    Raises NotImplementedError for the format "tf", for signatures, and for a subclass that defines
+    `call` and no `get_config`.
+
     Args:
       filepath: the path of the file, or an open file of h5py. A file appears at its path only when
         it is complete.
-      overwrite: whether to replace an existing file without a prompt on the terminal.
+      overwrite: whether to replace an existing file without asking on the terminal.
       include_optimizer: whether to write the arguments of `compile` and the optimizer's variables.
-      save_format: "h5"; raise NotImplementedError for "tf", for signatures, and for a subclass that
-        defines `call` and no `get_config`.
+      save_format: "h5".
     """
     if save_format not in (None, "h5") or signatures is not None:
         raise NotImplementedError(
@@ -98,7 +100,7 @@ def save_model(
 
 
 def _training_config(model: Any) -> dict[str, Any]:
-    """Return the arguments of `compile` as plain values, with the optimizer's class and
+    """Return the arguments of `compile` as plain values. The optimizer is its class name and
     configuration.
     """
     optimizer = model.optimizer
@@ -121,16 +123,16 @@ def load_model(
     compile: bool = True,
     safe_mode: bool = True,
 ) -> Any:
-    """Load the model of a file that was written by `Model.save` here, in Keras 2 or in tf.keras.
+    """Load the model in a file that `Model.save` wrote, in this package, Keras 2 or tf.keras.
 
-    Raises OSError for a file that is not HDF5. Raises ValueError for a file without a model, for
-    unknown classes, for damaged or wrong variables, and for code.
+    Raises OSError if the file is not an HDF5 file. Raises ValueError if the file contains no model,
+    or if it contains unknown classes, damaged or wrong variables, or code that `safe_mode` rejects.
 
     Args:
       custom_objects: classes and functions of the program, by their names in the file.
-      compile: whether to call `compile` with the arguments in the file; if there are none, a
+      compile: whether to call `compile` with the arguments in the file. If there are none, a
         warning is logged.
-      safe_mode: whether to reject code in the file, such as that of Lambda layers, instead of
+      safe_mode: whether to reject code in the file, such as the code of Lambda layers, instead of
         running it.
     """
     scope = custom_object_scope(custom_objects or {})

@@ -22,7 +22,8 @@ from gpugraph.library.keras.saving.later_configs import as_in_1_15
 
 
 def json_value(value: Any) -> Any:
-    """Convert a value to one that JSON can represent: the argument `default` of `json.dumps`.
+    """Convert a value to one that JSON can represent. This is the argument `default` of
+    `json.dumps`.
 
     Raises TypeError for a value that can't be converted, and ValueError for bytes that are not
     UTF-8.
@@ -58,9 +59,9 @@ def to_json_text(value: Any, **options: Any) -> str:
 
 
 def from_json_text(text: str | bytes) -> Any:
-    """Return the value of a JSON text.
+    """Return the value that a JSON text represents.
 
-    Raises ValueError if it is not JSON, or too deeply nested.
+    Raises ValueError if the text is not JSON, or too deeply nested.
     """
     content = text.encode() if isinstance(text, str) else text
     if content.startswith(BEGINNING):
@@ -112,7 +113,7 @@ def model_from_json(json_string: str, custom_objects: Mapping[str, Any] | None =
 
 
 def model_from_yaml(yaml_string: str, custom_objects: Mapping[str, Any] | None = None) -> Any:
-    """Raise RuntimeError: YAML files can contain code, so models are saved as JSON instead."""
+    """Raise RuntimeError, because YAML files can contain code. Save models as JSON instead."""
     del yaml_string, custom_objects
     raise RuntimeError(
         "Method `model_from_yaml()` is not there, for the risk of arbitrary code execution: use "

@@ -1,6 +1,6 @@
 """NetworkFiles: the methods of a network that write and read files.
 
-Variables are stored in an HDF5 file, or in an object checkpoint.
+Variables are stored in an HDF5 file or in an object checkpoint.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _HDF5_SUFFIXES = (".h5", ".keras", ".hdf5")
 
 
 class NetworkFiles:
-    """The mixin of Network for files of its configuration, its variables, or both."""
+    """The mixin of Network for files that contain its configuration, its variables, or both."""
 
     built: bool
     name: Any
@@ -48,7 +48,7 @@ class NetworkFiles:
         return model_to_json(self, **kwargs)
 
     def to_yaml(self, **kwargs: Any) -> str:
-        """Raise RuntimeError: YAML can contain code, so models are saved as JSON instead."""
+        """Raise RuntimeError, because YAML can contain code. Save models as JSON instead."""
         del kwargs
         raise RuntimeError(
             "Method `to_yaml()` is not there, for the risk of arbitrary code execution when YAML "
@@ -71,15 +71,16 @@ class NetworkFiles:
     def save_weights(
         self, filepath: Any, overwrite: bool = True, save_format: str | None = None
     ) -> None:
-        """Write the variables to an HDF5 file, or with the optimizer's variables to a checkpoint.
+        """Write the variables to an HDF5 file, or the variables and the optimizer's variables to a
+        checkpoint.
 
-        Raises ValueError for any other format, for a checkpoint with an HDF5 file's suffix, and
-        before the variables are created.
+        Raises ValueError if there is no such format, if the path of a checkpoint has an HDF5 file's
+        suffix, or if the variables have not been created yet.
 
         Args:
           filepath: the path of an HDF5 file, a group of h5py, or the prefix of a checkpoint's
             paths.
-          overwrite: whether to replace an existing file without a prompt on the terminal.
+          overwrite: whether to replace an existing file without asking on the terminal.
           save_format: "h5", "tf" or None. None means HDF5 if the path has the suffix `.h5`, `.hdf5`
             or `.keras`, and otherwise a checkpoint.
         """
@@ -102,16 +103,16 @@ class NetworkFiles:
     ) -> LoadStatus | None:
         """Set the variables from a file that `save_weights` or `save` wrote.
 
-        For a checkpoint, returns the result of `tf.train.Checkpoint.restore`. `by_name` then raises
-        NotImplementedError. For an HDF5 file, raises ValueError if layers, numbers of variables or
-        shapes differ. No variable is changed then.
+        For a checkpoint, return the result of `tf.train.Checkpoint.restore`. Raises
+        NotImplementedError if `by_name` is true for a checkpoint. For an HDF5 file, raises
+        ValueError if layers, numbers of variables or shapes differ. No variable is changed then.
 
         Args:
           filepath: an HDF5 file, or an object checkpoint. A checkpoint may also contain the
             optimizer's variables, and also sets variables that are created later.
-          by_name: whether to match layers by name and ignore layers without a match; otherwise
+          by_name: whether to match layers by name and ignore layers without a match. Otherwise
             layers are matched by order.
-          skip_mismatch: with `by_name`, whether to ignore a layer whose number or shapes of
+          skip_mismatch: if `by_name` is true, whether to ignore a layer whose number or shapes of
             variables differ.
         """
         if skip_mismatch and not by_name:
@@ -148,7 +149,7 @@ class NetworkFiles:
 
 
 def _version_of_weights(group: Any) -> str:
-    """Return the version of Keras that wrote the weights. If the file records no version, guess it
+    """Return the version of Keras that wrote the weights. If the file records no version, derive it
     from the layout.
     """
     if has_attribute(group, "layer_names") or has_attribute(group, "layer_names0"):
@@ -160,15 +161,16 @@ def _version_of_weights(group: Any) -> str:
 
 
 def has_hdf5_suffix(filepath: Any) -> bool:
-    """Return whether a file is an open file of h5py, or has a suffix of HDF5 files."""
+    """Return whether `filepath` is an open file of h5py, or a path with a suffix of HDF5 files."""
     return is_open_file(filepath) or os.fspath(filepath).endswith(_HDF5_SUFFIXES)
 
 
 def _is_written_as_hdf5(filepath: Any, save_format: str | None) -> bool:
-    """Return whether `save_weights` writes HDF5, according to the format or, if there is none, to
-    the path's suffix.
+    """Return whether `save_weights` writes HDF5. The format decides or, if it is None, the path's
+    suffix.
 
-    Raises ValueError for any other format, and for a checkpoint with an HDF5 file's suffix.
+    Raises ValueError if there is no such format, or if the path of a checkpoint has an HDF5 file's
+    suffix.
     """
     if save_format is None:
         return has_hdf5_suffix(filepath)
@@ -186,7 +188,7 @@ def _is_written_as_hdf5(filepath: Any, save_format: str | None) -> bool:
 
 
 def _is_read_as_hdf5(filepath: Any) -> bool:
-    """Return whether to read a path as HDF5: if it has such a suffix, or if it is a file and not
+    """Return whether to read a path as HDF5: it has a suffix of HDF5 files, or it is a file and not
     the prefix of a checkpoint.
     """
     if has_hdf5_suffix(filepath):

@@ -1,8 +1,8 @@
 """The variables of layers as groups of an HDF5 file, in Keras's layout.
 
-A group has an attribute `layer_names`, and a group for each layer with an attribute `weight_names`
-and the arrays. A file's layers are matched by order or by name. All shapes are compared first. Then
-all variables are set in one run.
+A group has an attribute `layer_names`, and a group for each layer. The group of a layer has an
+attribute `weight_names` and the arrays. A file's layers are matched by order or by name. All shapes
+are compared first. Then all variables are set in one run.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from gpugraph.platform import logging
 
 
 def ordered_weights(layer: Any) -> list[Any]:
-    """Return the variables of a layer in the order of files: first the trainable variables, then
+    """Return the variables of a layer in the order that files have: the trainable variables, then
     all others.
     """
     trainable = list(layer.trainable_weights)
@@ -32,7 +32,7 @@ def ordered_weights(layer: Any) -> list[Any]:
 
 
 def write_layers(group: Any, layers: Sequence[Any]) -> None:
-    """Write the variables of layers into a group; one run of Keras's session reads their values."""
+    """Write the variables of layers into a group. One run of Keras's session reads their values."""
     weights = [ordered_weights(layer) for layer in layers]
     values = iter(batch_get_value([weight for part in weights for weight in part]))
     write_names(group, "layer_names", [layer.name for layer in layers])
@@ -61,12 +61,12 @@ def _distinct_names(names: Sequence[str]) -> list[str]:
 
 
 def read_arrays(group: Any) -> list[StoredArray]:
-    """Return the arrays of a group in their order; their elements are not read yet."""
+    """Return the arrays of a group in their order. Their elements are not read yet."""
     return [StoredArray(group, name) for name in read_names(group, "weight_names")]
 
 
 def read_layers(group: Any, layers: Sequence[Any]) -> None:
-    """Set the variables of layers from a group, matching layers by order.
+    """Set the variables of layers from a group. Layers are matched by order.
 
     Layers without variables are ignored. Raises ValueError if the number of layers, the number of a
     layer's variables, or a shape differs.
@@ -102,7 +102,7 @@ def read_named_layers(group: Any, layers: Sequence[Any], skip_mismatch: bool = F
 
     Args:
       skip_mismatch: whether to ignore, with a warning, a layer whose number or shapes of variables
-        differ; otherwise it raises ValueError.
+        differ. Otherwise it raises ValueError.
     """
     pairs: list[tuple[Any, StoredArray]] = []
     for number, name in enumerate(read_names(group, "layer_names")):
@@ -122,7 +122,7 @@ def read_named_layers(group: Any, layers: Sequence[Any], skip_mismatch: bool = F
 
 def _mismatch(number: int, layer: Any, weights: Sequence[Any], arrays: Sequence[Any]) -> str | None:
     """Return a sentence that states how a layer's variables differ from the stored arrays, or None
-    if they do not.
+    if they do not differ.
     """
     if len(arrays) != len(weights):
         return (
@@ -139,7 +139,7 @@ def _mismatch(number: int, layer: Any, weights: Sequence[Any], arrays: Sequence[
 
 
 def assign_stored(pairs: Sequence[tuple[Any, Any]]) -> None:
-    """Set variables to stored arrays in one run, after all shapes are compared.
+    """Set variables to stored arrays in one run. All shapes are compared first.
 
     Raises ValueError if a shape differs.
     """

@@ -15,7 +15,7 @@ from gpugraph.library.keras.inputs.sequence import Sequence
 
 
 class DatasetBatches(Sequence):
-    """The batches of a dataset as a Sequence. They are read in order; each epoch starts at the
+    """The batches of a dataset as a Sequence. They are read in order, and each epoch starts at the
     first batch.
 
     Args:
@@ -69,10 +69,11 @@ def batches_of(
 ) -> Any:
     """Return a Sequence or generator for a dataset or an iterator. Return any other data unchanged.
 
+    Raises ValueError for a dataset with a `batch_size`, because its elements are batches.
+
     Args:
-      is_repeated: whether each use starts at the first batch, as for validations. Otherwise, if the
-        number of steps is given, an epoch continues where the previous one ended.
-      batch_size: must not be given for a dataset, whose elements are batches.
+      is_repeated: whether each use starts at the first batch, as it does for validations.
+        Otherwise, if the number of steps is given, an epoch continues where the previous one ended.
     """
     if batch_size is not None and isinstance(data, DatasetBase):
         raise ValueError(
@@ -107,12 +108,12 @@ def _generated(session: Any, following: Any) -> PythonIterator[Any]:
 
 
 def kind_of_data(x: Any) -> str:
-    """Return the name of a Sequence or a generator in messages."""
+    """Return the word for a Sequence or a generator in messages."""
     return "`keras.utils.Sequence`" if isinstance(x, Sequence) else "generator"
 
 
 def refuse_beside_generator(x: Any, **arguments: Any) -> None:
-    """Raise ValueError for an argument that goes with arrays only."""
+    """Raise ValueError for each argument that is only allowed with arrays."""
     for name, value in arguments.items():
         if value is not None:
             raise ValueError(

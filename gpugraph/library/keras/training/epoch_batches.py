@@ -32,7 +32,9 @@ class Batch(NamedTuple):
 
 
 def take(array: Any, rows: Any) -> Any:
-    """Return the rows with these numbers of an array, a sparse matrix or an array in a file."""
+    """Return rows, selected by their indices, of an array, a sparse matrix or an array in a
+    file.
+    """
     if isinstance(array, np.ndarray):
         return array.take(rows, axis=0)
     if hasattr(array, "tocoo"):
@@ -45,8 +47,9 @@ class ArrayBatches:
     """Batches of rows of arrays that have the same number of rows.
 
     Args:
-      shuffle: True for a new random order of the examples in each epoch; "batch" for a random order
-        of the batches; False for no shuffling. steps: the number of batches in an epoch.
+      shuffle: True, "batch" or False. If it is True, the examples are in a new random order in each
+        epoch. If it is "batch", the batches are in a random order.
+      steps: the number of batches in an epoch.
     """
 
     counts_samples = True
@@ -86,11 +89,11 @@ class ArrayBatches:
                 yield Batch([take(array, rows) for array in arrays], end - start, weighted)
 
     def close(self) -> None:
-        """Do nothing: there are no workers."""
+        """Do nothing, because there are no workers."""
 
 
 class StepBatches:
-    """The same data, arrays or tensors of the graph, in each of `steps` steps."""
+    """The same data, arrays or tensors of the graph, for each of `steps` steps."""
 
     counts_samples = False
 
@@ -105,7 +108,7 @@ class StepBatches:
             yield self._arrays()
 
     def close(self) -> None:
-        """Do nothing: there are no workers."""
+        """Do nothing, because there are no workers."""
 
 
 class GeneratorBatches:
@@ -113,9 +116,9 @@ class GeneratorBatches:
 
     Args:
       convert: a function from a value of the source to a Batch.
-      steps: the number of batches in an epoch; None means the length of a Sequence, or all batches
-        of a generator.
-      workers: the number of workers; 0 means that there are none.
+      steps: the number of batches in an epoch. If it is None, it is the length of a Sequence, or
+        all batches of a generator are used.
+      workers: the number of workers, which may be 0.
       steps_name: the name of the user's argument for `steps`, for messages.
     """
 
@@ -162,7 +165,7 @@ class GeneratorBatches:
     def epoch(self) -> Iterator[Batch]:
         """Yield the batches of one epoch.
 
-        There are fewer than `steps` if the generator ends early.
+        If the generator ends early, there are fewer than `steps` batches.
         """
         if self._values is None:
             self._values = self._start()
@@ -172,7 +175,7 @@ class GeneratorBatches:
             self.close()
 
     def restarts(self) -> bool:
-        """Return whether each epoch starts at the first batch, as for a Sequence."""
+        """Return whether each epoch starts at the first batch, as it does for a Sequence."""
         return not hasattr(self._source, "__next__")
 
     def close(self) -> None:
@@ -185,7 +188,7 @@ class GeneratorBatches:
 
 def has_tensors(data: Any) -> bool:
     """Return whether `data` is a tensor or variable of the graph, or a list or dict that contains
-    one.
+    such a value.
     """
     if isinstance(data, dict):
         return any(is_tensor(value) for value in data.values())

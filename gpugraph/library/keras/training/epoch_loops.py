@@ -14,9 +14,9 @@ from gpugraph.platform import logging
 
 
 class Functions:
-    """The prepared functions of one kind of step ("train", "test" or "predict").
+    """The prepared functions for one kind of step ("train", "test" or "predict").
 
-    There is a function for each set of outputs whose examples have weights.
+    There is one function for each set of outputs whose examples have weights.
     """
 
     def __init__(self, setup: Any, kind: str) -> None:
@@ -63,10 +63,10 @@ class Hooks:
 def run_epoch(
     model: Any, batches: Any, functions: Functions, hooks: Hooks
 ) -> tuple[list[Any], int]:
-    """Run the step of each batch. Return [mean loss, metrics ...] and the number of batches.
+    """Run the step of each batch. Return ([mean loss, metrics ...], the number of batches).
 
-    For batches of arrays, the mean is over examples; otherwise, it is over batches. The metrics
-    have their values after the last batch. The list is empty if there is no batch.
+    For batches of arrays, the mean is over examples. Otherwise, it is over batches. The metrics
+    have their values after the last batch. If there is no batch, the list is empty.
     """
     total, count, index = 0.0, 0, -1
     results: list[Any] = []
@@ -90,7 +90,7 @@ def run_epoch(
 
 
 def predict_batches(batches: Any, functions: Functions, hooks: Hooks, bar: Any) -> list[Any]:
-    """Return each output for all batches, concatenated. Raises ValueError if there is no batch."""
+    """Return each output, concatenated over all batches. Raises ValueError if there is no batch."""
     parts: list[list[Any]] = []
     seen = 0
     for index, batch in enumerate(batches.epoch()):
@@ -112,8 +112,8 @@ def evaluate_batches(
 ) -> list[Any]:
     """Return [mean loss, metrics ...] for all batches. Raises ValueError if there is no batch.
 
-    If a generator has fewer batches than `steps`, sets `model.stop_training`. If the batches are a
-    training's validation, this ends the training.
+    If a generator has fewer batches than `steps`, set `model.stop_training`. If the batches belong
+    to a training's validation, this ends the training.
     """
     model.reset_metrics()
     hooks = Hooks(callbacks, "test", model.metrics_names)
@@ -137,7 +137,7 @@ def evaluate_batches(
 
 
 def _shown(bar: Progbar, names: Sequence[str], by_size: bool) -> Any:
-    """Return a function for the end of a batch, which advances a progress bar."""
+    """Return a function that advances a progress bar at the end of a batch."""
 
     def show(index: int, logs: dict[str, Any]) -> None:
         values = [(name, logs[name]) for name in names if name in logs]
@@ -147,18 +147,18 @@ def _shown(bar: Progbar, names: Sequence[str], by_size: bool) -> Any:
 
 
 class Validation:
-    """The data for the validations of a training, and the epochs after which they run.
+    """The data for the validations of a training, and the epochs after which validations run.
 
     Args:
       frequency: the number of epochs from one validation to the next, or a collection of epochs,
-        from 1 on.
+        counted from 1.
     """
 
     def __init__(self, batches: Any, frequency: Any) -> None:
         self.batches, self.frequency = batches, frequency
 
     def is_due(self, epoch: int) -> bool:
-        """Return whether a validation follows this epoch; the first epoch is 0 here."""
+        """Return whether a validation follows this epoch. The argument counts epochs from 0."""
         if isinstance(self.frequency, int):
             return (epoch + 1) % self.frequency == 0
         return epoch + 1 in self.frequency
@@ -220,7 +220,9 @@ def _no_batch(batches: Any) -> ValueError:
 
 
 def _warn_if_ended_early(batches: Any, count: int, epochs: int = 1) -> bool:
-    """Return whether a generator had fewer batches than an epoch's steps; if so, log a warning."""
+    """Return whether a generator had fewer batches than an epoch has steps. If it had, log a
+    warning.
+    """
     steps = batches.steps
     if batches.counts_samples or steps is None or count >= steps:
         return False

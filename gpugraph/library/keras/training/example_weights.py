@@ -13,8 +13,8 @@ from gpugraph.library.keras.training.input_arrays import as_array, check_output_
 def weights_by_output(weights: Any, names: Sequence[str], kind: str) -> list[Any]:
     """Return a list with the weights of each output.
 
-    Raises ValueError for a list of the wrong length and for unknown names, and TypeError for any
-    other value.
+    Raises ValueError if a list has the wrong length or a name is unknown. Raises TypeError if there
+    are several outputs and `weights` is neither a list nor a dict.
 
     Args:
       weights: a list with a value for each output, a dict from the outputs' names to values, or the
@@ -48,14 +48,16 @@ def weights_by_output(weights: Any, names: Sequence[str], kind: str) -> list[Any
 
 
 def standardize_weights(target: Any, weights: Any, class_weights: Any, is_temporal: bool) -> Any:
-    """Return the weights of an output's examples, or of their time steps if `is_temporal`, or None.
+    """Return the weights of an output's examples, or of their time steps if `is_temporal` is true,
+    or None.
 
     Raises ValueError for weights of a wrong shape, and for a class without a weight.
 
     Args:
       target: the targets of the output.
       weights: the weights that the program passed, or None.
-      class_weights: a dict from class to weight, or None. The weights are multiplied by these.
+      class_weights: a dict from class to factor, or None. The weights are multiplied by the
+        factors.
     """
     weights = as_array(weights)
     if is_temporal and (weights is not None or class_weights is not None):

@@ -1,4 +1,4 @@
-"""The methods of a model for generators, such as `fit_generator`; they call `fit`, `evaluate`,
+"""The methods of a model for generators, such as `fit_generator`. They call `fit`, `evaluate` and
 `predict`.
 """
 
@@ -12,7 +12,7 @@ from gpugraph.library.keras.training.model_data import is_generator
 
 
 class GeneratorLoops:
-    """The mixin of Model for the methods whose data is a Sequence or a generator."""
+    """The mixin of Model for methods whose data is a Sequence or a generator."""
 
     fit: Callable[..., History]
     evaluate: Callable[..., Any]
@@ -35,9 +35,7 @@ class GeneratorLoops:
         shuffle: bool = True,
         initial_epoch: int = 0,
     ) -> History:
-        """Train on a Sequence or generator. It is the same as `fit`, which accepts Sequences and
-        generators too.
-        """
+        """Train on a Sequence or generator. This is the same as `fit`, which also accepts them."""
         return self.fit(
             _iterable(generator), steps_per_epoch=steps_per_epoch, epochs=epochs, verbose=verbose,
             callbacks=callbacks, validation_data=validation_data,
@@ -57,8 +55,8 @@ class GeneratorLoops:
         use_multiprocessing: bool = False,
         verbose: int = 0,
     ) -> Any:
-        """Evaluate on a Sequence or generator. It is the same as `evaluate`, which accepts
-        Sequences and generators too.
+        """Evaluate on a Sequence or generator. This is the same as `evaluate`, which also accepts
+        them.
         """
         return self.evaluate(
             _iterable(generator), steps=steps, callbacks=callbacks, verbose=verbose,
@@ -76,8 +74,8 @@ class GeneratorLoops:
         use_multiprocessing: bool = False,
         verbose: int = 0,
     ) -> Any:
-        """Predict for a Sequence or generator. It is the same as `predict`, which accepts Sequences
-        and generators too.
+        """Predict for a Sequence or generator. This is the same as `predict`, which also accepts
+        them.
         """
         return self.predict(
             _iterable(generator), steps=steps, callbacks=callbacks, verbose=verbose,

@@ -17,7 +17,7 @@ Shape = tuple[int | None, ...] | None
 def as_array(value: Any) -> Any:
     """Return `value` as an array.
 
-    A memory map, HDF5 dataset, sparse matrix or tensor is unchanged.
+    A memory map, HDF5 dataset, sparse matrix or tensor is returned unchanged.
     """
     if value is None or isinstance(value, np.ndarray) or is_tensor(value):
         return value
@@ -31,7 +31,7 @@ def as_array(value: Any) -> Any:
 
 
 class DenseRows:
-    """A SciPy matrix as data for a dense input: each row is converted to a NumPy array when it is
+    """A SciPy matrix as data for a dense input. Each row is converted to a NumPy array when it is
     read.
     """
 
@@ -58,15 +58,15 @@ def standardize_arrays(
     """Return a list with the array for each name, from an array, a list of arrays, or a dict by
     name.
 
-    Raises ValueError for a wrong number of arrays, for missing names, for rows of different lengths
-    and for shapes that do not fit. Raises TypeError if a value is not an array but there are
-    several arrays.
+    Raises ValueError for a wrong number of arrays, for missing names, for arrays with different
+    numbers of rows, and for shapes that do not fit. Raises TypeError if a value is not an array
+    although there are several arrays.
 
     Args:
       shapes: the shapes of the placeholders. An array with one axis gets a second axis of size 1,
         unless its placeholder has only one axis.
       prefix: "input" or "target", for messages.
-      checks_batch: whether the first axis is checked too.
+      checks_batch: whether the size of the first axis is also checked.
     """
     values = _listed(data, names, prefix)
     arrays = [_array_of(value, name, prefix) for value, name in zip(values, names)]
@@ -191,7 +191,7 @@ def check_output_names(argument: Mapping[Any, Any], names: Sequence[str], kind: 
     """Raise ValueError if a dict by output has a key that is not an output's name.
 
     Args:
-      kind: the name of the argument whose value the dict is.
+      kind: the name of the argument whose value is the dict.
     """
     unknown = sorted(set(argument) - set(names), key=str)
     if unknown:

@@ -1,5 +1,6 @@
-"""CompiledNetwork: the methods of a model that configure training: `compile`, and creation of
-inputs for given data.
+"""CompiledNetwork: the methods of a model that configure training.
+
+These are `compile`, and methods that create inputs for given data.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ _OPTIONS = ("options", "run_metadata")
 
 
 class CompiledNetwork(Network):
-    """A network that `compile` prepares for training. If it has no inputs, they are created for the
-    first data.
+    """A network that `compile` prepares for training. If it has no inputs, it creates them to match
+    the first data.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -63,8 +64,8 @@ class CompiledNetwork(Network):
     ) -> None:
         """Configure the training of the model.
 
-        Raises ValueError or TypeError for arguments that do not fit the outputs, and
-        NotImplementedError for `distribute` and `run_eagerly`.
+        Raises ValueError or TypeError if the arguments do not match the outputs, and
+        NotImplementedError if `distribute` or `run_eagerly` is passed.
 
         Args:
           optimizer: an optimizer of `tf.keras.optimizers` or `tf.train`, or its name.
@@ -73,12 +74,12 @@ class CompiledNetwork(Network):
           metrics: a list of metrics (objects, functions or names), or a list of lists or a dict by
             output.
           loss_weights: factors of the outputs' losses, as a list or a dict by output.
-          sample_weight_mode: "temporal" for weights of time steps; or a list, or a dict by output,
-            of such values.
+          sample_weight_mode: "temporal" if the weights apply to time steps. It may also be a list
+            or dict with such a value for each output.
           weighted_metrics: metrics to which the weights of examples are applied.
           target_tensors: tensors of the graph to use as targets, instead of placeholders.
-          kwargs: `options` and `run_metadata` for the runs; `experimental_run_tf_function` is
-            ignored.
+          kwargs: `options` and `run_metadata` are passed to the runs.
+            `experimental_run_tf_function` is ignored.
         """
         if distribute is not None or kwargs.pop("run_eagerly", None):
             raise NotImplementedError(
@@ -106,7 +107,7 @@ class CompiledNetwork(Network):
             self._setup = self._new_setup()
 
     def _new_setup(self) -> TrainingSetup:
-        """Create the TrainingSetup of the outputs, and the graph of a step without weights."""
+        """Create the TrainingSetup for the outputs, and the graph of a step without weights."""
         names = self.trained_names
         losses = losses_by_output(self.loss, names)
         factors = loss_weights_by_output(self.loss_weights, names)
@@ -138,9 +139,10 @@ class CompiledNetwork(Network):
 
     @property
     def setup(self) -> TrainingSetup:
-        """The TrainingSetup for the arguments of `compile`, created on first access.
+        """The TrainingSetup for the arguments of `compile`. It is created on first access.
 
-        Access raises RuntimeError before `compile`, and ValueError if the model has no outputs yet.
+        An access raises RuntimeError before `compile`, and ValueError if the model has no outputs
+        yet.
         """
         if not self._compiled:
             raise RuntimeError(
@@ -157,7 +159,7 @@ class CompiledNetwork(Network):
 
     @property
     def predictor(self) -> TrainingSetup:
-        """The TrainingSetup that `predict` uses; before `compile`, it has no losses."""
+        """The TrainingSetup that `predict` uses. Before `compile`, it has no losses."""
         if self._setup is not None:
             return self._setup
         if self._predictor is None:
@@ -173,12 +175,12 @@ class CompiledNetwork(Network):
 
     @property
     def graph_of_outputs(self) -> Any:
-        """The graph of the model's outputs, in which its steps run."""
+        """The graph of the model's outputs, in which the model's steps run."""
         return self.outputs[0].graph
 
     @property
     def trained_names(self) -> list[str]:
-        """The names of the outputs for losses and metrics.
+        """The names of the outputs in losses and metrics.
 
         For a subclass that defines `call`, they are `output_1`, `output_2` and so on.
         """
@@ -201,7 +203,7 @@ class CompiledNetwork(Network):
 
     @property
     def metrics(self) -> list[Any]:
-        """The metrics of `compile`, and the metrics that layers have added."""
+        """The metrics that `compile` received, and the metrics that layers have added."""
         added = self.added_metrics()
         if self._setup is None:
             return added
@@ -213,8 +215,8 @@ class CompiledNetwork(Network):
 
     @property
     def metrics_names(self) -> list[str]:
-        """The names of a step's results in order: "loss", the losses of several outputs, and the
-        metrics.
+        """The names of a step's results in order: "loss", the loss of each output if there are
+        several, and the metrics.
         """
         if self._setup is None:
             return ["loss"]
@@ -237,11 +239,11 @@ class CompiledNetwork(Network):
     # -- inputs from data
 
     def set_inputs(self, x: Any, y: Any = None) -> None:
-        """Unless the model has outputs, create placeholders that match the data `x`, and call the
+        """If the model has no outputs, create placeholders that match the data `x`, and call the
         model on them.
 
-        Raises ValueError without data, and if the targets `y` are a dict, since the names of
-        outputs are not known.
+        Raises ValueError if there is no data, or if the targets `y` are a dict, because the names
+        of the outputs are not known.
         """
         if self.outputs:
             return
@@ -270,7 +272,9 @@ class CompiledNetwork(Network):
         self.built = True
 
     def outputs_for(self, inputs: Sequence[Any]) -> list[Any]:
-        """Return the outputs for tensors in place of `inputs`, by calling the layers again."""
+        """Return the outputs for other inputs. The layers are called again on the tensors
+        `inputs`.
+        """
         nested: Any = inputs[0] if len(inputs) == 1 else list(inputs)
         arguments: dict[str, Any] = {}
         if self._call_structure is not None:
@@ -280,7 +284,9 @@ class CompiledNetwork(Network):
 
 
 def _like(value: Any, name: str) -> Any:
-    """Return a placeholder for batches of an array's shape and kind. Return a tensor unchanged."""
+    """Return a placeholder for batches that have an array's shape and dtype. Return a tensor
+    unchanged.
+    """
     if is_tensor(value):
         return value
     array = np.asarray(value)
@@ -296,7 +302,8 @@ def _is_fed(tensor: Any) -> bool:
 
 
 def _targets_by_output(targets: Any, names: Sequence[str]) -> list[Any]:
-    """Return a list with the target tensor of each output, or None for a placeholder.
+    """Return a list with the target tensor of each output. None means that a placeholder is
+    created.
 
     Raises ValueError for a wrong number or an unknown name.
     """

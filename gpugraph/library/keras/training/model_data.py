@@ -35,7 +35,9 @@ piece.
 
 
 def is_generator(data: Any) -> bool:
-    """Return whether data consists of batches: a Sequence, a generator or another iterator."""
+    """Return whether data consists of batches, because it is a Sequence, a generator or another
+    iterator.
+    """
     return isinstance(data, BatchSequence) or hasattr(data, "__next__")
 
 
@@ -69,7 +71,8 @@ class ModelData:
     def batch(self, x: Any, y: Any, sample_weight: Any = None, class_weight: Any = None) -> Batch:
         """Return the arrays of a batch, or of all data, in the order of a step's inputs.
 
-        The arrays are inputs, targets, and the weights of the outputs for which weights are passed.
+        These arrays are the inputs, the targets, and the weights of those outputs for which weights
+        were passed.
         """
         inputs = self.inputs(x)
         trained = [output for output in self.setup.trained if output.has_placeholder]
@@ -101,9 +104,9 @@ class ModelData:
         return targets
 
     def of_value(self, value: Any, class_weight: Any = None) -> Batch:
-        """Return the Batch for a generator's value: x, (x, y) or (x, y, weights).
+        """Return the Batch for a generator's value, which is x, (x, y) or (x, y, weights).
 
-        Raises ValueError for other values.
+        Raises ValueError for any other value.
         """
         parts = value if isinstance(value, tuple) else (value,)
         if value is None or len(parts) not in (1, 2, 3):
@@ -116,14 +119,16 @@ class ModelData:
         return self.batch(x, y, sample_weight, class_weight)
 
     def of_inputs(self, value: Any) -> Batch:
-        """Return a Batch, given inputs without targets, or a tuple that starts with the inputs."""
+        """Return a Batch without targets. `value` is the inputs, or a tuple that begins with the
+        inputs.
+        """
         inputs = self.inputs(value[0] if isinstance(value, tuple) else value)
         return Batch(inputs, int(inputs[0].shape[0]) if inputs else 0, ())
 
     def batches_of_tensors(self, x: Any, y: Any, steps: int | None, batch: Any) -> StepBatches:
         """Return the batches of data that contains tensors. Each step first computes their values.
 
-        Raises ValueError without the number of steps.
+        Raises ValueError if the number of steps is not given.
 
         Args:
           batch: a function from the values of (x, y) to a Batch.
@@ -155,11 +160,12 @@ class ModelData:
         steps: int | None,
         shuffle: Any = False,
     ) -> Any:
-        """Return the batches for `data`: arrays or tensors (x, y, sample_weight, class_weight).
+        """Return the batches of `data`, which is (x, y, sample_weight, class_weight) with arrays or
+        tensors.
 
         Args:
-          steps: the number of steps in an epoch, if each step uses all of the data; None if steps
-            use batches of rows.
+          steps: the number of steps in an epoch, if each step uses all of the data. None means that
+            steps use batches of rows.
         """
         x, y, sample_weight, class_weight = data
         if has_tensors(x) or has_tensors(y):
@@ -173,7 +179,7 @@ class ModelData:
 
 
 def _of_dtype(array: Any, tensor: Any) -> Any:
-    """Convert arrays of at most `_MAX_BYTES` to a placeholder's dtype; wrap sparse matrices."""
+    """Convert arrays of at most `_MAX_BYTES` to a placeholder's dtype. Wrap sparse matrices."""
     if hasattr(array, "tocsr") and isinstance(tensor, Tensor):
         return DenseRows(array)
     if not isinstance(array, np.ndarray) or not isinstance(tensor, Tensor):
@@ -185,7 +191,7 @@ def _of_dtype(array: Any, tensor: Any) -> Any:
 
 
 def _evaluated(session: Any, data: Any) -> Any:
-    """Replace the tensors in a structure of data by their values, from one run."""
+    """Replace the tensors in a structure of data by their values. One run computes all values."""
     tensors = [part for part in flatten(data) if is_tensor(part)]
     values = dict(zip(map(id, tensors), session.run(tensors)))
     return map_structure(lambda part: values.get(id(part), part), data)

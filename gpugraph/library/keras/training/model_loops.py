@@ -66,22 +66,23 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
         use_multiprocessing: bool = False,
         **kwargs: Any,
     ) -> History:
-        """Train the model up to epoch `epochs`, and return the History of losses and metrics.
+        """Train the model up to epoch `epochs`. Return the History of losses and metrics.
 
-        Raises RuntimeError before `compile`, and ValueError for data that does not fit the model.
+        Raises RuntimeError before `compile`, and ValueError for data that does not match the model.
 
         Args:
-          x, y: arrays, lists of arrays, dicts by name, or tensors; or x is a `Sequence`, generator
-            or dataset of (x, y) or (x, y, weights).
+          x, y: arrays, lists of arrays, dicts by name, or tensors. Instead of both, x may be a
+            `Sequence`, generator or dataset of (x, y) or (x, y, weights).
           batch_size: the number of examples in a step, 32 by default.
           verbose: 1 for a progress bar, 2 for one line per epoch, 0 for nothing.
-          validation_split: the fraction of the examples, the last ones, to use for validation only.
+          validation_split: a fraction. This fraction of the examples, at their end, is only used
+            for validation.
           validation_data: (x, y), (x, y, weights), or a Sequence or generator.
           shuffle: whether the examples are in a new random order in each epoch. "batch" shuffles
             whole batches.
           class_weight: a dict of factors of losses by class.
-          sample_weight: factors by example or time step.
-          initial_epoch: the number of the first epoch, from 0 on.
+          sample_weight: factors of losses by example or time step.
+          initial_epoch: the number of the first epoch, counted from 0.
           steps_per_epoch, validation_steps: the number of steps for tensors and generators.
           validation_freq: the number of epochs from one validation to the next, or a collection of
             epochs.
@@ -139,7 +140,7 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
     ) -> Any:
         """Return the loss, or a list of the loss and metrics in the order of `metrics_names`.
 
-        See `fit` for the arguments.
+        For the arguments, see `fit`.
         """
         options = dict(zip(_WORKERS, (workers, max_queue_size, use_multiprocessing)))
         x = batches_of(x, steps, is_repeated=True, batch_size=batch_size)
@@ -173,7 +174,7 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
 
         Args:
           x: arrays, or a Sequence, generator or dataset of inputs, or of tuples that begin with
-            them.
+            inputs.
         """
         x = batches_of(x, steps, is_repeated=True, batch_size=batch_size)
         if is_generator(x):
@@ -255,7 +256,7 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
         """Return the batches of a Sequence or generator.
 
         Args:
-          name: the name of the argument `steps`.
+          name: the name of the argument `steps`, for messages.
         """
         _check_steps(x, steps, name)
         self._set_inputs_of(x)
@@ -267,7 +268,7 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
         )
 
     def _set_inputs_of(self, x: Any) -> None:
-        """Create the inputs of a model that has none, from the first batch of a Sequence."""
+        """If the model has no inputs, create them to match the first batch of a Sequence."""
         if self.outputs:
             return
         if not isinstance(x, BatchSequence):
@@ -277,7 +278,7 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
         self.set_inputs(x[0][0])
 
     def _validated(self, data: Any, batch_size: Any, steps: int | None, options: Any) -> Any:
-        """Return the batches of data for a validation or for `evaluate`."""
+        """Return the batches of the data for a validation or for `evaluate`."""
         if is_generator(data):
             return self._generated(data, steps, None, False, options, "validation_steps")
         if not isinstance(data, (tuple, list)) or len(data) not in (2, 3):
@@ -297,7 +298,7 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
     def _batch_size(self, batch_size: int | None) -> int | None:
         """Return `batch_size`, or the batch size that an input requires.
 
-        Raises ValueError if they differ, and for a value that is not a number of examples.
+        Raises ValueError if they differ, or if a value is not a number of examples.
         """
         is_whole = hasattr(batch_size, "__index__")
         if batch_size is not None and (not is_whole or batch_size < 1):
@@ -337,8 +338,8 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
         batch_size: int | None,
         epochs: int,
     ) -> CallbackList:
-        """Return the callbacks of a training: the program's, a History, and a progress bar if
-        `verbose`.
+        """Return the callbacks of a training: the program's callbacks, a History, and a progress
+        bar if `verbose` is not 0.
         """
         names = self.metrics_names
         self.history = History()
@@ -366,8 +367,8 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
         return listed
 
     def _structured(self, outputs: list[Any]) -> Any:
-        """Return the outputs: an array if there is one output, a dict if the model's outputs are a
-        dict, and otherwise a list.
+        """Return the outputs: an array if there is one, a dict if the model's outputs are a dict,
+        otherwise a list.
         """
         if len(outputs) == 1:
             return outputs[0]
@@ -384,12 +385,12 @@ def _check_part(validation_split: float) -> None:
 
 
 def _split(batches: Any, part: float) -> tuple[ArrayBatches, ArrayBatches]:
-    """Divide batches into the first examples for training and the last ones for validation.
+    """Divide batches into the first examples for training and the last examples for validation.
 
     Raises ValueError for data that is not in arrays.
 
     Args:
-      part: the fraction for validation.
+      part: the fraction of the examples that is used for validation.
     """
     if not isinstance(batches, ArrayBatches):
         raise ValueError(

@@ -1,4 +1,4 @@
-"""The configuration of each output in training: its loss, weight, target and metrics.
+"""The configuration of each output for training: its loss, weight, target and metrics.
 
 Functions here distribute the arguments of `compile` to the outputs.
 """
@@ -36,11 +36,12 @@ _SUFFIXES = {"acc": "acc", "crossentropy": "ce"}
 
 
 class OutputTraining:
-    """An output of a model in training, with its loss. The loss is None if the output is not
-    trained.
+    """An output of a model in training, with its loss. If the output is not trained, the loss is
+    None.
 
-    target: the tensor or placeholder of the targets. is_temporal: whether there is a weight for
-      each time step.
+    Attributes:
+      target: the tensor or placeholder of the targets.
+      is_temporal: whether there is a weight for each time step.
     """
 
     def __init__(self, name: str, output: Tensor, loss: Any, loss_weight: float) -> None:
@@ -61,8 +62,8 @@ class OutputTraining:
 
     @property
     def function(self) -> Any:
-        """The function that computes the loss: the wrapped function of a LossFunctionWrapper, or
-        the loss.
+        """The function that computes the loss. For a LossFunctionWrapper it is the wrapped
+        function, otherwise the loss.
         """
         return self.loss.fn if isinstance(self.loss, LossFunctionWrapper) else self.loss
 
@@ -72,8 +73,8 @@ class OutputTraining:
         return self.function is loss_functions.sparse_categorical_crossentropy
 
     def target_shape(self) -> tuple[int | None, ...] | None:
-        """Return the shape that targets must have: all sizes for class indices, otherwise only a
-        rank.
+        """Return the shape that targets must have. If targets are not class indices, only the rank
+        is given.
         """
         shape = self.shape
         if shape is None:
@@ -93,7 +94,9 @@ class OutputTraining:
         self.target = tensor
 
     def weight(self) -> Any:
-        """Return the placeholder of the weights of examples or time steps, created on first use."""
+        """Return the placeholder for the weights of examples or time steps. It is created on first
+        use.
+        """
         if self._weight is None:
             shape = (None, None) if self.is_temporal else (None,)
             self._weight = placeholder(
@@ -105,7 +108,7 @@ class OutputTraining:
 def losses_by_output(loss: Any, names: Sequence[str]) -> list[Any]:
     """Return a list with the loss of each output: an object, a function or None.
 
-    Raises ValueError for unknown names and a wrong number of losses.
+    Raises ValueError for unknown names and for a wrong number of losses.
     """
     if isinstance(loss, Mapping) and set(loss) != {"class_name", "config"}:
         check_output_names(loss, names, "loss")
@@ -130,7 +133,7 @@ def losses_by_output(loss: Any, names: Sequence[str]) -> list[Any]:
 
 
 def _loss_object(loss: Any) -> Any:
-    """Return the loss as a Loss object; a function is wrapped in one."""
+    """Return the loss as a Loss object. A function is wrapped in one."""
     loss = keras_losses.get(loss)
     if loss is None or isinstance(loss, keras_losses.Loss):
         return loss
@@ -163,9 +166,9 @@ def loss_weights_by_output(weights: Any, names: Sequence[str]) -> list[float]:
 
 
 def modes_by_output(mode: Any, names: Sequence[str]) -> list[bool]:
-    """Return for each output whether its weights are weights of time steps.
+    """Return, for each output, whether its weights are for time steps.
 
-    Raises ValueError for unknown names and a wrong number of modes.
+    Raises ValueError for unknown names and for a wrong number of modes.
     """
     if isinstance(mode, Mapping):
         check_output_names(mode, names, "sample_weight_mode")
@@ -223,8 +226,8 @@ def _copied(metric: Any) -> Any:
 
 
 def metric_of_output(metric: Any, output: OutputTraining, is_weighted: bool) -> Metric:
-    """Return the Metric for an element of the argument `metrics` of `compile`. A function is
-    wrapped in one.
+    """Return the Metric for an item of the argument `metrics` of `compile`. A function is wrapped
+    in a Metric.
     """
     general = _GENERAL.get(metric) if isinstance(metric, str) else None
     function = keras_metrics.get(_specific(general, output) if general else metric)

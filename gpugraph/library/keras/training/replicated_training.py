@@ -2,8 +2,8 @@
 
 Each batch is divided among the replicas along its first axis. A replica calls the model's layers on
 its part of the batch, with its copies of the variables. The loss of each replica is multiplied by
-the fraction of the batch that the replica has. These losses add up to the loss of the whole batch,
-and so do their gradients. The first replica adds the losses that depend on no inputs.
+the fraction of the batch that the replica has. These losses add up to the loss of the whole batch.
+Their gradients add up in the same way. The first replica adds the losses that depend on no inputs.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ _ASYNCHRONOUS = (
 
 
 def strategy_to_train(model: Any) -> Any:
-    """Return the strategy in effect if it has several replicas, which then train the model.
+    """Return the current strategy if it has several replicas, which then train the model.
 
-    Return None in a replica, and for a single replica. Raises ValueError for workers that do not
-    wait for each other.
+    Return None in a replica, and for a single replica. Raises ValueError if workers are not
+    synchronous.
     """
     strategy = get_strategy() if in_cross_replica_context() else None
     if strategy is None:
@@ -65,7 +65,7 @@ def strategy_to_train(model: Any) -> Any:
 
 
 def is_over_processes(model: Any) -> bool:
-    """Return whether the replicas that train the model are in several processes."""
+    """Return whether several processes contain the replicas that train the model."""
     strategy = model._distribution_strategy
     if strategy is None:
         return False
@@ -92,8 +92,12 @@ class _Part:
 
     Args:
       replica: the index of the part.
-      count: the number of all parts. inputs: the parts of the model's inputs. share: the part's
-        share in the batch. losses: the losses that the layers added.
+      count: the number of all parts.
+
+    Attributes:
+      inputs: the parts of the model's inputs.
+      share: the part's fraction of the batch.
+      losses: the losses that the layers added.
     """
 
     def __init__(self, setup: ReplicatedSetup, replica: int, count: int) -> None:
@@ -108,7 +112,7 @@ class _Part:
         self.losses = model.get_losses_for(self.inputs)
 
     def of(self, values: Any) -> Tensor:
-        """Return this replica's rows of a batch. Raises TypeError unless it is a tensor."""
+        """Return this replica's rows of a batch. Raises TypeError unless the batch is a tensor."""
         if not isinstance(values, Tensor):
             raise TypeError(f"Only batches of tensors can be divided among replicas, not {values}")
         begin = self._total * self._replica // self._count
@@ -117,8 +121,8 @@ class _Part:
         return rows
 
     def shared(self, loss: Any) -> Any:
-        """Return a mean over the part, multiplied by the part's fraction of the batch. Return 0 for
-        an empty part.
+        """Return `loss`, a mean over the part, multiplied by the part's fraction of the batch. For
+        an empty part, return 0.
         """
         return where(self.is_empty, _zero(loss), loss) * self.share
 
@@ -142,8 +146,9 @@ class ReplicatedSetup(TrainingSetup):
         self._replica_losses: dict[Weighted, list[Any]] = {}
 
     def _for_each_replica(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
-        """Return the result of `function(number, ...)` for each replica of this process, whose
-        numbers count from 0 here.
+        """Return the result of `function(number, ...)` for each replica of this process.
+
+        The numbers of the replicas are counted from 0 in each process.
         """
         count = len(self.strategy.extended.worker_devices)
         numbers = PerReplica(range(count))
@@ -158,7 +163,7 @@ class ReplicatedSetup(TrainingSetup):
         return results
 
     def parts(self) -> list[_Part]:
-        """Return the forward pass of each replica, created on first use."""
+        """Return the forward pass of each replica. They are created on first use."""
         if not self._parts:
             known = {id(update) for update in self.model.updates}
             with self.strategy.scope():
@@ -173,7 +178,7 @@ class ReplicatedSetup(TrainingSetup):
         return self._parts
 
     def predicted_parts(self) -> list[_Part]:
-        """Return forward passes that together compute whole batches in this process."""
+        """Return forward passes that together compute a whole batch in this process."""
         parts = self.parts()
         if len(parts) == self.strategy.num_replicas_in_sync:
             return parts
@@ -207,8 +212,8 @@ class ReplicatedSetup(TrainingSetup):
         return StepGraph(total, results, [*targets, *(w for w in weights if w is not None)])
 
     def _build_part(self, number: int, part: _Part, weights: Sequence[Any]) -> Any:
-        """Return a replica's loss, its contribution to the loss of the batch, and the results of
-        metrics.
+        """Return a replica's loss, the part of it that contributes to the batch's loss, and the
+        results of metrics.
         """
         outputs = [self._output_of(part, output) for output in self.trained]
         mine = [None if weight is None else part.of(weight) for weight in weights]
@@ -233,7 +238,7 @@ class ReplicatedSetup(TrainingSetup):
             return add_n(losses), results
 
     def _output_of(self, part: _Part, output: OutputTraining) -> OutputTraining:
-        """Return the output with this replica's tensors."""
+        """Return a copy of an output that has this replica's tensors."""
         mine = copy.copy(output)
         mine.output = part.outputs[self.outputs.index(output)]
         mine.target = part.of(output.target)
@@ -259,7 +264,7 @@ class ReplicatedSetup(TrainingSetup):
         return _ReplicatedFunction(least, inputs, constants, outputs, updates, self.options)
 
     def _replica_updates(self, weighted: Weighted) -> list[Any]:
-        """Return the updates of a training step of all replicas."""
+        """Return the updates of all replicas in a training step."""
         weights, optimizer = self._trained_weights, self.model.optimizer
         self.check_trained_weights()
         updates = list(self._updates_of_layers)
@@ -275,7 +280,9 @@ class ReplicatedSetup(TrainingSetup):
 
 
 class _ReplicatedFunction(StepFunction):
-    """A step over replicas. Raises ValueError for a batch of fewer than `least` examples."""
+    """A step that runs on all replicas. Raises ValueError for a batch of fewer than `least`
+    examples.
+    """
 
     def __init__(self, least: int, *arguments: Any) -> None:
         super().__init__(*arguments)

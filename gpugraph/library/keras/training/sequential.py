@@ -1,4 +1,6 @@
-"""Sequential: a model that is a chain of layers, built from data if no input shape is known."""
+"""Sequential: a model that is a chain of layers. If no input shape is known, the first data
+determines it.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +20,10 @@ from gpugraph.platform import logging
 class Sequential(Model):
     """A chain of layers: each layer is called on the outputs of the previous layer.
 
-    It is built immediately if the first layer is an InputLayer or has an input shape. Otherwise it
-    is built by the first call, `build(input_shape)` or `fit`. Raises TypeError for an object that
-    is not a layer. Raises ValueError for layers with several outputs, and for two layers with the
-    same name.
+    It is built immediately if the first layer is an InputLayer or has an input shape. Otherwise the
+    first call, `build(input_shape)` or `fit` builds it. Raises TypeError for an object that is not
+    a layer. Raises ValueError for layers with several outputs, and for two layers with the same
+    name.
 
     >>> model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=[2])])
     >>> model.count_params()
@@ -38,14 +40,14 @@ class Sequential(Model):
 
     @property
     def layers(self) -> list[Any]:
-        """The layers of the model, without an InputLayer at the beginning."""
+        """The layers of the model. An InputLayer at the beginning is not included."""
         layers = self._layers
         is_input = bool(layers) and isinstance(layers[0], InputLayer)
         return list(layers[1:] if is_input else layers)
 
     @property
     def row(self) -> list[Any]:
-        """The layers of the chain, without layers that `add_loss` and `add_metric` of the model
+        """The layers of the chain, without layers that the model's `add_loss` and `add_metric`
         created.
         """
         nodes = [] if not self.is_graph_network else self.added_nodes()
@@ -53,8 +55,8 @@ class Sequential(Model):
         return [layer for layer in self.layers if layer not in further]
 
     def add(self, layer: Any) -> None:
-        """Append a layer. A tensor from `tf.keras.Input` is replaced by its layer. Errors: see the
-        class.
+        """Append a layer. For a tensor from `tf.keras.Input`, append its layer. For the errors, see
+        the class.
         """
         history = getattr(layer, "_keras_history", None)
         if history is not None and isinstance(history.layer, InputLayer):
@@ -94,8 +96,8 @@ class Sequential(Model):
         super().set_inputs(x, y)
 
     def _first_outputs(self, layer: Any) -> Any:
-        """Return the outputs of the first layer of the chain, or None if its input shape is not
-        known.
+        """Return the outputs of the first layer of the chain. If its input shape is not known,
+        return None.
         """
         if isinstance(layer, InputLayer):
             return layer.inbound_nodes[-1].output_tensors
@@ -146,7 +148,7 @@ class Sequential(Model):
     def build(self, input_shape: Any = None) -> None:
         """Build all layers for an input shape, which includes the batch axis.
 
-        Raises ValueError if no shape is passed and the model is not built.
+        Raises ValueError if no shape is passed and the model is not built yet.
         """
         if self.is_graph_network:
             self.built = True
@@ -180,7 +182,7 @@ class Sequential(Model):
         return input_shape
 
     def predict_proba(self, x: Any, batch_size: int = 32, verbose: int = 0) -> Any:
-        """Return the result of `predict`. If it is not within [0, 1], log a warning."""
+        """Return the result of `predict`. If a value is outside of [0, 1], log a warning."""
         predicted = self.predict(x, batch_size, verbose)
         if predicted.min() < 0.0 or predicted.max() > 1.0:
             logging.warning(
@@ -190,8 +192,8 @@ class Sequential(Model):
         return predicted
 
     def predict_classes(self, x: Any, batch_size: int = 32, verbose: int = 0) -> Any:
-        """Return the index of the largest output, or for a single output whether it exceeds 0.5: 0
-        or 1.
+        """Return the index of the largest output. If there is a single output, return 1 if it
+        exceeds 0.5, else 0.
         """
         predicted = self.predict(x, batch_size, verbose)
         if predicted.shape[-1] > 1:
@@ -201,8 +203,8 @@ class Sequential(Model):
     def get_config(self) -> dict[str, Any]:
         """Return the name, and the class name and configuration of each layer of the chain.
 
-        Layers of losses and metrics of the model itself, which TensorFlow lists with the chain, are
-        in `added_layers`, after the InputLayer.
+        The layers for losses and metrics of the model itself are in `added_layers`, after the
+        InputLayer. TensorFlow lists them with the chain.
         """
         layers = [
             {"class_name": type(layer).__name__, "config": layer.get_config()} for layer in self.row

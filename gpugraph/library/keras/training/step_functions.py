@@ -1,4 +1,4 @@
-"""StepFunction: runs one batch by a prepared callable of a session."""
+"""StepFunction: runs one batch with a prepared callable of a session."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ Run = Callable[..., list[Any]]
 
 
 class StepFunction:
-    """A function that feeds arrays, runs outputs and updates in Keras's session, and returns
-    values.
+    """A function that feeds arrays, runs outputs and updates in Keras's session, and returns the
+    values of the outputs.
 
     Args:
       inputs: the tensors to feed, in the order of the arrays.
@@ -46,9 +46,7 @@ class StepFunction:
         self._run: Run | None = None
 
     def prepared(self) -> Run:
-        """Return the callable for Keras's current session, in which variables are initialized
-        first.
-        """
+        """Return the callable of Keras's current session. Variables are initialized first."""
         session = get_session(self._outputs)
         if self._run is None or session is not self._session:
             self._session, self._run = session, self._prepare(session)
@@ -74,7 +72,7 @@ class StepFunction:
         return run_sparse if has_sparse else run
 
     def __call__(self, arrays: Sequence[Any]) -> list[Any]:
-        """Return the values of the outputs;
+        """Return the values of the outputs.
 
         Args:
           arrays: a value for each input.

@@ -1,7 +1,7 @@
 """The graph of a training: losses and metrics of the outputs, the total loss, and step functions.
 
-The weights of an output's examples are a placeholder only if the program passes weights. So the
-graph of a step is built once for each set of outputs that have weights.
+The weights of an output's examples are a placeholder only if the program passes weights. So a
+separate graph of a step is built for each set of outputs that have weights.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class StepGraph:
     weights.
 
     Args:
-      inputs: the placeholders of targets and weights to feed.
+      inputs: the placeholders for targets and weights, which are fed.
     """
 
     def __init__(self, loss: Tensor, results: list[Tensor], inputs: list[Any]) -> None:
@@ -47,7 +47,7 @@ class TrainingSetup:
 
     Args:
       outputs: all outputs.
-      metrics, weighted_metrics: a list for each output, from `compile`.
+      metrics, weighted_metrics: a list of metrics for each output, from `compile`.
       options: `options` and `run_metadata` for `Session.run`.
     """
 
@@ -79,7 +79,7 @@ class TrainingSetup:
         )  # the variables at the time of `compile`
 
     def _metric(self, metric: Any, output: OutputTraining, is_weighted: bool) -> Metric:
-        """Return the Metric for a metric of an output. Its name is unique in the model."""
+        """Return the Metric object for a metric of an output. Its name is unique in the model."""
         unique = metric_of_output(metric, output, is_weighted)
         base = f"{output.name}_{unique.name}" if len(self.outputs) > 1 else unique.name
         name, count = base, 1
@@ -101,10 +101,10 @@ class TrainingSetup:
         ]
 
     def all_metrics(self) -> list[Metric]:
-        """Return the metrics whose results a step returns, in order.
+        """Return the metrics whose results a step returns, in the order of the results.
 
-        For a model with several outputs, the mean loss of each output comes first, then the
-        outputs' metrics, and last the metrics that layers and the program have added.
+        For a model with several outputs, the mean loss of each output comes first. The outputs'
+        metrics follow, then the metrics that layers and the program have added.
         """
         listed = [*self.loss_metrics, *self.output_metrics, *self.model.added_metrics()]
         return list({id(metric): metric for metric in listed}.values())
@@ -112,7 +112,7 @@ class TrainingSetup:
     # -- the graph of a step
 
     def step_graph(self, weighted: Weighted) -> StepGraph:
-        """Return the loss and metrics of a step in which these outputs have weights.
+        """Return the loss and metrics of a step in which the outputs `weighted` have weights.
 
         They are created once for each set of outputs.
         """
@@ -162,10 +162,10 @@ class TrainingSetup:
 
     def function(self, kind: str, weighted: Weighted = ()) -> StepFunction:
         """Return the function for a step of the kind "train", "test" or "predict". It is created
-        once.
+        only once.
 
         Args:
-          weighted: which outputs have weights.
+          weighted: for each output, whether it has weights.
         """
         key = kind, weighted
         if key not in self._functions:
@@ -220,8 +220,8 @@ def loss_of(output: OutputTraining, weights: Any) -> Tensor:
 
 
 def _masked(weights: Any, mask: Any, output: Tensor) -> Any:
-    """Return the weights multiplied by the mask (0 and 1), or None if there are neither weights nor
-    a mask.
+    """Return the weights multiplied by the mask (0 and 1). If there are neither weights nor a mask,
+    return None.
     """
     if mask is None:
         return weights
@@ -230,9 +230,9 @@ def _masked(weights: Any, mask: Any, output: Tensor) -> Any:
 
 
 def results_of(output: OutputTraining, weights: Any) -> list[Tensor]:
-    """Return the results of an output's metrics including this batch.
+    """Return the results of an output's metrics, which include this batch.
 
-    Weighted metrics come last.
+    Results of weighted metrics come last.
     """
     mask = mask_of(output.output)
     with name_scope(None, f"metrics/{output.name}", [output.output]):

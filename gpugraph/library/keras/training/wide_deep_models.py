@@ -1,5 +1,5 @@
-"""Models for tabular features: LinearModel, and WideDeepModel, the mean of a linear and a deep
-model.
+"""Models for tabular features: LinearModel, and WideDeepModel, which averages a linear model and a
+deep model.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ class LinearModel(Model):
     """A model that computes activation(sum of a linear function of each input + bias): [batch,
     units].
 
-    The other arguments are as in `Dense`.
+    The other arguments are those of `Dense`. A call raises ValueError if it has another number of
+    inputs than the first call.
 
     Args:
-      units: the number of outputs of an example. A call raises ValueError if it has another number
-        of inputs than the first call.
+      units: the number of outputs of an example.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class LinearModel(Model):
         """Create a kernel for each input, and the bias.
 
         Args:
-          input_shape: a shape or a list of them.
+          input_shape: a shape or a list of shapes.
         """
         shapes = input_shape if isinstance(input_shape, list) else [input_shape]
         for shape in shapes:
@@ -73,7 +73,7 @@ class LinearModel(Model):
         self.built = True
 
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
-        """Return the activation of the sum of the inputs' linear functions and the bias."""
+        """Return activation(sum of the inputs' linear functions + bias)."""
         del training, mask
         tensors = flatten(inputs)
         if len(tensors) != len(self.dense_layers):
@@ -105,18 +105,19 @@ class LinearModel(Model):
 
 
 class WideDeepModel(Model):
-    """A model that computes activation(mean of the outputs of a linear and a deep model).
+    """A model that computes activation(mean of the outputs of a linear model and a deep model).
 
-    The two models may be trained by different optimizers.
+    Each of the two models receives all inputs. But if there are exactly two inputs, the linear
+    model receives the first and the deep model the second. The argument `optimizer` of `compile` is
+    one optimizer for all variables, or a list of the linear model's optimizer and the deep model's
+    optimizer.
 
     Source: Cheng et al., arXiv:1606.07792.
 
     Args:
-      linear_model, dnn_model: models with outputs of the same shape, or lists of them.
-      activation: the activation of the mean. Each of the two models receives all inputs. But if
-        there are exactly two inputs, the linear model receives the first and the deep model the
-        second. The argument `optimizer` of `compile` is one optimizer for all variables, or a list
-        of the linear and the deep model's optimizers.
+      linear_model, dnn_model: models with one output or a list of outputs. The shapes of their
+        outputs must be equal.
+      activation: the activation of the mean.
     """
 
     def __init__(
@@ -127,8 +128,8 @@ class WideDeepModel(Model):
         self.activation = activations.get(activation)
 
     def compile(self, optimizer: Any = "rmsprop", *args: Any, **kwargs: Any) -> None:
-        """Configure the training, as `tf.keras.Model.compile` does; `optimizer` may be a list of
-        two.
+        """Configure the training as `tf.keras.Model.compile` does. `optimizer` may be a list of two
+        optimizers.
         """
         if isinstance(optimizer, (list, tuple)):
             optimizer = _OptimizerOfEachModel(self, optimizer)
@@ -175,7 +176,8 @@ class _OptimizerOfEachModel(list[Any]):
         self._model = model
 
     def get_updates(self, loss: Any, params: Any) -> list[Any]:
-        """Return the operations of one step on a loss, by each optimizer for its model's variables.
+        """Return the operations of one step to minimize a loss. Each optimizer changes its model's
+        variables.
 
         Args:
           params: the variables to train.

@@ -1,1 +1,3 @@
-"""Cooperating threads: a coordinator, threads that loop, and queue runners."""
+"""Cooperating threads: a coordinator, threads that call a function repeatedly, and queue
+runners.
+"""

@@ -1,4 +1,4 @@
-"""A coordinator of threads: all threads stop when one of them requests it."""
+"""A coordinator of threads. When one of the threads requests a stop, all threads stop."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _LONGEST_JOIN_S = 0.1
 class Coordinator:
     """Stops several threads together, and raises the exception of one of these threads in `join`.
 
-    A thread calls `should_stop()` in its loop. Any thread may call `request_stop` with the
-    exception that ended it. `join` waits for all threads, and raises that exception.
+    Each thread calls `should_stop()` in its loop. A thread that was ended by an exception may call
+    `request_stop` with this exception. `join` waits for all threads, and raises the exception.
 
     Args:
-      clean_stop_exception_types: the exceptions that are an ordinary end and are not raised; by
-        default OutOfRangeError, which reports the end of an input.
+      clean_stop_exception_types: the exceptions that mark an ordinary end, so that `join` does not
+        raise them. The default is OutOfRangeError, which reports the end of an input.
 
     >>> coordinator = tf.train.Coordinator()
     >>> coordinator.request_stop()
@@ -53,12 +53,14 @@ class Coordinator:
         return self._joined
 
     def request_stop(self, ex: Any = None) -> None:
-        """Request that all threads stop; only the first exception is kept, for `join` to raise.
+        """Request that all threads stop. Only the first exception is kept, and `join` raises it.
+
+        If `join` has already finished, `request_stop` raises the exception itself, unless it is one
+        of `clean_stop_exception_types`.
 
         Args:
-          ex: an exception, or the result of `sys.exc_info()`; another value is replaced by a
-            ValueError. `request_stop` raises the exception itself if `join` has already finished,
-            unless the exception marks a clean stop.
+          ex: an exception, or the result of `sys.exc_info()`. Any other value is replaced by a
+            ValueError.
         """
         with self._lock:
             error = self._unclean(ex)
@@ -93,18 +95,20 @@ class Coordinator:
 
     @contextmanager
     def stop_on_exception(self) -> Iterator[None]:
-        """Return a context manager that suppresses exceptions and requests a stop for them."""
+        """Return a context manager that suppresses an exception and requests a stop with it."""
         try:
             yield
         except BaseException:
             self.request_stop(ex=sys.exc_info())
 
     def wait_for_stop(self, timeout: float | None = None) -> bool:
-        """Wait until a stop is requested, for at most `timeout` seconds. Return whether it was."""
+        """Wait until a stop is requested, for at most `timeout` seconds. Return whether a stop was
+        requested.
+        """
         return self._stop_event.wait(timeout=timeout)
 
     def register_thread(self, thread: threading.Thread) -> None:
-        """Make `join` wait for this thread too."""
+        """Let `join` also wait for this thread."""
         with self._lock:
             self._registered_threads.add(thread)
 
@@ -116,9 +120,9 @@ class Coordinator:
     ) -> None:
         """Wait until `threads` and the registered threads end.
 
-        After a stop request, the threads have `stop_grace_period_secs` seconds to end. Raises the
-        exception that was passed to `request_stop`, if any. Raises RuntimeError if threads still
-        run after that time, unless `ignore_live_threads`.
+        After a stop request, the threads have `stop_grace_period_secs` seconds to end. If an
+        exception was passed to `request_stop`, it is raised. Raises RuntimeError if threads still
+        run after this time, unless `ignore_live_threads` is true.
         """
         with self._lock:
             waited = self._registered_threads.union(threads or ())
@@ -139,7 +143,7 @@ class Coordinator:
     def _wait_until_ended(self, threads: Iterable[threading.Thread]) -> None:
         """Wait until a stop is requested, or all threads have ended.
 
-        A thread that its caller is about to start has a second to start.
+        If a thread has not been started yet, the function waits for its start for up to a second.
         """
         starts = monotonic() + _START_S
         while not self.should_stop():

@@ -12,17 +12,17 @@ from gpugraph.library.train.coordination.coordinator import Coordinator
 
 
 class LooperThread(threading.Thread):
-    """Calls `target(*args, **kwargs)`, or `run_loop` of a subclass, until `coord` stops.
+    """Calls `target(*args, **kwargs)`, or the method `run_loop` of a subclass, until `coord` stops.
 
     If a call raises an exception, the thread requests a stop of `coord` with the exception. The
-    thread is a daemon.
+    thread is a daemon thread.
 
-    Raises ValueError for anything else.
+    The constructor raises ValueError if `coord` is not a Coordinator.
 
     Args:
       coord: a `Coordinator`, with which the thread registers.
-      timer_interval_secs: the seconds between the starts of two calls; None means no pause between
-        calls.
+      timer_interval_secs: the seconds between the starts of two calls. If it is None, there is no
+        pause between calls.
     """
 
     def __init__(
@@ -57,7 +57,9 @@ class LooperThread(threading.Thread):
         return looper
 
     def run(self) -> None:
-        """Call `run_loop` until the coordinator stops; `start` calls this in the new thread."""
+        """Call `run_loop` until the coordinator stops. `start` calls this method in the new
+        thread.
+        """
         with self._coord.stop_on_exception():
             self.start_loop()
             if self._timer_interval_secs is None:
@@ -71,11 +73,11 @@ class LooperThread(threading.Thread):
             self.stop_loop()
 
     def start_loop(self) -> None:
-        """Do nothing. `run` calls this once, in the thread, before the first `run_loop`."""
+        """Do nothing. `run` calls this method once, in the thread, before the first `run_loop`."""
 
     def stop_loop(self) -> None:
-        """Do nothing. `run` calls this once, in the thread, after the last `run_loop`, unless a
-        call failed.
+        """Do nothing. `run` calls this method once, in the thread, after the last `run_loop`,
+        unless a call failed.
         """
 
     def run_loop(self) -> None:

@@ -1,7 +1,7 @@
-"""Queue runners: each has threads, and each of its threads runs an enqueue operation of a queue.
+"""Queue runners. A queue runner has threads, each of which runs an enqueue operation of a queue.
 
-A program builds a queue and adds its runner to the graph; `start_queue_runners` starts the
-threads of all runners in a session.
+A program builds a queue and adds a runner of this queue to the graph. Then `start_queue_runners`
+starts the threads of all runners in a session.
 """
 
 from __future__ import annotations
@@ -34,23 +34,26 @@ from gpugraph.session import BaseSession
 
 
 class QueueRunner:
-    """Fills a queue in the background: a separate thread runs each enqueue operation repeatedly.
+    """Fills a queue in the background. For each enqueue operation, a separate thread runs the
+    operation repeatedly.
 
-    Raises ValueError if the queue or the operations are missing, or if both a queue and a
-    QueueRunnerDef are passed; TypeError if `queue_closed_exception_types` is not a tuple of error
-    classes.
+    The constructor raises ValueError if the queue or the operations are missing, or if both a queue
+    and a QueueRunnerDef are passed. It raises TypeError if `queue_closed_exception_types` is not a
+    tuple of error classes.
 
     Args:
-      queue, enqueue_ops: the queue, and its enqueue operations. Each operation gets a thread; the
-        same operation may occur repeatedly.
-      close_op: closes the queue when the last thread has ended.
-      cancel_op: also cancels waiting enqueues, when a coordinator stops. Both are `queue.close` by
-        default.
+      queue: the queue.
+      enqueue_ops: the enqueue operations of the queue. Each operation gets a thread. The same
+        operation may occur several times.
+      close_op: the operation that closes the queue when the last thread has ended. The default is
+        `queue.close`.
+      cancel_op: the operation that closes the queue when a coordinator stops. The default is
+        `queue.close`, which then also cancels waiting enqueue operations.
       queue_closed_exception_types: the errors by which an enqueue operation reports that its queue,
-        or the queue that it dequeues from, is closed. They end a thread, but are not raised. The
-        default is OutOfRangeError.
-      queue_runner_def: a QueueRunnerDef, whose names are in `import_scope`; it replaces the other
-        arguments.
+        or the queue that it dequeues from, is closed. These errors end a thread, but are not
+        raised. The default is OutOfRangeError.
+      queue_runner_def: a QueueRunnerDef, which replaces the other arguments. Its names are in
+        `import_scope`.
 
     >>> queue = tf.FIFOQueue(10, tf.int32)
     >>> runner = tf.train.QueueRunner(queue, [queue.enqueue(1)])
@@ -139,12 +142,14 @@ class QueueRunner:
 
     @property
     def queue_closed_exception_types(self) -> tuple[type[OpError], ...]:
-        """The errors by which the closed queue ends a thread; they are not raised."""
+        """The errors by which the closed queue ends a thread. They are not raised."""
         return self._queue_closed_exception_types
 
     @property
     def exceptions_raised(self) -> list[Exception]:
-        """The exceptions of threads without a coordinator, since the last `create_threads`."""
+        """The exceptions that threads without a coordinator have raised since the last
+        `create_threads`.
+        """
         return self._exceptions_raised
 
     @property
@@ -177,10 +182,11 @@ class QueueRunner:
                 self._end_thread(session, closes=False)
 
     def _end_thread(self, session: Any, closes: bool) -> None:
-        """Count a thread as ended; if it is the last one and `closes`, close the queue.
+        """Record that a thread has ended. If it is the last thread and `closes` is true, close the
+        queue.
 
         Args:
-          closes: whether the thread was ended by a closed queue, not by an error.
+          closes: whether the thread was ended by a closed queue instead of an error.
         """
         with self._lock:
             self._runs_per_session[session] -= 1
@@ -195,17 +201,17 @@ class QueueRunner:
     def create_threads(
         self, sess: Any, coord: Coordinator | None = None, daemon: bool = False, start: bool = False
     ) -> list[threading.Thread]:
-        """Create a thread for each enqueue operation. With `coord`, create one more thread, which
-        waits for a stop.
+        """Create a thread for each enqueue operation, and return the threads. If `coord` is passed,
+        create one more thread, which waits for a stop.
 
-        After the stop request, that thread runs `cancel_op`. All threads are registered with
-        `coord`.
+        After the stop request, this additional thread runs `cancel_op`. All threads are registered
+        with `coord`.
 
-        Return an empty list while earlier threads of the same session still run.
+        If earlier threads of the same session still run, return an empty list.
 
         Args:
-          daemon: whether they are daemon threads.
-          start: whether to start them.
+          daemon: whether the threads are daemon threads.
+          start: whether to start the threads.
         """
         with self._lock:
             if self._runs_per_session.get(sess, 0) > 0:
@@ -253,7 +259,9 @@ class QueueRunner:
 
     @staticmethod
     def from_proto(queue_runner_def: Any, import_scope: str | None = None) -> QueueRunner:
-        """Create, for the default graph, the runner that a QueueRunnerDef describes."""
+        """Return the runner that a QueueRunnerDef describes. Its operations are in the default
+        graph.
+        """
         return QueueRunner(queue_runner_def=queue_runner_def, import_scope=import_scope)
 
 
@@ -266,7 +274,9 @@ def _are_error_types(types: Any) -> bool:
 
 
 def _run_quietly(session: Any, operation: Any) -> None:
-    """Run an operation that closes a queue, and ignore errors of a closed session or queue."""
+    """Run an operation that closes a queue. Ignore the errors that report a closed session or
+    queue.
+    """
     try:
         session.run(operation)
     except Exception as error:
@@ -276,7 +286,9 @@ def _run_quietly(session: Any, operation: Any) -> None:
 
 
 def add_queue_runner(qr: QueueRunner, collection: str = GraphKeys.QUEUE_RUNNERS) -> None:
-    """Add a runner to a collection of the default graph, for `start_queue_runners`."""
+    """Add a runner to a collection of the default graph, so that `start_queue_runners` starts
+    it.
+    """
     add_to_collection(collection, qr)
 
 
@@ -290,13 +302,13 @@ def start_queue_runners(
     """Start the threads of all runners in a collection of the session's graph, and return them.
 
     Args:
-      sess: a session, by default the default session. For a monitored session, which has already
-        started its runners, the list is empty.
+      sess: a session, by default the default session. A monitored session has already started its
+        runners, so the returned list is empty.
 
     >>> tf.train.start_queue_runners(session)
     []
 
-    Raises ValueError if there is no session, and TypeError if `sess` is another object.
+    Raises ValueError if there is no session, and TypeError if `sess` is not a session.
     """
     if sess is None:
         sess = get_default_session()

@@ -1,6 +1,7 @@
 """Loss scaling, which keeps small float16 gradients from becoming zero.
 
-`loss_scale` has the scales, `loss_scale_optimizer` the optimizer that uses a scale.
+The module `loss_scale` contains the scales. The module `loss_scale_optimizer` contains the
+optimizer that uses a scale.
 """
 
 from gpugraph.library.train.experimental.loss_scale import (

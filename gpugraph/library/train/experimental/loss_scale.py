@@ -1,4 +1,4 @@
-"""The scale of a loss: a fixed number, or a number that adapts to the gradients."""
+"""The scale of a loss. It is a fixed number, or a number that is adapted to the gradients."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ _Scale = TypeVar("_Scale", bound="LossScale")
 
 
 class LossScale(Trackable, ABC):
-    """Base class of the scales: `__call__` returns the scale, `update` adapts it to gradients."""
+    """Base class of the scales. `__call__` returns the scale, and `update` adapts it to
+    gradients.
+    """
 
     def __init__(self) -> None:
         self._weights: dict[str, Variable] = {}
@@ -33,11 +35,12 @@ class LossScale(Trackable, ABC):
 
     @abstractmethod
     def update(self, grads: Any) -> tuple[Operation, Any]:
-        """Return an operation that updates the scale, and whether to apply these gradients.
+        """Return (an operation that updates the scale, whether to apply these gradients).
+
+        The second item is a bool or a bool scalar tensor.
 
         Args:
-          grads: gradients that have been divided by the scale, in any nesting. The second result is
-            a bool or a bool scalar tensor.
+          grads: gradients that have been divided by the scale, in any structure.
         """
 
     @abstractmethod
@@ -50,7 +53,7 @@ class LossScale(Trackable, ABC):
         return cls(**config)
 
     def _add_weight(self, name: str, initial_value: Any, dtype: DType | None = None) -> Variable:
-        """Create a variable of the scale, which no optimizer trains."""
+        """Create a variable of the scale. No optimizer trains this variable."""
         variable = ResourceVariable(initial_value, trainable=False, name=name, dtype=dtype)
         self._weights[name] = variable
         self._track_trackable(variable, name, overwrite=True)
@@ -62,7 +65,9 @@ class LossScale(Trackable, ABC):
 
 
 class FixedLossScale(LossScale):
-    """A scale that does not change; the constructor raises ValueError for a scale less than 1."""
+    """A scale that does not change. The constructor raises ValueError if it is less than 1 or not a
+    number.
+    """
 
     def __init__(self, loss_scale_value: float) -> None:
         super().__init__()
@@ -79,21 +84,21 @@ class FixedLossScale(LossScale):
         return convert_to_tensor(self._loss_scale_value, dtypes.float32)
 
     def update(self, grads: Any) -> tuple[Operation, bool]:
-        """Return an operation that does nothing, and True."""
+        """Return (an operation that does nothing, True)."""
         del grads
         return no_op(), True
 
     def get_config(self) -> dict[str, Any]:
-        """Return `loss_scale_value`."""
+        """Return a dict with `loss_scale_value`."""
         return {"loss_scale_value": self._loss_scale_value}
 
 
 class DynamicLossScale(LossScale):
-    """A scale that adapts to the gradients.
+    """A scale that is adapted to the gradients.
 
     The scale is multiplied by `multiplier` after `increment_period` consecutive steps with finite
-    gradients. After a step with a gradient that is not finite, it is divided by `multiplier`, but
-    stays at least 1.
+    gradients. After a step with a gradient that is not finite, the scale is divided by
+    `multiplier`, but it does not become less than 1.
     """
 
     def __init__(
@@ -131,7 +136,7 @@ class DynamicLossScale(LossScale):
         return convert_to_tensor(self._scale)
 
     def update(self, grads: Any) -> tuple[Operation, Tensor]:
-        """Return an operation that updates the scale, and whether all gradients are finite."""
+        """Return (an operation that updates the scale, whether all gradients are finite)."""
         is_finite = _are_finite(nest.flatten(grads))
         return cond(is_finite, self._after_good_step, self._after_bad_step), is_finite
 
@@ -150,7 +155,7 @@ class DynamicLossScale(LossScale):
         return group(self._good_steps.assign(0), self._scale.assign(smaller))
 
     def get_config(self) -> dict[str, Any]:
-        """Return `initial_loss_scale`, `increment_period` and `multiplier`."""
+        """Return a dict with `initial_loss_scale`, `increment_period` and `multiplier`."""
         return {
             "initial_loss_scale": self._initial_loss_scale,
             "increment_period": self._increment_period,
@@ -159,7 +164,7 @@ class DynamicLossScale(LossScale):
 
 
 def _are_finite(grads: list[Any]) -> Tensor:
-    """Return whether all elements of all gradients are finite; gradients may be None."""
+    """Return whether all elements of all gradients are finite. Gradients may be None."""
     tensors = [
         convert_to_tensor(grad.values if isinstance(grad, IndexedSlices) else grad)
         for grad in grads
@@ -173,8 +178,8 @@ def _are_finite(grads: list[Any]) -> Tensor:
 
 
 def loss_scale_of(identifier: Any) -> LossScale:
-    """Return a scale made from a number, "dynamic" or a LossScale. Raises ValueError for anything
-    else.
+    """Return the scale that a number, "dynamic" or a LossScale describes. Raises ValueError for any
+    other value.
     """
     if isinstance(identifier, (int, float)):
         return FixedLossScale(identifier)

@@ -18,16 +18,18 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 class MixedPrecisionLossScaleOptimizer(Optimizer):
-    """Trains as `opt` does, but differentiates the loss multiplied by `loss_scale`.
+    """An optimizer that trains as `opt` does, but differentiates the loss multiplied by
+    `loss_scale`.
 
-    The gradients are then divided by the scale.
+    The gradients are then divided by the scale. If the scale is dynamic and the gradients of a step
+    are not all finite, the step does not change any variable, and does not increment the global
+    step.
 
-    Raises ValueError for other arguments.
+    The constructor raises ValueError if an argument has another type.
 
     Args:
       opt: an Optimizer.
-      loss_scale: a number, "dynamic" or a LossScale. With a dynamic scale, a step whose gradients
-        are not all finite changes no variable, and does not increment the global step.
+      loss_scale: a number, "dynamic" or a LossScale.
     """
 
     def __init__(self, opt: Optimizer, loss_scale: Any) -> None:
@@ -48,7 +50,8 @@ class MixedPrecisionLossScaleOptimizer(Optimizer):
         colocate_gradients_with_ops: bool = False,
         grad_loss: Any = None,
     ) -> list[tuple[Any, Variable]]:
-        """Return pairs (gradient or None, variable), with the gradients of the unscaled loss.
+        """Return pairs (gradient or None, variable). The gradients are those of the loss before it
+        is scaled.
 
         Raises the errors of `Optimizer.compute_gradients`.
         """
@@ -97,7 +100,7 @@ class MixedPrecisionLossScaleOptimizer(Optimizer):
 
 
 def _scaled(grad: Any, factor: Tensor) -> Any:
-    """Return a gradient multiplied by a scalar, or None for the gradient None."""
+    """Return a gradient multiplied by a scalar. If the gradient is None, return None."""
     if grad is None:
         return None
     if isinstance(grad, IndexedSlices):

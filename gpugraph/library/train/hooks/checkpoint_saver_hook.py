@@ -1,4 +1,6 @@
-"""CheckpointSaverHook: saves checkpoints at intervals of steps or seconds, with its listeners."""
+"""CheckpointSaverHook, which saves checkpoints at intervals of steps or seconds, and its
+listeners.
+"""
 
 from __future__ import annotations
 
@@ -24,23 +26,27 @@ from gpugraph.platform import logging
 
 
 class CheckpointSaverListener:
-    """Base class of listeners that act before and after checkpoints.
+    """Base class of listeners, whose methods are called before and after checkpoints.
 
-    The methods here do nothing.
+    The methods of this class do nothing.
     """
 
     def begin(self) -> None:
-        """Do nothing. Called before there is a session, when the graph may still be changed."""
+        """Do nothing. The method is called before there is a session, when the graph may still be
+        changed.
+        """
 
     def end(self, session: Any, global_step_value: int) -> None:
-        """Do nothing. Called at the end of the training, after the last checkpoint."""
+        """Do nothing. The method is called at the end of the training, after the last
+        checkpoint.
+        """
 
     def before_save(self, session: Any, global_step_value: int) -> None:
-        """Do nothing. Called before each checkpoint."""
+        """Do nothing. The method is called before each checkpoint."""
 
     def after_save(self, session: Any, global_step_value: int) -> bool | None:
-        """Do nothing. Called after each checkpoint. A method that returns True requests the end of
-        training.
+        """Do nothing. The method is called after each checkpoint. If it returns True, it requests
+        the end of the training.
         """
 
 
@@ -49,17 +55,19 @@ class CheckpointSaverHook(SessionRunHook):
 
     Args:
       checkpoint_dir: the folder of the checkpoints, and of an event file that records them.
-      save_secs: seconds between two checkpoints.
-      save_steps: global steps between two checkpoints. Pass either save_secs or save_steps.
-      saver: the Saver.
+      save_secs: the seconds between two checkpoints.
+      save_steps: the number of global steps between two checkpoints. Pass either save_secs or
+        save_steps.
+      saver: the Saver. By default, it is the Saver of `scaffold`, or the only Saver in the
+        collection SAVERS.
       checkpoint_basename: the name of the files without the step.
-      scaffold: a Scaffold, whose Saver is used; excludes `saver`. Without `saver` and `scaffold`,
-        the only Saver in the collection SAVERS is used.
-      listeners: CheckpointSaverListeners.
-      save_graph_def: whether `graph.pbtxt` and the checkpoints' `.meta` are written.
+      scaffold: a Scaffold, whose Saver is used. Pass at most one of `saver` and `scaffold`.
+      listeners: a list of CheckpointSaverListeners.
+      save_graph_def: whether `graph.pbtxt` and the checkpoints' `.meta` files are written.
 
     Raises:
-      ValueError: both saver and scaffold, or not exactly one of save_secs and save_steps.
+      ValueError: both saver and scaffold are passed, or not exactly one of save_secs and save_steps
+        is passed.
     """
 
     def __init__(
@@ -89,7 +97,7 @@ class CheckpointSaverHook(SessionRunHook):
         self._steps_per_run = steps_per_run
 
     def add_listener(self, listener: CheckpointSaverListener) -> None:
-        """Add a listener, unless the hook has it."""
+        """Add a listener, unless the hook already has it."""
         if listener not in self._listeners:
             self._listeners.append(listener)
 
@@ -101,7 +109,7 @@ class CheckpointSaverHook(SessionRunHook):
             listener.begin()
 
     def after_create_session(self, session: Any, coord: Any) -> None:
-        """Write the graph, and a checkpoint of the session's initial step."""
+        """Write the graph, and save a checkpoint of the session's initial step."""
         step = int(session.run(self._global_step))
         self._write_graph()
         self._save(session, step)
@@ -131,7 +139,7 @@ class CheckpointSaverHook(SessionRunHook):
                     run_context.request_stop()
 
     def end(self, session: Any) -> None:
-        """Save a checkpoint of the last step, unless there is already a checkpoint of it."""
+        """Save a checkpoint of the last step, unless there already is a checkpoint of this step."""
         step = int(session.run(self._global_step))
         if step != self._timer.last_triggered_step():
             self._save(session, step)
@@ -177,7 +185,7 @@ class CheckpointSaverHook(SessionRunHook):
 
 
 class HookBesideCheckpoints(SessionRunHook):
-    """Base class of hooks that save other state beside the checkpoints of a model.
+    """Base class of hooks that save additional state in the folder of a model's checkpoints.
 
     Attributes:
       folder: the folder of the model's checkpoints.
@@ -186,15 +194,17 @@ class HookBesideCheckpoints(SessionRunHook):
     folder: str
 
     def listener(self) -> CheckpointSaverListener:
-        """Return the listener that saves that state before each checkpoint of the model.
+        """Return the listener that saves the additional state before each checkpoint of the model.
 
-        The hook that saves the model is then the only one that decides when to save.
+        The hook that saves the model is then the only hook that decides when to save.
         """
         raise NotImplementedError(f"{type(self).__name__}.listener")
 
 
 def connect_checkpoints(hooks: Sequence[SessionRunHook]) -> None:
-    """Add the listener of each HookBesideCheckpoints to the hook that saves its folder's model."""
+    """Add the listener of each HookBesideCheckpoints to the hook that saves the model in the same
+    folder.
+    """
     savers = [hook for hook in hooks if isinstance(hook, CheckpointSaverHook)]
     for hook in hooks:
         if not isinstance(hook, HookBesideCheckpoints):

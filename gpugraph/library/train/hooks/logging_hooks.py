@@ -26,17 +26,19 @@ _MAX_WARNINGS = 5
 
 
 class LoggingTensorHook(SessionRunHook):
-    """Logs tensors, at the level INFO, at intervals of runs or seconds, and at the end.
+    """Logs tensors at the level INFO, at intervals of runs or seconds, and at the end.
 
     Args:
       tensors: a dict from labels to tensors or their names, or an iterable of tensors or names.
-      every_n_iter: runs between two logs; the first run is logged too.
-      every_n_secs: seconds between two logs.
-      at_end: whether to log at the end; every_n_iter and every_n_secs may then both be missing.
-      formatter: a function of the dict of values, which returns the text.
+      every_n_iter: the number of runs between two logs. The first run is also logged.
+      every_n_secs: the seconds between two logs.
+      at_end: whether to log at the end. If it is true, every_n_iter and every_n_secs may both be
+        missing.
+      formatter: a function that returns the text for a dict of the values.
 
     Raises:
-      ValueError: not exactly one of every_n_iter and every_n_secs, or an every_n_iter below 1.
+      ValueError: not exactly one of every_n_iter and every_n_secs is passed, or every_n_iter is
+        less than 1.
     """
 
     def __init__(
@@ -64,7 +66,9 @@ class LoggingTensorHook(SessionRunHook):
         )
 
     def begin(self) -> None:
-        """Find the tensors in the default graph. Raises ValueError for tensors of another graph."""
+        """Find the tensors in the default graph. Raises ValueError if a tensor belongs to another
+        graph.
+        """
         self._timer.reset()
         self._runs = 0
         self._current = {tag: _tensor(item) for tag, item in self._tensors.items()}
@@ -81,7 +85,7 @@ class LoggingTensorHook(SessionRunHook):
         self._runs += 1
 
     def end(self, session: Any) -> None:
-        """Log the tensors once more, if `at_end`."""
+        """Log the tensors once more, if `at_end` is true."""
         if self._log_at_end:
             self._log(session.run(self._current))
 
@@ -106,8 +110,8 @@ def _tensor(item: Any) -> Any:
     """Return `item` if it belongs to the default graph, or the tensor or operation that has the
     name `item`.
 
-    The name of an operation with one output, such as `loss`, means this output, `loss:0`. Raises
-    ValueError for an item of another graph and for an operation with several outputs.
+    The name of an operation with one output means this output: `loss` means `loss:0`. Raises
+    ValueError if the item belongs to another graph, or is an operation with several outputs.
     """
     graph = get_default_graph()
     if not isinstance(item, str):
@@ -127,15 +131,17 @@ def _tensor(item: Any) -> Any:
 
 
 class StepCounterHook(SessionRunHook):
-    """Logs the global steps per second, and writes them as a summary `global_step/sec`.
+    """Logs the number of global steps per second, and writes it as a summary `global_step/sec`.
+
+    The constructor raises ValueError unless exactly one of `every_n_steps` and `every_n_secs` is
+    set.
 
     Args:
-      every_n_steps: global steps between two reports.
-      every_n_secs: seconds between two reports. Raises ValueError unless exactly one of both is
-        set.
-      output_dir: the folder of the event file, if there is no `summary_writer`.
-      summary_writer: the FileWriter. Without `output_dir` and `summary_writer`, the rate is only
-        logged.
+      every_n_steps: the number of global steps between two reports.
+      every_n_secs: the seconds between two reports.
+      output_dir: the folder of the event file. It is used if there is no `summary_writer`.
+      summary_writer: the FileWriter. If neither `output_dir` nor `summary_writer` is passed, the
+        rate is only logged.
     """
 
     def __init__(
@@ -168,7 +174,7 @@ class StepCounterHook(SessionRunHook):
         return SessionRunArgs(self._global_step)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Report the rate if a report is due; warn of a global step that does not change."""
+        """Report the rate if a report is due. Log a warning if the global step does not change."""
         before = run_values.results
         if self._timer.should_trigger_for_step(before + self._steps_per_run):
             step = run_context.session.run(self._global_step)
@@ -207,11 +213,11 @@ class NanLossDuringTrainingError(RuntimeError):
 
 
 class NanTensorHook(SessionRunHook):
-    """Ends the training if a loss is NaN: by NanLossDuringTrainingError, or by a stop request.
+    """Ends the training if a loss is NaN. It raises NanLossDuringTrainingError or requests a stop.
 
     Args:
       loss_tensor: the loss.
-      fail_on_nan_loss: whether to raise the error, otherwise request a stop.
+      fail_on_nan_loss: whether to raise the error instead of requesting a stop.
     """
 
     def __init__(self, loss_tensor: Any, fail_on_nan_loss: bool = True) -> None:

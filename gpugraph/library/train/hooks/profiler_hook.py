@@ -1,4 +1,4 @@
-"""ProfilerHook: traces of single steps, for Chrome and for TensorBoard."""
+"""ProfilerHook, which writes traces of single steps for Chrome and TensorBoard."""
 
 from __future__ import annotations
 
@@ -23,12 +23,14 @@ from gpugraph.platform import logging
 class ProfilerHook(SessionRunHook):
     """Traces a run at intervals of steps or seconds, but not the first run.
 
-    The trace of step N is the file `timeline-N.json`, which chrome://tracing opens; the run's
+    The trace of step N is the file `timeline-N.json`, which chrome://tracing can open. The run's
     RunMetadata is written to the event file under the tag `step_N`.
 
+    The constructor raises ValueError unless exactly one of `save_steps` and `save_secs` is set.
+
     Args:
-      save_steps: global steps between two traces.
-      save_secs: seconds between two traces. Raises ValueError unless exactly one of both is set.
+      save_steps: the number of global steps between two traces.
+      save_secs: the seconds between two traces.
       output_dir: the folder of the files.
       show_dataflow, show_memory: see `Timeline.generate_chrome_trace_format`.
     """

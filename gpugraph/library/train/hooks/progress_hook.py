@@ -1,4 +1,5 @@
-"""ProgressHook: a readable display of a training's progress: steps, rate, loss, time left.
+"""ProgressHook, a readable display of a training's progress: the steps, the rate, the loss and the
+time left.
 
 TensorFlow has no such hook.
 """
@@ -27,18 +28,22 @@ _TERMINAL_SECONDS, _LOG_SECONDS = 0.2, 10.0
 
 
 class ProgressHook(SessionRunHook):
-    """Shows a training's progress: one line in a terminal, lines in a log, a bar in a notebook.
+    """Shows a training's progress. The display is one line in a terminal, several lines in a log,
+    and a bar in a notebook.
+
+    The tensors are computed only in the runs after which they are shown.
 
     Args:
-      last_step: the global step at which the training ends, if known; needed for the time left.
-      tensors: the scalars to show: a tensor (called loss) or a dict of names to tensors.
-      every_secs: seconds between two updates; by default 0.2 in a terminal or notebook, and 10 in a
-        log.
-      file: the destination of lines; `sys.stderr` by default.
-      use_tqdm: whether the package tqdm draws the line or bar. By default, it does in a terminal or
-        notebook if tqdm is installed. True raises ModuleNotFoundError if tqdm is not installed.
-
-    Tensors are computed only in the runs after which they are shown.
+      last_step: the global step at which the training ends. It is needed for the time left, and may
+        be None.
+      tensors: the scalars to show. They are a dict from names to tensors, or a single tensor, which
+        is shown as `loss`.
+      every_secs: the seconds between two updates. The default is 0.2 in a terminal or notebook, and
+        10 in a log.
+      file: the destination of lines, by default `sys.stderr`.
+      use_tqdm: whether the package tqdm draws the line or bar. By default, it does so in a terminal
+        or notebook if tqdm is installed. If `use_tqdm` is true and tqdm is not installed,
+        ModuleNotFoundError is raised.
     """
 
     def __init__(
@@ -112,7 +117,7 @@ def _duration(seconds: float) -> str:
 
 
 class _Display:
-    """A line in a terminal that is overwritten, or lines in a log."""
+    """The display of progress as a line in a terminal that is overwritten, or as lines in a log."""
 
     def __init__(self, file: Any, is_terminal: bool, last_step: int | None) -> None:
         self._file, self._is_terminal, self._last = file, is_terminal, last_step
@@ -121,8 +126,8 @@ class _Display:
         self._shown = -1
 
     def show(self, step: int, rate: float, texts: Mapping[str, str]) -> None:
-        """Show a step, the rate in steps per second and the texts by name, unless they are shown
-        already.
+        """Show a step, the rate in steps per second, and the texts by name. If they are already
+        shown, do nothing.
         """
         if step == self._shown:
             return

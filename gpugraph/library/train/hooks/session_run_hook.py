@@ -1,4 +1,4 @@
-"""SessionRunHook, and the arguments of its methods before and after a run."""
+"""SessionRunHook, and the objects that its methods before and after a run take and return."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ class SessionRunArgs(NamedTuple):
 class SessionRunValues(NamedTuple):
     """The results of a run for one hook.
 
-    Args:
-      results: the values of the hook's fetches, in their structure, or None without fetches.
+    Attributes:
+      results: the values of the hook's fetches, in the structure of the fetches. If the hook has no
+        fetches, it is None.
       options: the RunOptions of the run.
       run_metadata: the run's RunMetadata.
     """
@@ -32,7 +33,9 @@ class SessionRunValues(NamedTuple):
 
 
 class SessionRunContext:
-    """One run of a monitored session, as its hooks see it. A hook may make it the last run."""
+    """One run of a monitored session, which is passed to the hooks. A hook may make it the last
+    run.
+    """
 
     __slots__ = ("_original_args", "_session", "_stop_requested")
 
@@ -52,36 +55,39 @@ class SessionRunContext:
 
     @property
     def stop_requested(self) -> bool:
-        """Whether a hook has requested that this run be the last."""
+        """Whether a hook has requested that this run is the last one."""
         return self._stop_requested
 
     def request_stop(self) -> None:
-        """Make this the last run: `should_stop` of the session is True from now on."""
+        """Make this run the last run. From now on, `should_stop` of the session returns True."""
         self._stop_requested = True
 
 
 class SessionRunHook:
-    """Base class of hooks; the methods here do nothing."""
+    """Base class of hooks. The methods of this class do nothing."""
 
     def begin(self) -> None:
-        """Do nothing. Called once, before there is a session; it is the last time that the graph
-        may be changed.
+        """Do nothing. The method is called once, before there is a session. Afterwards, the graph
+        may not be changed.
         """
 
     def after_create_session(self, session: Any, coord: Any) -> None:
-        """Do nothing. Called with each new session, also after a recovery. The graph is then
-        finalized.
+        """Do nothing. The method is called with each new session, also after a recovery. At this
+        time, the graph is finalized.
         """
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
-        """Return None. Called before each run. An override may return additions to the run."""
+        """Return None. The method is called before each run. In a subclass, it may return additions
+        to the run.
+        """
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Do nothing. Called after each run that raised no error."""
+        """Do nothing. The method is called after each run that raised no error."""
 
     def end(self, session: Any) -> None:
-        """Do nothing. Called at the end, before the session is closed, unless an error ends the
-        training.
+        """Do nothing. The method is called at the end, before the session is closed, unless an
+        error ends the training.
 
-        OutOfRangeError and StopIteration, which mark the end of the input, do not count as errors.
+        OutOfRangeError and StopIteration mark the end of the input and are not considered errors
+        here.
         """

@@ -1,4 +1,4 @@
-"""Timers that decide when a hook acts: at intervals of steps or seconds."""
+"""Timers that decide when a hook acts. They use intervals of steps or seconds."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 
 
 class SecondOrStepTimer:
-    """Decides at which steps to act: every `every_secs` seconds, or every `every_steps` steps.
+    """Decides at which steps to act. The interval is `every_secs` seconds or `every_steps` steps.
 
     The constructor raises ValueError unless exactly one of the arguments is passed.
     """
@@ -20,13 +20,13 @@ class SecondOrStepTimer:
         self.reset()
 
     def reset(self) -> None:
-        """Forget the last action, so that the next step is again the first at which to act."""
+        """Forget the last action, so that the next step is treated as the first step."""
         self._last_triggered_step: int | None = None
         self._last_triggered_time: float | None = None
 
     def should_trigger_for_step(self, step: int) -> bool:
-        """Return whether to act at this step: at the first step, and whenever the interval has
-        passed.
+        """Return whether to act at this step. The result is True for the first step, and when the
+        interval since the last action has passed.
         """
         last, moment = self._last_triggered_step, self._last_triggered_time
         if last is None or moment is None:
@@ -38,8 +38,8 @@ class SecondOrStepTimer:
         return time.time() >= moment + (self._every_secs or 0)
 
     def update_last_triggered_step(self, step: int) -> tuple[float | None, int | None]:
-        """Record an action at this step. Return the seconds and the steps since the last action, or
-        (None, None) if there was none.
+        """Record an action at this step, and return (the seconds, the steps) since the previous
+        action. If there was no previous action, return (None, None).
         """
         now, moment, last = time.time(), self._last_triggered_time, self._last_triggered_step
         self._last_triggered_time, self._last_triggered_step = now, step
@@ -48,7 +48,7 @@ class SecondOrStepTimer:
         return now - moment, step - last
 
     def last_triggered_step(self) -> int | None:
-        """Return the step of the last action, or None."""
+        """Return the step of the last action, or None if there was no action."""
         return self._last_triggered_step
 
 

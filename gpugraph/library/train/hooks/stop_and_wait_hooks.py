@@ -1,4 +1,4 @@
-"""Hooks at the start and end: StopAtStepHook, GlobalStepWaiterHook, FinalOpsHook, FeedFnHook."""
+"""Hooks that delay the start of a training, end it, run final operations, or feed each run."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class StopAtStepHook(SessionRunHook):
         self._global_step = global_step_for("StopAtStepHook")
 
     def after_create_session(self, session: Any, coord: Any) -> None:
-        """Compute the last step from `num_steps`, in the first session only."""
+        """In the first session, compute the last step from `num_steps`."""
         if self._last_step is None:
             self._last_step = session.run(self._global_step) + self._num_steps
 
@@ -47,9 +47,7 @@ class StopAtStepHook(SessionRunHook):
         return SessionRunArgs(self._global_step)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Request a stop if the global step has reached the last step. The global step is read
-        again for this.
-        """
+        """Read the global step again, and request a stop if it has reached the last step."""
         last = self._last_step
         if run_values.results + 1 < last:
             return
@@ -88,7 +86,7 @@ class GlobalStepWaiterHook(SessionRunHook):
 
 
 class FinalOpsHook(SessionRunHook):
-    """Runs the fetches `final_ops` at the end of the training; `final_ops_values` has the
+    """Runs the fetches `final_ops` at the end of the training. `final_ops_values` contains the
     results.
     """
 
@@ -98,11 +96,15 @@ class FinalOpsHook(SessionRunHook):
 
     @property
     def final_ops_values(self) -> Any:
-        """The values, in the structure of `final_ops`; None before the end."""
+        """The values, in the structure of `final_ops`. Before the end of the training, it is
+        None.
+        """
         return self._values
 
     def end(self, session: Any) -> None:
-        """Run the final ops. OutOfRangeError and StopIteration are logged and raised."""
+        """Run the final ops. If this raises OutOfRangeError or StopIteration, the error is also
+        logged.
+        """
         if self._final_ops is None:
             return
         try:
@@ -117,7 +119,7 @@ class FinalOpsHook(SessionRunHook):
 
 
 class FeedFnHook(SessionRunHook):
-    """Feeds each run the result of `feed_fn()`: a dict of tensors to values."""
+    """Feeds the result of `feed_fn()`, a dict from tensors to values, to each run."""
 
     def __init__(self, feed_fn: Callable[[], Any]) -> None:
         self.feed_fn = feed_fn

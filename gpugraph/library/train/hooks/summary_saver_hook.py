@@ -1,4 +1,4 @@
-"""SummarySaverHook: writes summaries at intervals of steps or seconds."""
+"""SummarySaverHook, which writes summaries at intervals of steps or seconds."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ class SummarySaverHook(SessionRunHook):
     """Writes summaries at the first run, and then at intervals of steps or seconds.
 
     Args:
-      save_steps: global steps between two summaries.
-      save_secs: seconds between two summaries. Pass either save_steps or save_secs.
-      output_dir: the folder of the event file, if there is no `summary_writer`.
-      summary_writer: the FileWriter. Without `output_dir` and `summary_writer`, nothing is written.
+      save_steps: the number of global steps between two summaries.
+      save_secs: the seconds between two summaries. Pass either save_steps or save_secs.
+      output_dir: the folder of the event file. It is used if there is no `summary_writer`.
+      summary_writer: the FileWriter. If neither `output_dir` nor `summary_writer` is passed,
+        nothing is written.
       scaffold: a Scaffold, whose `summary_op` is written.
-      summary_op: the summary, or a list of them. Exactly one of scaffold and summary_op is
-        required.
+      summary_op: the summary, or a list of summaries. Pass either scaffold or summary_op.
 
     Raises:
-      ValueError: both or neither argument of one of these pairs.
+      ValueError: of one of these two pairs of arguments, both or neither are passed.
     """
 
     def __init__(

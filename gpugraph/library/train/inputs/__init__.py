@@ -1,1 +1,1 @@
-"""Queue-based inputs: producers of file names and rows, and batches."""
+"""Inputs that are based on queues: producers of file names and rows, and batches."""

@@ -1,8 +1,9 @@
-"""Batches: threads compute elements and enqueue them, and a batch is dequeued as several elements.
+"""Batches. Threads compute elements and enqueue them, and a batch consists of several elements that
+are dequeued together.
 
 A function with `maybe` in its name skips elements for which `keep_input` is False. A function with
-`join` in its name takes a list of elements. Each of them has its own thread. All other functions
-take one element and the number of threads. All threads compute this element.
+`join` in its name takes a list of elements, and each element has its own thread. All other
+functions take one element and the number of threads, and all threads compute this element.
 """
 
 from __future__ import annotations
@@ -39,11 +40,11 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 class _QueueKind(NamedTuple):
     """A queue of `capacity` elements.
 
-    Args:
+    Attributes:
       create: a function that creates the queue from the dtypes and shapes of an element's
         components.
-      min_size: the number of elements that remain in the queue after a dequeue, as long as it is
-        open.
+      min_size: the number of elements that remain in the queue after a dequeue, as long as the
+        queue is open.
     """
 
     create: Callable[[list[DType], list[TensorShape]], QueueBase]
@@ -51,7 +52,9 @@ class _QueueKind(NamedTuple):
     min_size: int = 0
 
     def summarize(self, queue: QueueBase) -> None:
-        """Add a summary: the number of elements that can be dequeued, divided by its maximum."""
+        """Add a summary of the number of elements that can be dequeued, divided by the maximum of
+        this number.
+        """
         size, span = queue.size(), self.capacity - self.min_size
         over = f"over_{self.min_size}_of_{span}" if self.shuffles(queue) else f"of_{span}"
         if self.shuffles(queue):
@@ -66,7 +69,7 @@ class _QueueKind(NamedTuple):
 class _Batching(NamedTuple):
     """The common parameters of the functions of this module.
 
-    Args:
+    Attributes:
       num_threads: the number of threads that compute each element of the list.
     """
 
@@ -123,8 +126,8 @@ def as_lists(tensors_list: Sequence[Any]) -> list[list[Any]]:
 
 
 def structured_as(tensors: Any, batch: Any) -> Any:
-    """Return a batch as a dict if the elements are dicts. Otherwise return it unchanged; it is then
-    a tensor or a list.
+    """If the elements are dicts, return a batch as a dict. Otherwise return the batch, which is a
+    tensor or a list, unchanged.
     """
     if not isinstance(tensors, Mapping):
         return batch
@@ -132,10 +135,10 @@ def structured_as(tensors: Any, batch: Any) -> Any:
 
 
 def keep_condition(keep_input: Any, enqueue_many: bool) -> Tensor:
-    """Return `keep_input` as a bool tensor. The tensor is a scalar or, with `enqueue_many`, a
-    vector.
+    """Return `keep_input` as a bool tensor. The tensor is a scalar. If `enqueue_many` is true, it
+    may also be a vector.
 
-    Raises ValueError for any other rank, and for an unknown rank.
+    Raises ValueError if the tensor has any other rank, or if its rank is unknown.
     """
     keep = convert_to_tensor(keep_input, dtype=dtypes.bool)
     rank = keep.get_shape().rank
@@ -149,8 +152,8 @@ def keep_condition(keep_input: Any, enqueue_many: bool) -> Tensor:
 
 
 def element_types(lists: Sequence[Sequence[Tensor]]) -> list[DType]:
-    """Return the dtypes of an element's components. Raises TypeError if they are not the same in
-    all lists.
+    """Return the dtypes of an element's components. Raises TypeError if the dtypes are not the same
+    in all lists.
     """
     types = [[tensor.dtype.base_dtype for tensor in tensors] for tensors in lists]
     for other in types[1:]:
@@ -168,9 +171,9 @@ def element_shapes(
     """Return the shapes of an element's components. Raises ValueError if a rank is unknown.
 
     Args:
-      shapes: the shapes that the program specifies, or None.
+      shapes: the shapes that the program passes, or None.
       many: whether each list has several elements, one in each row.
-      sparse: the SparseTensors by position.
+      sparse: a dict from positions in the lists to SparseTensors.
     """
     if shapes is not None:
         known = [as_shape(shape) for shape in shapes]
@@ -207,7 +210,9 @@ def _in_order(capacity: int, dynamic_pad: bool, shared_name: str | None) -> _Que
 def _shuffling(
     capacity: int, min_after_dequeue: int, seed: int | None, shared_name: str | None
 ) -> _QueueKind:
-    """Return the kind of a shuffling queue. Raises ValueError if no element could be dequeued."""
+    """Return the kind of a shuffling queue. Raises ValueError if no element could ever be
+    dequeued.
+    """
     if capacity <= min_after_dequeue:
         raise ValueError(
             f"capacity {capacity} must be bigger than min_after_dequeue {min_after_dequeue}."
@@ -233,17 +238,19 @@ def batch(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Return batches of elements, in the order in which the threads compute them.
+    """Return batches of elements, in the order in which the threads compute the elements.
 
-    Raises ValueError if the shape of an element is unknown, or, with `dynamic_pad`, its rank.
+    Raises ValueError if the shape of an element is unknown. If `dynamic_pad` is true, only the rank
+    must be known.
 
     Args:
-      tensors: one element, a list or dictionary of tensors and SparseTensors, which the threads
-        compute repeatedly. The result has the same structure, with a row for each of `batch_size`
-        elements. For a list of one tensor, the result is a tensor.
-      enqueue_many: whether `tensors` has several elements, one in each row.
-      num_threads: the number of threads; their runner is added to the graph.
-      shapes: the shapes of an element's tensors, if they are unknown.
+      tensors: one element, which the threads compute repeatedly. It is a list or dictionary of
+        tensors and SparseTensors. The result has the same structure, and each tensor has a row for
+        each of `batch_size` elements. If it is a list of one tensor, the result is a tensor.
+      enqueue_many: whether `tensors` contains several elements, one in each row.
+      num_threads: the number of threads. Their runner is added to the graph.
+      shapes: the shapes of an element's tensors. They are needed if the tensors have unknown
+        shapes.
       dynamic_pad: whether elements of different sizes are padded with zeros.
       allow_smaller_final_batch: whether the remaining elements at the end of the input also form a
         batch.
@@ -270,7 +277,7 @@ def maybe_batch(
     """Return batches as `batch` does, but only of elements for which `keep_input` is True.
 
     Args:
-      keep_input: a bool scalar or, with `enqueue_many`, a vector.
+      keep_input: a bool scalar. If `enqueue_many` is true, it may also be a vector.
     """
     queue_kind = _in_order(capacity, dynamic_pad, shared_name)
     batching = _Batching(
@@ -291,7 +298,9 @@ def batch_join(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Return batches as `batch` does, of elements from several sources, each with a thread."""
+    """Return batches as `batch` does, but of elements from several sources. Each source has a
+    thread.
+    """
     return maybe_batch_join(
         tensors_list, True, batch_size, capacity, enqueue_many, shapes, dynamic_pad,
         allow_smaller_final_batch, shared_name, name,
@@ -332,10 +341,10 @@ def shuffle_batch(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Return batches as `batch` does, but of elements drawn at random from those in the queue.
+    """Return batches as `batch` does, but of elements that are drawn at random from the queue.
 
-    After each draw, at least `min_after_dequeue` elements remain in the queue. Raises ValueError
-    for a capacity that is not larger than this number.
+    After each draw, at least `min_after_dequeue` elements remain in the queue. Raises ValueError if
+    the capacity is not greater than `min_after_dequeue`.
     """
     return maybe_shuffle_batch(
         tensors, batch_size, capacity, min_after_dequeue, True, num_threads, seed, enqueue_many,
@@ -357,7 +366,9 @@ def maybe_shuffle_batch(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Return batches as `shuffle_batch` does, of elements for which `keep_input` is True."""
+    """Return batches as `shuffle_batch` does, but only of elements for which `keep_input` is
+    True.
+    """
     queue_of = _shuffling(capacity, min_after_dequeue, seed, shared_name)
     common = batch_size, enqueue_many, shapes, allow_smaller_final_batch, keep_input, num_threads
     return _batched([tensors], _Batching("shuffle_batch", queue_of, *common), name)
@@ -376,7 +387,9 @@ def maybe_shuffle_batch_join(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Return batches as `shuffle_batch_join` does, of elements for which `keep_input` is True."""
+    """Return batches as `shuffle_batch_join` does, but only of elements for which `keep_input` is
+    True.
+    """
     queue_kind = _shuffling(capacity, min_after_dequeue, seed, shared_name)
     batching = _Batching(
         "shuffle_batch_join", queue_kind, batch_size, enqueue_many, shapes,
@@ -397,8 +410,8 @@ def shuffle_batch_join(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Return batches as `shuffle_batch` does, of elements of several sources, with a thread
-    each.
+    """Return batches as `shuffle_batch` does, but of elements from several sources. Each source has
+    a thread.
     """
     return maybe_shuffle_batch_join(
         tensors_list, batch_size, capacity, min_after_dequeue, True, seed, enqueue_many, shapes,

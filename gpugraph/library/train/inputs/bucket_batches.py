@@ -1,5 +1,5 @@
-"""Batches of elements of the same bucket: each bucket has a queue, and the batches of all buckets
-are put into one queue.
+"""Batches whose elements are in the same bucket. Each bucket has a queue, and the batches of all
+buckets are put into one queue.
 
 elements --which bucket?--> queue of bucket 0 --batch_size at a time--+
                        '--> queue of bucket 1 ------------------------+--> queue of batches
@@ -60,19 +60,20 @@ def bucket(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> tuple[Tensor, Any]:
-    """Return batches of elements of the same bucket: (the bucket, an int32 scalar; the batch).
+    """Return (the bucket, the batch), where all elements of the batch are in the bucket. The bucket
+    is an int32 scalar.
 
-    Raises ValueError for lists whose length is not `num_buckets`, or if the shape of an element is
-    unknown. A run raises InvalidArgumentError for a bucket that does not exist.
+    Raises ValueError if the length of a list is not `num_buckets`, or if the shape of an element is
+    unknown. A run raises InvalidArgumentError if there is no such bucket.
 
-    The other arguments are as in `tf.train.maybe_batch`.
+    For the other arguments, see `tf.train.maybe_batch`.
 
     Args:
-      tensors: one element, as for `tf.train.batch`.
+      tensors: one element, see `tf.train.batch`.
       which_bucket: the element's bucket, an int32 scalar from 0 to `num_buckets` - 1.
-      batch_size: a number, or a list with one for each bucket.
+      batch_size: a number, or a list with a number for each bucket.
       capacity: the capacity of the queue of batches. It is also the capacity of each bucket's
-        queue, unless `bucket_capacities` overrides it.
+        queue, unless `bucket_capacities` is passed.
     """
     sizes = _one_each("batch_size", batch_size, num_buckets)
     capacities = _one_each(
@@ -101,7 +102,7 @@ def bucket(
 
 
 def _elements(tensors: Any) -> list[Any]:
-    """Return the tensors of an element; a single tensor counts as a list of one."""
+    """Return the tensors of an element. A single tensor is treated as a list of one tensor."""
     is_alone = not isinstance(tensors, (list, tuple, Mapping))
     return as_lists([[tensors] if is_alone else tensors])[0]
 
@@ -179,18 +180,19 @@ def bucket_by_sequence_length(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> tuple[Tensor, Any]:
-    """Return batches of sequences of similar length: the lengths, an int32 vector, and the batch.
+    """Return (the lengths, the batch) for batches of sequences of similar length. The lengths are
+    an int32 vector.
 
-    Raises TypeError for boundaries that are not a list of ints, and ValueError unless they
-    increase.
+    If `tensors` is a list of one tensor, the batch is a list. Raises TypeError if the boundaries
+    are not a list of ints, and ValueError if they do not increase.
 
-    The other arguments are as in `bucket`.
+    For the other arguments, see `bucket`.
 
     Args:
       input_length: the length of an element, an int32 scalar.
-      bucket_boundaries: ascending ints; bucket n is for lengths from boundary n - 1 up to, but not
-        including, boundary n. The number of buckets is the number of boundaries plus 1. If
-        `tensors` is a list of one tensor, the batch is a list.
+      bucket_boundaries: ascending ints. Bucket n contains the sequences whose length is at least
+        boundary n - 1 and less than boundary n. The number of buckets is the number of boundaries
+        plus 1.
     """
     _check_boundaries(bucket_boundaries)
     elements = _elements(tensors)

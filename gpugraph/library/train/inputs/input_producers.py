@@ -26,8 +26,8 @@ _NO_STRINGS = "string_input_producer requires a non-null input tensor"
 
 
 def match_filenames_once(pattern: Any, name: str | None = None) -> Any:
-    """Create a local variable of the paths that match `pattern` when the variable is
-    initialized.
+    """Create a local variable. When it is initialized, its value becomes the paths that match
+    `pattern`.
     """
     with name_scope(name, "matching_filenames", [pattern]) as scope:
         return Variable(
@@ -40,10 +40,10 @@ def match_filenames_once(pattern: Any, name: str | None = None) -> Any:
 
 
 def limit_epochs(tensor: Any, num_epochs: int | None = None, name: str | None = None) -> Any:
-    """Return `tensor`, limited to `num_epochs` runs; later runs raise OutOfRangeError.
+    """Return `tensor`, limited to `num_epochs` runs. Later runs raise OutOfRangeError.
 
     A local variable counts the runs. If `num_epochs` is None, there is no limit. Raises ValueError
-    for a number below 1.
+    if it is less than 1.
     """
     if num_epochs is None:
         return tensor
@@ -74,13 +74,13 @@ def input_producer(
 ) -> QueueBase:
     """Create a queue of the rows of a tensor, repeated endlessly or `num_epochs` times.
 
-    Return None for no summary. Raises ValueError if neither the tensor nor `element_shape`
-    determines the shape of a row.
+    A runner that fills the queue is added to the graph. Raises ValueError if neither the tensor nor
+    `element_shape` determines the shape of a row.
 
     Args:
-      shuffle: whether to shuffle the rows in each epoch. A runner that fills the queue is added to
-        the graph.
-      summary_name: the name of a summary of the fraction of `capacity` in use.
+      shuffle: whether to shuffle the rows in each epoch.
+      summary_name: the name of a summary of the fraction of `capacity` that is in use. If it is
+        None, there is no summary.
     """
     with name_scope(name, "input_producer", [input_tensor]):
         rows = convert_to_tensor(input_tensor, name="input_tensor")
@@ -114,9 +114,10 @@ def string_input_producer(
     name: str | None = None,
     cancel_op: Any = None,
 ) -> QueueBase:
-    """Create a queue of strings, for example of the paths for a reader. See `input_producer`.
+    """Create a queue of strings, for example of the paths for a reader. For the arguments, see
+    `input_producer`.
 
-    Raises ValueError for an empty list; a run raises InvalidArgumentError for an empty tensor.
+    Raises ValueError if the list is empty. If a tensor is empty, a run raises InvalidArgumentError.
     """
     is_list = isinstance(string_tensor, (list, tuple, np.ndarray))
     if is_list and len(string_tensor) == 0:
@@ -141,7 +142,9 @@ def range_input_producer(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> QueueBase:
-    """Create a queue of the int32 numbers from 0 to `limit` - 1. See `input_producer`."""
+    """Create a queue of the int32 numbers from 0 to `limit` - 1. For the arguments, see
+    `input_producer`.
+    """
     with name_scope(name, "input_producer", [limit]) as scope:
         numbers = raw_ops.Range(0, limit, 1)
         return input_producer(
@@ -159,9 +162,10 @@ def slice_input_producer(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> list[Tensor]:
-    """Return one row of each tensor. In each run, its index is the next one from a queue.
+    """Return one row of each tensor. In each run, the index of the rows is the next index from a
+    queue.
 
-    See `input_producer` for the arguments. Raises ValueError for an empty list.
+    For the arguments, see `input_producer`. Raises ValueError if the list is empty.
     """
     with name_scope(name, "input_producer", tensor_list):
         tensors = [convert_to_tensor(tensor) for tensor in tensor_list]

@@ -1,4 +1,6 @@
-"""SparseTensors as components of a queue's elements, stored as three strings each."""
+"""SparseTensors as components of a queue's elements. The queue stores each SparseTensor as three
+strings.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ def without_sparse(tensors: Sequence[Any]) -> list[Any]:
 
 
 def sparse_components(lists: Sequence[Sequence[Any]]) -> dict[int, SparseTensor]:
-    """Return the components that are SparseTensors, by position in the first list.
+    """Return a dict from positions in the first list to the components that are SparseTensors.
 
     Raises ValueError if their positions differ among the lists, and TypeError if their dtypes
     differ.
@@ -48,7 +50,8 @@ def sparse_components(lists: Sequence[Sequence[Any]]) -> dict[int, SparseTensor]
 def storable(tensor: Any, many: bool) -> Tensor:
     """Return `tensor` in a form that a queue can hold.
 
-    A SparseTensor becomes three strings, or with `many` three strings for each of its rows.
+    A SparseTensor becomes three strings. If `many` is true, it becomes three strings for each of
+    its rows.
     """
     if not isinstance(tensor, SparseTensor):
         return convert_to_tensor(tensor)
@@ -59,8 +62,8 @@ def with_sparse(batch: Any, sparse: Mapping[int, SparseTensor], many: bool) -> A
     """Restore the sparse components of a batch as SparseTensors, with a row for each element.
 
     Args:
-      sparse: the original SparseTensors by position.
-      many: whether these held rows of elements.
+      sparse: a dict from positions to the original SparseTensors.
+      many: whether each original SparseTensor contained several elements, one in each row.
     """
     if not sparse:
         return batch

@@ -1,1 +1,3 @@
-"""Training sessions: initialized or recovered, run with hooks, and closed with their threads."""
+"""Training sessions. Functions and classes initialize or recover a session, run it with hooks, and
+close it together with its threads.
+"""

@@ -1,4 +1,4 @@
-"""The Saver of a graph that monitored sessions use."""
+"""The Saver that monitored sessions of a graph use."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from gpugraph.library.train.savers.saver import Saver
 
 
 def default_saver() -> Saver:
-    """Return the only Saver in the collection SAVERS of the default graph; if the collection is
-    empty, add a Saver.
+    """Return the only Saver in the collection SAVERS of the default graph. If the collection is
+    empty, add a Saver and return it.
 
-    Raises RuntimeError if there are several.
+    Raises RuntimeError if there are several Savers.
     """
     graph = get_default_graph()
     savers = graph.get_collection(GraphKeys.SAVERS)

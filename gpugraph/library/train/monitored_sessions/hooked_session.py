@@ -1,8 +1,9 @@
-"""The layers of a monitored session: hooks around each run, threads that stop, recovery.
+"""The layers of a monitored session, which add hooks, threads and recovery.
 
-From the inside out: a `HookedSession` adds the hooks' fetches, feeds and options to a run. A
-`CoordinatedSession` raises the exceptions of the session's threads, and joins them at its end. A
-`RecoverableSession` creates a new session if a server was lost.
+The innermost layer, a `HookedSession`, adds the hooks' fetches, feeds and options to a run. The
+next layer, a `CoordinatedSession`, raises the exceptions of the session's threads, and joins the
+threads at its end. The outermost layer, a `RecoverableSession`, creates a new session if a server
+was lost.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ session.
 
 
 def _close(session: Any) -> None:
-    """Close a session, which may be None. The error of a lost server is logged, not raised."""
+    """Close a session, which may be None. If a server was lost, the error is logged and not
+    raised.
+    """
     try:
         if session is not None:
             session.close()
@@ -38,14 +41,16 @@ def _close(session: Any) -> None:
 
 
 class StepContext:
-    """The argument of a step function of `run_step_fn`."""
+    """The argument that `run_step_fn` passes to a step function."""
 
     def __init__(self, session: Any, run_with_hooks_fn: Callable[..., Any]) -> None:
         self._session, self._run_with_hooks_fn = session, run_with_hooks_fn
 
     @property
     def session(self) -> Any:
-        """The tf.Session. Hooks do not take part in runs that the step function starts with it."""
+        """The tf.Session. If the step function starts a run with it, no hooks take part in this
+        run.
+        """
         return self._session
 
     def run_with_hooks(self, *args: Any, **kwargs: Any) -> Any:
@@ -53,12 +58,14 @@ class StepContext:
         return self._run_with_hooks_fn(*args, **kwargs)
 
     def request_stop(self) -> None:
-        """End the training: raise StopIteration, which leaves the `with` block cleanly."""
+        """End the training. It raises StopIteration, which ends the `with` block without an
+        error.
+        """
         raise StopIteration("step_fn has requested the iterations to stop.")
 
 
 class HookedSession:
-    """A session in whose runs hooks take part."""
+    """A session with hooks, which take part in its runs."""
 
     def __init__(self, session: Any, hooks: Sequence[SessionRunHook]) -> None:
         self.session, self._hooks = session, hooks
@@ -82,7 +89,7 @@ class HookedSession:
     ) -> Any:
         """Run `fetches` as `Session.run` does, with the hooks' additions.
 
-        Raises RuntimeError after a stop request, and for a tensor that is fed twice.
+        Raises RuntimeError after a stop request, and if a tensor is fed twice.
         """
         if self.should_stop():
             raise RuntimeError("Run called even after should_stop requested.")
@@ -141,8 +148,8 @@ def _refuse_shared(feeds: Mapping[Any, Any], others: Mapping[Any, Any], message:
 def _merged(options: RunOptions, others: RunOptions) -> RunOptions:
     """Merge `others` into `options`, and return `options`.
 
-    The result has the larger of two numbers, each flag that is set in either message, and the
-    tensor watches of both.
+    The result contains the larger one of two numbers, each flag that is set in one of the messages,
+    and the tensor watches of both messages.
     """
     for name in ("trace_level", "timeout_in_ms", "inter_op_thread_pool"):
         setattr(options, name, max(getattr(options, name), getattr(others, name)))
@@ -164,14 +171,17 @@ class CoordinatedSession:
         self.run_with_hooks = self.run
 
     def should_stop(self) -> bool:
-        """Return whether a thread or a hook has requested a stop; raise a thread's exception."""
+        """Return whether a thread or a hook has requested a stop. If a thread has raised an
+        exception, raise it here.
+        """
         self.coord.raise_requested_exception()
         return bool(self.coord.should_stop()) or self._hooked.should_stop()
 
     def close(self) -> None:
-        """Stop and join the threads, and close the session; raise a thread's exception.
+        """Stop and join the threads, and close the session. If a thread has raised an exception,
+        raise it here.
 
-        Threads that wait in a run end when the session is closed.
+        A thread that waits in a run ends when the session is closed.
         """
         self.coord.request_stop()
         try:
@@ -183,8 +193,8 @@ class CoordinatedSession:
     def run(self, *args: Any, **kwargs: Any) -> Any:
         """Run `fetches` as `HookedSession.run` does.
 
-        If the run fails because the server of a thread was lost, raises the thread's error, so that
-        a new session is created.
+        If the run fails because the server of a thread was lost, the thread's error is raised, so
+        that a new session is created.
         """
         try:
             return self._hooked.run(*args, **kwargs)
@@ -219,7 +229,7 @@ class RecoverableSession:
         self._session: CoordinatedSession | None = self._created()
 
     def should_stop(self) -> bool:
-        """Return whether a stop was requested; an error of a thread counts as a request."""
+        """Return whether a stop was requested. An error of a thread is treated as a request."""
         if self._session is None:
             return True
         try:
@@ -234,13 +244,13 @@ class RecoverableSession:
             return True
 
     def close(self) -> None:
-        """Close the session; raise an exception of its threads."""
+        """Close the session. If one of its threads has raised an exception, raise it here."""
         session, self._session = self._session, None
         _close(session)
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
-        """Run `fetches` as `HookedSession.run` does; if a server was lost, run again in a new
-        session.
+        """Run `fetches` as `HookedSession.run` does. If a server was lost, run `fetches` again in a
+        new session.
         """
         return self._until_done(lambda session: session.run(*args, **kwargs))
 

@@ -31,7 +31,7 @@ _STEP_ARGUMENTS = (["step_context"], ["self", "step_context"])
 
 
 class BaseMonitoredSession:
-    """Base class of the two monitored sessions; a context manager that closes the session."""
+    """Base class of the two monitored sessions. It is a context manager that closes the session."""
 
     StepContext = _StepContext
 
@@ -69,7 +69,9 @@ class BaseMonitoredSession:
             raise
 
     def _create_session(self) -> CoordinatedSession:
-        """Create a session with its threads and notify the hooks; clean up if that fails."""
+        """Create a session, start its threads and notify the hooks. If this fails, close the
+        session.
+        """
         session = self._tf_session = self._creator.create_session()
         coord = self._coord = Coordinator(clean_stop_exception_types=())
         coordinated = CoordinatedSession(HookedSession(session, self._hooks), coord, self._grace)
@@ -88,7 +90,7 @@ class BaseMonitoredSession:
 
     @property
     def graph(self) -> Graph | None:
-        """The graph of the session, or None for a closed session."""
+        """The graph of the session, or None if the session is closed."""
         return None if self._tf_session is None else self._tf_session.graph
 
     def run(
@@ -100,16 +102,16 @@ class BaseMonitoredSession:
     ) -> Any:
         """Run `fetches` as `Session.run` does, with all hooks.
 
-        Raises RuntimeError for a closed session, or after a hook has requested a stop.
+        Raises RuntimeError if the session is closed or a hook has requested a stop.
         """
         return self._open().run(fetches, feed_dict, options, run_metadata)
 
     def run_step_fn(self, step_fn: Callable[[Any], Any]) -> Any:
         """Return the result of `step_fn(step_context)`, a function that may start any runs.
 
-        step_context has `session`, a session without hooks; `run_with_hooks(...)`, the same as
-        `run`; and `request_stop()`, which raises StopIteration and so ends the `with` block
-        cleanly.
+        `step_context.session` is a session without hooks, and `step_context.run_with_hooks(...)` is
+        the same as `run`. `step_context.request_stop()` raises StopIteration, which ends the `with`
+        block without an error.
 
         Raises:
           ValueError: the function has a parameter other than `step_context`.
@@ -130,7 +132,9 @@ class BaseMonitoredSession:
 
     @property
     def _coordinated_creator(self) -> BaseMonitoredSession._CoordinatedSessionCreator:
-        """The tf.Session and its coordinator, under the names of TensorFlow's private attribute."""
+        """An object with the tf.Session and its coordinator. The names are the same as in
+        TensorFlow.
+        """
         return self._CoordinatedSessionCreator(self._tf_session, self._coord)
 
     class _CoordinatedSessionCreator(NamedTuple):
@@ -143,8 +147,8 @@ class BaseMonitoredSession:
         return self._sess
 
     def should_stop(self) -> bool:
-        """Return whether the training is over: a hook or a thread stopped it, or the session is
-        closed.
+        """Return whether the training is over, because a hook or a thread stopped it or the session
+        is closed.
         """
         return self._sess is None or self._sess.should_stop()
 
@@ -160,8 +164,8 @@ class BaseMonitoredSession:
         return self
 
     def __exit__(self, kind: Any, value: Any, trace: Any) -> bool:
-        """Close the session. Return True for OutOfRangeError and StopIteration, which are an
-        ordinary end of the block.
+        """Close the session. If the error is OutOfRangeError or StopIteration, which mark an
+        ordinary end of the block, return True.
         """
         if kind in (OutOfRangeError, StopIteration):
             kind = None
@@ -189,15 +193,15 @@ class BaseMonitoredSession:
 
 
 class MonitoredSession(BaseMonitoredSession):
-    """A session with hooks. `session_creator` creates and initializes it, and creates a new one if
-    a server was lost.
-
-    Args:
-      session_creator: a SessionCreator; a ChiefSessionCreator by default.
-      hooks: SessionRunHooks.
-      stop_grace_period_secs: the seconds that threads have to stop when the session is closed.
+    """A session with hooks. `session_creator` creates and initializes it, and creates a new session
+    if a server was lost.
 
     The graph is finalized until the session is closed.
+
+    Args:
+      session_creator: a SessionCreator, by default a ChiefSessionCreator.
+      hooks: a list of SessionRunHooks.
+      stop_grace_period_secs: the seconds that threads have to stop when the session is closed.
     """
 
     def __init__(
@@ -212,11 +216,11 @@ class MonitoredSession(BaseMonitoredSession):
 class SingularMonitoredSession(BaseMonitoredSession):
     """A chief's session with hooks, which is not recreated if a server was lost.
 
-    The tf.Session therefore stays the same: `raw_session` returns it.
+    The tf.Session therefore stays the same, and `raw_session` returns it.
 
     Args:
-      hooks: SessionRunHooks.
-      scaffold, master, config, checkpoint_dir, checkpoint_filename_with_path: as in
+      hooks: a list of SessionRunHooks.
+      scaffold, master, config, checkpoint_dir, checkpoint_filename_with_path: see
         ChiefSessionCreator.
       stop_grace_period_secs: the seconds that threads have to stop when the session is closed.
     """
@@ -237,7 +241,7 @@ class SingularMonitoredSession(BaseMonitoredSession):
         super().__init__(creator, hooks, False, stop_grace_period_secs)
 
     def raw_session(self) -> Any:
-        """Return the tf.Session, for a Saver or for runs without hooks. If the session is closed,
-        return None.
+        """Return the tf.Session. It can be used for a Saver or for runs without hooks. If the
+        session is closed, return None.
         """
         return self._tf_session

@@ -1,4 +1,4 @@
-"""`tf.contrib.training.train`: the loop of a training in a MonitoredTrainingSession."""
+"""`tf.contrib.training.train`, which runs the loop of a training in a MonitoredTrainingSession."""
 
 from __future__ import annotations
 
@@ -23,10 +23,12 @@ def train(
     max_wait_secs: float = 7200,
     run_metadata: Any = None,
 ) -> Any:
-    """Run `train_op` until a hook stops the training. Return its last value, the loss.
+    """Run `train_op` until a hook stops the training, and return the last value of `train_op`, the
+    loss.
 
-    Raises ValueError for None on the chief unless `save_checkpoint_secs` and `save_summaries_steps`
-    are None. Other arguments are those of `tf.train.MonitoredTrainingSession`.
+    On the chief, raises ValueError if `logdir` is None, unless `save_checkpoint_secs` and
+    `save_summaries_steps` are None. For the other arguments, see
+    `tf.train.MonitoredTrainingSession`.
 
     Args:
       logdir: the folder of checkpoints and summaries.

@@ -1,4 +1,6 @@
-"""MonitoredTrainingSession: a MonitoredSession with checkpoints, summaries and the step rate."""
+"""MonitoredTrainingSession, which creates a MonitoredSession that writes checkpoints, summaries and
+the step rate.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ from gpugraph.platform import logging
 
 
 class _Default:
-    """The type of the value of an argument that the caller leaves unset."""
+    """The type of the default value of an argument. With this value, the caller has not set the
+    argument.
+    """
 
     def __repr__(self) -> str:
         return "USE_DEFAULT"
@@ -55,20 +59,23 @@ def MonitoredTrainingSession(
 
     Args:
       master, config: the target and the ConfigProto of the session.
-      is_chief: whether this process initializes the variables; a worker waits for its chief. Under
-        a strategy whose workers have copies of the variables, the strategy determines the roles.
-      checkpoint_dir: the folder of checkpoints; without it, no checkpoints are read or saved.
+      is_chief: whether this process initializes the variables. Any other worker waits for its
+        chief. If the workers of a strategy have copies of the variables, the strategy determines
+        the roles.
+      checkpoint_dir: the folder of checkpoints. If it is None, no checkpoints are read or saved.
       scaffold: determines how the session is initialized.
-      hooks: SessionRunHooks. chief_only_hooks: SessionRunHooks that only a chief uses, in addition.
+      hooks: a list of SessionRunHooks.
+      chief_only_hooks: a list of additional SessionRunHooks that only a chief uses.
       save_checkpoint_secs, save_checkpoint_steps: the interval of checkpoints. If both are unset,
-        it is 600 seconds; if both are None or 0, no checkpoints are saved.
+        it is 600 seconds. If both are None or 0, no checkpoints are saved.
       save_summaries_secs, save_summaries_steps: the interval of summaries. If both are unset, it is
-        100 steps; if both are None or 0, no summaries are written.
+        100 steps. If both are None or 0, no summaries are written.
       stop_grace_period_secs: the seconds that threads have to stop.
-      log_step_count_steps: global steps between two reports of the rate; None or 0 for no reports.
+      log_step_count_steps: the number of global steps between two reports of the rate. If it is
+        None or 0, there are no reports.
       max_wait_secs: the maximum number of seconds that a worker waits for its chief.
-      summary_dir: the folder of summaries; `checkpoint_dir` if None.
-      save_graph_def: whether `graph.pbtxt` and the checkpoints' `.meta` are written.
+      summary_dir: the folder of summaries, by default `checkpoint_dir`.
+      save_graph_def: whether `graph.pbtxt` and the checkpoints' `.meta` files are written.
 
     >>> step = tf.train.get_or_create_global_step()
     >>> count = tf.assign_add(step, 1)
@@ -116,7 +123,9 @@ def MonitoredTrainingSession(
 
 
 def _chosen(steps: Any, secs: Any, default: tuple[Any, Any]) -> tuple[Any, Any]:
-    """Return (steps, seconds), with None for an unset value, or `default` if both are unset."""
+    """Return (steps, seconds). If one of them is unset, it is None. If both are unset, return
+    `default`.
+    """
     if steps is USE_DEFAULT and secs is USE_DEFAULT:
         return default
     return (None if steps is USE_DEFAULT else steps), (None if secs is USE_DEFAULT else secs)

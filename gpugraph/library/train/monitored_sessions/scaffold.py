@@ -1,4 +1,4 @@
-"""Scaffold: the operations that initialize, check and save a monitored session."""
+"""Scaffold, a container of the operations that initialize, check and save a monitored session."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ from gpugraph.platform import logging
 class Scaffold:
     """The operations and the saver of a training session.
 
-    `finalize` takes the missing operations from the graph's collections, or creates them.
+    `finalize` takes the missing operations from the graph's collections, or creates them. The
+    constructor raises TypeError if `copy_from_scaffold` is not a Scaffold.
 
     Args:
       init_op: an operation that initializes the global variables.
       init_feed_dict: the feeds of `init_op`.
-      init_fn: a function, called as `init_fn(scaffold, session)` after `init_op` was run.
-      ready_op: a tensor: the names of all variables without a value.
-      ready_for_local_init_op: a tensor: the names of global variables without a value.
+      init_fn: a function that is called as `init_fn(scaffold, session)` after `init_op` was run.
+      ready_op: a tensor with the names of all variables that have no value.
+      ready_for_local_init_op: a tensor with the names of the global variables that have no value.
       local_init_op: an operation that initializes local variables and tables.
-      summary_op: the Summary of a step; by default all summaries are merged. It is None if there
-        are none.
+      summary_op: the Summary of a step. By default, all summaries are merged. If there are no
+        summaries, it is None.
       saver: the Saver of checkpoints.
-      copy_from_scaffold: a Scaffold that supplies missing arguments. Raises TypeError for another
-        object.
+      copy_from_scaffold: a Scaffold whose attributes replace missing arguments.
       local_init_feed_dict: the feeds of `local_init_op`.
     """
 
@@ -76,8 +76,8 @@ class Scaffold:
         """Complete the missing operations and finalize the default graph. Return the Scaffold.
 
         Raises:
-          RuntimeError: a collection has several candidates for a missing operation, or an operation
-            must be created but the graph is finalized.
+          RuntimeError: a collection contains several operations that could replace a missing
+            operation, or an operation must be created but the graph is finalized.
         """
         for name, key, default in _PARTS:
             attribute = f"_{name}"
@@ -110,12 +110,12 @@ class Scaffold:
 
     @property
     def ready_op(self) -> Any:
-        """A tensor of the names of all variables without a value."""
+        """A tensor with the names of all variables that have no value."""
         return self._ready_op
 
     @property
     def ready_for_local_init_op(self) -> Any:
-        """A tensor of the names of global variables without a value."""
+        """A tensor with the names of the global variables that have no value."""
         return self._ready_for_local_init_op
 
     @property
@@ -142,10 +142,11 @@ class Scaffold:
     def get_or_default(
         arg_name: str, collection_key: Any, default_constructor: Callable[[], Any]
     ) -> Any:
-        """Return the only item of a collection; if it is empty, add `default_constructor()` first.
+        """Return the only item of a collection. If the collection is empty, first add
+        `default_constructor()` to it.
 
-        Raises RuntimeError for several items; the message asks for the argument `arg_name` of
-        `Scaffold`.
+        Raises RuntimeError if there are several items. The message asks for the argument `arg_name`
+        of `Scaffold`.
         """
         graph = get_default_graph()
         items = graph.get_collection(collection_key)
@@ -174,10 +175,10 @@ def _default_init_op() -> Operation:
 
 
 def _names_without_value(variables: Any) -> Any:
-    """Return a string vector: the names of the `variables` without a value. By default, all
-    variables are checked.
+    """Return a string vector with the names of those `variables` that have no value. By default,
+    all variables are checked.
 
-    The vector is computed in the run even if there are no variables, and it is then empty.
+    The vector is computed in each run. If there are no variables, it is empty.
     """
     names = report_uninitialized_variables(variables)
     return concat([names, convert_to_tensor([], "string")], 0)

@@ -48,10 +48,11 @@ class ChiefSessionCreator(_ScaffoldedCreator):
     """Creates sessions whose variables are restored from a checkpoint, or initialized.
 
     Args:
-      scaffold: a Scaffold with the operations that initialize them; by default `Scaffold()`.
+      scaffold: a Scaffold with the operations that initialize variables, by default `Scaffold()`.
       master, config: the target and the ConfigProto of the sessions.
       checkpoint_dir: the folder whose latest checkpoint is restored.
-      checkpoint_filename_with_path: the checkpoint that is restored; excludes `checkpoint_dir`.
+      checkpoint_filename_with_path: the checkpoint that is restored. Pass at most one of this
+        argument and `checkpoint_dir`.
     """
 
     def __init__(
@@ -69,7 +70,7 @@ class ChiefSessionCreator(_ScaffoldedCreator):
         }
 
     def create_session(self) -> Session:
-        """Create a session and finalize the graph; raise the errors of
+        """Create a session and finalize the graph. The method raises the errors of
         `SessionManager.prepare_session`.
         """
         manager, scaffold = self._get_session_manager(), self._scaffold
@@ -88,7 +89,7 @@ class WorkerSessionCreator(_ScaffoldedCreator):
     """Creates sessions whose variables the chief's session has initialized.
 
     Args:
-      scaffold, master, config: as in ChiefSessionCreator.
+      scaffold, master, config: see ChiefSessionCreator.
       max_wait_secs: the maximum number of seconds to wait for the chief.
     """
 
@@ -103,7 +104,7 @@ class WorkerSessionCreator(_ScaffoldedCreator):
         self._max_wait_secs = max_wait_secs
 
     def create_session(self) -> Session:
-        """Create a session; raise the errors of `SessionManager.wait_for_session`."""
+        """Create a session. The method raises the errors of `SessionManager.wait_for_session`."""
         manager = self._get_session_manager()
         return manager.wait_for_session(
             self._master, config=self._config, max_wait_secs=self._max_wait_secs

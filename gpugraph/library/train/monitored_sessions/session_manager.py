@@ -1,5 +1,5 @@
-"""SessionManager: creates sessions. It initializes or restores their variables, or waits until
-another process has done so.
+"""SessionManager, which creates sessions. It initializes or restores their variables, or waits
+until another process has done so.
 """
 
 from __future__ import annotations
@@ -25,16 +25,18 @@ class SessionManager:
     """Creates sessions and makes their variables ready.
 
     Args:
-      local_init_op: an operation that each new session runs when global variables have values.
-      ready_op: a tensor with the names of the variables that have no value; empty means ready.
-        None: readiness is not checked.
-      ready_for_local_init_op: a tensor like `ready_op`, checked before `local_init_op`.
-      graph: the graph of the sessions; the default graph if None.
-      recovery_wait_secs: seconds between two checks during a wait.
+      local_init_op: an operation that each new session runs when the global variables have values.
+      ready_op: a tensor with the names of the variables that have no value. If the tensor is empty,
+        the model is ready. If `ready_op` is None, the manager does not check whether the model is
+        ready.
+      ready_for_local_init_op: a tensor like `ready_op`. It is checked before `local_init_op` is
+        run.
+      graph: the graph of the sessions, by default the default graph.
+      recovery_wait_secs: the seconds between two checks during a wait.
       local_init_run_options, local_init_feed_dict: the options and feeds for `local_init_op`.
 
     Raises:
-      ValueError: a `ready_for_local_init_op` without a `local_init_op`.
+      ValueError: `ready_for_local_init_op` is passed without `local_init_op`.
     """
 
     def __init__(
@@ -72,22 +74,24 @@ class SessionManager:
         init_feed_dict: Any = None,
         init_fn: Callable[[Any], Any] | None = None,
     ) -> Session:
-        """Create a session whose variables are restored from a checkpoint, or else initialized.
+        """Create a session whose variables are restored from a checkpoint. If there is no
+        checkpoint, they are initialized.
 
         Args:
           master: the target of the session.
           init_op: an operation that initializes variables if there is no checkpoint.
-          saver: the Saver that restores a checkpoint; without one, no checkpoint is used.
+          saver: the Saver that restores a checkpoint. If it is None, no checkpoint is used.
           checkpoint_dir: the folder whose latest checkpoint is restored.
-          checkpoint_filename_with_path: the checkpoint to restore; excludes `checkpoint_dir`.
+          checkpoint_filename_with_path: the checkpoint to restore. Pass at most one of this
+            argument and `checkpoint_dir`.
           wait_for_checkpoint: whether to wait for a checkpoint, for at most `max_wait_secs`.
           config: the ConfigProto of the session.
           init_feed_dict: the feeds of `init_op`.
           init_fn: a function that is called with the session after `init_op`.
 
         Raises:
-          RuntimeError: there is no way to initialize, or variables have no value afterwards; the
-            message names them.
+          RuntimeError: there is no way to initialize variables, or some variables have no value
+            afterwards. The message contains the names of these variables.
           ValueError: both `checkpoint_dir` and `checkpoint_filename_with_path` are passed.
         """
         session, restored = self._restored_session(
@@ -136,11 +140,10 @@ class SessionManager:
         max_wait_secs: float = 7200,
         config: ConfigProto | None = None,
     ) -> tuple[Session, bool]:
-        """Create a session. Return it, and whether its variables were all restored from a
-        checkpoint.
+        """Create a session. Return (the session, whether all its variables were restored from a
+        checkpoint).
 
-        The arguments are as in `prepare_session`. The only operation that is run is
-        `local_init_op`.
+        For the arguments, see `prepare_session`. `local_init_op` is the only operation that is run.
         """
         session, restored = self._restored_session(
             master, saver, checkpoint_dir, checkpoint_filename_with_path,
@@ -170,7 +173,7 @@ class SessionManager:
     ) -> Session:
         """Create a session whose variables the chief's session has made ready.
 
-        Raises DeadlineExceededError if they are not ready after `max_wait_secs`.
+        Raises DeadlineExceededError if the variables are not ready after `max_wait_secs` seconds.
         """
         longest = _FOR_EVER if max_wait_secs is None else max_wait_secs
         end = time.time() + longest
@@ -204,7 +207,7 @@ class SessionManager:
         max_wait_secs: float,
         config: ConfigProto | None,
     ) -> tuple[Session, bool]:
-        """Create a session. Return it, and whether a checkpoint was restored into it."""
+        """Create a session. Return (the session, whether a checkpoint was restored into it)."""
         if folder and path:
             raise ValueError(
                 "Can not provide both checkpoint_dir and checkpoint_filename_with_path."
@@ -239,8 +242,8 @@ class SessionManager:
         return True
 
     def _run_local_init(self, session: Session) -> str | None:
-        """Run `local_init_op` if the model is ready for it. Otherwise return the reason why it is
-        not.
+        """Run `local_init_op` if the model is ready for it. Otherwise return the reason why the
+        model is not ready.
         """
         if self._local_init_op is None:
             return None
@@ -257,7 +260,7 @@ class SessionManager:
 
 
 def _missing(ready_op: Any, session: Session) -> str | None:
-    """Run `ready_op`. Return the reason why a model is not ready, or None if it is."""
+    """Run `ready_op`. Return the reason why the model is not ready, or None if it is ready."""
     if ready_op is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Supervisor: the predecessor of MonitoredTrainingSession, with threads that write its files."""
+"""Supervisor, the predecessor of MonitoredTrainingSession. Its threads write its files."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ _OPEN: Any = 0
 
 
 def _part(value: Any, key: str, default: Callable[[], Any]) -> Any:
-    """Return `value`. If the caller left it unset, return the first item of the collection `key`.
+    """Return `value`. If the caller has not set it, return the first item of the collection `key`.
 
-    If the collection is empty, add the result of `default` to it and return that.
+    If the collection is empty, add the result of `default` to it and return this result.
     """
     if value is not _OPEN:
         return value
@@ -47,18 +47,20 @@ class Supervisor:
     """Makes sessions ready, and writes checkpoints and summaries in threads until it is stopped.
 
     Args:
-      graph: the graph, which becomes finalized; the default graph if None. ready_op,
-      ready_for_local_init_op, init_op, init_feed_dict, local_init_op, init_fn,
-        local_init_run_options, recovery_wait_secs: as in SessionManager and Scaffold.
-      is_chief: whether this process initializes the variables and writes files; other workers wait.
-      logdir: the folder of checkpoints and of the event file; without it, nothing is written.
-      summary_op, saver, global_step: by default, those of the graph; None for none.
-      save_summaries_secs, save_model_secs: seconds between two summaries or checkpoints; 0 for
-        never.
+      graph: the graph, by default the default graph. It becomes finalized.
+      ready_op, ready_for_local_init_op, init_op, init_feed_dict, local_init_op, init_fn,
+        local_init_run_options, recovery_wait_secs: see SessionManager and Scaffold.
+      is_chief: whether this process initializes the variables and writes files. The other workers
+        wait for the variables.
+      logdir: the folder of checkpoints and of the event file. If it is None, nothing is written.
+      summary_op, saver, global_step: the objects to use. By default, they are the objects of the
+        graph. If one of them is None, the Supervisor does not use it.
+      save_summaries_secs, save_model_secs: the seconds between two summaries and between two
+        checkpoints. If one of them is 0, nothing of this kind is written.
       stop_grace_secs: the seconds that threads have to end after a stop request.
       checkpoint_basename: the name of the checkpoints without the step.
-      session_manager, summary_writer: objects to use in place of the default ones; with None, there
-        is no writer.
+      session_manager: a SessionManager to use instead of the default one.
+      summary_writer: a writer to use instead of the default one. If it is None, there is no writer.
     """
 
     USE_DEFAULT = 0
@@ -158,7 +160,7 @@ class Supervisor:
         return session
 
     def _check_devices(self) -> None:
-        """Raise ValueError for a variable without a device, unless this is the chief."""
+        """Raise ValueError if a variable has no device, unless this process is the chief."""
         operations = [] if self.is_chief else self._graph.get_operations()
         for operation in operations:
             if operation.type in ("Variable", "VariableV2") and not operation.device:
@@ -180,8 +182,7 @@ class Supervisor:
     def start_standard_services(self, sess: Session) -> list[threading.Thread] | None:
         """Start the threads that write summaries, the step rate and checkpoints, and return them.
 
-        Raises RuntimeError for a Supervisor that is not the chief. Return None if there is no
-        logdir.
+        If there is no logdir, return None. Raises RuntimeError if this process is not the chief.
         """
         if not self.is_chief:
             raise RuntimeError(
@@ -233,7 +234,9 @@ class Supervisor:
     def start_queue_runners(
         self, sess: Session, queue_runners: Sequence[Any] | None = None
     ) -> list[threading.Thread]:
-        """Start the threads of queue runners, by default those of the graph, and return them."""
+        """Start the threads of queue runners, and return the threads. By default, the queue runners
+        of the graph are used.
+        """
         runners = queue_runners
         if runners is None:
             runners = self._graph.get_collection(GraphKeys.QUEUE_RUNNERS)
@@ -249,13 +252,15 @@ class Supervisor:
         args: Any = None,
         kwargs: Any = None,
     ) -> LooperThread:
-        """Start a thread that calls `target` at an interval until `coord` stops. Return it."""
+        """Start a thread that calls `target` at an interval until `coord` stops, and return the
+        thread.
+        """
         return LooperThread.loop(self.coord, timer_interval_secs, target, args, kwargs)
 
     def summary_computed(self, sess: Session, summary: Any, global_step: Any = None) -> None:
-        """Write a summary, under `global_step` or by default under the session's global step.
+        """Write a summary. Its step is `global_step`, by default the session's global step.
 
-        Raises RuntimeError without a writer.
+        Raises RuntimeError if there is no writer.
         """
         if self.summary_writer is None:
             raise RuntimeError("Writing a summary requires a summary writer.")
@@ -264,7 +269,9 @@ class Supervisor:
         self.summary_writer.add_summary(summary, global_step)
 
     def request_stop(self, ex: Any = None) -> None:
-        """Request that all threads stop; `stop` raises the first exception."""
+        """Request that all threads stop. `stop` raises the first exception that was passed to
+        `request_stop`.
+        """
         self.coord.request_stop(ex)
 
     def should_stop(self) -> bool:
@@ -272,7 +279,7 @@ class Supervisor:
         return bool(self.coord.should_stop())
 
     def stop_on_exception(self) -> contextlib.AbstractContextManager[Any]:
-        """Return a context manager that suppresses exceptions and requests a stop for them."""
+        """Return a context manager that suppresses an exception and requests a stop with it."""
         return self.coord.stop_on_exception()
 
     def wait_for_stop(self) -> None:
@@ -287,7 +294,7 @@ class Supervisor:
     ) -> None:
         """Stop and join the threads. If a thread has raised an exception, raise the exception here.
 
-        Raises RuntimeError if threads don't stop in time, unless `ignore_live_threads`.
+        Raises RuntimeError if threads do not stop in time, unless `ignore_live_threads` is true.
         """
         self.coord.request_stop()
         try:
@@ -312,7 +319,8 @@ class Supervisor:
         start_standard_services: bool = True,
         close_summary_writer: bool = True,
     ) -> Iterator[Session]:
-        """Yield a session for a `with` block; at the end, stop the threads and close the session.
+        """Yield a session for a `with` block. At the end of the block, stop the threads and close
+        the session.
 
         An exception in a thread or in the block, except for OutOfRangeError, is raised at the end.
         """

@@ -1,8 +1,9 @@
-"""The task of a strategy over processes that a monitored session belongs to: `WorkerContext`.
+"""`WorkerContext`, which describes the task that a monitored session belongs to, in a strategy over
+several processes.
 
-A worker with its own copies of the variables initializes them itself, and takes part in saving, as
-reads of some variables are collectives: the workers that keep no checkpoints write to a folder that
-is theirs alone.
+A worker with its own copies of the variables initializes them itself. It also takes part in saving,
+because reads of some variables are collective operations. A worker that keeps no checkpoints writes
+to a folder of its own.
 """
 
 from __future__ import annotations
@@ -57,7 +58,9 @@ class WorkerContext(NamedTuple):
 
 
 def is_over_copies(strategy: Any) -> bool:
-    """Return whether several processes have copies of the strategy's variables each."""
+    """Return whether there are several processes, each with its own copies of the strategy's
+    variables.
+    """
     extended = strategy.extended
     is_several = extended.experimental_between_graph and extended.experimental_should_init
     return bool(
@@ -66,7 +69,7 @@ def is_over_copies(strategy: Any) -> bool:
 
 
 class _Entered(threading.local):
-    """The contexts that a thread has entered, the innermost last."""
+    """The contexts that a thread has entered. The innermost context is the last one."""
 
     def __init__(self) -> None:
         self.contexts: list[WorkerContext] = []
@@ -77,7 +80,9 @@ _ENTERED = _Entered()
 
 @contextmanager
 def entered_worker(context: WorkerContext) -> Iterator[None]:
-    """Let the monitored sessions of the block be those of a worker."""
+    """Enter a context. Monitored sessions that are created inside the block belong to this
+    worker.
+    """
     _ENTERED.contexts.append(context)
     try:
         yield
@@ -86,11 +91,11 @@ def entered_worker(context: WorkerContext) -> Iterator[None]:
 
 
 def worker_context(master: str) -> WorkerContext | None:
-    """Return the context that this thread has entered. Otherwise, if a strategy is in effect whose
-    workers have copies of the variables, return the strategy's context.
+    """Return the context that this thread has entered. If there is no such context, but the workers
+    of the current strategy have copies of the variables, return the strategy's context.
 
     Args:
-      master: the target of sessions, unless a context was entered.
+      master: the target of sessions. It has no effect if a context was entered.
     """
     if _ENTERED.contexts:
         return _ENTERED.contexts[-1]

@@ -1,4 +1,4 @@
-"""`tf.train.Checkpoint`: checkpoints that identify values by the references among objects.
+"""`tf.train.Checkpoint`, whose checkpoints identify values by the references between objects.
 
 object_graph         the objects below a root, their names and keys
 object_saver         saves them, and starts restores

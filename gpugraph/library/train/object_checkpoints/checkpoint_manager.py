@@ -1,4 +1,6 @@
-"""`tf.train.CheckpointManager`: numbers the checkpoints in a folder, and removes old ones."""
+"""`tf.train.CheckpointManager`, which numbers the checkpoints in a folder, and removes old
+checkpoints.
+"""
 
 from __future__ import annotations
 
@@ -19,15 +21,16 @@ from gpugraph.platform import logging
 
 class CheckpointManager:
     """Saves a `tf.train.Checkpoint` in a folder. It also manages the checkpoints that are already
-    there.
+    in the folder.
 
-    Raises ValueError for less than 1.
+    The constructor raises ValueError if `max_to_keep` is less than 1.
 
     Args:
       checkpoint: the Checkpoint.
       directory: the folder.
-      max_to_keep: the number of checkpoints to keep; None keeps all.
-      keep_checkpoint_every_n_hours: the interval in hours at which one checkpoint is never removed.
+      max_to_keep: the number of checkpoints to keep. If it is None, all checkpoints are kept.
+      keep_checkpoint_every_n_hours: an interval in hours. In each interval, one checkpoint is never
+        removed.
       checkpoint_name: the prefix of the file names.
     """
 
@@ -74,17 +77,20 @@ class CheckpointManager:
 
     @property
     def latest_checkpoint(self) -> str | None:
-        """The path of the latest checkpoint, for `Checkpoint.restore`, or None without one."""
+        """The path of the latest checkpoint, which can be passed to `Checkpoint.restore`. If there
+        is no checkpoint, it is None.
+        """
         return self._latest
 
     def save(self, checkpoint_number: Any = None) -> str:
         """Save a checkpoint in the default session, remove old checkpoints, and return the new
         path.
 
-        Raises RuntimeError without a default session.
+        Raises RuntimeError if there is no default session.
 
         Args:
-          checkpoint_number: an int, or a variable or tensor with one, by default `save_counter`.
+          checkpoint_number: the number of the checkpoint, by default `save_counter`. It is an int,
+            a variable or a tensor.
         """
         session = session_or_default(None, f'save checkpoint to "{self._prefix}"')
         number = self._count(session)
@@ -103,7 +109,9 @@ class CheckpointManager:
 
     @property
     def checkpoints(self) -> list[str]:
-        """The paths of the checkpoints that later saves may remove, the oldest first."""
+        """The paths of the checkpoints that later saves may remove. The oldest checkpoint is the
+        first.
+        """
         return list(self._kept)
 
     def _count(self, session: Any) -> int:
@@ -130,8 +138,8 @@ class CheckpointManager:
         )
 
     def _sweep(self) -> None:
-        """Remove the oldest checkpoints beyond `max_to_keep`, except one for each interval of
-        hours.
+        """Remove the oldest checkpoints until there are `max_to_keep`. Do not remove one checkpoint
+        for each interval of hours.
         """
         while self._max_to_keep and len(self._kept) > self._max_to_keep:
             path, written = next(iter(self._kept.items()))

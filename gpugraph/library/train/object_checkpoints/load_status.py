@@ -1,4 +1,4 @@
-"""The result of `Checkpoint.restore`: checks of the matches, and the runs that restore values."""
+"""The result of `Checkpoint.restore`. Its methods check the matches and restore the values."""
 
 from __future__ import annotations
 
@@ -18,19 +18,20 @@ _SESSION_PROVIDERS: list[Callable[[], Any]] = []
 
 
 def register_session_provider(provide: Callable[[], Any]) -> None:
-    """Register a function that returns a session, or None, for use if there is no default
+    """Register a function that returns a session or None. It is called if there is no default
     session.
     """
     _SESSION_PROVIDERS.append(provide)
 
 
 def session_or_default(session: Any, action: str) -> Any:
-    """Return `session`, or else the default session, or else the session of a provider.
+    """Return `session`. If it is None, return the default session. If there is no default session,
+    return the session of a provider.
 
-    Raises RuntimeError without a session.
+    Raises RuntimeError if there is no session.
 
     Args:
-      action: the action for which a session is needed, for the message.
+      action: the action for which a session is needed. The error's message contains it.
     """
     for provide in (lambda: session, get_default_session, *_SESSION_PROVIDERS):
         chosen = provide()
@@ -44,9 +45,9 @@ def _initialize(root: Any, before: int, session: Any, restored: Iterable[int] = 
     """Initialize the objects below `root` that have not been restored.
 
     Args:
-      before: the number of a restore. Objects that this restore or a later one has set count as
-        restored.
-      restored: the `id`s of additional restored objects.
+      before: the number of a restore. Objects that this restore or a later restore has set are
+        treated as restored.
+      restored: the `id`s of additional objects that have been restored.
     """
     known = set(restored)
     items = [node.item for node in ObjectGraph(root).nodes]
@@ -62,13 +63,14 @@ def _initialize(root: Any, before: int, session: Any, restored: Iterable[int] = 
 
 
 class LoadStatus:
-    """A pending restore, see `Checkpoint.restore`, with its checks and its runs.
+    """Base class of the results of `Checkpoint.restore`. Methods check the matches or restore the
+    values.
 
-    Checks return the status itself, or raise AssertionErrors.
+    A method that checks returns the status itself, or raises AssertionError.
     """
 
     def expect_partial(self) -> Any:
-        """Return the status itself: this class does not warn of a partial match."""
+        """Return the status itself, because this class does not warn of partial matches."""
         return self
 
 
@@ -89,13 +91,13 @@ class CheckpointLoadStatus(LoadStatus):
         return self._restore
 
     def expect_partial(self) -> Any:
-        """Suppress warnings of unused values in the checkpoint, and return the status itself."""
+        """Suppress warnings about unused values in the checkpoint, and return the status itself."""
         self._restore.expects_partial = True
         return self
 
     def assert_consumed(self) -> Any:
         """Raise AssertionError unless each object of the checkpoint matches an object of the
-        program, and the reverse.
+        program, and each object of the program with a value matches an object of the checkpoint.
         """
         self.assert_existing_objects_matched()
         restore = self._restore
@@ -135,7 +137,7 @@ class CheckpointLoadStatus(LoadStatus):
         return [item for item in others if item._gather_saveables_for_checkpoint()]
 
     def assert_nontrivial_match(self) -> Any:
-        """Raise AssertionError if nothing but the root object matches."""
+        """Raise AssertionError if no object except the root object matches."""
         restore = self._match()
         if len(restore.objects) > 1:
             return self
@@ -149,16 +151,20 @@ class CheckpointLoadStatus(LoadStatus):
         raise AssertionError(f"Nothing to load. {text}")
 
     def run_restore_ops(self, session: Any = None) -> None:
-        """Restore the values that match, in `session` or the default session."""
+        """Restore the values that match. They are restored in `session`, by default the default
+        session.
+        """
         session = session_or_default(session, f'restore "{self._restore.path}"')
         self._match().run(session)
 
     def restore_new(self, session: Any) -> None:
-        """Restore, in `session`, the values of objects that were added since the last restore."""
+        """Restore the values of objects that were added since the last restore. They are restored
+        in `session`.
+        """
         self._match().run(session, only_new=True)
 
     def initialize_or_restore(self, session: Any = None) -> None:
-        """Restore the values that match, and initialize the objects without a match."""
+        """Restore the values that match, and initialize the objects that have no match."""
         session = session_or_default(session, f'restore "{self._restore.path}"')
         restore = self._match()
         restore.run(session)
@@ -167,34 +173,37 @@ class CheckpointLoadStatus(LoadStatus):
 
 
 class InitializationOnlyStatus(LoadStatus):
-    """The result of `restore(None)`: objects can only be initialized, and all checks fail."""
+    """The result of `restore(None)`. Objects can only be initialized, and all checks fail."""
 
     def __init__(self, root: Any) -> None:
         self._root, self._number = root, next_restore()
 
     def assert_consumed(self) -> Any:
-        """Raise AssertionError: there is no checkpoint."""
+        """Raise AssertionError, because there is no checkpoint."""
         raise AssertionError("No checkpoint specified (save_path=None); nothing is being restored.")
 
     assert_existing_objects_matched = assert_nontrivial_match = assert_consumed
 
     def run_restore_ops(self, session: Any = None) -> None:
-        """Raise AssertionError: there is no checkpoint."""
+        """Raise AssertionError, because there is no checkpoint."""
         raise AssertionError(
             "No checkpoint specified, so no restore ops are available (save_path=None to "
             "Saver.restore)."
         )
 
     def initialize_or_restore(self, session: Any = None) -> None:
-        """Initialize the objects, in `session` or the default session."""
+        """Initialize the objects. They are initialized in `session`, by default the default
+        session.
+        """
         session = session_or_default(session, "initialize the objects of a checkpoint")
         _initialize(self._root, self._number, session)
 
 
 class NameBasedSaverStatus(LoadStatus):
-    """The result of `restore` for a `tf.train.Saver`'s checkpoint: variables match by name.
+    """The result of `restore` for a checkpoint of a `tf.train.Saver`. Variables are matched by
+    name.
 
-    Variables passed to `add_to_optionally_restored` need not be in the checkpoint.
+    Variables that are passed to `add_to_optionally_restored` need not be in the checkpoint.
     """
 
     def __init__(self, root: Any, path: str) -> None:
@@ -202,14 +211,14 @@ class NameBasedSaverStatus(LoadStatus):
         self._optional: list[Any] = []
 
     def add_to_optionally_restored(self, variable: Any) -> None:
-        """Mark a variable as optional in the checkpoint.
+        """Mark a variable as optional, so that it need not be in the checkpoint.
 
-        If it is missing there, it is initialized.
+        If it is missing in the checkpoint, it is initialized.
         """
         self._optional.append(variable)
 
     def assert_consumed(self) -> Any:
-        """Raise AssertionError unless all variables are restored, except the optional ones."""
+        """Raise AssertionError unless all variables except the optional ones are restored."""
         for node in ObjectGraph(self._root).nodes:
             if not isinstance(node.item, Variable) or node.item in self._optional:
                 continue
@@ -222,7 +231,7 @@ class NameBasedSaverStatus(LoadStatus):
     def run_restore_ops(self, session: Any = None) -> None:
         """Restore all variables below the root by their names.
 
-        Raises NotFoundError for a variable that is not in the checkpoint.
+        Raises NotFoundError if a variable is not in the checkpoint.
         """
         session = session_or_default(session, f'restore "{self._path}"')
         reader = NewCheckpointReader(self._path)
@@ -242,15 +251,15 @@ class NameBasedSaverStatus(LoadStatus):
         session.run(absent)
 
     def initialize_or_restore(self, session: Any = None) -> None:
-        """Restore as `run_restore_ops` does."""
+        """Restore the variables as `run_restore_ops` does."""
         self.run_restore_ops(session)
 
 
 def _saveables_by_name(value: Any) -> list[Any]:
     """Return the saveables of a variable, or of a function that returns a saveable.
 
-    They have the names that a `tf.train.Saver` uses. The list is empty for a function that requires
-    a name.
+    They have the names that a `tf.train.Saver` uses. If the function requires a name, the list is
+    empty.
     """
     if callable(value) and not isinstance(value, Variable):
         try:

@@ -1,7 +1,7 @@
-"""Networks for images, each declared by a table of its layers.
+"""Networks for images. A table of layers declares each network.
 
-`network_rows` runs the rows of these tables. `residual_networks` has the common parts of the two
-generations of residual networks.
+`network_rows` runs the rows of these tables. `residual_networks` has the functions that both
+generations of residual networks use.
 """
 
 from gpugraph.library.contrib.slim_models.nets import (

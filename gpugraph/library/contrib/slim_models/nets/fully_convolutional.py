@@ -1,6 +1,6 @@
-"""Functions for AlexNet, OverFeat and the VGG networks.
+"""Functions that AlexNet, OverFeat and the VGG networks share.
 
-A table of rows declares the first layers (`network_rows`); the last three layers are convolutions
+A table of rows declares the first layers (`network_rows`). The last three layers are convolutions
 that compute the logits.
 """
 
@@ -54,12 +54,13 @@ def classifier(
     name: str, rows: str, layers: tuple[tuple[int, int], tuple[int, int]], image_size: int,
     drawn: float | None = None,
 ) -> Callable[..., tuple[Any, dict[str, Any]]]:  # fmt: skip
-    """Return the function of the network: layers of the table `rows`, then `fc6`, `fc7` and `fc8`.
+    """Return the function that builds the network: layers of the table `rows`, then `fc6`, `fc7`
+    and `fc8`.
 
     Args:
       layers: the number of filters and the kernel size of `fc6` and of `fc7`.
-      drawn: the initial standard deviation of the weights of the last three layers. If it is
-        passed, the initial biases are 0.1, and 0 in `fc8`.
+      drawn: the standard deviation of the initial weights of the last three layers. If it is not
+        None, the initial biases are 0.1, and 0 in `fc8`.
     """
 
     @named(
@@ -102,8 +103,9 @@ def classifier(
 
 
 def _initial(drawn: float | None) -> dict[str, Any]:
-    """Return initializers: for weights, of standard deviation `drawn`; for biases, 0.1. Return {}
-    for None.
+    """Return initializers of weights and biases. If `drawn` is None, return {}.
+
+    The weights have the standard deviation `drawn`, and the biases are 0.1.
     """
     if drawn is None:
         return {}

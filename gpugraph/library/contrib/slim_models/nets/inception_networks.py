@@ -1,4 +1,4 @@
-"""Functions for all inception networks: default arguments, scaled numbers of filters, final
+"""Functions that all inception networks share: default arguments, scaled numbers of filters, final
 layers.
 """
 
@@ -34,7 +34,7 @@ def inception_arg_scope(
     """Return the default arguments of the layers of inception networks, for `arg_scope`.
 
     Args:
-      batch_norm_var_collection: the collection for the moving averages.
+      batch_norm_var_collection: the collection for the moving averages of batch normalization.
     """
     return normalized_arg_scope(weight_decay, batch_norm_var_collection, is_used=use_batch_norm)
 
@@ -67,12 +67,12 @@ def normalized_arg_scope(
 
 
 def scaled_depth(depth_multiplier: float, min_depth: int) -> Depth:
-    """Return a function that scales a number of filters by `depth_multiplier`.
+    """Return a function that multiplies a number of filters by `depth_multiplier`.
 
     Raises ValueError for a multiplier that is not positive.
 
     Args:
-      min_depth: the minimum of its results.
+      min_depth: the minimum result of the function.
     """
     if depth_multiplier <= 0:
         raise ValueError(f"depth_multiplier is not greater than zero: {depth_multiplier}")
@@ -81,7 +81,7 @@ def scaled_depth(depth_multiplier: float, min_depth: int) -> Depth:
 
 @contextmanager
 def inception_layers(padding: str = "SAME", **of_convolutions: Any) -> Iterator[None]:
-    """Set stride 1 and `padding` as default arguments of the layers within the block.
+    """Set stride 1 and `padding` as default arguments of the layers inside the block.
 
     Args:
       of_convolutions: additional default arguments of the convolutions.
@@ -98,8 +98,8 @@ def inception_layers(padding: str = "SAME", **of_convolutions: Any) -> Iterator[
 def inception_scope(
     scope: Any, name: str, values: Any, is_training: Any, reuse: Any
 ) -> Iterator[Any]:
-    """Open the variable scope of a network, and make `is_training` a default argument of its
-    layers.
+    """Open the variable scope of a network, and make `is_training` a default argument of the layers
+    inside.
     """
     with (
         variable_scope(scope, name, values, reuse=reuse) as within,

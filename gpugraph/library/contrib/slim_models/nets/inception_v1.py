@@ -52,7 +52,7 @@ def inception_v1_base(
     inputs: Any, final_endpoint: str = "Mixed_5c", scope: Any = "InceptionV1"
 ) -> tuple[Any, dict[str, Any]]:
     """Return the output of the row `final_endpoint`, and a dict of the outputs of all rows up to
-    it.
+    this row.
     """
     with (
         variable_scope(scope, "InceptionV1", [inputs]),
@@ -71,8 +71,8 @@ def inception_v1(
     reuse: Any = None,
     scope: Any = "InceptionV1",
 ) -> tuple[Any, dict[str, Any]]:
-    """Return logits [n, num_classes] for images [n, 224, 224, 3], and the layers' outputs by
-    name.
+    """Return logits [n, num_classes] for images [n, 224, 224, 3], and a dict of the layers'
+    outputs.
     """
     with inception_scope(scope, "InceptionV1", [inputs, num_classes], is_training, reuse) as within:
         net, end_points = inception_v1_base(inputs, scope=within)

@@ -27,7 +27,7 @@ def inception_v2_arg_scope(
     """Return the default arguments of the layers of `inception_v2`, for `arg_scope`.
 
     Args:
-      batch_norm_var_collection: the collection for the moving averages.
+      batch_norm_var_collection: the collection for the moving averages of batch normalization.
     """
     return normalized_arg_scope(weight_decay, batch_norm_var_collection)
 
@@ -81,11 +81,11 @@ def inception_v2_base(
     scope: Any = None,
 ) -> tuple[Any, dict[str, Any]]:
     """Return the output of the row `final_endpoint`, and a dict of the outputs of all rows up to
-    it.
+    this row.
 
     Args:
       depth_multiplier: a factor for the number of filters of each layer.
-      min_depth: the minimum of the scaled number.
+      min_depth: the minimum number of filters after the multiplication.
     """
     depth = scaled_depth(depth_multiplier, min_depth)
     with variable_scope(scope, "InceptionV2", [inputs]), inception_layers():
@@ -111,8 +111,8 @@ def inception_v2(
     reuse: Any = None,
     scope: Any = "InceptionV2",
 ) -> tuple[Any, dict[str, Any]]:
-    """Return logits [n, num_classes] for images [n, 224, 224, 3], and the layers' outputs by
-    name.
+    """Return logits [n, num_classes] for images [n, 224, 224, 3], and a dict of the layers'
+    outputs.
     """
     with inception_scope(scope, "InceptionV2", [inputs, num_classes], is_training, reuse) as within:
         net, end_points = inception_v2_base(

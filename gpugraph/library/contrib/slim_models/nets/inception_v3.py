@@ -35,10 +35,10 @@ def inception_v3_arg_scope(
 ) -> Scope:
     """Return the default arguments of the layers of `inception_v3`, for `arg_scope`.
 
-    The other arguments are as in `batch_norm`.
+    The arguments about batch normalization are those of `batch_norm`.
 
     Args:
-      batch_norm_var_collection: the collection for the moving averages.
+      batch_norm_var_collection: the collection for the moving averages of batch normalization.
     """
     return normalized_arg_scope(
         weight_decay, batch_norm_var_collection, decay=batch_norm_decay,
@@ -116,11 +116,11 @@ def inception_v3_base(
     scope: Any = None,
 ) -> tuple[Any, dict[str, Any]]:
     """Return the output of the row `final_endpoint`, and a dict of the outputs of all rows up to
-    it.
+    this row.
 
     Args:
       depth_multiplier: a factor for the number of filters of each layer.
-      min_depth: the minimum of the scaled number.
+      min_depth: the minimum number of filters after the multiplication.
     """
     depth = scaled_depth(depth_multiplier, min_depth)
     with variable_scope(scope, "InceptionV3", [inputs]):
@@ -148,9 +148,10 @@ def inception_v3(
     create_aux_logits: bool = True,
     scope: Any = "InceptionV3",
 ) -> tuple[Any, dict[str, Any]]:
-    """Return logits [n, num_classes] for images [n, 299, 299, 3], and the layers' outputs by name.
+    """Return logits [n, num_classes] for images [n, 299, 299, 3], and a dict of the layers'
+    outputs.
 
-    Among the outputs, "AuxLogits" are the logits of a second classifier, which reads the output of
+    In the dict, "AuxLogits" are the logits of a second classifier, whose input is the output of
     `Mixed_6e`.
     """
     depth = scaled_depth(depth_multiplier, min_depth)

@@ -5,7 +5,7 @@
     Mixed: a 64 1x1 | b 96 1x1, c 128 3x3 & d 128 1x3
                                   two branches; the second ends in two parallel layers
 
-A layer's variable scope has the layer's name; the scopes of branches are `Branch_0` and so on.
+A layer's variable scope has the layer's name. The scopes of branches are `Branch_0` and so on.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class LayerRow(NamedTuple):
     """One convolution or pooling layer in a row.
 
     Args:
-      kind: the number of filters of a convolution, or "max" or "avg" for a pooling.
-      options: its stride and padding.
+      kind: the number of filters of a convolution, or "max" or "avg" for a pooling layer.
+      options: the layer's stride and padding.
     """
 
     name: str
@@ -41,7 +41,8 @@ class LayerRow(NamedTuple):
         """Return the layer's outputs.
 
         Args:
-          depth: a function from the number of filters in the row to the number to use.
+          depth: a function that receives the number of filters in the row and returns the number to
+            use.
         """
         arguments |= self.options
         if self.kind in _POOLS:
@@ -50,7 +51,7 @@ class LayerRow(NamedTuple):
 
 
 def read_layer(text: str) -> LayerRow:
-    """Parse a layer: name, number of filters (or "max", "avg"), size, and optional stride and
+    """Parse a layer: its name, number of filters (or "max", "avg"), size, and optional stride and
     padding.
     """
     name, kind, size, *rest = text.split()
@@ -67,7 +68,8 @@ def same_depth(filters: int) -> int:
 
 
 def run_rows(net: Any, rows: str, depth: Depth = same_depth) -> Iterator[tuple[str, Any]]:
-    """Yield the name and the outputs of each row; each row reads the outputs of the previous row.
+    """Yield the name and the outputs of each row. The input of a row is the output of the previous
+    row.
 
     Args:
       net: the input of the first row.
@@ -104,7 +106,7 @@ def run_until(
     net: Any, rows: str, final_endpoint: str, depth: Depth = same_depth
 ) -> tuple[Any, dict[str, Any]]:
     """Return the output of the row `final_endpoint`, and a dict of the outputs of all rows up to
-    it.
+    this row.
 
     Raises ValueError if no row has that name.
     """
@@ -117,7 +119,9 @@ def run_until(
 
 
 def end_points_of(collection: str) -> dict[str, Any]:
-    """Return the outputs in a collection by their aliases, which are the names of scopes."""
+    """Return a dict of the outputs in a collection. The keys are their aliases, which are names of
+    scopes.
+    """
     graph = get_default_graph()
     return {
         alias: outputs for outputs in graph.get_collection(collection) for alias in outputs.aliases
@@ -127,9 +131,10 @@ def end_points_of(collection: str) -> dict[str, Any]:
 def as_classifier(
     net: Any, scope: Any, squeezed: str, end_points: dict[str, Any], spatial_squeeze: bool
 ) -> Any:
-    """Return logits, and add them to `end_points`, the dict of outputs by name.
+    """Return the logits.
 
-    If `spatial_squeeze`, [n, 1, 1, classes] becomes [n, classes] in a layer named `squeezed`.
+    If `spatial_squeeze` is true, [n, 1, 1, classes] becomes [n, classes] in a layer named
+    `squeezed`, and the logits are added to `end_points`, the dict of outputs.
     """
     if spatial_squeeze:
         net = squeeze(net, [1, 2], name=f"{squeezed}/squeezed")
@@ -138,7 +143,7 @@ def as_classifier(
 
 
 def pooled_size(net: Any, size: list[int]) -> list[int]:
-    """Return the size of a pooling window: `size`, but at most the size of `net`."""
+    """Return the size of a pooling window: `size`, limited to the size of `net`."""
     sides = net.shape.as_list()[1:3]
     return [wanted if side is None else min(side, wanted) for side, wanted in zip(sides, size)]
 
@@ -150,11 +155,11 @@ def predictions(
 ) -> tuple[Any, dict[str, Any]]:  # fmt: skip
     """Add the final layers of an inception network. Return the logits and the dict of outputs.
 
-    The layers are a pooling with windows of `size`, a dropout and a convolution; `names` has their
-    names in this order.
+    The layers are a pooling with windows of `size`, a dropout and a convolution. `names` contains
+    their names in this order.
 
     Args:
-      features: the key in `end_points` for the outputs of the dropout.
+      features: the key in `end_points` for the outputs of the dropout, or None.
     """
     pool, drop, conv = names
     with variable_scope("Logits"):

@@ -1,4 +1,4 @@
-"""Functions for both generations of residual networks: first layers, blocks, logits."""
+"""Functions that both generations of residual networks share: first layers, blocks, logits."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def residual_block(
 ) -> Block:
     """Return a block of `num_units` residual units with 4 * base_depth filters.
 
-    The last unit has `stride`.
+    The last unit has the stride `stride`; all other units have stride 1.
     """
     sizes = {"depth": base_depth * 4, "depth_bottleneck": base_depth}
     plain = [{**sizes, "stride": 1}] * (num_units - 1)
@@ -38,7 +38,7 @@ def residual_block(
 
 
 def residual_network(default_scope: str, unit: Any, normalizes_before: bool) -> Network:
-    """Return a function that builds a residual network of given blocks.
+    """Return a function that builds a residual network from a list of blocks.
 
     Args:
       unit: the function that adds a residual unit.
@@ -102,7 +102,7 @@ def residual_network(default_scope: str, unit: Any, normalizes_before: bool) -> 
 
 
 def _root(net: Any, is_plain: bool) -> Any:
-    """Apply the first convolution and the pooling.
+    """Apply the first convolution and the first pooling.
 
     Args:
       is_plain: whether the convolution has no normalization and activation.
@@ -114,7 +114,7 @@ def _root(net: Any, is_plain: bool) -> Any:
 
 
 def sized_network(network: Network, block: Callable[..., Block], layers: int) -> Network:
-    """Return the function of the residual network with `layers` layers.
+    """Return the function that builds the residual network with `layers` layers.
 
     Args:
       block: a function that builds a block of residual units, such as `residual_block`.

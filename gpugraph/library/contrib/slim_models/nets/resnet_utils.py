@@ -44,7 +44,7 @@ def conv2d_same(
 ) -> Any:  # fmt: skip
     """Apply a convolution whose padding does not depend on the size of the images.
 
-    With padding "SAME" and a stride above 1, the padding depends on the size.
+    In contrast, the padding "SAME" depends on the size if the stride is above 1.
     """
     if stride == 1:
         return conv2d(
@@ -67,10 +67,10 @@ def stack_blocks_dense(
 ) -> Tensor:
     """Apply the blocks one after the other.
 
-    Raises ValueError if the strides can't reach this ratio.
+    Raises ValueError if the strides can't reach `output_stride`.
 
     Args:
-      output_stride: the ratio of input size to output size. When it is reached, further strides
+      output_stride: the ratio of input size to output size. After it is reached, further strides
         become dilation rates of the convolutions.
     """
     current_stride = rate = 1

@@ -32,12 +32,12 @@ def bottleneck(
     outputs_collections: Any = None,
     scope: Any = None,
 ) -> Any:
-    """Add a residual unit: relu(shortcut + three convolutions). The middle convolution has few
+    """Add a residual unit: relu(shortcut + three convolutions). The first two convolutions have few
     filters.
 
     Args:
       depth: the number of filters of the last convolution.
-      depth_bottleneck: the number of filters of the first two.
+      depth_bottleneck: the number of filters of the first two convolutions.
     """
     with variable_scope(scope, "bottleneck_v1", [inputs]) as within:
         if inputs.shape.as_list()[3] == depth:

@@ -1,4 +1,6 @@
-"""Residual networks that normalize first: He et al., 2016 (arXiv:1603.05027)."""
+"""Residual networks whose units normalize their inputs first: He et al., 2016
+(arXiv:1603.05027).
+"""
 
 from __future__ import annotations
 
@@ -32,12 +34,13 @@ def bottleneck(
     outputs_collections: Any = None,
     scope: Any = None,
 ) -> Any:
-    """Add a residual unit: shortcut + three convolutions of the normalized inputs. The middle
-    convolution has few filters.
+    """Add a residual unit: shortcut + three convolutions of the normalized inputs.
+
+    The first two convolutions have few filters.
 
     Args:
       depth: the number of filters of the last convolution.
-      depth_bottleneck: the number of filters of the first two.
+      depth_bottleneck: the number of filters of the first two convolutions.
     """
     with variable_scope(scope, "bottleneck_v2", [inputs]) as within:
         normalized = batch_norm(inputs, activation_fn=relu, scope="preact")

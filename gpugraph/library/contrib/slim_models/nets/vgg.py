@@ -20,7 +20,7 @@ def vgg_arg_scope(weight_decay: float = 0.0005) -> Scope:
 
 
 def _vgg(name: str, repetitions: tuple[int, ...]) -> Callable[..., Any]:
-    """Return the function of a network;
+    """Return the function that builds a VGG network.
 
     Args:
       repetitions: the number of convolutions before each pooling layer.

@@ -23,14 +23,16 @@ class Bidirectional(Wrapper):
     """A recurrent layer, together with a copy of it that runs backwards. Their outputs are merged
     step by step.
 
+    The constructor raises ValueError if there is no such merge mode, if an object is not a layer,
+    or if the two layers run in the same direction or differ in `stateful`, `return_sequences` or
+    `return_state`.
+
     Args:
-      merge_mode: "concat" (along the last axis), "sum", "ave" or "mul"; None for a list of both
-        outputs.
-      weights: arrays, the initial values of the forward layer's variables, then the backward
-        layer's.
-      backward_layer: the layer for the other direction, instead of the copy. The constructor raises
-        ValueError for any other mode, for an object that is not a layer, and for layers that run in
-        the same direction or differ in `stateful`, `return_sequences` or `return_state`.
+      merge_mode: "concat" (along the last axis), "sum", "ave" or "mul". If it is None, the layer
+        returns a list of both outputs.
+      weights: arrays, the initial values of the forward layer's variables, then of the backward
+        layer's variables.
+      backward_layer: the layer for the other direction, instead of the copy.
     """
 
     supports_masking = True
@@ -90,11 +92,13 @@ class Bidirectional(Wrapper):
                 )
 
     def sublayers(self) -> list[Any]:
-        """Return the forward and the backward layer, copies of the layer that was passed."""
+        """Return the forward layer and the backward layer."""
         return [self.forward_layer, self.backward_layer]
 
     def build(self, input_shape: Any) -> None:
-        """Build both layers, each in a name scope named after it."""
+        """Build both layers. The variables of each layer are in a name scope that has the layer's
+        name.
+        """
         for layer in self.sublayers():
             graph = get_default_graph()
             with graph.name_scope(layer.name):
@@ -102,8 +106,8 @@ class Bidirectional(Wrapper):
         self.built = True
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Return the shape of the merged outputs, or with `return_state` [that shape, shapes of
-        states ...].
+        """Return the shape of the merged outputs. If `return_state` is true, return [this shape,
+        shapes of states ...].
 
         If `merge_mode` is None, the list begins with the shapes of the outputs of the two layers.
         """
@@ -121,8 +125,8 @@ class Bidirectional(Wrapper):
         return listed if len(listed) > 1 else listed[0]
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """Return the inputs' mask if the layers return the outputs of all steps. Return None for
-        last outputs and for states.
+        """Return the inputs' mask if the layers return the outputs of all steps. Otherwise, and for
+        states, return None.
         """
         output_mask = flatten(mask)[0] if self.return_sequences else None
         outputs = [output_mask] if self.merge_mode else [output_mask, output_mask]
@@ -141,7 +145,7 @@ class Bidirectional(Wrapper):
         Raises ValueError for an odd number of states.
 
         Args:
-          initial_state: the states of the forward layer, then those of the backward layer.
+          initial_state: the states of the forward layer, then the states of the backward layer.
           constants: tensors that the two layers receive in every step.
         """
         inputs, initial_state, constants = split_arguments(
@@ -163,9 +167,10 @@ class Bidirectional(Wrapper):
         initial_state: Any = None,
         constants: Any = None,
     ) -> Any:
-        """Return the merged outputs and, with `return_state`, the states of the two layers.
+        """Return the merged outputs. If `return_state` is true, also return the states of the two
+        layers.
 
-        The backward layer's outputs are reversed first, into the order of the inputs.
+        The backward layer's outputs are first reversed into the order of the inputs.
         """
         if isinstance(inputs, list):
             inputs, initial_state, constants = split_arguments(
@@ -214,7 +219,7 @@ class Bidirectional(Wrapper):
         are not a list.
 
         Args:
-          states: arrays for the forward layer, then for the backward layer.
+          states: arrays for the forward layer, then arrays for the backward layer.
         """
         if not self.stateful:
             raise AttributeError("Layer must be stateful.")
@@ -255,7 +260,7 @@ class Bidirectional(Wrapper):
 
 
 def _copy_of(layer: Any, **changes: Any) -> Any:
-    """Return a new layer of the same class. Its configuration is the same, except for the arguments
+    """Return a new layer of the same class. It has the same configuration, except for the arguments
     in `changes`.
 
     Raises ValueError for a layer without `go_backwards`.

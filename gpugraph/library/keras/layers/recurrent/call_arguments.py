@@ -1,4 +1,4 @@
-"""The call arguments of recurrent layers: inputs, initial states and constants.
+"""The arguments of recurrent layers' calls: inputs, initial states and constants.
 
 Constants are tensors that every step receives. A network records only the inputs of a call as
 connections between layers. Therefore states and constants that layers created are appended to the
@@ -19,13 +19,14 @@ def split_arguments(
     inputs: Any, initial_state: Any, constants: Any, count: int
 ) -> tuple[Any, list[Any] | None, list[Any] | None]:
     """Split the arguments of a call into the inputs, the list of initial states and the list of
-    constants; a missing list is None.
+    constants.
+
+    A missing list is None. Raises ValueError if `inputs` is a list and `initial_state` or
+    `constants` is passed too.
 
     Args:
-      inputs: the inputs themselves; or a list of the inputs, the initial states and `count`
-        constants. For such a list, raises ValueError if `initial_state` or `constants` is passed
-        too. In the second case, raise ValueError if states or constants are also passed as
-        arguments.
+      inputs: the inputs themselves, or a list of the inputs, the initial states and `count`
+        constants.
     """
     if isinstance(inputs, list):
         if initial_state is not None or constants is not None:
@@ -52,8 +53,9 @@ def call_arguments(
     """Return the inputs and keyword arguments with which to call a recurrent layer.
 
     If the states and constants are outputs of Keras layers, they are appended to the inputs, in one
-    list. Otherwise they are passed as keyword arguments, in addition to `further`. Set the layer's
-    `_num_constants`. Raises ValueError if layers created only some of the states and constants.
+    list. Otherwise they are added to the keyword arguments `further`. This function also sets the
+    layer's `_num_constants`. Raises ValueError if layers created only some of the states and
+    constants.
     """
     if constants is not None:
         layer._num_constants = len(constants)

@@ -1,4 +1,6 @@
-"""Recurrent layers of images: an LSTM whose matrix products are replaced by convolutions."""
+"""Recurrent layers for sequences of images: an LSTM that computes convolutions in place of matrix
+products.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +22,15 @@ from gpugraph.ops.framework.identity_and_shape import shape as shape_of
 
 
 class ConvLSTM2DCell(LSTMCell):
-    """An LSTM cell for images: it computes convolutions in place of matrix products.
+    """An LSTM cell for images. It computes convolutions in place of matrix products.
+
+    The states have the size of the input convolution's outputs. The convolution of the states has
+    the padding "same", stride 1 and no dilation.
 
     Args:
       filters: the number of channels of outputs and states.
-      kernel_size, strides, padding, data_format, dilation_rate: options of the inputs' convolution,
-        see `Conv2D`. The states have the size of the input convolution's outputs. The convolution
-        of the states has padding "same", no strides and no dilation.
+      kernel_size, strides, padding, data_format, dilation_rate: options of the convolution of the
+        inputs, see `Conv2D`.
     """
 
     implementation = 1
@@ -104,7 +108,7 @@ class ConvLSTM2DCell(LSTMCell):
         return output, [output, memory]
 
     def _convolved(self, images: Any, kernel: Any, masks: Any, convolve: Any) -> list[Any]:
-        """Convolve images with the four parts of a kernel, one per gate.
+        """Convolve images with the four parts of a kernel, one for each gate.
 
         Args:
           masks: a list with a dropout mask for each gate, or None.
@@ -121,13 +125,13 @@ class ConvLSTM2DCell(LSTMCell):
         )
 
     def recurrent_conv(self, images: Any, kernel: Any) -> Any:
-        """Convolve a state with the part of `recurrent_kernel` for one gate. The number of rows and
-        columns does not change.
+        """Convolve a state with the part of `recurrent_kernel` for one gate. The size of the images
+        does not change.
         """
         return conv2d(images, kernel, (1, 1), "same", self.data_format)
 
     def state_shape(self, input_shape: TensorShape) -> TensorShape:
-        """Return the shape of outputs and states, given the shape of one step's inputs."""
+        """Return the shape of outputs and states for inputs of this shape in one step."""
         sizes = input_shape.as_list()
         first = 2 if self.channel_axis == 1 else 1
         for number in range(2):
@@ -142,10 +146,10 @@ class ConvLSTM2DCell(LSTMCell):
 
 
 class ConvRNN2D(RNN):
-    """A layer that runs a cell for images along sequences [n, steps, rows, columns, channels]; see
+    """A layer that runs a cell for images along sequences [n, steps, rows, columns, channels]. See
     `RNN`.
 
-    The constructor raises TypeError for a list of cells, and for `unroll`.
+    The constructor raises TypeError for a list of cells, and if `unroll` is true.
     """
 
     def __init__(
@@ -168,8 +172,8 @@ class ConvRNN2D(RNN):
         self.input_spec = [InputSpec(ndim=5)]
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Return the shape of the outputs, or with `return_state` [that shape, shapes of states
-        ...].
+        """Return the shape of the outputs. If `return_state` is true, return [this shape, shapes of
+        states ...].
         """
         shape = as_shape(input_shape[0] if isinstance(input_shape, list) else input_shape)
         state = self.cell.state_shape(self._step_shape(shape))
@@ -194,7 +198,7 @@ class ConvRNN2D(RNN):
         return [shape for _ in self._sizes()]
 
     def get_initial_state(self, inputs: Any) -> list[Any]:
-        """Return zeros of the shape of one step's outputs, for each state."""
+        """Return a tensor of zeros for each state, with the shape of the outputs of one step."""
         shape = self.cell.state_shape(self._step_shape(inputs.shape))
         _, *sizes = shape.as_list()
         if None in sizes:
@@ -206,7 +210,7 @@ class ConvRNN2D(RNN):
         return [state for _ in self._sizes()]
 
     def state_fits(self, shape: TensorShape, size: Any) -> bool:
-        """Return whether a state of this shape is an image batch with `size` channels."""
+        """Return whether a state of this shape is a batch of images with `size` channels."""
         axis = self.cell.channel_axis
         return shape.rank is None or (shape.rank == 4 and shape.as_list()[axis] in (None, size))
 

@@ -1,4 +1,4 @@
-"""CuDNNGRU and CuDNNLSTM: GRU and LSTM with variables in cuDNN's layout.
+"""CuDNNGRU and CuDNNLSTM: GRU and LSTM layers with variables in cuDNN's layout.
 
 cuDNN stores a kernel [size, units] as a matrix [units, size], and has separate biases for the
 inputs and the state. Once per call of the layer, the cells in this module convert its kernels and
@@ -26,17 +26,18 @@ class _CuDNNCell(GatedCell):
     """Base class of cells whose variables have cuDNN's layout."""
 
     def bias_shape(self) -> list[int]:
-        """Return [2 * gates * units]: the biases of the inputs, then those of the state."""
+        """Return [2 * gates * units]: the number of biases for the inputs and for the state."""
         return [2 * self.gates * self.units]
 
     def reset_dropout_mask(self) -> None:
-        """Discard the dropout masks and the converted kernels of the layer's last call."""
+        """Discard the dropout masks and the converted kernels from the layer's last call."""
         super().reset_dropout_mask()
         self._forget("parameters")
 
     def parameters(self) -> tuple[Any, Any, Any]:
-        """Return the kernels and the bias, converted to the layout of `GatedCell`. They are
-        converted once per call of the layer, in the first step.
+        """Return the kernels and the bias, converted to the layout of `GatedCell`.
+
+        They are converted only in the first step of each call of the layer.
         """
         key = ("parameters", get_default_graph())
         if key not in self._masks:
@@ -54,7 +55,7 @@ class _CuDNNCell(GatedCell):
 
 
 class _CuDNNGRUCell(_CuDNNCell, GRUCell):
-    """A `GRUCell` with `reset_after`, whose variables have cuDNN's layout."""
+    """A `GRUCell` with `reset_after` whose variables have cuDNN's layout."""
 
     def __init__(
         self,
@@ -101,8 +102,8 @@ class _CuDNNLSTMCell(_CuDNNCell, LSTMCell):
         super().__init__(units, recurrent_activation="sigmoid", implementation=2, **kwargs)
 
     def add_bias(self) -> Any:
-        """Create the bias. With `unit_forget_bias`, the forget gate's bias for the state is
-        initialized to 1.
+        """Create the bias. If `unit_forget_bias` is true, the part for the forget gate and the
+        state is initialized to 1.
         """
         return add_gated_bias(self, self.bias_shape(), 5 * self.units, self.units)
 
@@ -111,7 +112,7 @@ class _CuDNNLSTMCell(_CuDNNCell, LSTMCell):
 
 
 class _CuDNNLayer(LayerOfCell):
-    """Base class of the layers, which accept no masks, because cuDNN does not."""
+    """Base class of the two layers. They accept no masks, because cuDNN does not."""
 
     supports_masking = False
     flags = ("return_sequences", "return_state", "go_backwards", "stateful")
@@ -133,7 +134,7 @@ class _CuDNNLayer(LayerOfCell):
         return super().call(inputs, None, training, initial_state, constants)
 
     def get_config(self) -> dict[str, Any]:
-        """Return the arguments of the constructor, which has no `unroll`."""
+        """Return the arguments of the constructor, which do not include `unroll`."""
         return {key: value for key, value in super().get_config().items() if key != "unroll"}
 
 

@@ -16,7 +16,9 @@ from gpugraph.platform import logging
 
 
 class OfCell:
-    """A read-only attribute of a layer, whose value is its cell's attribute of the same name."""
+    """A read-only attribute of a layer. Its value is the attribute of the same name of the layer's
+    cell.
+    """
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -27,11 +29,12 @@ class OfCell:
 
 
 class LayerOfCell(RNN):
-    """A recurrent layer that creates its cell, of `cell_class`, and accepts the cell's arguments.
+    """A recurrent layer that creates its cell, of the class `cell_class`, and accepts the cell's
+    arguments.
 
     The constructor first has the parameters of the cell, with `activity_regularizer` after
-    `bias_regularizer`; then the parameters of RNN that are listed in `flags`; and last the cell's
-    parameters that are listed in `last_arguments`.
+    `bias_regularizer`. They are followed by the parameters of RNN that `flags` lists. The cell's
+    parameters that `last_arguments` lists come last.
     """
 
     cell_class: type[ConfiguredLayer]
@@ -50,7 +53,7 @@ class LayerOfCell(RNN):
 
     @classmethod
     def _constructor(cls) -> Callable[..., None]:
-        """Return the constructor of the class, whose parameters the class's docstring describes."""
+        """Return the constructor of the class. The class's docstring describes its parameters."""
         parameters = []
         for parameter in inspect.signature(cls.cell_class.__init__).parameters.values():
             if parameter.name not in ("kwargs", *cls.last_arguments):
@@ -73,7 +76,8 @@ class LayerOfCell(RNN):
         """Initialize the layer.
 
         Args:
-          arguments: the constructor's arguments by name, and an item `kwargs`.
+          arguments: the constructor's arguments by name. The item `kwargs` contains the remaining
+            keyword arguments.
         """
         kwargs = dict(arguments["kwargs"])
         of_cell = {name: arguments[name] for name in _arguments_of(self.cell_class)}
@@ -115,7 +119,7 @@ class SimpleRNN(LayerOfCell):
     cell_class = SimpleRNNCell
 
     def make(self, arguments: Mapping[str, Any]) -> None:
-        """Initialize the layer; the deprecated argument `implementation` only causes a warning."""
+        """Initialize the layer. The deprecated argument `implementation` only causes a warning."""
         kwargs = dict(arguments["kwargs"])
         if kwargs.pop("implementation", None) is not None:
             logging.warning(

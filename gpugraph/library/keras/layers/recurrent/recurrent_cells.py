@@ -1,4 +1,4 @@
-"""Cells of recurrent layers: simple, gated (GRU) and with a memory (LSTM).
+"""Cells of recurrent layers: simple cells, gated cells (GRU) and cells with a memory (LSTM).
 
 A cell is a layer for one step: `cell(inputs, states)` returns the output and the next states.
 """
@@ -31,7 +31,9 @@ def _required(doc: str) -> property:
 
 
 class AbstractRNNCell(Layer):
-    """Base class of a program's cells, which define `call(inputs, states)` and their sizes."""
+    """Base class of a program's cells. A subclass defines `call(inputs, states)` and the sizes of
+    states and outputs.
+    """
 
     state_size = _required("The sizes of the states, without the batch.")
     output_size = _required("The size of outputs, without the batch.")
@@ -47,14 +49,15 @@ class AbstractRNNCell(Layer):
     ) -> Any:
         """Return zeros for each state.
 
-        The batch size and dtype may be given by `inputs` instead.
+        If `inputs` are passed, they determine the batch size and dtype.
         """
         return zero_state_of(self, inputs, batch_size, dtype)
 
 
 class GatedCell(DropoutCell):
-    """A cell with kernels [size, gates * units] and [units, gates * units]; each gate has a part of
-    their columns.
+    """A cell with kernels [size, gates * units] and [units, gates * units].
+
+    Each gate uses a part of the columns of the kernels.
 
     Args:
       implementation: 1 draws a separate dropout mask for each gate, 2 uses one mask for all gates.
@@ -83,7 +86,7 @@ class GatedCell(DropoutCell):
         self.set_dropout(input_rate, recurrent_rate)
 
     def keep_implementation(self, implementation: int) -> None:
-        """Set the implementation, 1 or 2; the deprecated value 0 becomes 1."""
+        """Set the implementation, 1 or 2. The deprecated value 0 means 1."""
         if implementation == 0:
             logging.warning(
                 "`implementation=0` has been deprecated, and now defaults to `implementation=1`. "
@@ -93,7 +96,7 @@ class GatedCell(DropoutCell):
 
     @property
     def output_size(self) -> int:
-        """The number of units, the size of an output."""
+        """The size of an output, which is the number of units."""
         return self.units
 
     def bias_shape(self) -> list[int]:
@@ -118,11 +121,13 @@ class GatedCell(DropoutCell):
         self.built = True
 
     def add_bias(self) -> Any:
-        """Create the bias. With `unit_forget_bias`, the forget gate's bias is initialized to 1."""
+        """Create the bias. If `unit_forget_bias` is true, the forget gate's bias is initialized to
+        1.
+        """
         return add_gated_bias(self, self.bias_shape(), self.units, self.units)
 
     def parameters(self) -> tuple[Any, Any, Any]:
-        """Return the kernel, the recurrent kernel and the bias (or None) that a step uses."""
+        """Return the kernel, the recurrent kernel and the bias (or None) for a step."""
         return self.kernel, self.recurrent_kernel, self.bias
 
     def masks_of(self, inputs: Any, state: Any, training: Any) -> tuple[Any, Any]:
@@ -141,7 +146,7 @@ class GatedCell(DropoutCell):
     ) -> Any:
         """Return zeros for each state.
 
-        The batch size and dtype may be given by `inputs` instead.
+        If `inputs` are passed, they determine the batch size and dtype.
         """
         return zero_state_of(self, inputs, batch_size, dtype)
 
@@ -149,7 +154,8 @@ class GatedCell(DropoutCell):
 def add_gated_bias(cell: Any, shape: list[int], before: int, units: int) -> Any:
     """Create the variable `bias` of a cell.
 
-    With `unit_forget_bias`, its elements from `before` to `before + units` are initialized to 1.
+    If the cell's `unit_forget_bias` is true, the `units` elements from index `before` on are
+    initialized to 1.
     """
     initializer = cell.bias_initializer
 
@@ -173,7 +179,7 @@ class SimpleRNNCell(GatedCell):
     recurrent_kernel).
 
     Args:
-      dropout, recurrent_dropout: the fraction of the inputs and of the state to drop in training.
+      dropout, recurrent_dropout: the fractions of the inputs and of the state to drop in training.
     """
 
     implementation = 2
@@ -202,8 +208,8 @@ class SimpleRNNCell(GatedCell):
         self.state_size = self.units
 
     def call(self, inputs: Any, states: Any, training: Any = None) -> Any:
-        """Return the output and [next state]. If `states` is a tensor, return the next state
-        without a list.
+        """Return the output and [next state]. If `states` is a tensor instead of a list, return the
+        next state as a tensor.
         """
         state = states[0] if is_nested(states) else states
         mask, recurrent_mask = self.masks_of(inputs, state, training)
@@ -221,9 +227,9 @@ class GRUCell(GatedCell):
 
     The sum inputs @ kernel + state @ recurrent_kernel + bias has three parts. The gates z and r are
     `recurrent_activation` of the first two parts. The output and next state is z * state + (1 - z)
-    * c. The candidate c is `activation` of the third part, for which the state is multiplied by r
-    first. With `reset_after`, as in cuDNN, r is instead multiplied by the product of the state and
-    the kernel. The bias is then [2, 3 * units], with one row for the inputs and one for the state.
+    * c. The candidate c is `activation` of the third part, in which r * state replaces the state.
+    If `reset_after` is true, as in cuDNN, r is instead multiplied by state @ recurrent_kernel. The
+    bias is then [2, 3 * units], with one row for the inputs and one for the state.
     """
 
     gates = 3
@@ -257,12 +263,12 @@ class GRUCell(GatedCell):
         self.state_size = self.units
 
     def bias_shape(self) -> list[int]:
-        """Return [3 * units], or [2, 3 * units] with `reset_after`."""
+        """Return [3 * units], or [2, 3 * units] if `reset_after` is true."""
         return [2, 3 * self.units] if self.reset_after else [3 * self.units]
 
     def call(self, inputs: Any, states: Any, training: Any = None) -> Any:
-        """Return the output and [next state]. If `states` is a tensor, return the next state
-        without a list.
+        """Return the output and [next state]. If `states` is a tensor instead of a list, return the
+        next state as a tensor.
         """
         state = states[0] if is_nested(states) else states
         masks, recurrent_masks = self.masks_of(inputs, state, training)
@@ -292,8 +298,10 @@ class GRUCell(GatedCell):
         return output, [output] if is_nested(states) else output
 
     def _biases(self, bias: Any) -> tuple[Any, Any]:
-        """Return two lists: the parts of the bias for the inputs, and the parts of the bias for the
-        state. Each is None if there is no bias.
+        """Return two lists: the three parts of the bias for the inputs, and the three parts of the
+        bias for the state.
+
+        A list is None if there is no such bias.
         """
         if bias is None:
             return None, None
@@ -304,7 +312,7 @@ class GRUCell(GatedCell):
 
 
 def with_biases(parts: list[Any], biases: Any) -> list[Any]:
-    """Add a bias to each part; add nothing if `biases` is None."""
+    """Add a bias to each part. If `biases` is None, add nothing."""
     if biases is None:
         return parts
     return [bias_add(part, bias) for part, bias in zip(parts, biases, strict=True)]
@@ -314,9 +322,9 @@ class LSTMCell(GatedCell):
     """Long short-term memory. Source: Hochreiter and Schmidhuber, 1997.
 
     The sum inputs @ kernel + state @ recurrent_kernel + bias has four parts. The gates i, f and o
-    are `recurrent_activation` of the first, second and fourth part; c is the third part. memory = f
-    * memory + i
-    * activation(c); output = o * activation(memory). The states are the output and the memory.
+    are `recurrent_activation` of the first, second and fourth part. The candidate c is `activation`
+    of the third part. The next memory is f * memory + i * c, and the output is o * activation(next
+    memory). The states are the output and the memory.
 
     Args:
       unit_forget_bias: whether the bias of f is initialized to 1.
@@ -352,7 +360,9 @@ class LSTMCell(GatedCell):
         self.state_size = [self.units, self.units]
 
     def call(self, inputs: Any, states: Any, training: Any = None) -> Any:
-        """Return the output, and the list of the next states: the output and the memory."""
+        """Return the output, and the list of the next states, which are the output and the
+        memory.
+        """
         state, memory = states[0], states[1]
         masks, recurrent_masks = self.masks_of(inputs, state, training)
         kernel, recurrent_kernel, bias = self.parameters()
@@ -371,7 +381,8 @@ class LSTMCell(GatedCell):
     def next_of(self, parts: list[Any], memory: Any) -> tuple[Any, Any]:
         """Return the output and the next memory.
 
-        Parts: the sums for i, f, c and o (see the class).
+        Args:
+          parts: the sums for i, f, c and o, which the class describes.
         """
         of_input, of_forget, candidate, of_output = parts
         kept = self.recurrent_activation(of_forget) * memory
@@ -380,7 +391,8 @@ class LSTMCell(GatedCell):
 
 
 class PeepholeLSTMCell(LSTMCell):
-    """An LSTM whose gates also depend on the memory, multiplied by weights [units] for each gate.
+    """An LSTM whose gates also depend on the memory. Each gate multiplies the memory by weights
+    [units].
 
     Source: Gers and Schmidhuber, 2000. The output gate uses the new memory.
     """
@@ -400,7 +412,7 @@ class PeepholeLSTMCell(LSTMCell):
         )
 
     def next_of(self, parts: list[Any], memory: Any) -> tuple[Any, Any]:
-        """Return the output and the next memory;
+        """Return the output and the next memory.
 
         Args:
           parts: the sums for i, f, c and o.

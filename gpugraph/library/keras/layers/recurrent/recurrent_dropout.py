@@ -16,8 +16,8 @@ from gpugraph.ops.nn.activations.dropout import dropout
 class DropoutCell(ConfiguredLayer):
     """A cell with dropout of its inputs and of its state.
 
-    Before each sequence, the layer that runs the cell discards its masks. The first step draws new
-    masks, which all steps use.
+    Before each sequence, the layer that runs the cell discards the cell's masks. The first step
+    draws new masks, which all steps use.
     """
 
     dropout: float
@@ -33,19 +33,19 @@ class DropoutCell(ConfiguredLayer):
         self.recurrent_dropout = min(1.0, max(0.0, recurrent_rate))
 
     def reset_dropout_mask(self) -> None:
-        """Discard the dropout masks of the inputs; the next step draws new ones."""
+        """Discard the dropout masks of the inputs, so that the next step draws new ones."""
         self._forget("dropout")
 
     def reset_recurrent_dropout_mask(self) -> None:
-        """Discard the dropout masks of the state; the next step draws new ones."""
+        """Discard the dropout masks of the state, so that the next step draws new ones."""
         self._forget("recurrent_dropout")
 
     def _forget(self, kind: str) -> None:
         self._masks = {key: masks for key, masks in self._masks.items() if key[0] != kind}
 
     def get_dropout_mask_for_cell(self, inputs: Any, training: Any, count: int = 1) -> Any:
-        """Return the dropout masks for inputs: a list of `count` masks, or the mask itself if
-        `count` is 1.
+        """Return the dropout masks for inputs: a list of `count` masks, or a single mask if `count`
+        is 1.
 
         Return None if the rate is 0. The first call since the last reset draws the masks.
         """
@@ -80,8 +80,8 @@ def products(values: Any, kernel: Any, masks: Any, count: int) -> list[Any]:
     """Return the matrix product of `values` with each of the `count` parts of a kernel.
 
     Args:
-      masks: factors for `values`: a list with one for each part, a single one for all parts, or
-        None.
+      masks: factors for `values`: a list with one mask for each part, a single mask for all parts,
+        or None.
     """
     if isinstance(masks, list):
         parts = split(kernel, count, axis=1)

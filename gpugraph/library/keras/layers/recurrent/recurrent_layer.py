@@ -49,21 +49,23 @@ argument to your Input layer."""
 
 
 class RNN(ConfiguredLayer):
-    """A layer that runs a cell along sequences [n, steps, ...], and returns its last output or all
+    """A layer that runs a cell along sequences [n, steps, ...]. It returns the last output or all
     outputs.
 
+    The constructor raises ValueError if `cell` is not a cell.
+
     Args:
-      cell: a layer, or an object with `call(inputs, states)` and `state_size`; or a list of cells,
-        each of which reads the outputs of the previous one.
+      cell: a layer, or another object with `call(inputs, states)` and `state_size`. It may also be
+        a list of cells, each of which receives the outputs of the previous cell.
       return_sequences: whether to return all outputs, [n, steps, ...].
       return_state: whether to return a list of the outputs and the last states.
-      go_backwards: whether to process the steps from the last to the first. The outputs are then in
-        this order too.
+      go_backwards: whether to process the steps from the last to the first. In this case, the
+        outputs have the same order.
       stateful: whether a batch starts from the final states of the previous batch.
       unroll: whether to build the ops of every step separately, without a loop.
-      time_major: whether the sequences are [steps, n, ...]. zero_output_for_mask: whether the
-        output of a masked-out step is 0 instead of the previous step's output. The constructor
-        raises ValueError for an object that is not a cell.
+      time_major: whether the sequences are [steps, n, ...].
+      kwargs: may contain `zero_output_for_mask`: whether the output of a masked step is 0 instead
+        of the previous step's output.
     """
 
     supports_masking = True
@@ -99,7 +101,9 @@ class RNN(ConfiguredLayer):
 
     @property
     def states(self) -> Any:
-        """The variables that hold a stateful layer's states; a list of None before they exist."""
+        """The variables that hold a stateful layer's states. Before they exist, this is a list of
+        None.
+        """
         if self._states is None:
             return [map_structure(lambda _: None, size) for size in self._sizes()]
         return self._states
@@ -112,7 +116,9 @@ class RNN(ConfiguredLayer):
         return listed_sizes(self.cell.state_size)
 
     def get_initial_state(self, inputs: Any) -> list[Any]:
-        """Return the initial states for a batch of `inputs`: the cell's own, or zeros."""
+        """Return the initial states for a batch of `inputs`: the states that the cell defines, or
+        zeros.
+        """
         first = flatten(inputs)[0]
         batch = shape_of(first)[1 if self.time_major else 0]
         state = initial_state_of(self.cell, None, batch, first.dtype)
@@ -121,8 +127,8 @@ class RNN(ConfiguredLayer):
     def reset_states(self, states: Any = None) -> None:
         """Set the states of a stateful layer to zeros, or to `states`, a list of arrays.
 
-        Raises AttributeError for a layer that is not stateful. Raises ValueError for an unknown
-        batch size and for arrays of a wrong number or shape.
+        Raises AttributeError for a layer that is not stateful. Raises ValueError if the batch size
+        is unknown, or if the number or a shape of the arrays is wrong.
         """
         if not self.stateful:
             raise AttributeError("Layer must be stateful.")
@@ -161,9 +167,7 @@ class RNN(ConfiguredLayer):
         ]
 
     def check_states(self, states: Any) -> None:
-        """Raise ValueError if the initial states that a program passed have a wrong number or
-        shape.
-        """
+        """Raise ValueError if the program passed initial states of a wrong number or shape."""
         sizes, shapes = self._sizes(), [tensor.shape for tensor in flatten(states)]
         if len(states) != len(sizes):
             raise ValueError(
@@ -187,8 +191,8 @@ class RNN(ConfiguredLayer):
     # -- shapes and masks
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Return the shape of the outputs, or with `return_state` [that shape, shapes of states
-        ...].
+        """Return the shape of the outputs. If `return_state` is true, return [this shape, shapes of
+        states ...].
         """
         first = as_shape(flatten_shapes(_first(input_shape))[0]).as_list()
         batch, steps = (first[1], first[0]) if self.time_major else first[:2]
@@ -203,8 +207,8 @@ class RNN(ConfiguredLayer):
         return [*flatten(outputs), *(known_shape(batch, size) for size in flatten(self._sizes()))]
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """Return the inputs' mask if the outputs are those of all steps. Return None for a last
-        output and for states.
+        """Return the inputs' mask if the layer returns the outputs of all steps. Otherwise, and for
+        states, return None.
         """
         output_mask = flatten(mask)[0] if self.return_sequences else None
         return (
@@ -252,12 +256,12 @@ class RNN(ConfiguredLayer):
     ) -> Any:
         """Run the cell along the inputs.
 
-        Raises ValueError if only some of them were created by Keras layers.
+        States and constants may also follow the inputs in a list. Raises ValueError if Keras layers
+        created only some of them.
 
         Args:
           initial_state: the initial states, instead of zeros or a stateful layer's states.
-          constants: tensors that each step receives in addition to its inputs. States and constants
-            may also follow the inputs in a list.
+          constants: tensors that each step receives in addition to its inputs.
         """
         inputs, initial_state, constants = split_arguments(
             inputs, initial_state, constants, self._num_constants
@@ -273,10 +277,11 @@ class RNN(ConfiguredLayer):
         initial_state: Any = None,
         constants: Any = None,
     ) -> Any:
-        """Return the last output or all outputs, or with `return_state` [that tensor, states ...].
+        """Return the last output or all outputs. If `return_state` is true, return [this tensor,
+        states ...].
 
         Args:
-          mask: bool [n, steps]; a step for which it is False leaves the states unchanged.
+          mask: bool [n, steps]. A step for which it is False leaves the states unchanged.
         """
         if isinstance(inputs, list):
             inputs, initial_state, constants = split_arguments(
@@ -303,7 +308,7 @@ class RNN(ConfiguredLayer):
     def run(
         self, inputs: Any, initial_state: Any, mask: Any, training: Any, constants: Any
     ) -> tuple[Any, Any, Any]:
-        """Return the last output, all outputs, and the last states, from `backend.rnn`."""
+        """Return the last output, all outputs, and the last states. `backend.rnn` computes them."""
         steps = flatten(inputs)[0].shape.as_list()[0 if self.time_major else 1]
         if self.unroll and steps is None:
             raise ValueError(f"{_UNKNOWN_STEPS} (layer {self.name})")

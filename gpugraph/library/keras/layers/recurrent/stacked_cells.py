@@ -1,5 +1,5 @@
-"""StackedRNNCells, a cell that contains cells, and functions by which layers call a cell of any
-kind.
+"""StackedRNNCells, a cell that contains other cells, and functions that call a cell of any
+class.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ from gpugraph.library.keras.layers.recurrent.state_sizes import (
 class StackedRNNCells(Layer):
     """A cell that consists of several cells. Each cell receives the outputs of the previous cell.
 
-    Its states are the states of all its cells.
+    Its states are the states of all its cells. The constructor raises ValueError for objects that
+    are not cells.
 
     Args:
-      cells: layers, or objects with `call` and `state_size`. The constructor raises ValueError for
-        other objects. reverse_state_order: whether the last cell's states come first, as in old
-        versions of Keras.
+      cells: layers, or objects with `call` and `state_size`.
+      kwargs: may contain `reverse_state_order`: whether the last cell's states come first, as in
+        old versions of Keras.
     """
 
     def __init__(self, cells: Sequence[Any], **kwargs: Any) -> None:
@@ -44,7 +45,7 @@ class StackedRNNCells(Layer):
 
     @property
     def state_size(self) -> tuple[Any, ...]:
-        """A tuple with the state size of each cell."""
+        """A tuple that contains the state size of each cell."""
         return tuple(cell.state_size for cell in self._by_state())
 
     @property
@@ -59,7 +60,7 @@ class StackedRNNCells(Layer):
         return tuple(initial_state_of(cell, inputs, batch_size, dtype) for cell in self._by_state())
 
     def build(self, input_shape: Any) -> None:
-        """Build the cells, each for the shape of the outputs of the previous cell."""
+        """Build each cell for the shape of the outputs of the previous cell."""
         batch = as_shape(flatten_shapes(input_shape)[0]).as_list()[0]
         for cell in self.cells:
             if isinstance(cell, Layer):
@@ -115,10 +116,10 @@ def flatten_shapes(input_shape: Any) -> list[Any]:
 
 
 def call_cell(cell: Any, inputs: Any, states: Any, further: Mapping[str, Any]) -> Any:
-    """Return the output and the next states of a cell for one step, by calling its method `call`.
+    """Call the method `call` of a cell for one step. Return the output and the next states.
 
-    No name scope is opened. A Keras cell receives a list of states, a cell of `tf.nn.rnn_cell` the
-    state itself.
+    No name scope is opened. A Keras cell receives a list of states, but a cell of `tf.nn.rnn_cell`
+    receives the state itself.
 
     Args:
       further: additional keyword arguments. Each cell receives the arguments that its `call`
@@ -137,7 +138,9 @@ def call_cell(cell: Any, inputs: Any, states: Any, further: Mapping[str, Any]) -
 
 
 def is_plain_state(cell: Any) -> bool:
-    """Return whether the cell's state is a tensor, not a list, as in cells of `tf.nn.rnn_cell`."""
+    """Return whether the cell's state is a tensor instead of a list, as it is for cells of
+    `tf.nn.rnn_cell`.
+    """
     return hasattr(cell, "zero_state")
 
 

@@ -1,4 +1,4 @@
-"""Shapes of states and outputs: a batch size followed by the size that a cell declares."""
+"""Shapes of states and outputs: a batch size, followed by the size that a cell declares."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ def shape_tensor(batch_size: Any, size: Any) -> Tensor:
 
 
 def known_shape(batch_size: Any, size: Any) -> TensorShape:
-    """Return the static shape [batch_size, *size]; `batch_size` None means that it is unknown."""
+    """Return the static shape [batch_size, *size]. A `batch_size` of None means that it is
+    unknown.
+    """
     return _known(batch_size).concatenate(_known(size))
 
 
@@ -67,7 +69,7 @@ def _known(size: Any) -> TensorShape:
 
 
 def listed_sizes(state_size: Any) -> list[Any]:
-    """Return the sizes of a cell's states as a list; each size may be a structure."""
+    """Return the sizes of a cell's states as a list. Each size may be a structure."""
     several = hasattr(state_size, "__len__") and not isinstance(state_size, TensorShape)
     return list(state_size) if several else [state_size]
 
@@ -81,17 +83,19 @@ def output_size_of(cell: Any) -> Any:
 
 
 def initial_state_of(cell: Any, inputs: Any, batch_size: Any, dtype: Any) -> Any:
-    """Return the cell's `get_initial_state(...)`, or zeros for a cell without this method."""
+    """Return the result of the cell's `get_initial_state`. If the cell has no such method, return
+    zeros.
+    """
     if hasattr(cell, "get_initial_state"):
         return cell.get_initial_state(inputs=inputs, batch_size=batch_size, dtype=dtype)
     return zero_state_of(cell, inputs, batch_size, dtype)
 
 
 def zero_state_of(cell: Any, inputs: Any, batch_size: Any, dtype: Any) -> Any:
-    """Return zeros of a cell's `state_size`, for the batch size and dtype of `inputs` or of the
-    arguments.
+    """Return zeros with the sizes in a cell's `state_size`.
 
-    Raises ValueError if `inputs` is None and so is the batch size or the dtype.
+    The batch size and dtype come from `inputs` or from the arguments. Raises ValueError if `inputs`
+    is None and the batch size or the dtype is also None.
     """
     if inputs is not None:
         batch_size, dtype = shape_of(inputs)[0], inputs.dtype
@@ -104,7 +108,9 @@ def zero_state_of(cell: Any, inputs: Any, batch_size: Any, dtype: Any) -> Any:
 
 
 def check_cell_of_layer(cell: Any) -> None:
-    """Raise ValueError for an object without `call` or `state_size`, which is no cell."""
+    """Raise ValueError if an object has no `call` or no `state_size`. Such an object is not a
+    cell.
+    """
     if not hasattr(cell, "call"):
         raise ValueError(f"`cell` should have a `call` method. The RNN was passed: {cell!r}")
     if not hasattr(cell, "state_size"):
