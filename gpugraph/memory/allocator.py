@@ -52,12 +52,12 @@ class AddressHolder(Protocol):
 
 
 class Allocator(ABC):
-    """Hands out byte ranges of one memory space. The module's docstring has the rules."""
+    """Hands out byte ranges of one memory. See the module's docstring for the rules."""
 
     @property
     @abstractmethod
     def name(self) -> str:
-        """The name that messages and statistics show."""
+        """The allocator's name in messages and statistics."""
 
     @abstractmethod
     def allocate_raw(
@@ -114,12 +114,12 @@ class Allocator(ABC):
         return 0
 
     def get_stats(self) -> AllocatorStats:
-        """Return a copy of the counters; all zero if the allocator keeps none."""
+        """Return a copy of the counters. They are zero if the allocator does not count."""
         return AllocatorStats()
 
     def clear_stats(self) -> None:  # noqa: B027, meant to be empty
-        """Reset the number of allocations and the peaks. Do nothing if the allocator keeps no
-        counters.
+        """Reset the number of allocations and the peaks. Do nothing if the allocator does not
+        count.
         """
 
     def host_region(self, address: int) -> HostRegion:
@@ -220,8 +220,8 @@ class AllocatorWrapper(Allocator):
 def validate_num_bytes(name: str, num_bytes: int) -> bool:
     """Return whether an allocator could meet a request of this size.
 
-    It is False for zero bytes and for 2**63 bytes or more. Raises InvalidArgumentError for a
-    negative size.
+    Zero bytes, and 2**63 bytes or more, can never be met. Raises InvalidArgumentError if the size
+    is negative.
     """
     if num_bytes < 0:
         raise invalid_argument(
@@ -234,7 +234,7 @@ def unknown_address(name: str, wanted: str, address: object) -> InvalidArgumentE
     """Return the error for an address that is not in use.
 
     Args:
-      wanted: the action that failed, such as "to free".
+      wanted: the failed action in the message, such as "to free".
     """
     shown = f"{address:#x}" if isinstance(address, int) else repr(address)
     return invalid_argument(

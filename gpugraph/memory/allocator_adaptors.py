@@ -63,8 +63,8 @@ class RecordingAllocator(AllocatorWrapper):
 
 
 class LoggingAllocator(AllocatorWrapper):
-    """Passes a line of text for each call and its result to the function `log` (by default a
-    logger's `info`).
+    """Logs each call and its result: a line of text is passed to the function `log`, by default a
+    logger's `info`.
     """
 
     def __init__(self, allocator: Allocator, log: Callable[[str], object] = _logger.info) -> None:
@@ -88,9 +88,9 @@ class LoggingAllocator(AllocatorWrapper):
 
 
 class FailingAllocator(AllocatorWrapper):
-    """For tests: returns None for the requests for which `refuses(number, num_bytes)` is true.
+    """For tests: refuses the requests for which `refuses(number, num_bytes)` is true.
 
-    number: the number of the request, from 0.
+    A refused request returns None. `number` is the number of the request, counted from 0.
     """
 
     def __init__(self, allocator: Allocator, refuses: Callable[[int, int], bool]) -> None:
@@ -109,9 +109,9 @@ class FailingAllocator(AllocatorWrapper):
 
 
 class FailingSubAllocator(SubAllocator):
-    """For tests: returns None for the regions for which `refuses(number, num_bytes)` is true.
+    """For tests: refuses the regions for which `refuses(number, num_bytes)` is true.
 
-    number: the number of the request, from 0.
+    A refused request returns None. `number` is the number of the request, counted from 0.
     """
 
     def __init__(self, inner: SubAllocator, refuses: Callable[[int, int], bool]) -> None:
@@ -129,5 +129,5 @@ class FailingSubAllocator(SubAllocator):
         self.inner.free(address, num_bytes)
 
     def region(self, address: int) -> HostRegion:
-        """Return the inner sub-allocator's region."""
+        """Return the region of the inner sub-allocator that contains the address."""
         return self.inner.region(address)

@@ -14,8 +14,9 @@ from gpugraph.ops.random.variable_initializers import Ones
 class RMSPropOptimizer(OneOpUpdate, Optimizer):
     """mom = momentum * mom + learning_rate * gradient / sqrt(rms + epsilon); var -= mom.
 
-    Slots: "rms", the running mean of the gradient's square, which starts at ones; "momentum"; and
-    with `centered` "mg", the running mean of the gradient, whose square is subtracted from rms.
+    Slots: "rms", the running mean of the gradient's square, which starts at ones, and "momentum".
+    With `centered`, there is also the slot "mg", the running mean of the gradient. Its square is
+    then subtracted from rms in the formula.
 
     >>> v = tf.Variable(4.0)
     >>> train = tf.train.RMSPropOptimizer(0.1).minimize(tf.square(v))
