@@ -1,4 +1,6 @@
-"""Stages that read elements ahead in threads: prefetch and parallel interleave."""
+"""Stages that read elements ahead in threads, and the declarations of prefetch, parallel
+interleave, and map_and_batch.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Products and quotients that are 0 if one factor is 0, and nextafter."""
+"""Products and quotients that are 0 where one operand is 0 (`xlogy` and others), and nextafter."""
 
 from __future__ import annotations
 
@@ -47,9 +47,10 @@ def _is_nonzero(x: Any) -> Any:
 
 
 def _log_gradient(op: Any, dz: Any) -> list[Any]:
-    """Return the gradient for x, dz log(y) or 0 where x is 0, and the gradient for y, dz x / y.
+    """Return the gradient for x, which is dz log(y), or 0 where x is 0, and the gradient for y,
+    which is dz x / y.
 
-    For Xlog1py, y + 1 takes the place of y.
+    For Xlog1py, y + 1 replaces y in these formulas.
     """
     x, y = (conj(tensor) for tensor in op.inputs)
     slope = getattr(raw_ops, op.type)(_is_nonzero(x), y)
@@ -58,8 +59,8 @@ def _log_gradient(op: Any, dz: Any) -> list[Any]:
 
 
 def _xdivy_gradient(op: Any, dz: Any) -> list[Any]:
-    """Return the gradient for x, dz / y or 0 where x is 0, and the gradient for y, -dz x / (y
-    y).
+    """Return the gradient for x, which is dz / y, or 0 where x is 0, and the gradient for y, which
+    is -dz x / (y y).
     """
     x, y = (conj(tensor) for tensor in op.inputs)
     slope = raw_ops.Xdivy(raw_ops.Neg(x), raw_ops.Square(y))
@@ -77,7 +78,7 @@ _INEXACT = {"T": FLOATING + COMPLEX}
 
 
 def _times_log(op_type: str, log: np.ufunc, doc: str) -> BinaryFunction:
-    """Declare the op x log(y); `log` is a ufunc whose name is also that of the C function."""
+    """Declare the op x log(y). `log` is a ufunc, and the C function has the same name."""
 
     def compute(x: Any, y: Any, out: Any) -> None:
         np.multiply(x, log(y), out=out)
@@ -141,8 +142,8 @@ nextafter: NextAfterFunction = public_function(
 
 
 def xlog1py(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Return x log(1 + y), elementwise, precise for small y. Return 0 where x is 0, whatever y
-    is.
+    """Return x log(1 + y), elementwise, which is precise for small y. Return 0 where x is 0, for
+    any y.
     """
     with op_scope(name, "xlog1py", x, y):
         return _xlog1py(x, y)

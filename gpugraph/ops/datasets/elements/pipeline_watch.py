@@ -138,8 +138,8 @@ class Watch:
         return stack
 
     def rows(self) -> list[tuple[int, StageTimes]]:
-        """Return pairs (depth of a stage, its times). The tree of the dataset comes first, followed
-        by the trees of the datasets that functions create.
+        """Return pairs (depth of a stage, its times). The tree of the dataset comes first. The
+        stages that functions create follow, with depth -1.
         """
         depths: dict[str, int] = {}
         if self.stage is not None:

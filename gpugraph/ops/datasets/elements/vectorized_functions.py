@@ -1,8 +1,8 @@
 """Vectorized functions: copies of functions that compute many stacked elements in one call.
 
-A function qualifies if each of its ops has a form for stacked elements (`row_forms`). The results
-have the same bits as single calls. Ops on constants alone run once for all elements, so they must
-not draw random numbers or read variables.
+A function qualifies if each of its ops can be vectorized (`row_forms`). The results have the same
+bits as the results of single calls. An op that does not depend on the elements runs once for all
+elements, so it must not draw random numbers or read variables.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SCOPE = "stacked_elements"
 
 
 class RowsCopy:
-    """A copy of a function's graph whose arguments are stacked elements."""
+    """A copy of a function's graph whose inputs are stacked elements."""
 
     def __init__(self, graph: FuncGraph) -> None:
         self.graph = FuncGraph(f"{graph.name}_rows", graph.outer_graph)
@@ -67,15 +67,15 @@ class RowsCopy:
                 self._stacked.add(tensor)
 
     def is_stacked(self, tensor: Tensor) -> bool:
-        """Return whether a tensor of the function has a value for each element."""
+        """Return whether a tensor of the function has a separate value for each element."""
         return tensor in self._stacked
 
     def copied(self, tensor: Tensor) -> Tensor:
-        """Return the tensor of the copy for `tensor`."""
+        """Return the copy's tensor for `tensor`."""
         return self._copies[tensor]
 
     def stacked(self, tensor: Tensor) -> Tensor:
-        """Return the stacked elements for `tensor`. A value common to all elements is repeated."""
+        """Return the stacked values of `tensor`. A value that all elements share is repeated."""
         copy = self._copies[tensor]
         if self.is_stacked(tensor):
             return copy
@@ -94,7 +94,9 @@ class RowsCopy:
 
 
 def vectorized(function: GraphFunction) -> GraphFunction | None:
-    """Return the function for stacked elements. If the function does not qualify, return None."""
+    """Return the copy of a function for stacked elements. If the function does not qualify, return
+    None.
+    """
     graph = function.graph
     if graph.controls or not graph.outputs or not graph.inputs:
         return None
@@ -116,7 +118,7 @@ def _differs_by_call(op: Operation) -> bool:
 
 
 def rows_of(function: GraphFunction) -> Any:
-    """Return `vectorized(function)`, computed on the first call only."""
+    """Return `vectorized(function)`, which only the first call computes."""
     graph = function.graph
     if graph.rows_function is None:
         graph.rows_function = vectorized(function) or False
