@@ -19,7 +19,7 @@ from gpugraph.memory.arena_planning import ArenaPlan, Lifetime
 
 
 def buffers_below(lifetimes: Sequence[Lifetime], offsets: Sequence[int]) -> list[list[int]]:
-    """For each buffer, return the buffers that lie directly below it in the plan.
+    """Return, for each buffer, the buffers that lie directly below it in the plan.
 
     Buffer A lies below buffer B if both are live at a common step and A has the lower offset. If
     the offsets are equal, because a buffer is empty, the buffer with the lower index lies below.

@@ -387,8 +387,7 @@ def pad(
 
 
 def _set_known_sizes(padded: Tensor) -> None:
-    """If the paddings are a list of numbers and tensors, set the static sizes of `padded` that are
-    known.
+    """Set the known static sizes of `padded` if the paddings are a list of numbers and tensors.
 
     Such a list becomes a Pack op, some of whose inputs may be constant.
     """

@@ -1,5 +1,5 @@
-"""Stages that read elements ahead in threads, and the declarations of prefetch, parallel
-interleave, and map_and_batch.
+"""Stages that read elements ahead in threads, and the ops prefetch, parallel interleave and
+map_and_batch.
 """
 
 from __future__ import annotations

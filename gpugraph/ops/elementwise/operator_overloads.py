@@ -48,8 +48,8 @@ def _named(function: Binary, name: str) -> tuple[Binary, Binary]:
 
 
 def _in_operator(error: TypeError, function: Binary, x: Any, y: Any) -> TypeError:
-    """If y by itself converts to another dtype than x has, return a TypeError that names both
-    dtypes.
+    """Return a TypeError that names both dtypes, if y by itself converts to another dtype than x
+    has.
 
     Otherwise, return `error` unchanged.
     """

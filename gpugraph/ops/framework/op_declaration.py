@@ -1,4 +1,5 @@
-"""The declaration of an op, in one place: signature, inference, kernels, gradient.
+"""The declaration of an op: its signature, shape inference, kernels and gradient, in a single
+place.
 
     relu = op("Relu", inputs="features: T", outputs="activations: T", attrs={"T": REAL},
               infer=same_shape(0), alias={0: 0}, cpu=Call(relu_host),
@@ -6,8 +7,8 @@
 
 `op` rejects an incomplete declaration: each op has shape inference, a CPU kernel, a GPU kernel or
 the reason why there is none, and a gradient or `NO_GRADIENT`. `op` returns the function that adds
-operations of this type to a graph. Gradients call other ops through `raw_ops`, by op type, so that
-families need not import each other.
+operations of this type to a graph. A gradient calls other ops by op type through `raw_ops`, so that
+op families need not import each other.
 """
 
 from __future__ import annotations
@@ -56,9 +57,9 @@ class Attr(NamedTuple):
     """The declaration of an attr: its kind (`"int"`, `"bool"`, `"shape"`, ...) and its default.
 
     Args:
-      minimum: the minimum of an int (for `N` in `N * T`, 1 by default), or the minimum length of a
-        list.
-      allowed: the allowed dtypes for the kind "type", the allowed texts for the kind "string".
+      minimum: the minimum value of an int, or the minimum length of a list. For `N` in `N * T`, it
+        is 1 by default.
+      allowed: the allowed dtypes for the kind "type", or the allowed texts for the kind "string".
       default: for a type attr, the dtype to which a Python value is converted if it fits.
     """
 
@@ -75,14 +76,16 @@ class OpDecl(NamedTuple):
     Args:
       alias: for each output, the input whose memory the output may overwrite if nothing reads that
         input afterwards.
-      view: for each output, the input whose bytes it has. If both share memory, no kernel runs,
-        except for a stateful op: its kernel gets the same array as input and output.
+      view: for each output, the input whose bytes it has. If both share memory, no kernel runs. The
+        kernel of a stateful op still runs, and receives the same array as input and output.
       writes: the indices of ref inputs whose variable this op changes.
-      native: the source of its native code, besides its elementwise or reduction expression.
+      native: the source of the op's native code, in addition to its elementwise or reduction
+        expression.
       writes_last: whether the kernel writes outputs only after all steps that can fail.
-      reaches_out: whether running it writes files or calls Python functions of the program. Loaders
-        of files run no such op unless explicitly permitted.
-      harmless_without: the index of a string input; without text there, the op does not reach out.
+      reaches_out: whether the op writes files or calls Python functions of the program. Code that
+        loads graphs from files runs such an op only if the user explicitly permits it.
+      harmless_without: the index of a string input. If this input is the empty string, the op does
+        not write files.
     """
 
     op_def: OpDef
@@ -129,7 +132,7 @@ def op(
     harmless_without: int | None = None,
     doc: str = "",
 ) -> OpFunction:
-    """Declare an op type and return the function that adds such operations to graphs.
+    """Declare an op type and return the function that adds operations of this type to graphs.
 
     `inputs` and `outputs` are "name: type", where the type is a dtype's name, a type attr, `N*T` (N
     tensors of one type), a list(type) attr, or `Ref(T)`. An input that must be of rank 0, 1 or 2 is
@@ -138,8 +141,8 @@ def op(
     indices of inputs that the kernel reads in host memory, and `host_outputs` has the indices of
     outputs that it writes there.
 
-    Raises InvalidArgumentError for an incomplete or contradictory declaration, and
-    AlreadyExistsError for an op type that is already declared.
+    Raises InvalidArgumentError if the declaration is incomplete or contradictory, and
+    AlreadyExistsError if the op type is already declared.
     """
     if name in DECLARATIONS or (name in OP_DEFS and name != "Const"):
         raise AlreadyExistsError(None, None, f"The op type '{name}' is already declared")
@@ -203,8 +206,8 @@ def _for_bfloat16(
 ) -> Kernel | HostOnly:
     """Return the kernel with the indices `writes`, and marked as `direct` if it only copies values.
 
-    A `direct` kernel receives bfloat16 arrays. Other kernels receive float32 arrays instead. An op
-    that also takes strings has a kernel that only copies.
+    A `direct` kernel receives bfloat16 arrays. All other kernels receive float32 arrays instead. If
+    an op also accepts strings, its kernel only copies.
     """
     if isinstance(kernel, HostOnly):
         return kernel
@@ -238,7 +241,7 @@ def _check(op_def: OpDef, grad: Any, doc: str) -> None:
 def _check_memory(
     op_def: OpDef, alias: Mapping[int, int], view: Mapping[int, int], writes: Sequence[int]
 ) -> None:
-    """Raise InvalidArgumentError for an index that no input or output has."""
+    """Raise InvalidArgumentError if an index is not the index of an input or output."""
     inputs, outputs = range(len(op_def.inputs)), range(len(op_def.outputs))
     for index in (*op_def.host_inputs, *writes):
         if index not in inputs:

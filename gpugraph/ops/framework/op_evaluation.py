@@ -1,6 +1,7 @@
-"""Evaluation of one op on arrays, outside any plan: for constant folding and constant values.
+"""The evaluation of a single op on arrays, outside of any plan. Constant folding and
+`constant_value` use it.
 
-The op's CPU kernel runs on new NumPy arrays, so the value equals the value in a run to the bit.
+The op's CPU kernel runs on new NumPy arrays, so the value has the same bits as in a run.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ if TYPE_CHECKING:
 
 
 class ContextOutsideRun:
-    """The methods of a `KernelContext` that need a session or a run.
+    """The methods of a `KernelContext` that need a session or a run, neither of which exists here.
 
-    Here they raise LookupError.
+    They raise LookupError.
     """
 
     name: str
@@ -71,7 +72,7 @@ class ContextOutsideRun:
 
     @property
     def kept_tensors(self) -> Any:
-        """LookupError: outside a run, there is no session that keeps tensors."""
+        """Raise LookupError: outside a run, there is no session that keeps tensors."""
         raise LookupError(f"'{self.name}' finds no kept tensors: it is in no session")
 
     def keep(self, container: Any) -> None:
@@ -128,12 +129,12 @@ def evaluate(
     values: Sequence[NDArray[Any]],
     types: Sequence[DType] = (),
 ) -> list[NDArray[Any]] | None:
-    """Return the outputs for these inputs. Return None if there is no CPU `Call`, or if the call
-    fails.
+    """Return the outputs of an op for these inputs. If the op has no CPU `Call`, or the call fails,
+    return None.
 
     Args:
-      types: the inputs' dtypes, if some inputs are arrays of open sizes (sizes unknown until a
-        run).
+      types: the inputs' dtypes. They are required if some inputs are arrays of open sizes, which
+        are unknown until a run.
     """
     entry = find_kernel(op_def.name, "CPU", attrs)
     if op_def.infer is None or entry is None or not isinstance(entry.kernel, Call):
@@ -149,7 +150,9 @@ def evaluate(
 def run_kernel(
     op_def: OpDef, kernel: Call, attrs: Mapping[str, Any], values: Sequence[NDArray[Any]]
 ) -> list[NDArray[Any]]:
-    """Run `kernel` on fresh outputs of the inferred shapes; raise the kernel's exceptions."""
+    """Run `kernel`, and return new outputs of the inferred shapes. Exceptions of the kernel are
+    passed on.
+    """
     dtypes = [as_dtype(value.dtype) for value in values]
     return _run(op_def, kernel, attrs, values, dtypes, attrgetter("as_numpy_dtype"))
 
@@ -161,10 +164,9 @@ def _of_open_sizes(
     values: Sequence[NDArray[Any]],
     types: Sequence[DType],
 ) -> list[NDArray[Any]] | None:
-    """Return the outputs for inputs that are open sizes, computed by the kernel on arrays of
-    objects.
+    """Return the outputs for inputs that are open sizes. The kernel runs on arrays of objects.
 
-    Return None if the outputs are neither integers nor truth values.
+    If the outputs are neither integers nor bools, return None.
     """
     results = output_types(op_def, dict(attrs))
     if not all(dtype.is_integer or dtype.is_bool for dtype in (*results, *types)):

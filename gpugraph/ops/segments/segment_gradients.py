@@ -34,7 +34,7 @@ class _Segments:
             self.rows = raw_ops.Maximum(self.ids, zero)
 
     def gather(self, values: Any) -> Any:
-        """For each part of the data, return the row of `values` for its segment, or 0 if the id is
+        """Return, for each part of the data, the row of `values` for its segment, or 0 if the id is
         negative.
         """
         if self.is_sorted:

@@ -107,7 +107,7 @@ class BlockElements(ThroughRows):
         return 0 if self.pending is None else length(self.pending) - self.place
 
     def fill(self, count: int) -> int:
-        """If no elements are available, compute up to `count` elements ahead. Return the number of
+        """Compute up to `count` elements ahead if none are available. Return the number of
         available elements.
 
         If an error occurs, it is raised after the available elements are returned.

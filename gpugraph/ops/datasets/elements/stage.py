@@ -393,8 +393,8 @@ def _with_arrays(results: list[Any], objects: Sequence[int]) -> Element:
 
 
 def _shortcut(inputs: Sequence[Any], outputs: Sequence[Any]) -> Callable[[Element], Element] | None:
-    """If each output of the function is one of its inputs, return a callable that selects these
-    arguments. Otherwise return None.
+    """Return a callable that selects arguments, if each output of the function is one of its
+    inputs. Otherwise return None.
     """
     places = {id(tensor): number for number, tensor in enumerate(inputs)}
     if not outputs or not all(id(tensor) in places for tensor in outputs):
