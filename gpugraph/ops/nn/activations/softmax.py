@@ -1,4 +1,4 @@
-"""Softmax and its logarithm, over the last axis or any other."""
+"""Softmax and its logarithm, along the last axis or any other axis."""
 
 from __future__ import annotations
 
@@ -41,10 +41,12 @@ NumPy reduces and broadcasts long rows faster.
 
 
 class Rows:
-    """A (count, width) matrix in the layout that NumPy processes fastest, and one number per row.
+    """The layout in which NumPy processes a (count, width) matrix fastest, with scratch memory for
+    one number per row.
 
-    The layout is the matrix itself or its transpose. `view` returns a matrix in this layout;
-    `column` is scratch memory for the numbers, in a shape that broadcasts against the layout.
+    The layout is the matrix itself or its transpose. `view` returns an array in this layout.
+    `column` is scratch memory for one number per row, whose shape broadcasts to the matrix in this
+    layout.
     """
 
     def __init__(self, context: KernelContext, count: int, width: int) -> None:
@@ -56,8 +58,8 @@ class Rows:
         self.column = context.scratch((1, count) if self.transposed else (count, 1), self.dtype)
 
     def view(self, array: Any) -> Any:
-        """Return `array` as a matrix in this layout. Its shape is the tensor's, or broadcasts to
-        it.
+        """Return a view of `array` as a matrix in this layout. Its shape is the shape of the op's
+        input, or broadcasts to it.
         """
         matrix = array.reshape(-1, array.shape[-1])
         return matrix.T if self.transposed else matrix
@@ -67,8 +69,8 @@ class Rows:
         return self.context.scratch(self.shape, self.dtype)
 
     def scratch_unless(self, result: Any) -> Any:
-        """Return memory for intermediate values: `result` itself unless it is transposed, in which
-        case new scratch memory.
+        """Return memory for intermediate values. It is `result` itself, or new scratch memory if
+        the layout is transposed.
         """
         return self.scratch() if self.transposed else result
 
@@ -130,7 +132,9 @@ def _bind_log_softmax(context: KernelContext, logits: Any, out: Any) -> Callable
 
 
 def shifted_and_powers(logits: Term) -> tuple[Term, Term, Term]:
-    """Return the logits minus their row maximum, their exponentials, and the row sums of these."""
+    """Return three terms: the logits minus the maximum of their row, the exponentials of these
+    differences, and the row sums of the exponentials.
+    """
     shifted = logits - logits.reduced(MAX, [-1])
     powers = shifted.exp()
     return shifted, powers, powers.reduced(SUM, [-1])
@@ -188,7 +192,7 @@ _log_softmax_op = _declare(
 
 
 def axis_moved_to_end(tensor: Tensor, axis: int) -> Any:
-    """Transpose `tensor` to make `axis` the last one; the other axes keep their order."""
+    """Transpose `tensor` so that `axis` becomes the last axis. All other axes keep their order."""
     rank = tensor.shape.rank
     if rank is not None:
         place = normalize_axis(axis, rank)
@@ -206,11 +210,11 @@ def axis_moved_to_end(tensor: Tensor, axis: int) -> Any:
 
 
 def _last_axis_swapped(tensor: Tensor, axis: Any) -> Any:
-    """Transpose `tensor` to swap `axis` with the last axis; a second call with the same axis undoes
-    it.
+    """Transpose `tensor` to swap `axis` with the last axis. A second call with the same axis undoes
+    the first.
 
     Args:
-      axis: an int, or a scalar tensor; for an invalid axis the run raises InvalidArgumentError.
+      axis: an int, or a scalar tensor. If the axis is invalid, the run raises InvalidArgumentError.
     """
     rank = tensor.shape.rank
     if rank is not None and isinstance(axis, int):
@@ -236,8 +240,9 @@ def _last_axis_swapped(tensor: Tensor, axis: Any) -> Any:
 
 
 def _chosen_axis(axis: Any) -> Any:
-    """Return the axis as an int if its value is known at graph construction, else as a scalar
-    tensor."""
+    """Return the axis as an int if its value is known at graph construction, otherwise as a scalar
+    tensor.
+    """
     if isinstance(axis, Tensor):
         value = constant_value(axis)
         return axis if value is None else int(value)
@@ -264,11 +269,12 @@ def _along(function: Any, logits: Any, axis: Any, name: str | None) -> Tensor:
 
 
 def softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
-    """Return exp(logits) / sum(exp(logits)) along `axis` (older name: `dim`), by default the last.
+    """Return exp(logits) / sum(exp(logits)) along `axis` (older name: `dim`), by default the last
+    axis.
 
     Args:
-      axis: an int, or a scalar tensor of ints. A run raises InvalidArgumentError outside [-rank,
-        rank).
+      axis: an int, or an int scalar tensor. A run raises InvalidArgumentError if the axis is
+        outside [-rank, rank).
 
     >>> session.run(tf.nn.softmax([0.0, 0.0]))
     array([0.5, 0.5], dtype=float32)
@@ -277,11 +283,12 @@ def softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = N
 
 
 def log_softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
-    """Return logits - log(sum(exp(logits))) along `axis` (older name: `dim`), by default the last.
+    """Return logits - log(sum(exp(logits))) along `axis` (older name: `dim`), by default the last
+    axis.
 
     Args:
-      axis: an int, or a scalar tensor of ints. A run raises InvalidArgumentError outside [-rank,
-        rank).
+      axis: an int, or an int scalar tensor. A run raises InvalidArgumentError if the axis is
+        outside [-rank, rank).
 
     >>> session.run(tf.nn.log_softmax([0.0, 0.0]))
     array([-0.6931472, -0.6931472], dtype=float32)
