@@ -220,7 +220,7 @@ def in_top_k(predictions: Any, targets: Any, k: Any, name: str | None = None) ->
     """Return whether each target is among the k classes with the largest `predictions` of its row.
 
     Classes that tie with the k-th class are included. The result is False if the target is outside
-    [0, classes), or if its prediction is not finite.
+    [0, classes), or if a prediction in its row is not finite.
 
     Args:
       predictions: a tensor of shape [batch, classes].

@@ -23,10 +23,10 @@ def _macros(work: Geometry, times: int, pack: int = 1) -> Mapping[str, str | int
 
 
 def _launch(signature: Signature, function: str, work: Geometry, times: int, count: int) -> Launch:
-    """Return a launch over the `count` elements of the result;
+    """Return a launch over the `count` elements of the result.
 
     Args:
-      times: the number of outputs per channel.
+      times: the number of output channels per input channel.
     """
     pack = work.pack() if times == 1 else 1
     dtype = signature.output_types[0].base_dtype
