@@ -1,4 +1,4 @@
-"""StringFormat: a template in which each placeholder is replaced by the text of a tensor."""
+"""StringFormat, which replaces each placeholder in a template by the text of a tensor."""
 
 from __future__ import annotations
 
