@@ -1,11 +1,11 @@
-"""Functions of a graph that kernels call. Each function is compiled once, like the runs of a
-session.
+"""The graph functions that kernels call. Each function is compiled once, in the same way as the
+runs of a session.
 
-A call uses an idle `_Instance` of the function, or creates another. So several threads can call the
-function at the same time, and it can call itself. An instance has a runner with plans by shapes,
-like the fetches of a session. They use the session's variables, tables and queues. Other states,
-such as positions in random streams, are separate. A `FunctionCall` with states reserves an
-instance, so each iterator of a dataset draws the same numbers again.
+A call uses an idle `_Instance` of the function, or creates a new instance. Therefore several
+threads can call the function at the same time, and it can call itself. An instance has a runner
+with plans for several sets of shapes. The plans use the session's variables, tables and queues. All
+other states, such as positions in random streams, belong to the instance. A `FunctionCall` with
+states reserves an instance, so each iterator over a dataset draws the same numbers again.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _MEMORY = "calls of the function time-share this memory"
 class GraphFunctions:
     """The functions that a session has compiled.
 
-    They run on the session's CPU. After `close`, calls raise CancelledError.
+    The functions run on the session's CPU. After `close`, calls raise CancelledError.
     """
 
     def __init__(self, target: Target, options: SessionOptions) -> None:
@@ -78,11 +78,11 @@ class GraphFunctions:
 
 
 class FunctionCall:
-    """A function in the form in which kernels call it: with arrays for `graph.fed`, returning
-    arrays of the results.
+    """A callable through which kernels call a function. It receives arrays for `graph.fed`, and
+    returns the results as arrays.
 
-    If the function draws random numbers, the call has its own instance, whose random streams begin
-    anew. Otherwise it uses any idle instance.
+    If the function draws random numbers, the call has its own instance, whose random streams start
+    from their beginning. Otherwise the call uses any idle instance.
     """
 
     __slots__ = ("_exclusive", "_functions", "_idle", "_lock", "function")
@@ -119,8 +119,8 @@ class FunctionCall:
             self._idle.append(instance)
 
     def positions(self) -> list[list[Any]]:
-        """Return the names of the ops that draw random numbers, with the positions in their
-        streams.
+        """Return pairs of the name of an op that draws random numbers and the position in its
+        stream.
         """
         if self._exclusive is None:
             return []
@@ -128,7 +128,7 @@ class FunctionCall:
         return [[name, state.position()] for name, state in states if hasattr(state, "position")]
 
     def go_to(self, positions: Sequence[Sequence[Any]]) -> None:
-        """Let the ops continue at these positions."""
+        """Set the positions of the random streams. They are a result of `positions`."""
         if self._lock is not None:
             with self._lock:
                 if self._exclusive is None:
@@ -144,7 +144,7 @@ class FunctionCall:
             return self._functions.new_instance(self.function)
 
     def release(self) -> None:
-        """Make the instance of this call available to others."""
+        """Make the instance of this call available to other calls."""
         instance, self._exclusive = self._exclusive, None
         if instance is not None:
             self._idle.append(instance)
@@ -179,7 +179,7 @@ class _Instance:
         memory: RunMemory,
         make: Callable[[Target, RunRequest], Plan] | None = None,
     ) -> Plan:
-        """Return a new plan that uses this run memory."""
+        """Return a new plan that uses `memory`."""
         self.check_open()
         return (make or compile_plan)(self.target._replace(run_memory=memory), request)
 
@@ -188,7 +188,7 @@ class _Instance:
         return Explanation(plan, ())
 
     def restart(self) -> None:
-        """Restart the random streams from their beginning."""
+        """Return to the beginning of the random streams."""
         for state in self.resources.states.values():
             if hasattr(state, "restart"):
                 state.restart()
