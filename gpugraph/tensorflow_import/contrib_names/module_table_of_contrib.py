@@ -1,7 +1,8 @@
-"""Further rows of `module_table`: modules of contrib, and names that lie there alone.
+"""Additional rows of `module_table` for the modules of contrib, and for names that only contrib
+has.
 
-`contrib.x` in a target stands for `gpugraph.library.contrib.x`, `rnn.x` for
-`gpugraph.library.contrib_rnn.x`, and `names.x` for a module of this folder.
+In a target, `contrib.x` means `gpugraph.library.contrib.x`, `rnn.x` means
+`gpugraph.library.contrib_rnn.x`, and `names.x` means a module in this folder.
 """
 
 from __future__ import annotations

@@ -1,1 +1,3 @@
-"""Names of TensorFlow for estimators: models, predictors and settings of their runs."""
+"""TensorFlow's names that have to do with estimators. They are functions on models, predictors, and
+the settings of a run.
+"""
