@@ -1,6 +1,6 @@
 """The allocator interface: arithmetic on integer addresses.
 
-An allocator hands out ranges of bytes by their addresses, which are integers; it never reads or
+An allocator hands out ranges of bytes. It returns their addresses as integers, and never reads or
 writes the memory. The rules for every allocator:
 
 - A request returns None if it is for zero bytes, for 2**63 bytes or more, or cannot be met.
@@ -11,9 +11,9 @@ writes the memory. The rules for every allocator:
   that the garbage collector runs in the middle of another call.
 
 `retry` and `optional` determine how a failure is handled. By default a failure is final, and is
-reported immediately. With `retry` the allocator may first wait for another thread to free memory.
-With `optional` the caller has an alternative (as for scratch memory that only makes a kernel
-faster), so little is logged.
+reported immediately. If `retry` is true, the allocator may first wait for another thread to free
+memory. If `optional` is true, the caller has an alternative (as for scratch memory that only makes
+a kernel faster), so little is logged.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ class HostRegion(NamedTuple):
 
 
 class LiveAllocation(NamedTuple):
-    """A range in use: address, bytes requested, bytes allocated, and the allocation's number."""
+    """A range in use, with its address, the bytes requested, the bytes allocated, and the
+    allocation's number.
+    """
 
     address: int
     requested: int

@@ -65,8 +65,8 @@ def plan_offsets(lifetimes: Sequence[Lifetime], alignment: int = 64) -> ArenaPla
     """Plan offsets at which buffers that are live at the same step never share a byte.
 
     Offsets and the size of the block are multiples of `alignment` (bytes, a power of two). Empty
-    buffers get offset 0 and take no space. Raises InvalidArgumentError for a negative size, for a
-    lifetime that ends before it begins, and for an alignment that is not a power of two.
+    buffers get offset 0 and take no space. Raises InvalidArgumentError if a size is negative, if a
+    lifetime ends before it begins, or if the alignment is not a power of two.
     """
     if alignment < 1 or alignment & (alignment - 1):
         raise invalid_argument(f"An arena's alignment must be a power of two, not {alignment}.")
@@ -164,8 +164,8 @@ def _best_plan(buffers: _Buffers) -> ArenaPlan:
 
 
 def _candidates(buffers: _Buffers, bound: int) -> Iterator[ArenaPlan]:
-    """Yield plans in the order described above. Each plan is computed only when the caller requests
-    it.
+    """Yield plans in the order that the module's docstring describes. Each plan is computed only
+    when the caller requests it.
     """
     sizes, firsts, lasts = buffers
     count = len(sizes)

@@ -2,13 +2,12 @@
 
 A sub-allocator hands out a few large regions, which BFC splits into chunks. `HostSubAllocator`
 hands out host memory. `FakeSubAllocator` hands out addresses without memory, to simulate the memory
-of any device. For CUDA devices there are sub-allocators that call the driver; they are defined
-elsewhere.
+of any device. The sub-allocators for CUDA devices, which call the driver, are defined elsewhere.
 
-Host regions are anonymous private mappings: zeroed, page-aligned, and backed by memory only when
-they are touched. A large region therefore costs nothing until it is used. Linux is advised to back
-regions of 4 MiB and more with huge pages. A freed region is unmapped only when no array refers to
-its buffer, so arrays over freed memory stay valid.
+Host regions are anonymous private mappings, which are zeroed and page-aligned. Their pages use
+memory only after they are touched. A large region therefore costs nothing until it is used. Linux
+is advised to back regions of 4 MiB and more with huge pages. A freed region is unmapped only when
+no array refers to its buffer, so arrays over freed memory stay valid.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ class SubAllocator(ABC):
 
     @abstractmethod
     def free(self, address: int, num_bytes: int) -> None:
-        """Free a region, given its address and size."""
+        """Free the region with this address and size."""
 
     def region(self, address: int) -> HostRegion:
         """Return the host buffer that contains `address`. Raises FailedPreconditionError if the
@@ -136,7 +135,7 @@ class FakeSubAllocator(SubAllocator):
     """A sub-allocator that hands out addresses without memory. Regions are adjacent, in ascending
     order from `base`.
 
-    `total` limits the bytes that are allocated at the same time; None means no limit. Addresses are
+    `total` limits the bytes that are allocated at the same time. None means no limit. Addresses are
     never reused. The functions in `visitors` are called after each allocation and before each
     deallocation of a region.
     """

@@ -1,5 +1,5 @@
-"""A wrapper that records how one consumer uses an allocator: sizes, a high watermark, and each
-call.
+"""A wrapper that records how one consumer uses an allocator. It records sizes, a high watermark,
+and each call.
 
 Three cases, as in TensorFlow:
 

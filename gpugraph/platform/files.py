@@ -346,8 +346,8 @@ def _refuse_existing(path: Any, overwrite: bool) -> None:
 def Rename(oldname: Any, newname: Any, overwrite: bool = False) -> None:
     """Move a file or folder to another path.
 
-    Raises AlreadyExistsError if the new path exists, unless `overwrite`. Raises NotFoundError if
-    the old path does not exist.
+    Raises AlreadyExistsError if the new path exists, unless `overwrite` is true. Raises
+    NotFoundError if the old path does not exist.
     """
     _refuse_existing(newname, overwrite)
     with system_errors(oldname):
@@ -358,8 +358,8 @@ def Rename(oldname: Any, newname: Any, overwrite: bool = False) -> None:
 def Copy(oldpath: Any, newpath: Any, overwrite: bool = False) -> None:
     """Copy a file.
 
-    Raises AlreadyExistsError if the new path exists, unless `overwrite`. Raises NotFoundError if
-    the old path does not exist.
+    Raises AlreadyExistsError if the new path exists, unless `overwrite` is true. Raises
+    NotFoundError if the old path does not exist.
     """
     _refuse_existing(newpath, overwrite)
     with system_errors(oldpath), open_to_read(_local(oldpath)) as source:

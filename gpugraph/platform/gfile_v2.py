@@ -13,7 +13,7 @@ from gpugraph.platform.files import FileStatistics, GFile as GFile, system_error
 
 
 def copy(src: Any, dst: Any, overwrite: bool = False) -> None:
-    """Copy a file. Raises AlreadyExistsError if the new path exists, unless `overwrite`."""
+    """Copy a file. Raises AlreadyExistsError if the new path exists, unless `overwrite` is true."""
     files.Copy(src, dst, overwrite)
 
 
@@ -57,8 +57,8 @@ def remove(path: Any) -> None:
 
 
 def rename(src: Any, dst: Any, overwrite: bool = False) -> None:
-    """Move a file or folder. Raises AlreadyExistsError if the new path exists, unless
-    `overwrite`.
+    """Move a file or folder. Raises AlreadyExistsError if the new path exists, unless `overwrite`
+    is true.
     """
     files.Rename(src, dst, overwrite)
 

@@ -125,7 +125,7 @@ class HParams:
         return self.override_from_dict(json.loads(values_json))
 
     def to_json(self, indent: Any = None, separators: Any = None, sort_keys: bool = False) -> str:
-        """Return the hyperparameters as a JSON object; callables are omitted."""
+        """Return the hyperparameters as a JSON object. Callables are omitted."""
         plain = {name: value for name, value in self.values().items() if not callable(value)}
         return json.dumps(plain, indent=indent, separators=separators, sort_keys=sort_keys)
 

@@ -166,8 +166,9 @@ class BaseSession:
         errors (`tf.errors`), which names the operation and the line of the program that created it.
 
         Args:
-          fetches: a tensor, operation (its value is None), variable or name, or any nesting of
-            lists, tuples and dicts of them. Values are NumPy arrays, or NumPy scalars for rank 0.
+          fetches: a tensor, operation, variable or name, or any nesting of lists, tuples and dicts
+            of them. The value of an operation is None. Values are NumPy arrays, or NumPy scalars
+            for rank 0.
           feed_dict: a dict from tensors or their names to values. In this run, these values replace
             the tensors' own values.
           options: a RunOptions, such as a time limit.
@@ -281,8 +282,8 @@ class BaseSession:
         """Return a function that runs `fetches` and returns their values. Its arguments are the
         values of `feed_list`, in order.
 
-        With `accept_options`, the function also has the parameters `options` and `run_metadata`.
-        Raises the errors of `run`.
+        If `accept_options` is true, the function also has the parameters `options` and
+        `run_metadata`. Raises the errors of `run`.
         """
         if feed_list is not None and not isinstance(feed_list, (list, tuple)):
             raise TypeError("`feed_list` must be a list or tuple.")

@@ -60,10 +60,8 @@ class Session(BaseSession):
         If the target is a server, all sessions on it, including those of other processes, raise
         AbortedError from then on. Raises NotFoundError if no session factory accepts the target.
 
-        Return None for all.
-
         Args:
-          containers: the names.
+          containers: the names of the containers, or None for all of them.
         """
         options = SessionOptions(target or "", config or ConfigProto())
         if SessionFactory.reset(options, containers or ()):

@@ -187,8 +187,8 @@ class DirectRunner(Runner):
             return self._rehearsal.run(shapes, partial(self._request, shapes))
 
     def _promote(self, shapes: Shapes) -> None:
-        """Replace the plan of these shapes, which allocates tensors in the run, by a plan that uses
-        the sizes that kernels have reported.
+        """Replace the plan of these shapes, which allocates tensors in the run, with a plan that
+        uses the sizes that kernels have reported.
         """
         with self.session.plans.locked(None):
             self.plans.promote(shapes)

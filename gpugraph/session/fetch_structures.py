@@ -43,7 +43,8 @@ def register_session_run_conversion_functions(
     feed_function: FeedConversion | None = None,
     feed_function_for_partial_run: FeedParts | None = None,
 ) -> None:
-    """Make objects of `tensor_type` fetchable. With `feed_function`, also make them feedable.
+    """Make objects of `tensor_type` fetchable. If `feed_function` is not None, also make them
+    feedable.
 
     Raises ValueError if the type, or a type derived from it, is already registered.
 

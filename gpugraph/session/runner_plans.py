@@ -109,8 +109,8 @@ class RunnerPlans:
         return next((plan.reported for plan in plans if plan.reported), {})
 
     def promote(self, shapes: Shapes) -> None:
-        """Replace the plan of these shapes by a plan in which the reported sizes are open, if that
-        plan is ready.
+        """Replace the plan of these shapes with a plan in which the reported sizes are open, if
+        that plan is ready.
         """
         cached = self.exact.get(shapes)
         if cached is None or cached.plan.sizes is not None or self.open_shapes is None:

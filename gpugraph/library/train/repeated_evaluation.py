@@ -210,8 +210,8 @@ def evaluate_once(
 ) -> Any:
     """Restore a checkpoint and run `eval_ops` until a hook stops the session.
 
-    Returns the values of `final_ops`, which are run once at the end. Without `final_ops`, returns
-    None.
+    Returns the values of `final_ops`, which are run once at the end. If `final_ops` is None,
+    returns None.
     """
     get_or_create_eval_step()
     hooks = list(hooks or [])
@@ -251,10 +251,10 @@ def evaluate_repeatedly(
     last evaluation.
 
     Args:
-      max_number_of_evaluations: the number of evaluations after which to return; 0 or None means no
+      max_number_of_evaluations: the number of evaluations after which to return. 0 and None mean no
         limit.
       timeout: the seconds to wait for the next checkpoint.
-      timeout_fn: a function that is called when this time has passed; it returns whether to stop
+      timeout_fn: a function that is called when this time has passed. It returns whether to stop
         waiting.
     """
     get_or_create_eval_step()

@@ -53,9 +53,10 @@ def replica_device_setter(
         requests one. If False, its device is not changed.
       cluster: a dict of jobs to addresses, a ClusterDef or a ClusterSpec, which determines the
         number of parameter servers. If it does not have the job of `ps_device`, return None.
-      ps_ops: the op types to place on parameter servers; by default the types of variables and
+      ps_ops: the op types to place on parameter servers. The default is the types of variables and
         tables.
-      ps_strategy: a function that returns the task for such an operation; by default round-robin.
+      ps_strategy: a function that returns the task for such an operation. The default is
+        round-robin.
 
     >>> with tf.device(tf.train.replica_device_setter(ps_tasks=1)):
     ...     v = tf.Variable(1.0); y = v * 2

@@ -49,7 +49,7 @@ class VocabInfo(_VocabInfo):
 
     Args:
       new_vocab, old_vocab: the paths of files with one word per line.
-      new_vocab_size, old_vocab_size: the number of words to use; -1 means all.
+      new_vocab_size, old_vocab_size: the number of words to use. -1 means all words.
       num_oov_buckets: the number of rows for words that are not in the new vocabulary.
       backup_initializer: the initializer for words that are not in the old vocabulary.
       axis: 0 if rows belong to words, 1 if columns do. The constructor raises ValueError for any

@@ -70,7 +70,7 @@ class BFCAllocator(Allocator):
     """Best-fit with coalescing over regions of `sub_allocator`.
 
     `total_memory` limits the bytes of all regions. `retry_timeout_s` is the number of seconds for
-    which a request with `retry` waits. Raises InvalidArgumentError for a negative limit.
+    which a request with `retry` waits. Raises InvalidArgumentError if the limit is negative.
     """
 
     def __init__(
@@ -142,7 +142,8 @@ class BFCAllocator(Allocator):
     ) -> int | None:
         """Return the address of at least `num_bytes` free bytes, or None.
 
-        Addresses are multiples of 256 if the sub-allocator's regions are.
+        Addresses are multiples of 256 if the sub-allocator returns regions whose addresses are
+        multiples of 256.
 
         Args:
           holder: an object in which the address is also stored, or None.
@@ -212,7 +213,7 @@ class BFCAllocator(Allocator):
         """Return the number of the allocation, counted from 1. Return -1 at the start of a free
         chunk.
 
-        Raises InvalidArgumentError for any other address.
+        Raises InvalidArgumentError if the address is not in use.
         """
         with self._lock:
             chunk = self._store.chunks.get(address)
@@ -297,7 +298,8 @@ class BFCAllocator(Allocator):
     def _exclusive(self) -> Iterator[None]:
         """Hold the lock during the block.
 
-        Finalizers may free memory during the block; these frees are deferred to its end.
+        Finalizers may free memory during the block. These frees are deferred to the end of the
+        block.
         """
         with self._lock:
             outermost = not self._busy

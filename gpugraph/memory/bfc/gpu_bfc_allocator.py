@@ -1,4 +1,4 @@
-"""BFC for GPU memory: two environment variables override the configuration.
+"""BFC for GPU memory, with two environment variables that override the configuration.
 
 - TF_FORCE_GPU_ALLOW_GROWTH, `true` or `false`: whether regions grow.
 - TF_ENABLE_GPU_GARBAGE_COLLECTION, `true` or `false`: whether free regions are returned to the

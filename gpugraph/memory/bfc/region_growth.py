@@ -1,4 +1,4 @@
-"""The growth of a BFC allocator: when it requests a region, and of which size.
+"""The growth of a BFC allocator, which determines when it requests a region, and the region's size.
 
 A new region has the current region size. With growth, this size starts at 1 MiB, or at the limit if
 that is smaller. Without growth, it is the whole limit. If the request exceeds the region size, the
@@ -9,9 +9,9 @@ existed. TensorFlow has no such call.
 
 If the sub-allocator refuses a region, nine tenths of the size are requested, then nine tenths of
 that, down to the size of the request. This happens once in an allocator's life. TensorFlow computes
-the nine tenths in single precision, and so does this module. As the result is rounded up, a size of
-2304 bytes or less would never shrink; this module then gives up, while TensorFlow would loop
-forever.
+the nine tenths in single precision, and so does this module. The result is rounded up, so that a
+size of 2304 bytes or less would never shrink. In this case, this module gives up, while TensorFlow
+would loop forever.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ class RegionSource:
         self.held_bytes -= region.size
 
     def restart_growth(self, held: Iterable[Region]) -> None:
-        """Set the size of the next region to the value it would have if the allocator had only ever
-        had the regions `held`.
+        """Set the size of the next region to the value that it would have if the allocator had
+        never had other regions than `held`.
         """
         largest = max((region.size for region in held), default=0)
         size = self._first_region_bytes

@@ -69,7 +69,7 @@ def bitcast(input: Any, type: Any, name: str | None = None) -> Tensor:
     """Reinterpret the bits of `input` as elements of another dtype.
 
     If the new dtype is smaller, the result has an additional last axis. If it is larger, the last
-    axis of `input` is removed; its size must be the ratio of the two dtypes' sizes. Otherwise raise
-    ValueError.
+    axis of `input` is removed. Raises ValueError if the size of this axis is not the ratio of the
+    two dtypes' sizes.
     """
     return _bitcast(input, type=as_dtype(type), name=name)

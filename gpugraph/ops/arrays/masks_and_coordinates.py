@@ -33,8 +33,8 @@ def sequence_mask(
     """Return a mask for each length, which is True at the first positions: mask[..., j] = j <
     lengths[...].
 
-    Shape: lengths.shape + (maxlen,). `maxlen` defaults to the largest length. If `dtype` is not
-    bool, the elements are 1 and 0. Raises ValueError if maxlen is not a scalar.
+    The shape of the result is lengths.shape + (maxlen,). `maxlen` defaults to the largest length.
+    If `dtype` is not bool, the elements are 1 and 0. Raises ValueError if maxlen is not a scalar.
 
     >>> session.run(tf.sequence_mask([1, 3]))
     array([[ True, False, False],
@@ -146,8 +146,8 @@ _unravel_index = index_op(
 def unravel_index(indices: Any, dims: Any, name: str | None = None) -> Tensor:
     """Return the coordinates of elements of a tensor of shape `dims`, given their flat indices.
 
-    Shape: (len(dims),) + indices.shape, where indices is a scalar or a vector. A run raises
-    InvalidArgumentError if an index is out of range.
+    The shape of the result is (len(dims),) + indices.shape, where `indices` is a scalar or a
+    vector. A run raises InvalidArgumentError if an index is out of range.
     """
     return _unravel_index(indices, dims, name=name)
 

@@ -147,7 +147,8 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
     """Return the elements of `tensor`, in row-major order, as a tensor of `shape`.
 
     One size may be -1, which is inferred from the other sizes. If the number of elements does not
-    fit, raise ValueError if that is known statically; otherwise a run raises InvalidArgumentError.
+    fit, the call raises ValueError if that is known statically, or else a run raises
+    InvalidArgumentError.
 
     >>> session.run(tf.reshape([1, 2, 3, 4, 5, 6], [2, -1]))
     array([[1, 2, 3],

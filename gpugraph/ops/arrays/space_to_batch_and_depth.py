@@ -129,8 +129,8 @@ def space_to_depth(
 ) -> Tensor:
     """Move squares of n x n pixels into channels, with n = `block_size`.
 
-    Shape: [b, h, w, c] to [b, h / n, w / n, n * n * c] for `data_format` NHWC. Raises ValueError if
-    height or width is not a multiple of block_size.
+    For `data_format` NHWC, the shape [b, h, w, c] becomes [b, h / n, w / n, n * n * c]. Raises
+    ValueError if height or width is not a multiple of block_size.
 
     >>> session.run(tf.space_to_depth(tf.ones([1, 2, 2, 1]), 2)).shape
     (1, 1, 1, 4)

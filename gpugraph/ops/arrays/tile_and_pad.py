@@ -358,7 +358,7 @@ def pad(
     name: str | None = None,
     constant_values: Any = 0,
 ) -> Tensor:
-    """Add elements before and after `tensor` along each axis i; `paddings[i]` is (number before,
+    """Add elements before and after `tensor` along each axis i. `paddings[i]` is (number before,
     number after).
 
     Args:
@@ -369,8 +369,8 @@ def pad(
     array([[0, 1, 2],
            [0, 0, 0]], dtype=int32)
 
-    Raises ValueError if the mode is unknown. Mirrored paddings must not be larger than the axis, or
-    than its size - 1 for REFLECT; otherwise raise ValueError.
+    Raises ValueError if the mode is unknown. Raises ValueError if a mirrored padding is larger than
+    the size of the axis, or, for REFLECT, than the size - 1.
     """
     mode = text_of("mode", mode).upper()
     if mode not in ("CONSTANT", "REFLECT", "SYMMETRIC"):

@@ -199,7 +199,7 @@ def py_func(
     """Add an op that calls `func` with the values of `inp` in each run. Return the results as
     tensors.
 
-    `func` receives a NumPy array for each tensor in `inp`; a scalar is passed as a NumPy scalar,
+    `func` receives a NumPy array for each tensor in `inp`. A scalar is passed as a NumPy scalar,
     and a string scalar as bytes. It returns one array for each dtype in `Tout`, or a single array
     if `Tout` is a single dtype. The static shapes of the results are unknown. There is no gradient.
 
@@ -209,8 +209,8 @@ def py_func(
     session are not set in those threads.
 
     Returns a list of tensors if `Tout` is a list or tuple, otherwise one tensor. If `Tout` is
-    empty, returns the operation if `stateful`, otherwise an empty list. Raises ValueError if `func`
-    is not callable.
+    empty, returns the operation if `stateful` is true, otherwise an empty list. Raises ValueError
+    if `func` is not callable.
 
     A run raises InvalidArgumentError if the number of results or a dtype differs from `Tout`, and
     InternalError if a result is not an array of numbers or strings. An exception of `func` becomes

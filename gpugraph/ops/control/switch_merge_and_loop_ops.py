@@ -34,7 +34,7 @@ def _infer_merge(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _common(one: TensorShape, other: TensorShape) -> TensorShape:
-    """Return the shape that has the sizes in which both shapes agree; other sizes are unknown.
+    """Return the shape that has the sizes in which both shapes agree. Other sizes are unknown.
 
     If the ranks differ, the whole shape is unknown.
     """
@@ -50,7 +50,7 @@ def _infer_switch(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _infer_enter(context: InferContext) -> Sequence[TensorShape]:
-    """Return the input's shape if `is_constant`. Otherwise return an unknown shape, because
+    """Return the input's shape if `is_constant` is true. Otherwise return an unknown shape, because
     iterations may change it.
     """
     return [context.shapes[0] if context.attrs["is_constant"] else UNKNOWN]

@@ -80,7 +80,7 @@ class DirectedBlocks(DirectedElements):
     selector determines.
 
     Args:
-      sources: for each dataset its iteration, or None if the dataset has ended.
+      sources: a list with the iteration of each dataset, or None if the dataset has ended.
     """
 
     selector: BlockElements

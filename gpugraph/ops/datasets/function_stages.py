@@ -269,8 +269,8 @@ class TakenWhileElements(FilteredElements):
 
 
 class Scanned(Stage):
-    """A dataset of the outputs of a function. The function is called with a state and each element;
-    it returns the next state and an output.
+    """A dataset of the outputs of a function. The function is called with a state and each element.
+    It returns the next state and an output.
     """
 
     kind = "Scan"

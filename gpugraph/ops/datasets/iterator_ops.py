@@ -186,8 +186,8 @@ class IteratorResource:
 
 
 def iterator_in(handle: Any) -> IteratorResource:
-    """Return the iterator that a handle refers to. Raises InvalidArgumentError if the handle refers
-    to anything else.
+    """Return the iterator that a handle refers to. Raises InvalidArgumentError if the handle does
+    not refer to an iterator.
     """
     return held_object(handle, IteratorResource, "iterator")
 

@@ -151,7 +151,7 @@ class InterleavedElements(Through):
         return part(woven, start, end)
 
     def _weave(self) -> bool:
-        """Compute whole rounds over all slots ahead; a round has one block of each slot. Return
+        """Compute whole rounds over all slots ahead. A round has one block of each slot. Return
         False if a dataset has too few elements available.
 
         No dataset is read further ahead than its `ahead` allows.

@@ -145,7 +145,7 @@ def _is_complex(part: Any) -> bool:
 
 
 def squared_difference(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Return (x - y)(x - y), elementwise; for complex numbers, |x - y|².
+    """Return (x - y)(x - y), elementwise. For complex numbers, return |x - y|².
 
     >>> session.run(tf.squared_difference([1.0, 2.0], [4.0, 2.0]))
     array([9., 0.], dtype=float32)

@@ -209,7 +209,7 @@ def _select_gradient(op: Any, dy: Any) -> list[Any]:
 
 
 def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
-    """Return `x` where `condition` is true, and `y` elsewhere. Without `x` and `y`, return the
+    """Return `x` where `condition` is true, and `y` elsewhere. If `x` and `y` are None, return the
     indices of true elements.
 
     The indices are an int64 matrix with one row for each true element: its coordinates.
@@ -257,8 +257,8 @@ def where_v2(condition: Any, x: Any = None, y: Any = None, name: str | None = No
     """Return `x` where `condition` is true, and `y` elsewhere. The three tensors are broadcast to a
     common shape.
 
-    Without `x` and `y`, return the indices that `where` returns. Raises ValueError if only one of
-    `x` and `y` is passed, or if shapes are incompatible.
+    If `x` and `y` are None, return the indices that `where` returns. Raises ValueError if only one
+    of `x` and `y` is passed, or if shapes are incompatible.
     """
     if x is None or y is None:
         return where(condition, x, y, name)

@@ -166,8 +166,8 @@ def _part_of(function: OpFunction, input: Any, name: str | None) -> Tensor:
     """Return the real part, imaginary part or angle of a tensor. `function` computes it for complex
     dtypes.
 
-    If the dtype is real, the real part is the tensor itself; the imaginary part and the angle are
-    zeros.
+    If the dtype is real, the real part is the tensor itself, and the imaginary part and the angle
+    are zeros.
     """
     with op_scope(name, function.op_def.name, input) as scope:
         tensor = convert_to_tensor(input, name="input")

@@ -42,7 +42,7 @@ def _unless_zero(which: int, compute: Callable[..., Any]) -> Call:
 
 
 def _is_nonzero(x: Any) -> Any:
-    """Return 1 where x is not 0, else 0."""
+    """Return 1 where x is not 0, and 0 where it is."""
     return raw_ops.Cast(raw_ops.NotEqual(x, raw_ops.ZerosLike(x)), DstT=x.dtype.base_dtype)
 
 
@@ -150,7 +150,9 @@ def xlog1py(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 
 def reciprocal_no_nan(x: Any, name: str | None = None) -> Tensor:
-    """Return 1 / x, elementwise, and 0 where x is 0. Raises TypeError for integers."""
+    """Return 1 / x, elementwise, and 0 where x is 0. Raises TypeError if the dtype is an integer
+    type.
+    """
     with op_scope(name, "reciprocal_no_nan", x) as scope:
         source = convert_to_tensor(x, name="x")
         one = constant(1, dtype=source.dtype.base_dtype, name="one")

@@ -286,7 +286,7 @@ def decode_csv(
         For any other dtype, raise TypeError.
       field_delim: the delimiter between fields, one character.
       use_quote_delim: whether fields may be in double quotes. A quoted field may contain any
-        characters; a quote in it is doubled.
+        characters. A quote in it is doubled.
       na_value: a text that is treated as an empty field.
       select_cols: the indices of the columns to return, by default all columns. Raises ValueError
         unless they are strictly increasing and there is one for each default.

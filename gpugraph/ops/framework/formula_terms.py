@@ -1,4 +1,4 @@
-"""Decompositions written as formulas. A formula is Python arithmetic on terms; each operation adds
+"""Decompositions written as formulas. A formula is Python arithmetic on terms. Each operation adds
 an expression to the decomposition.
 
     def formula(signature, var, rate, grad):

@@ -120,7 +120,7 @@ def is_ours(op_type: str, device_type: str, attrs: Mapping[str, Any]) -> bool:
     """Return whether the kernel for a node with these attrs belongs to the library, or there is no
     kernel.
 
-    The compiler may then replace the node by an equivalent op.
+    The compiler may then replace the node with an equivalent op.
     """
     entry = find_kernel(op_type, device_type, attrs)
     return entry is None or entry.is_ours

@@ -136,10 +136,10 @@ def op(
 
     `inputs` and `outputs` are "name: type", where the type is a dtype's name, a type attr, `N*T` (N
     tensors of one type), a list(type) attr, or `Ref(T)`. An input that must be of rank 0, 1 or 2 is
-    a "scalar T", "vector T" or "matrix T"; inference and kernels then never receive another rank.
-    `attrs` maps a type attr to its allowed dtypes, and any other attr to an `Attr`. `host` has the
-    indices of inputs that the kernel reads in host memory, and `host_outputs` has the indices of
-    outputs that it writes there.
+    a "scalar T", "vector T" or "matrix T". In this case, the shape inference function and the
+    kernels never receive another rank. `attrs` maps a type attr to its allowed dtypes, and any
+    other attr to an `Attr`. `host` has the indices of inputs that the kernel reads in host memory,
+    and `host_outputs` has the indices of outputs that it writes there.
 
     Raises InvalidArgumentError if the declaration is incomplete or contradictory, and
     AlreadyExistsError if the op type is already declared.

@@ -128,8 +128,8 @@ def _attr_type(attr: AttrDef) -> str:
 
 
 class FunctionDoc:
-    """A descriptor for `__doc__`. Accessed on an instance, it returns the op's docstring; accessed
-    on the class, it returns `class_doc`.
+    """A descriptor for `__doc__`. Access through an instance returns the op's docstring. Access
+    through the class returns `class_doc`.
     """
 
     def __init__(self, class_doc: str) -> None:

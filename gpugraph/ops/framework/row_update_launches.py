@@ -7,7 +7,7 @@ row. If several changes have the same row, they are applied in order.
     sort_changes(...)      `order` and `keys` (scratch memory): the changes, sorted by their rows
     combine_changes(...)   associative rules: within pieces of the sorted changes, then across them
     apply_in_order(...)    other rules
-    keep_last(...)         the last change of a row wins
+    keep_last(...)         the last change of a row is used
 
 All of these are deterministic. The changed matrix has `rows` rows of `width` elements.
 """

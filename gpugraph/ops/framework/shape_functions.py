@@ -27,7 +27,7 @@ UNKNOWN = TensorShape.of(None)
 
 
 def same_shape(index: int) -> InferFunction:
-    """Return an inference function by which every output has the shape of input `index`."""
+    """Return a shape inference function that infers the shape of input `index` for every output."""
     return ShapeRule(itemgetter(index))
 
 

@@ -50,7 +50,7 @@ class MemberContext(ContextOutsideRun):
     """The `KernelContext` with which a member binds its kernel, for arrays of certain shapes.
 
     If the step runs tile by tile, the shapes are the shapes of a tile. The callable
-    `allocate_array(key, shape, dtype)` returns a scratch array; calls with the same key return the
+    `allocate_array(key, shape, dtype)` returns a scratch array. Calls with the same key return the
     same array.
     """
 

@@ -1,8 +1,8 @@
 """Matrix products with an epilogue: bias, addition and Relu, which are applied before the product
 is stored.
 
-The epilogue pass replaces MatMul or BatchMatMulV2 and the BiasAdd, Add and Relu after it by these
-ops; client graphs never contain them. The attr `fused_ops` lists the ops of the epilogue. It
+The epilogue pass replaces MatMul or BatchMatMulV2, and the BiasAdd, Add and Relu after it, with
+these ops. Client graphs never contain them. The attr `fused_ops` lists the ops of the epilogue. It
 contains one or more of these, in this order: BiasAdd of a vector, Add of a tensor with as many
 elements as the product, Relu.
 """

@@ -27,7 +27,7 @@ class Layout:
     `plain` states, for each member, whether its kernel is a plain function of the arrays, without a
     binding. `takes` has a callable for each member. It receives the arrays of all values, and
     returns the member's inputs, followed by its outputs. `in_place` is a dict from an output of the
-    step to the inputs whose memory it may reuse; its entries are computed on demand.
+    step to the inputs whose memory it may reuse. Its entries are computed on demand.
     """
 
     __slots__ = ("_numbers", "_places", "_size", "in_place", "plain", "takes")

@@ -138,8 +138,8 @@ def extract_glimpse(
 
     Args:
       centered: whether offsets are relative to the image's center instead of its first pixel.
-      normalized: whether offsets are fractions of the image, or of half the image if `centered`.
-        Otherwise they are in pixels, or in half pixels if `centered`.
+      normalized: whether offsets are fractions of the image, or of half the image if `centered` is
+        true. Otherwise they are in pixels, or in half pixels if `centered` is true.
       uniform_noise: whether the noise outside the image is uniformly distributed between the
         image's minimum and maximum. Otherwise it is normally distributed, with each channel's mean
         and standard deviation.

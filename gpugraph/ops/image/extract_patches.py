@@ -211,8 +211,8 @@ def extract_image_patches(
 ) -> Tensor:
     """Extract patches of images [b, h, w, c]. The pixels of a patch become channels.
 
-    The result has shape [b, rows, columns, kr * kc * c]. The arguments `ksizes`, `strides` and
-    `rates` have the form [1, rows, columns, 1]; otherwise raise ValueError.
+    The result has shape [b, rows, columns, kr * kc * c]. Raises ValueError if `ksizes`, `strides`
+    or `rates` is not of the form [1, rows, columns, 1].
 
     Args:
       ksizes: the sizes of patches in pixels. `sizes` is a newer name.

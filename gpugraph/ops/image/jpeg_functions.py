@@ -1,4 +1,6 @@
-"""`tf.image.is_jpeg`, which recognizes JPEG files; `jpeg_ops` decodes and encodes them."""
+"""`tf.image.is_jpeg`, which recognizes JPEG files. The module `jpeg_ops` decodes and encodes
+them.
+"""
 
 from __future__ import annotations
 

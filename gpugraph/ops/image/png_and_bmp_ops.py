@@ -236,7 +236,7 @@ def encode_png(image: Any, compression: int = -1, name: str | None = None) -> Te
     """Encode an image [h, w, channels], uint8 or uint16, as a PNG file, a string scalar.
 
     The channels are grey, grey and alpha, RGB, or RGB and alpha, depending on their number. Raises
-    ValueError for other shapes. A run raises InvalidArgumentError if the image is empty.
+    ValueError if the shape is different. A run raises InvalidArgumentError if the image is empty.
 
     Args:
       compression: the compression level of zlib from 0 to 9, or -1 for zlib's default.

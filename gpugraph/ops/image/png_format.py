@@ -1,7 +1,7 @@
 """The encoding and decoding of PNG files (ISO 15948) of all colour types. Interlaced files are not
 supported.
 
-Before compression, PNG applies one of five filters to each row. Four of them replace pixels by
+Before compression, PNG applies one of five filters to each row. Four of them replace pixels with
 differences from neighbouring pixels. Files are written with 8 or 16 bits per channel and the Sub
 filter (the difference from the pixel to the left), which suits most images. Rows with all filters
 can be read.

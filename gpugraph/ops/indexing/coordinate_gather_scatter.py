@@ -286,7 +286,7 @@ def scattering(combine: Any) -> Call:
 
     Args:
       combine: a ufunc. If it is None, an update replaces the row, and the last of several updates
-        of a row wins.
+        of a row is used.
     """
 
     def make(context: KernelContext, *arrays: Any) -> Callable[[], Any]:

@@ -105,8 +105,8 @@ def _batch_parts(batch: int, *arrays: Any) -> list[tuple[Any, ...]]:
 def _bind_gather(
     by_take: bool, context: KernelContext, params: Any, indices: Any, out: Any
 ) -> Callable[[], Any]:
-    """Bind a callable that gathers. If `by_take`, it uses `np.take`. Otherwise it uses indexing,
-    which also works for arrays on a GPU.
+    """Bind a callable that gathers. If `by_take` is true, it uses `np.take`. Otherwise it uses
+    indexing, which also works for arrays on a GPU.
     """
     axis = normalize_axis(ints(context.value(2))[0], params.ndim)
     batch = _batch_dims(context.attrs, indices.ndim)

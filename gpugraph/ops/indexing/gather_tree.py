@@ -28,7 +28,7 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 def _gather_tree(step_ids: Any, parent_ids: Any, lengths: Any, end: Any, out: Any) -> None:
     """Trace all beams backwards in time. Then replace all ids that follow the first end token of a
-    beam by the end token.
+    beam with the end token.
     """
     steps, batches, width = step_ids.shape
     if parent_ids.shape != step_ids.shape or lengths.shape != (batches,):

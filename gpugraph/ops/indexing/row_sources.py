@@ -70,7 +70,7 @@ def gathered(matrices: Matrices) -> RowSource:
 
 def put(by_coordinates: bool) -> RowSource:
     """Return the native kernel that replaces rows of the variable in input 0, at the indices in
-    input 1, by input 2.
+    input 1, with input 2.
 
     Args:
       by_coordinates: whether the last axis of input 1 has coordinates. Otherwise input 1 has row

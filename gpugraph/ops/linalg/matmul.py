@@ -289,7 +289,7 @@ def _product(
 def matrix_transpose(
     a: Any, name: str | None = "matrix_transpose", conjugate: bool = False
 ) -> Tensor:
-    """Transpose the last two axes of `a`. If `conjugate`, also conjugate its elements.
+    """Transpose the last two axes of `a`. If `conjugate` is true, also conjugate its elements.
 
     Raises ValueError if `a` has fewer than two axes.
     """

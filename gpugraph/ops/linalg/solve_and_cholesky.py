@@ -163,7 +163,8 @@ _matrix_inverse = lapack_op(
 
 
 def matrix_inverse(input: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
-    """Return the inverses of square matrices [..., n, n], or of their adjoints if `adjoint`.
+    """Return the inverses of square matrices [..., n, n], or of their adjoints if `adjoint` is
+    true.
 
     Raises ValueError if the matrices are not square. A run raises InvalidArgumentError if a matrix
     is singular.
@@ -331,8 +332,8 @@ _matrix_solve = lapack_op(
 def matrix_solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
     """Solve matrix [..., n, n] @ x = rhs [..., n, k], and return x.
 
-    If `adjoint`, solve with the adjoint of `matrix` instead. Raises ValueError if the shapes are
-    incompatible. A run raises InvalidArgumentError if a matrix is singular.
+    If `adjoint` is true, solve with the adjoint of `matrix` instead. Raises ValueError if the
+    shapes are incompatible. A run raises InvalidArgumentError if a matrix is singular.
     """
     return _matrix_solve(matrix, rhs, adjoint=adjoint, name=name)
 

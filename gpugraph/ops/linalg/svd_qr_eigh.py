@@ -194,8 +194,8 @@ def svd(
     `compute_uv`.
 
     The singular values s, [..., min(m, n)], are real, the largest first. u, [..., m, p], and v,
-    [..., n, p], have orthonormal columns. p is min(m, n). With `full_matrices`, p is m for u and n
-    for v. If a matrix is not finite, or LAPACK does not converge, all results are NaN.
+    [..., n, p], have orthonormal columns. p is min(m, n). If `full_matrices` is true, p is m for u
+    and n for v. If a matrix is not finite, or LAPACK does not converge, all results are NaN.
 
     The gradient raises NotImplementedError for complex matrices, and with `full_matrices` if |m -
     n| > 1.
@@ -281,7 +281,7 @@ def qr(input: Any, full_matrices: bool = False, name: str | None = None) -> Any:
     """Factor matrices [..., m, n] as q @ r.
 
     q, [..., m, p], has orthonormal columns, and r, [..., p, n], is upper triangular. p is min(m,
-    n), or m with `full_matrices`. The gradient raises NotImplementedError if the matrices are
+    n), or m if `full_matrices` is true. The gradient raises NotImplementedError if the matrices are
     complex or have more columns than rows, and with `full_matrices` unless m = n.
     """
     return _qr(input, full_matrices=full_matrices, name=name)

@@ -239,7 +239,7 @@ def tridiagonal_solve(
         lower diagonals. The last element of the upper diagonal and the first element of the lower
         diagonal are ignored. In the format "sequence", a list of the three diagonals [..., m]. In
         the format "matrix", matrices [..., m, m].
-      rhs: a tensor of shape [..., m, k] or [..., m], or [..., k, m] with `transpose_rhs`.
+      rhs: a tensor of shape [..., m, k] or [..., m], or [..., k, m] if `transpose_rhs` is true.
       partial_pivoting: whether to exchange rows if this gives a larger pivot.
     """
     three = _of_format(diagonals, diagonals_format)

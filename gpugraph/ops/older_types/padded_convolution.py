@@ -1,7 +1,7 @@
 """FusedPadConv2D and FusedResizeAndPadConv2D, which mirror-pad images and convolve them. The latter
 first resizes the images.
 
-TensorFlow's graph transforms for inference replace ResizeBilinear, MirrorPad and Conv2D by these
+TensorFlow's graph transforms for inference replace ResizeBilinear, MirrorPad and Conv2D with these
 ops.
 """
 

@@ -51,7 +51,7 @@ class FixedLenSequenceFeature(
 
     `shape` is the shape of a row. `allow_missing` states whether an example may have no rows or
     lack the feature. `default_value` is a scalar that pads the examples of a batch to the maximum
-    number of rows; by default it is 0 or "".
+    number of rows. The default is 0 or "".
     """
 
     __slots__ = ()
@@ -66,9 +66,9 @@ class SparseFeature(
 ):
     """Several features that together form one SparseTensor.
 
-    One feature has the values, and the others have the indices. `index_key` is the key of the int64
-    feature with the indices, or a list of keys, one for each dimension. `value_key` is the key of
-    the feature with the values. `size` is the size of the dimension, or a list of sizes.
+    One feature has the values, and the other features have the indices. `index_key` is the key of
+    the int64 feature with the indices, or a list of keys, one for each dimension. `value_key` is
+    the key of the feature with the values. `size` is the size of the dimension, or a list of sizes.
     `already_sorted` states whether the indices are in order in each example.
     """
 

@@ -138,7 +138,7 @@ class NativeExamples:
 
         Args:
           field: 1 for the features of Examples, or of the context of SequenceExamples. 2 for
-            feature lists; their counts are 0.
+            feature lists, whose counts are 0.
         """
         if not self.is_ready:
             return None

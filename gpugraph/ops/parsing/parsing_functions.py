@@ -53,7 +53,7 @@ def parse_example(
     Args:
       serialized: a vector of strings, each of which is a serialized `tf.train.Example`.
       features: a dictionary of feature specifications. `FixedLenFeature` and
-        `FixedLenSequenceFeature` become dense tensors with a row for each example; `VarLenFeature`
+        `FixedLenSequenceFeature` become dense tensors with a row for each example. `VarLenFeature`
         and `SparseFeature` become SparseTensors, whose first dimension is the example.
       example_names: a vector of names, for error messages.
     """

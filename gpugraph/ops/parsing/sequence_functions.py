@@ -125,7 +125,7 @@ def parse_sequence_example(
     """Parse a batch of SequenceExamples. Return three dictionaries: contexts, feature lists and
     lengths.
 
-    The first two are described in `parse_single_sequence_example`; here, the first dimension of
+    For the first two, see `parse_single_sequence_example`. In this function, the first dimension of
     each tensor is the example, and dense lists are padded with 0 or "" to the length of the
     longest. The third has the number of steps of each dense list. See
     `parse_single_sequence_example` for the remaining arguments and the errors.

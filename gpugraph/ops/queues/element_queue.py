@@ -117,8 +117,8 @@ class ElementQueue(Attempts):
         enough elements.
 
         Raises OutOfRangeError if the queue is closed and has fewer elements. The elements that were
-        already taken are then put back. If `may_be_fewer`, a closed queue returns its remaining
-        elements if there are any.
+        already taken are then put back. If `may_be_fewer` is true, a closed queue returns its
+        remaining elements if there are any.
         """
         if count < 0:
             type_name = "DequeueUpToOp" if may_be_fewer else "DequeueManyOp"
@@ -173,8 +173,9 @@ class ElementQueue(Attempts):
     def close(self, cancels: bool) -> None:
         """Close the queue. It then rejects further elements, and dequeues can only empty it.
 
-        The queue is closed after all enqueues that wait already. If `cancels`, these enqueues are
-        cancelled instead. Raises CancelledError if the queue is closed already, unless `cancels`.
+        The queue is closed after all enqueues that wait already. If `cancels` is true, these
+        enqueues are cancelled instead. Raises CancelledError if the queue is closed already, unless
+        `cancels` is true.
         """
         if not cancels:
             self.make(Attempt(self._try_to_close), _ENQUEUES, "Close")

@@ -90,8 +90,8 @@ class KeyedElements(Attempts):
         are enough.
 
         Raises OutOfRangeError if the barrier is closed and there can never be enough. If
-        `may_be_fewer`, a closed barrier returns the complete elements that it has, and the error is
-        raised only if there are none.
+        `may_be_fewer` is true, a closed barrier returns the complete elements that it has, and the
+        error is raised only if there are none.
         """
         if number < 0:
             raise invalid_argument(f"num_elements must be >= 0, not {number}")
@@ -113,8 +113,8 @@ class KeyedElements(Attempts):
         return elements
 
     def close(self, cancels: bool) -> None:
-        """Reject new keys from now on. If `cancels`, drop incomplete elements and reject all
-        values.
+        """Reject new keys from now on. If `cancels` is true, drop incomplete elements and reject
+        all values.
 
         Raises CancelledError if the barrier is closed already. The first call with `cancels` never
         raises it.

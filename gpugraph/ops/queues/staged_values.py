@@ -184,7 +184,7 @@ class KeyedTuples(_Bounded):
         """Wait until the tuple of `key` is complete. Return the key, and the tuple's values at
         `indices`. If `key` is None, use any key.
 
-        These values are removed unless `keeps`. All other values of the tuple stay.
+        These values are removed unless `keeps` is true. All other values of the tuple stay.
         """
 
         def take() -> tuple[int, list[Any]] | None:

@@ -81,12 +81,12 @@ class BaseStagingArea:
 
     @property
     def capacity(self) -> int:
-        """The maximum number of tuples; 0 means no limit."""
+        """The maximum number of tuples. 0 means no limit."""
         return self._capacity
 
     @property
     def memory_limit(self) -> int:
-        """The maximum number of bytes that the area holds; 0 means no limit."""
+        """The maximum number of bytes that the area holds. 0 means no limit."""
         return self._memory_limit
 
     def _make(self, op: Callable[..., Any], *inputs: Any, name: Any, **attrs: Any) -> Any:

@@ -1,7 +1,7 @@
 """The conversion of random bits to random numbers. Each block of Philox is converted as in
 TensorFlow.
 
-The conversions were derived from TensorFlow's numbers for known seeds; tests compare both. A block
+The conversions were derived from TensorFlow's numbers for known seeds. Tests compare both. A block
 of the Philox generator is four uint32 words. A law fills an array with numbers, starting at a
 position of the generator. The blocks from which a number is computed depend only on how many
 numbers precede it. A float is computed from as many random bits as its mantissa has. These bits
@@ -265,7 +265,7 @@ def _truncated_groups(place: Philox, offsets: Any, out: Any) -> None:
 
 
 def _first_within(place: Philox, starts: Any, drawn: Any) -> Any:
-    """Replace numbers whose magnitude is 2 or more in the rows of `drawn` by numbers from later
+    """Replace numbers whose magnitude is 2 or more in the rows of `drawn` with numbers from later
     blocks.
 
     Each row of the result has the first numbers in its blocks whose magnitude is less than 2, in

@@ -192,9 +192,8 @@ def random_uniform(
     """Return uniform random numbers in [minval, maxval), of shape `shape`.
 
     Args:
-      maxval: the upper bound. For floating-point dtypes, it is 1 by default. For int32 and int64,
-        it is required; otherwise raise ValueError. For these dtypes, a run raises
-        InvalidArgumentError if minval >= maxval.
+      maxval: the upper bound. For floating-point dtypes, it is 1 by default. It is required for
+        int32 and int64. For these dtypes, a run raises InvalidArgumentError if minval >= maxval.
 
     >>> session.run(tf.random_uniform([2], maxval=10, dtype=tf.int32, seed=1)).shape
     (2,)

@@ -128,9 +128,8 @@ def stateless_random_uniform(
 
     Args:
       seed: two integers, or a tensor of two integers.
-      maxval: the upper bound. For floating-point dtypes, it is 1 by default. For int32 and int64,
-        it is required; otherwise raise ValueError. For these dtypes, a run raises
-        InvalidArgumentError if minval >= maxval.
+      maxval: the upper bound. For floating-point dtypes, it is 1 by default. It is required for
+        int32 and int64. For these dtypes, a run raises InvalidArgumentError if minval >= maxval.
     """
     minval, maxval, wanted = bounds(minval, maxval, dtype)
     with op_scope(name, "stateless_random_uniform", shape, seed, minval, maxval) as scope:

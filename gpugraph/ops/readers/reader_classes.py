@@ -68,7 +68,7 @@ class ReaderBase:
     def serialize_state(self, name: str | None = None) -> Tensor:
         """Return the reader's counts and file name as bytes in a string scalar.
 
-        A run raises UnimplementedError unless `supports_serialize`.
+        A run raises UnimplementedError unless `supports_serialize` is true.
         """
         tensor: Tensor = raw_ops.ReaderSerializeStateV2(self._reader_ref, name=name)
         return tensor

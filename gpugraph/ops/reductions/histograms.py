@@ -133,7 +133,7 @@ def bincount(
     maxlength: Any = None,
     dtype: Any = dtypes.int32,
 ) -> Tensor:
-    """Count how often each number 0, 1, ... is in the int32 tensor `arr`; return a vector of
+    """Count how often each number 0, 1, ... is in the int32 tensor `arr`. Return a vector of type
     `dtype`.
 
     The vector's length is the largest number plus 1, but at least `minlength` and at most

@@ -199,7 +199,9 @@ def _launch(combine: str, start: str, signature: Signature) -> list[Launch]:
 
 
 def _native(multiplies: bool) -> RowSource:
-    """Return the native kernel for running sums, or for running products if `multiplies`."""
+    """Return the native kernel for running sums, or for running products if `multiplies` is
+    true.
+    """
 
     def parameters(signature: Signature) -> list[int]:
         sizes, attrs = signature.input_shapes[0], signature.attrs
@@ -347,7 +349,7 @@ def cumprod(
 ) -> Tensor:
     """Return running products along `axis`. See `cumsum` for the arguments.
 
-    With `exclusive`, the first product is 1.
+    If `exclusive` is true, the first product is 1.
     """
     return _cumprod(x, axis, exclusive=exclusive, reverse=reverse, name=name)
 
@@ -358,6 +360,6 @@ def cumulative_logsumexp(
     """Return running log(sum(exp(x))) along `axis`, without overflow. See `cumsum` for the
     arguments.
 
-    With `exclusive`, the first result is -inf.
+    If `exclusive` is true, the first result is -inf.
     """
     return _cumulative_logsumexp(x, axis, exclusive=exclusive, reverse=reverse, name=name)

@@ -1,8 +1,8 @@
 """The error messages of TensorFlow's kernels for invalid inputs.
 
 In gpugraph, shape inference rejects invalid inputs, both at graph construction and in a run. In a
-run, these modules replace the message of shape inference by the message of TensorFlow's kernel, if
-the two differ.
+run, these modules replace the message of shape inference with the message of TensorFlow's kernel,
+if the two differ.
 """
 
 from __future__ import annotations

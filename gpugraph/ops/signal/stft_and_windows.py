@@ -93,10 +93,10 @@ def frame(
     """Divide `signal` along `axis` into frames. Each frame starts `frame_step` elements after the
     start of the previous frame.
 
-    Shape: signal.shape[:axis] + [frames, frame_length] + signal.shape[axis + 1:]. Incomplete frames
-    at the end are dropped or, with `pad_end`, padded with `pad_value`. Raises ValueError if the
-    rank of the signal is unknown, or if a length is not a scalar. A run raises InvalidArgumentError
-    if `frame_step` is 0.
+    The shape of the result is signal.shape[:axis] + [frames, frame_length] + signal.shape[axis +
+    1:]. Incomplete frames at the end are dropped or, if `pad_end` is true, padded with `pad_value`.
+    Raises ValueError if the rank of the signal is unknown, or if a length is not a scalar. A run
+    raises InvalidArgumentError if `frame_step` is 0.
     """
     with op_scope(name, "frame", signal, frame_length, frame_step, pad_value):
         source = convert_to_tensor(signal, name="signal")
@@ -140,8 +140,9 @@ def overlap_and_add(signal: Any, frame_step: Any, name: str | None = None) -> Te
     """Add overlapping frames, [..., frames, frame_length]. Each frame starts `frame_step` elements
     after the start of the previous frame.
 
-    Shape: [..., (frames - 1) * frame_step + frame_length]. Raises ValueError if the rank is below 2
-    or unknown, or if `frame_step` is not an integer scalar or is known to be below 1.
+    The shape of the result is [..., (frames - 1) * frame_step + frame_length]. Raises ValueError if
+    the rank is below 2 or unknown, or if `frame_step` is not an integer scalar or is known to be
+    below 1.
     """
     with op_scope(name, "overlap_and_add", signal, frame_step):
         source = convert_to_tensor(signal, name="signal")
@@ -248,7 +249,7 @@ def stft(
 ) -> Tensor:
     """Return the complex spectra of frames of the real `signals` [..., samples].
 
-    Shape: [..., frames, fft_length // 2 + 1].
+    The shape of the result is [..., frames, fft_length // 2 + 1].
 
     Args:
       frame_length, frame_step, pad_end: see `frame`.

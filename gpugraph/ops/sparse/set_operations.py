@@ -283,7 +283,7 @@ def set_size(a: Any, validate_indices: bool = True) -> Tensor:
 
     The result has the shape of `a` without the last axis. Raises TypeError if `a` is not a
     SparseTensor or contains floats. A run raises InvalidArgumentError if indices are out of bounds
-    or, with `validate_indices`, out of order.
+    or, if `validate_indices` is true, out of order.
     """
     tensor = convert_to_tensor_or_sparse_tensor(a, name="a")
     if not isinstance(tensor, SparseTensor):
@@ -299,8 +299,8 @@ def set_intersection(a: Any, b: Any, validate_indices: bool = True) -> SparseTen
     The elements of each resulting set are in ascending order.
 
     Args:
-      a, b: tensors or SparseTensors of ints or strings. Their sizes along all axes except the last
-        must be equal; otherwise a run raises InvalidArgumentError.
+      a, b: tensors or SparseTensors of ints or strings. A run raises InvalidArgumentError if their
+        sizes along an axis other than the last differ.
       validate_indices: whether a run checks the order of sparse indices.
     """
     return _operate(_convert_set(a, "a"), _convert_set(b, "b"), "intersection", validate_indices)

@@ -35,8 +35,8 @@ def sparse_to_dense(
 ) -> Tensor:
     """Return a dense tensor with the sparse values at their indices, and `default_value` elsewhere.
 
-    A run raises InvalidArgumentError if indices are out of bounds. With `validate_indices`, it also
-    raises this error if they are out of order or repeated.
+    A run raises InvalidArgumentError if indices are out of bounds. If `validate_indices` is true,
+    it also raises this error if they are out of order or repeated.
 
     Args:
       sparse_indices: a tensor of shape (n, rank). If the result is a vector, it may also have shape
@@ -62,8 +62,8 @@ def sparse_tensor_to_dense(
 ) -> Tensor:
     """Convert a SparseTensor to a dense tensor, with `default_value` where it has no element.
 
-    A run raises InvalidArgumentError if indices are out of bounds. With `validate_indices`, it also
-    raises this error if they are out of order or repeated.
+    A run raises InvalidArgumentError if indices are out of bounds. If `validate_indices` is true,
+    it also raises this error if they are out of order or repeated.
 
     Args:
       default_value: a scalar, by default 0, or "" for strings.
@@ -117,16 +117,16 @@ def sparse_to_indicator(sp_input: Any, vocab_size: Any, name: str | None = None)
 def sparse_tensor_dense_matmul(
     sp_a: Any, b: Any, adjoint_a: bool = False, adjoint_b: bool = False, name: str | None = None
 ) -> Tensor:
-    """Multiply a sparse matrix by a dense matrix. `adjoint_a` and `adjoint_b` replace a matrix by
+    """Multiply a sparse matrix by a dense matrix. `adjoint_a` and `adjoint_b` replace a matrix with
     its adjoint.
 
     Raises ValueError if the inner sizes differ. A run raises InvalidArgumentError if indices are
     out of bounds.
 
     Args:
-      sp_a: a sparse matrix of shape (m, n), or (n, m) with `adjoint_a`. Its elements may be in any
-        order, and repeated elements are added.
-      b: a dense matrix of shape (n, k), or (k, n) with `adjoint_b`.
+      sp_a: a sparse matrix of shape (m, n), or (n, m) if `adjoint_a` is true. Its elements may be
+        in any order, and repeated elements are added.
+      b: a dense matrix of shape (n, k), or (k, n) if `adjoint_b` is true.
     """
     source = expect_sparse(sp_a)
     with op_scope(name, "SparseTensorDenseMatMul", source, b):
@@ -142,7 +142,7 @@ def sparse_tensor_dense_matmul(
 def sparse_add(a: Any, b: Any, threshold: Any = None, thresh: Any = None) -> Any:
     """Add two tensors of the same shape. At least one of them is sparse.
 
-    The sum of two SparseTensors is a SparseTensor; any other sum is a tensor. Raises TypeError if
+    The sum of two SparseTensors is a SparseTensor. Any other sum is a tensor. Raises TypeError if
     neither operand is sparse. A run raises InvalidArgumentError if the shapes differ.
 
     Args:
@@ -205,9 +205,9 @@ def sparse_concat(
 ) -> SparseTensor:
     """Concatenate a list of SparseTensors along `axis`.
 
-    The elements of the result are in row-major order. The sizes of all other dimensions must be
-    equal, unless `expand_nonconcat_dims` is set; if they are not, a run raises
-    InvalidArgumentError. Raises TypeError if `sp_inputs` is not a list.
+    The elements of the result are in row-major order. Unless `expand_nonconcat_dims` is set, a run
+    raises InvalidArgumentError if the sizes of other dimensions differ. Raises TypeError if
+    `sp_inputs` is not a list.
 
     Args:
       concat_dim: an older name of `axis`.
@@ -277,8 +277,8 @@ def sparse_reorder(sp_input: Any, name: str | None = None) -> SparseTensor:
 def sparse_reshape(sp_input: Any, shape: Any, name: str | None = None) -> SparseTensor:
     """Return the elements, in row-major order, as a SparseTensor of dense shape `shape`.
 
-    One size may be -1, which is inferred. If the number of elements does not fit, raise ValueError
-    if that is known statically; otherwise a run raises InvalidArgumentError.
+    One size may be -1, which is inferred. If the number of elements does not fit, the call raises
+    ValueError if that is known statically, or else a run raises InvalidArgumentError.
     """
     source = expect_sparse(sp_input)
     wanted = cast(shape, dtypes.int64)
@@ -398,8 +398,8 @@ def sparse_fill_empty_rows(
 
 
 def sparse_softmax(sp_input: Any, name: str | None = None) -> SparseTensor:
-    """Return the softmax along the last dimension. It is computed over the elements that are
-    present only.
+    """Return the softmax along the last dimension. It is computed only over the elements that are
+    present.
     """
     source = expect_sparse(sp_input)
     with op_scope(name, "SparseSoftmax", source):

@@ -94,12 +94,12 @@ def _size(value: Any, name: str) -> Tensor:
 
 
 def sparse_reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
-    """Return the same elements with the dense shape `new_shape`.
+    """Return the same elements with the dense shape `new_shape`. Raises ValueError if this shape is
+    not allowed, or a run raises InvalidArgumentError.
 
     Args:
       new_shape: an int64 vector with the same number of sizes, none of which may be smaller than
-        before. Otherwise raise ValueError, or InvalidArgumentError in a run. The default is the
-        smallest shape that contains all elements.
+        before. The default is the smallest shape that contains all elements.
     """
     source = expect_sparse(sp_input)
     indices, values, sizes = (identity(part) for part in source._parts())

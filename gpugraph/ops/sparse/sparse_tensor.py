@@ -184,8 +184,8 @@ def expect_sparse(value: Any) -> SparseTensor:
 def convert_to_tensor_or_sparse_tensor(
     value: Any, dtype: Any = None, name: str | None = None
 ) -> Any:
-    """Return a SparseTensor unchanged. Convert a SparseTensorValue to a SparseTensor, and anything
-    else to a tensor.
+    """Return a SparseTensor unchanged. Convert a SparseTensorValue to a SparseTensor, and any other
+    value to a tensor.
 
     Raises RuntimeError if the dtype of a SparseTensor is not `dtype`. Raises the errors of
     `convert_to_tensor`.

@@ -185,7 +185,9 @@ def _sample_slope(alpha: Array, sample: Array) -> Array:
 
 
 def _density(a: Any, x: Any) -> Any:
-    """Return a tensor: the density of the gamma distribution, x^(a - 1) exp(-x) / gamma(a)."""
+    """Return a tensor with the density of the gamma distribution, which is x^(a - 1) exp(-x) /
+    gamma(a).
+    """
     power = raw_ops.Mul(raw_ops.Sub(a, 1), raw_ops.Log(x))
     return raw_ops.Exp(raw_ops.Sub(raw_ops.AddV2(raw_ops.Neg(x), power), raw_ops.Lgamma(a)))
 

@@ -2,7 +2,7 @@
 the variable.
 
 A handle is a scalar tensor of dtype resource. None of these ops has a kernel, because the compiler
-replaces ("lowers") them by ops on reference variables (`LOWERED`).
+replaces ("lowers") them with ops on reference variables (`LOWERED`).
 """
 
 from __future__ import annotations

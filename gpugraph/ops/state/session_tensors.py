@@ -140,6 +140,6 @@ def delete_session_tensor(handle: Any, name: str | None = None) -> tuple[Tensor,
 
 
 def _device(handle: Any) -> str:
-    """Return the device that a handle names. The text of a handle is `name;number;device`."""
+    """Return the device that a handle names. A handle is a text `name;number;device`."""
     text = handle.decode(errors="replace") if isinstance(handle, bytes) else str(handle)
     return text.split(";")[-1]

@@ -37,7 +37,7 @@ def _parts_of(rewrite: bytes, groups: int, everywhere: bool) -> list[bytes | int
 
     As in RE2, nothing is replaced if the rewrite names a group that does not exist. A backslash
     that is not followed by a digit or a backslash ends the rewrite. In this case, nothing is
-    replaced, unless `everywhere`.
+    replaced, unless `everywhere` is true.
     """
     parts: list[bytes | int] = []
     start = 0
@@ -176,7 +176,7 @@ string_op(
 def regex_replace(
     input: Any, pattern: Any, rewrite: Any, replace_global: bool = True, name: str | None = None
 ) -> Tensor:
-    r"""Replace the matches of `pattern` in each string by `rewrite`.
+    r"""Replace the matches of `pattern` in each string with `rewrite`.
 
     A run raises InvalidArgumentError if the pattern is invalid.
 

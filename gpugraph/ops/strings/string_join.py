@@ -153,8 +153,8 @@ def reduce_join(
 
     Strings are first joined along the first of the axes, the results are then joined along the next
     axis, and so on. The default order is from the last axis to the first, which is row by row. The
-    axes are removed, or kept with size 1 if `keepdims`. `reduction_indices` and `keep_dims` are
-    older names of `axis` and `keepdims`.
+    axes are removed, or kept with size 1 if `keepdims` is true. `reduction_indices` and `keep_dims`
+    are older names of `axis` and `keepdims`.
 
     Raises ValueError if an axis is out of range. If the axes are known only in a run, the run
     raises OutOfRangeError instead. A run raises InvalidArgumentError if an axis is named twice.
@@ -267,9 +267,9 @@ def unsorted_segment_join(
 ) -> Tensor:
     """Join the strings with the same segment id, with `separator` between them.
 
-    Element i of the result has the strings with the segment id i. Its shape is [num_segments],
-    followed by the remaining axes of `inputs`. A run raises InvalidArgumentError if an id is
-    outside [0, num_segments).
+    Element i of the result consists of the strings with the segment id i. Its shape is
+    [num_segments], followed by the remaining axes of `inputs`. A run raises InvalidArgumentError if
+    an id is outside [0, num_segments).
 
     Args:
       segment_ids: a tensor whose shape is the shape of the first axes of `inputs`.

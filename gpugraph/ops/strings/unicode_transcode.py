@@ -101,8 +101,8 @@ def unicode_transcode(
 
     Args:
       output_encoding: "UTF-8", "UTF-16-BE" or "UTF-32-BE".
-      errors: the treatment of invalid bytes. "replace" replaces them by `replacement_char`, or by
-        U+FFFD if that is a surrogate. "ignore" drops them, and "strict" raises
+      errors: the treatment of invalid bytes. "replace" replaces them with `replacement_char`, or
+        with U+FFFD if that is a surrogate. "ignore" drops them, and "strict" raises
         InvalidArgumentError.
       replace_control_characters: whether to also treat the characters 0 to 31 as invalid. However,
         "strict" replaces these characters.

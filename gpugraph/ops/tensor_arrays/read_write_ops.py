@@ -6,7 +6,7 @@
 
 The handle, which is in host memory, refers to an `ElementArray`, which lives as long as the run.
 The flow is a scalar that orders the ops. It is always 0. The sizes of elements are often known only
-in a run. Inference then reads them from the array.
+in a run. In this case, shape inference reads them from the array.
 """
 
 from __future__ import annotations

@@ -319,7 +319,7 @@ class TensorArray:
     def _check_element_shape(self, shape: TensorShape) -> None:
         """Raise ValueError if an element cannot have this shape.
 
-        With `infer_shape`, all elements must then have this shape.
+        If `infer_shape` is true, all elements must then have this shape.
         """
         known = self.element_shape
         if not known.is_compatible_with(shape):

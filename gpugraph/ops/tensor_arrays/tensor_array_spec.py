@@ -37,7 +37,7 @@ class TensorArraySpec(TypeSpec):
 
     @classmethod
     def from_value(cls, value: Any) -> TensorArraySpec:
-        """Return the spec of a TensorArray. Raises TypeError if the value is anything else."""
+        """Return the spec of a TensorArray. Raises TypeError if the value is not a TensorArray."""
         if not isinstance(value, TensorArray):
             raise TypeError(f"Expected value to be a TensorArray, but got: `{type(value)}`")
         return cls(value.element_shape, value.dtype, value.dynamic_size, value._infer_shape)

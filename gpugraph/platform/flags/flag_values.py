@@ -108,9 +108,9 @@ class FlagValues:
     def __call__(self, argv: Sequence[str], known_only: bool = False) -> list[str]:
         """Parse the flags in a command line. Return the remaining arguments, with argv[0] first.
 
-        Raises UnrecognizedFlagError if a flag is not defined. With `known_only`, undefined flags
-        are returned with the arguments instead. Raises IllegalFlagValueError if a flag does not
-        allow its value or a validator rejects it.
+        Raises UnrecognizedFlagError if a flag is not defined. If `known_only` is true, undefined
+        flags are returned with the arguments instead. Raises IllegalFlagValueError if a flag does
+        not allow its value or a validator rejects it.
         """
         if not argv:
             raise ValueError("argv cannot be an empty list: its first element names the program")

@@ -131,8 +131,8 @@ class Explanation:
         raise KeyError(name)
 
     def is_bookkeeping(self) -> bool:
-        """Return whether the run only initializes, checks, saves or restores variables, or computes
-        nothing.
+        """Return whether the run only initializes, checks, saves or restores variables, or does not
+        compute anything.
         """
         op_types = {op.op_type for op in self.placed}
         if op_types & (_CHECKPOINT_OPS | _CHECK_OPS) or not self.codes:

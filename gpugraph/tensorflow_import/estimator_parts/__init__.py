@@ -1,3 +1,3 @@
-"""TensorFlow's names that have to do with estimators. They are functions on models, predictors, and
-the settings of a run.
+"""Classes and functions of TensorFlow for estimators. They concern models, predictors, and the
+settings of a run.
 """

@@ -52,7 +52,7 @@ class Checkpoint(AutoTrackable):
 
     @property
     def save_counter(self) -> Any:
-        """The int64 variable that counts the saves; its value is appended to the paths of
+        """The int64 variable that counts the saves. Its value is appended to the paths of
         checkpoints.
         """
         if self._save_counter is None:
@@ -108,8 +108,8 @@ class Checkpoint(AutoTrackable):
         `NewCheckpointReader`.
 
         Args:
-          save_path: the path of a checkpoint; None restores nothing. In a checkpoint that a
-            `tf.train.Saver` wrote, variables are found by their names.
+          save_path: the path of a checkpoint. If it is None, nothing is restored. In a checkpoint
+            that a `tf.train.Saver` wrote, variables are found by their names.
         """
         status = self._saver.restore(save_path)
         counter = self.save_counter

@@ -47,8 +47,8 @@ class ObjectNode:
 class ObjectGraph:
     """The objects that are reachable from `root` at the time of construction.
 
-    `nodes` lists the objects; an object's index in it is its number. The root has number 0; slots
-    of optimizers come last.
+    `nodes` lists the objects. The index of an object in the list is the object's number. The root
+    has number 0. Slots of optimizers are last.
     """
 
     def __init__(self, root: Any) -> None:

@@ -35,7 +35,8 @@ _NUMBERS = count(1)
 def next_restore() -> int:
     """Return a number for a new restore.
 
-    If several restores assign a value to the same object, the restore with the highest number wins.
+    If several restores assign a value to the same object, the restore with the highest number is
+    used.
     """
     return next(_NUMBERS)
 

@@ -61,8 +61,8 @@ class ObjectSaver:
         return os.fsdecode(path)
 
     def _add_save(self, graph: ObjectGraph) -> Any:
-        """Create the operation that saves these objects. Return its output, the path; fetching it
-        saves the objects.
+        """Create the operation that saves these objects. Return its output, which is the path. A
+        run that fetches the output saves the objects.
         """
         with device("/cpu:0"):
             if self._path is None:

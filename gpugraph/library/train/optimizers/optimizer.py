@@ -390,7 +390,7 @@ def summed_by_row(grad: IndexedSlices) -> IndexedSlices:
 def _gradient(grad: Any) -> Tensor | IndexedSlices | None:
     """Return a gradient as a tensor, IndexedSlices or None.
 
-    Raises TypeError for any other value.
+    Raises TypeError if it is any other value.
     """
     if grad is None or isinstance(grad, IndexedSlices):
         return grad

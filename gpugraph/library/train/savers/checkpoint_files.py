@@ -220,8 +220,8 @@ def remove_checkpoint(
     """Remove the files of a checkpoint and its meta graph, if they exist.
 
     The index is removed before the data, so that an interrupted removal leaves no valid checkpoint.
-    Temporary files of interrupted saves are also removed. Raises TypeError for a prefix that is not
-    a path.
+    Temporary files of interrupted saves are also removed. Raises TypeError if the prefix is not a
+    path.
     """
     checkpoint_prefix = os.fsdecode(checkpoint_prefix)
     patterns = [f"{checkpoint_prefix}.index", f"{checkpoint_prefix}.data-?????-of-?????"]

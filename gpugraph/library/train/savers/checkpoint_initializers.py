@@ -21,7 +21,7 @@ from gpugraph.platform import files, logging
 
 
 def init_from_checkpoint(ckpt_dir_or_file: Any, assignment_map: Any) -> None:
-    """Replace the initializers of variables by initializers that read the values of a checkpoint.
+    """Replace the initializers of variables with initializers that read the values of a checkpoint.
 
     Args:
       ckpt_dir_or_file: a checkpoint, or a folder whose latest checkpoint is read.
@@ -164,7 +164,7 @@ def initialize_from(variable: Any, path: Any, tensor_name: str, slice_spec: str)
 
 
 def begin_with(variable: Any, initializer: Any, value: Any) -> None:
-    """Replace a variable's initializer by `initializer`, an operation that assigns `value`."""
+    """Replace a variable's initializer with `initializer`, an operation that assigns `value`."""
     variable._initializer = initializer
     variable._initial_value = variable._guarded_initial_value = value
 

@@ -26,8 +26,8 @@ def export_meta_graph(
     """Return the MetaGraphDef of a graph with its nodes, collections and saver. If `filename` is
     not None, also write the MetaGraphDef to this file.
 
-    The other arguments are those of `export_scoped_meta_graph`
-    (`building/graph_files/meta_graph_export`).
+    See `export_scoped_meta_graph` (`building/graph_files/meta_graph_export`) for the other
+    arguments.
 
     Args:
       save_debug_info: ignored. In TensorFlow, it saves the source lines that created the nodes, in

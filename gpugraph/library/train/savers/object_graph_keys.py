@@ -83,7 +83,7 @@ def saveables_by_key(var_list: Any, keys: dict[str, str]) -> list[SaveableObject
     Raises NotFoundError if `keys` lacks a variable.
 
     Args:
-      var_list: see `tf.train.Saver`; None means all variables.
+      var_list: see `tf.train.Saver`. None means all variables.
       keys: the dict from variable names to keys that `object_graph_key_mapping` returns.
     """
     variables = all_saveable_objects() if var_list is None else var_list

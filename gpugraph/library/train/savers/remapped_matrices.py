@@ -22,7 +22,7 @@ from gpugraph.ops.reductions.ranges_and_running_sums import range as range_of
 
 @dataclass(frozen=True)
 class RemappedMatrix:
-    """An initializer that reads a matrix; see `load_and_remap_matrix_initializer`."""
+    """An initializer that reads a matrix. See `load_and_remap_matrix_initializer`."""
 
     ckpt_path: Any
     old_tensor_name: str
@@ -120,7 +120,8 @@ class RemappedMatrix:
         )
 
     def _remapping(self, kind: str, offset: int, count: int) -> Any:
-        """Map `count` rows or columns of the new matrix to those of the checkpoint.
+        """Map `count` rows or columns of the new matrix to rows or columns of the checkpoint's
+        matrix.
 
         Return two values: a tensor with each row's or column's position in the checkpoint, and how
         many of them the checkpoint contains. The tensor is None if rows or columns keep their
@@ -152,18 +153,19 @@ def load_and_remap_matrix_initializer(*args: Any, **options: Any) -> Callable[..
       ckpt_path: the checkpoint.
       old_tensor_name: the name of the matrix, which is float32.
       new_row_vocab_size, new_col_vocab_size: the numbers of rows and columns without the buckets.
-      old_row_vocab_size: the number of lines to read from the old row vocabulary; -1 means all.
+      old_row_vocab_size: the number of lines to read from the old row vocabulary. -1 means all
+        lines.
       *_vocab_file: text files with one word per line. Without them, rows or columns keep their
         positions.
       num_row_oov_buckets, num_col_oov_buckets: the numbers of additional rows and columns, which
         are not loaded but filled by `initializer`.
       initializer: a function that receives a shape and returns the elements that the checkpoint
-        lacks; by default they are zeros.
-      max_rows_in_memory: accepted for compatibility; the matrix is read as a whole.
+        lacks. By default, they are zeros.
+      max_rows_in_memory: accepted for compatibility. The matrix is read as a whole.
     Raises:
       TypeError: `initializer` is not callable.
-      ValueError: a number of buckets is negative. When the initializer is called: there are no
-        vocabulary files, or only one of the old and the new vocabulary is passed.
+      ValueError: a number of buckets is negative. A call of the initializer also raises it if there
+        are no vocabulary files, or if only one of the old and the new vocabulary is passed.
     """
     matrix = RemappedMatrix(*args, **options)
     if matrix.initializer is not None and not callable(matrix.initializer):

@@ -29,7 +29,7 @@ class SaveSpec:
 
     Args:
       tensor: a tensor, or a callable that creates it.
-      dtype, device: the tensor's dtype and device; required for a callable.
+      dtype, device: the tensor's dtype and device. They are required if the tensor is a callable.
     """
 
     def __init__(

@@ -46,7 +46,7 @@ class Saver:
       reshape: whether to reshape restored values to the shapes of the variables.
       sharded: whether to write the variables of each device into a separate shard of the
         checkpoint.
-      max_to_keep: the number of checkpoints to keep; None or 0 keeps all.
+      max_to_keep: the number of checkpoints to keep. None and 0 mean all.
       keep_checkpoint_every_n_hours: one checkpoint in each interval of so many hours is never
         removed.
       name: the name scope of the operations, "save" by default.
@@ -182,7 +182,7 @@ class Saver:
         self._last_checkpoints = last_checkpoints_with_time
 
     def recover_last_checkpoints(self, checkpoint_paths: Sequence[str]) -> None:
-        """Set the list of existing checkpoints to those of `checkpoint_paths` that still exist.
+        """Set the list of existing checkpoints to the items of `checkpoint_paths` that still exist.
 
         A program calls this to continue the work of an earlier process.
         """
@@ -282,7 +282,7 @@ class Saver:
 
         Args:
           sess: the session that holds the values.
-          save_path: the prefix of the file names; a hyphen and the global step are appended.
+          save_path: the prefix of the file names. A hyphen and the global step are appended.
           global_step: the step, as a number, a variable or a tensor.
           latest_filename: the state file's name, "checkpoint" by default.
           meta_graph_suffix: the suffix of the meta graph's file.

@@ -1,7 +1,7 @@
 """Watches, which measure the time that each stage of a pipeline takes and how full its buffers are.
 
 A watch measures the iterations of one iterator. It replaces the methods `next` and `next_rows` of
-these objects by methods that also measure, so iterators without a watch are not slowed down.
+these objects with methods that also measure, so iterators without a watch are not slowed down.
 """
 
 from __future__ import annotations

@@ -119,8 +119,8 @@ def _select(rows: Rows, op: Operation) -> Sequence[Tensor]:
 
 
 def _moved(axes: Any) -> Any:
-    """Convert axis numbers of one element to axis numbers of stacked elements. Negative numbers
-    stay unchanged.
+    """Convert axis numbers of one element to axis numbers of stacked elements. Negative numbers are
+    unchanged.
     """
     axes = np.asarray(axes)
     return np.where(axes < 0, axes, axes + 1).astype(np.int32)
@@ -245,7 +245,7 @@ def _parsed(rows: Rows, op: Operation) -> Sequence[Tensor]:
 
 
 def _drawn(rows: Rows, op: Operation) -> Sequence[Tensor]:
-    """Lift an op that draws a number with a seed. Each element has its own seed; all draws have the
+    """Lift an op that draws a number with a seed. Each element has its own seed. All draws have the
     same probabilities.
     """
     logits, count, seed = op._inputs

@@ -2,7 +2,7 @@
 transposed key.
 
 Programs do not create this op. The compiler's attention pass replaces two matrix products and a
-Softmax by this op, on GPUs, and on CPUs if there is a native kernel for the shapes. The matrix of
+Softmax with this op, on GPUs, and on CPUs if there is a native kernel for the shapes. The matrix of
 scores, one for each pair of a query and a key, is never stored as a whole.
 """
 

@@ -72,8 +72,8 @@ def conv2d(
     Args:
       strides: the distance between windows, 1 by default.
       padding: "SAME" for size / stride windows along each axis, rounded up. "VALID" for only those
-        windows that lie inside the image. Or a list of (before, after), the numbers of zeros for
-        each of the four dimensions.
+        windows that lie inside the image. It may also be a list of (before, after), the numbers of
+        zeros for each of the four dimensions.
       dilations: the distance between the elements of a window.
 
     >>> images, kernel = tf.ones([1, 3, 3, 1]), tf.ones([2, 2, 1, 1])

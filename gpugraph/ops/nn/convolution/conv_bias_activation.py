@@ -1,9 +1,9 @@
 """A convolution with an epilogue: a bias and an activation, which are applied before the results
 are stored.
 
-Programs do not create this op. The compiler's remap pass replaces Conv2D, BiasAdd and Relu by this
-op. The attr `fused_ops` names the ops after the convolution. The results have the same bits as the
-results of the separate ops.
+Programs do not create this op. The compiler's remap pass replaces Conv2D, BiasAdd and Relu with
+this op. The attr `fused_ops` names the ops after the convolution. The results have the same bits as
+the results of the separate ops.
 """
 
 from __future__ import annotations

@@ -248,7 +248,7 @@ class Candidates:
 def _draw_classes(law: Law, words: Words, count: int, unique: bool) -> tuple[Any, int]:
     """Draw `count` classes. Return the classes and the number of draws that were needed.
 
-    If `unique`, repeated classes are dropped, and further classes are drawn instead.
+    If `unique` is true, repeated classes are dropped, and further classes are drawn instead.
     """
     drawn = law.draw(words, count)
     if not unique or not count:

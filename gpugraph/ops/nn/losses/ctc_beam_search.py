@@ -65,7 +65,9 @@ class _Node:
         return self.old_blank if label == self.label else self.old_total
 
     def sequence(self, merge: bool) -> list[int]:
-        """Return the labels from first to last. If `merge`, equal adjacent labels become one."""
+        """Return the labels from first to last. If `merge` is true, equal adjacent labels become
+        one.
+        """
         labels: list[int] = []
         node, last = self, -1
         while node.parent is not None:

@@ -77,7 +77,7 @@ def ctc_loss_v2(
       logit_length: int32 [batch], the number of times of each sequence that are used.
       blank_index: the class of the blank. A negative number counts from the end. For dense labels,
         the default is 0.
-      unique: ignored; TensorFlow uses it for speed.
+      unique: ignored. TensorFlow uses it for speed.
     """
     del unique
     is_sparse = isinstance(labels, (SparseTensor, SparseTensorValue))

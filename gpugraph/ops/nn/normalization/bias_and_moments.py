@@ -196,8 +196,8 @@ def moments(
 ) -> tuple[Tensor, Tensor]:
     """Return (mean, variance) of `x` over `axes`. The variance is divided by n, not by n - 1.
 
-    float16 is averaged in float32. `shift` has no effect. With `keepdims` (older name:
-    `keep_dims`), the reduced axes are kept with size 1.
+    float16 is averaged in float32. `shift` has no effect. If `keepdims` (older name: `keep_dims`)
+    is true, the reduced axes are kept with size 1.
 
     >>> session.run(tf.nn.moments(tf.constant([1.0, 3.0]), axes=[0]))
     (np.float32(2.0), np.float32(1.0))

@@ -77,8 +77,8 @@ class _Images:
     def rows(self, array: Any, is_written: bool = False) -> tuple[Any, list[Run]]:
         """Return the images as rows in the dtype of the computation, and calls that convert them.
 
-        The calls copy from `array`, and must run before the computation. If `is_written`, they copy
-        to `array`, and must run after it.
+        The calls copy from `array`, and must run before the computation. If `is_written` is true,
+        they copy to `array`, and must run after it.
         """
         flat = array.reshape(self.shape)
         if np.dtype(array.dtype) == self.dtype.as_numpy_dtype:

@@ -64,8 +64,8 @@ def sufficient_statistics(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
     """Return (count, sum, sum of squares, shift) of `x` over `axes`, for `normalize_moments`.
 
-    If `shift` is not None, both sums are over `x - shift`. With `keepdims` (older name:
-    `keep_dims`), the reduced axes are kept with size 1.
+    If `shift` is not None, both sums are over `x - shift`. If `keepdims` (older name: `keep_dims`)
+    is true, the reduced axes are kept with size 1.
     """
     keep = bool(either(keepdims, keep_dims, "keepdims", "keep_dims"))
     over = sorted({whole_number("axes", axis) for axis in axes})
@@ -114,8 +114,8 @@ def weighted_moments(
 ) -> tuple[Tensor, Tensor]:
     """Return (mean, variance) of `x` over `axes`, in which each element has a weight.
 
-    float16 is computed in float32. With `keepdims` (older name: `keep_dims`), the reduced axes are
-    kept with size 1.
+    float16 is computed in float32. If `keepdims` (older name: `keep_dims`) is true, the reduced
+    axes are kept with size 1.
 
     Args:
       frequency_weights: the weights, which are broadcast to the shape of `x`.
@@ -158,7 +158,7 @@ def batch_norm_with_global_normalization(
 ) -> Tensor:
     """Apply `batch_normalization` to `t` with mean `m`, variance `v` and offset `beta`.
 
-    The result is scaled by `gamma` only if `scale_after_normalization`. `input`, `mean` and
+    The result is scaled by `gamma` only if `scale_after_normalization` is true. `input`, `mean` and
     `variance` are newer names of `t`, `m` and `v`.
     """
     return batch_normalization(

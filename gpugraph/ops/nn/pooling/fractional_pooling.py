@@ -74,8 +74,8 @@ def _starts(size: int, count: int, pseudo_random: bool, stream: Stream) -> Any:
 
 
 def _windows(starts: Any, overlapping: bool, size: int) -> list[slice]:
-    """Return the windows along one dimension. If `overlapping`, each window includes the first
-    element of the next window.
+    """Return the windows along one dimension. If `overlapping` is true, each window includes the
+    first element of the next window.
     """
     return [slice(int(start), min(int(end) + overlapping, size)) for start, end in pairwise(starts)]
 
@@ -139,8 +139,8 @@ def _infer_mean_grad(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _check_slopes(context: InferContext, image: TensorShape, names: Sequence[str]) -> None:
-    """Check that the inputs called `names` have the shape of the pooled images. Otherwise raise a
-    Misfit, which is an error only in a run.
+    """Raise a Misfit, which is an error only in a run, unless the inputs called `names` have the
+    shape of the pooled images.
 
     Args:
       image: the shape of the images.

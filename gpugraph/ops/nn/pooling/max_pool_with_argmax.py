@@ -1,8 +1,8 @@
 """Max pooling with the position of each window's largest element, and its gradients.
 
-The position of an element is (y * width + x) * channels + channel within its image. With
-`include_batch_in_index`, it is the index in the flattened batch. Among equal elements, the first is
-the largest. NaN is the largest element only if it is the window's first element.
+The position of an element is (y * width + x) * channels + channel within its image. If
+`include_batch_in_index` is true, it is the index in the flattened batch. Among equal elements, the
+first is the largest. NaN is the largest element only if it is the window's first element.
 """
 
 from __future__ import annotations
@@ -129,8 +129,8 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _check_input(context: InferContext, index: int, shape: TensorShape, name: str) -> None:
-    """Raise ValueError if input `index` cannot have this shape; the words of `name` appear in the
-    message.
+    """Raise ValueError if input `index` cannot have this shape. The message contains the words in
+    `name`.
     """
     sizes = of_rank(context.shapes[index], 4, name.split()[-1])
     check_all_equal(of_rank(shape, 4, "output"), sizes, name)

@@ -296,7 +296,7 @@ def max_pool_with_argmax(
     """Return (largest, where) of each window of images [n, h, w, c], channel by channel.
 
     `largest` is the largest element of each window, and `where` is its position. The position is (y
-    * w + x) * c + channel in the image. With `include_batch_in_index`, it is the index in the
+    * w + x) * c + channel in the image. If `include_batch_in_index` is true, it is the index in the
     flattened batch. Among equal elements, it is the position of the first. The dtype of `where` is
     `output_dtype` (older name: `Targmax`), which is int64 (the default) or int32.
 

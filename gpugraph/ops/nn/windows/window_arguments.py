@@ -34,9 +34,10 @@ def whole_entries(value: Any, count: int, data_format: str, name: str) -> list[i
     """Return `value` as a list with one entry per dimension. There are `count` spatial entries, and
     an entry of 1 for batch and for channels.
 
+    Raises ValueError if `value` has another number of entries.
+
     Args:
       value: one number, one number for each spatial dimension, or one number for each dimension.
-        Otherwise raise ValueError.
     """
     entries = [1] if value is None else np.ravel(np.asarray(value))
     flat = [whole_number(name, entry) for entry in entries]

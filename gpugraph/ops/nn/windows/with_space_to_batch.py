@@ -135,7 +135,7 @@ def _spatial_axes(
 
 def _base_paddings(filter_shape: Any, count: int, rate: Any, padding: str) -> Any:
     """Return the padding [N, 2]. For "SAME", half of it is before and half after the input. For
-    "VALID", it is zeros.
+    "VALID", the padding is 0.
     """
     if padding == "VALID":
         return np.zeros((count, 2), np.int32)
