@@ -1,4 +1,5 @@
-"""Allocation traces: sequences of allocations and frees, which can be written, read and replayed.
+"""Allocation traces, which are sequences of allocations and frees. They can be written, read and
+replayed.
 
     trace = AllocationTrace.of_lifetimes(lifetimes)     or a RecordingAllocator's `trace`
     for row in compare(trace): print(row.policy, row.peak_bytes)
@@ -11,7 +12,7 @@ A replay computes how much memory an allocation policy needs for the requests of
   size classes  blocks of four sizes per power of two, each kept for the next request of its class,
                 as allocators with a cache of blocks do
 
-A trace is text: a line `+ID BYTES` for each allocation and `-ID` for each free.
+A trace is a text with a line `+ID BYTES` for each allocation and a line `-ID` for each free.
 """
 
 from __future__ import annotations
@@ -184,8 +185,8 @@ def replay_size_classes(trace: AllocationTrace) -> int:
 
 
 def size_class(num_bytes: int) -> int:
-    """Return the size of the block for a request: the request rounded up to a multiple of 256 bytes
-    with three significant bits.
+    """Return the size of the block for a request, which is the request rounded up to a multiple of
+    256 bytes with three significant bits.
     """
     size = -(-num_bytes // 256) * 256
     unit = max(1 << max(size.bit_length() - 3, 0), 256)

@@ -1,4 +1,4 @@
-"""The allocator interface: arithmetic on integer addresses.
+"""The interface of allocators, whose addresses are integers.
 
 An allocator hands out ranges of bytes. It returns their addresses as integers, and never reads or
 writes the memory. The rules for every allocator:
@@ -30,7 +30,7 @@ MAX_ALLOCATION_BYTES = 2**63 - 1
 
 
 class HostRegion(NamedTuple):
-    """A buffer of host memory: byte i of `buffer` is the byte at address `base` + i."""
+    """A buffer of host memory. Byte i of `buffer` is the byte at address `base` + i."""
 
     base: int
     buffer: mmap.mmap | memoryview[int]

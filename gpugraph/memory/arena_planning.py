@@ -1,4 +1,4 @@
-"""Arena planning: the assignment of offsets in one block of memory to buffers with known lifetimes.
+"""Arena planning, which assigns offsets in one block of memory to buffers with known lifetimes.
 
 The problem. Each buffer has a size, and an interval of steps, including both ends, in which it must
 keep its contents. Two buffers may share bytes if and only if their intervals do not intersect. Find
@@ -26,7 +26,7 @@ search stops as soon as a plan meets the lower bound:
    buffers are placed earlier. `_SEARCH` limits the number of trials. If the new order gives a plan
    that is no larger, the next variation starts from that order.
 
-Everything is deterministic: equal inputs give equal plans.
+Everything is deterministic, so equal inputs give equal plans.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Restacking: new offsets for an arena whose buffers have different sizes than in its plan.
+"""Restacking, which computes new offsets for an arena whose buffers have other sizes than in its
+plan.
 
 For any two buffers that are live at the same step, a plan determines which of them lies below the
 other. If this order is kept, each buffer can be placed on top of the buffers below it for any

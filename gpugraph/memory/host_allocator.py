@@ -1,4 +1,4 @@
-"""The host's allocator: BFC over host memory, with the machine's memory as its limit.
+"""The host's allocator, which is BFC over host memory with the machine's memory as its limit.
 
 TensorFlow uses malloc here. This allocator has the same name as TensorFlow's, but also tracks
 sizes, keeps statistics and reports failures.

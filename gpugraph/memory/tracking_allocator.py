@@ -1,7 +1,7 @@
 """A wrapper that records how one consumer uses an allocator. It records sizes, a high watermark,
 and each call.
 
-Three cases, as in TensorFlow:
+There are three cases, as in TensorFlow:
 
 - The inner allocator tracks sizes: the sizes that it allocates are counted.
 - It does not, but `track_sizes` is set: requested sizes are counted here, with the ids 1, 2, 3; the
@@ -29,7 +29,7 @@ from gpugraph.memory.allocator import Allocator, AllocatorWrapper, unknown_addre
 
 
 class AllocRecord(NamedTuple):
-    """A recorded call: the number of bytes allocated (negative if freed), and the time in
+    """The record of a call, with the number of bytes allocated (negative if freed), and the time in
     microseconds since 1970.
     """
 

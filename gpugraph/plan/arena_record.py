@@ -12,8 +12,8 @@ from gpugraph.base.shapes import shape_text
 
 
 class BufferRecord(NamedTuple):
-    """A buffer in the arena: its op, its size in bytes, and the first and the last position in the
-    plan's order at which it is live.
+    """A buffer in the arena, with its op, its size in bytes, and the first and the last position in
+    the plan's order at which it is live.
 
     Args:
       shape, dtype: the shape and dtype of the buffer's first tensor. Later tensors may reuse the

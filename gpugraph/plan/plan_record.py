@@ -32,8 +32,8 @@ from gpugraph.plan.step_code import StepCode
 
 
 class PlanKey(NamedTuple):
-    """The identity of a plan: the fed tensors with their shapes, the fetches and the targets. The
-    shapes may contain open sizes.
+    """The identity of a plan, which consists of the fed tensors with their shapes, the fetches and
+    the targets. The shapes may contain open sizes.
     """
 
     feeds: tuple[tuple[str, tuple[int | None, ...] | None], ...]
@@ -170,7 +170,7 @@ class UnfitReportError(Exception):
 class Plan:
     """A compiled run.
 
-    Its memory serves one run at a time: to run or release the plan, a caller must hold `lock`. To
+    Its memory serves one run at a time. To run or release the plan, a caller must hold `lock`. To
     run it, a caller must also acquire its `memory`, which other plans may share. Plans that share
     memory have the same dict `holder`, which is `{0: plan}` while a run of `plan` uses the memory.
     A caller has acquired the memory if `holder.setdefault(0, plan) is plan`. `has_arena_in` returns

@@ -1,4 +1,6 @@
-"""Conditions that end a run early: a time limit, a closed session, a signal handler's exception."""
+"""Conditions that end a run early, such as a time limit, a closed session or a signal handler's
+exception.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,8 @@ INTERRUPTED: list[Any] = []
 
 
 class TimeLimit(NamedTuple):
-    """A time limit: the seconds that a run may take, and the value of `time.monotonic()` at which
-    the limit is reached.
+    """A time limit. It has the seconds that a run may take, and the value of `time.monotonic()` at
+    which the limit is reached.
     """
 
     seconds: float

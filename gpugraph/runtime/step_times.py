@@ -1,5 +1,5 @@
-"""The times of steps: when each step of a traced run began, when it was enqueued, and when its
-device completed it.
+"""The times at which each step of a traced run began, was enqueued, and was completed by its
+device.
 """
 
 from __future__ import annotations

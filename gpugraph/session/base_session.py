@@ -1,4 +1,4 @@
-"""BaseSession: the client side of a session, which prepares a run and converts its results.
+"""BaseSession, the client side of a session, which prepares a run and converts its results.
 
 A session converts fetches and feeds to tensors and arrays. For each combination of fetches and fed
 tensors, it obtains a runner once. The runner comes from the backend, which the session factory for
@@ -333,8 +333,8 @@ class BaseSession:
         return lambda *values, **kwargs: call(*values, options=options, **kwargs)[fetched]
 
     def explain(self, fetches: Any, feed_dict: Any = None) -> Any:
-        """Return an explanation of how `run` would execute these arguments: devices with reasons,
-        memory, compiler passes.
+        """Return an explanation of how `run` would execute these arguments. It contains the devices
+        with reasons, the memory, and the compiler passes.
 
         If the plan does not exist yet, it is compiled, but not run. To read the result, print it,
         or use the methods of `Explanation`.
@@ -370,7 +370,9 @@ class BaseSession:
         return report
 
     def list_devices(self) -> list[DeviceAttributes]:
-        """Return the session's devices: name, type, memory limit in bytes, incarnation."""
+        """Return the session's devices, each with its name, type, memory limit in bytes and
+        incarnation.
+        """
         self._check_open()
         return self._backend.list_devices()
 

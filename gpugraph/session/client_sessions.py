@@ -1,4 +1,4 @@
-"""Session and InteractiveSession: the sessions of a user's program."""
+"""Session and InteractiveSession, the sessions of a user's program."""
 
 from __future__ import annotations
 

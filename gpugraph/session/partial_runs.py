@@ -79,7 +79,7 @@ class PartialRun:
         return all(self.is_fed.values()) and all(self.is_fetched.values())
 
     def run(self, fetches: Sequence[Tensor], feeds: Mapping[Tensor, Any]) -> list[Any]:
-        """Run one part: feed these values, and return the values of these fetches."""
+        """Run one part. Feed these values, and return the values of these fetches."""
         with self.lock:
             if self.failure is not None:
                 raise self.failure
@@ -210,8 +210,8 @@ class PartialRun:
         return op in self.targets or not all(x in lasting for x in self.graph.readers[op])
 
     def _wanted(self, lasting: Collection[Operation], also: Collection[Tensor]) -> Sequence[Tensor]:
-        """Return the tensors to compute: the step's fetches, the inputs of later parts, and
-        `also`.
+        """Return the tensors to compute, which are the step's fetches, the inputs of later parts,
+        and `also`.
         """
         new = [
             tensor

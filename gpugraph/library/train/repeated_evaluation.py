@@ -60,7 +60,7 @@ def get_or_create_eval_step() -> Any:
 
 
 def get_latest_eval_step_value(update_ops: Any) -> Tensor:
-    """Return a tensor: the number of evaluated batches after `update_ops` have run.
+    """Return a tensor with the number of evaluated batches after `update_ops` have run.
 
     Args:
       update_ops: a list of ops, or a dict whose values are ops.

@@ -20,7 +20,7 @@ finalizer that frees memory while this thread holds the lock. Such a free is def
 the call in progress. No signal handler is called in the middle of a change
 (`base/interruptions/signal_handlers.py`).
 
-Chunks have no timestamps: TensorFlow uses them only with a timing counter.
+Chunks have no timestamps, because TensorFlow uses them only with a timing counter.
 """
 
 from __future__ import annotations

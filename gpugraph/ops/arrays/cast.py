@@ -39,8 +39,8 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _copy_unsafe(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
-    """Bind NumPy's unsafe conversion, which converts as C does: a complex number becomes its real
-    part.
+    """Bind NumPy's unsafe conversion, which converts as C does. For example, a complex number
+    becomes its real part.
     """
     source, target = map(
         stored, (x.reshape(-1), out.reshape(-1))

@@ -79,7 +79,7 @@ def as_slices(value: IndexedSlices | Tensor) -> IndexedSlices:
 
 
 def joined_slices(parts: Sequence[IndexedSlices]) -> IndexedSlices:
-    """Return the sum of several IndexedSlices: their values and indices are concatenated.
+    """Return the sum of several IndexedSlices. Their values and indices are concatenated.
 
     The result has the dense shape of the first slices. Indices of different dtypes are cast to
     int64.

@@ -12,8 +12,8 @@ from gpugraph.ops.framework.shape_functions import UNKNOWN
 
 
 def merge_all(shapes: Sequence[TensorShape]) -> TensorShape:
-    """Merge all shapes: take each size from any shape that has it. Raise a Misfit (a ValueError) if
-    two shapes are incompatible.
+    """Merge all shapes. Each size is taken from any shape that has it. Raise a Misfit (a
+    ValueError) if two shapes are incompatible.
 
     Shapes are merged from the last to the first, because TensorFlow's message names the index of
     the shape that failed in this order.

@@ -69,10 +69,10 @@ def meshgrid(*args: Any, **kwargs: Any) -> list[Tensor]:
     """Return the coordinates of the points of a grid whose axes are the vectors `args`. The result
     has one tensor for each vector.
 
-    Vectors of n and m elements give two tensors: of shape (m, n) with the default `indexing="xy"`,
-    or (n, m) with `indexing="ij"`. In grids of higher rank, "xy" exchanges the first two axes.
-    Raises ValueError if `indexing` is neither of these, and TypeError for keywords other than
-    `indexing` and `name`.
+    From vectors of n and m elements, it has two tensors. Their shape is (m, n) with the default
+    `indexing="xy"`, or (n, m) with `indexing="ij"`. In grids of higher rank, "xy" exchanges the
+    first two axes. Raises ValueError if `indexing` is neither of these, and TypeError for keywords
+    other than `indexing` and `name`.
 
     >>> session.run(tf.meshgrid([1, 2], [3, 4])[1])
     array([[3, 3],

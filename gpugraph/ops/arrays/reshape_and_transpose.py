@@ -1,4 +1,4 @@
-"""Ops that change the shape or the order of elements: reshape, transpose, broadcast."""
+"""Ops that change the shape or the order of elements, such as reshape, transpose and broadcast."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Collectives: groups of ops on several devices that combine the ops' inputs."""
+"""Collectives, which are groups of ops on several devices that combine the ops' inputs."""

@@ -1,4 +1,4 @@
-"""Optionals: scalar variant tensors. Each holds either a list of tensors or nothing.
+"""Optionals, which are scalar variant tensors. Each holds either a list of tensors or nothing.
 
 In graphs of TensorFlow 2, the gradients of `If` and `Case` read values from inside the branches.
 For each of these values, the op returns an optional. The branch that ran puts its values into its
@@ -28,7 +28,9 @@ _NONE_HELD = "The given optional does not have a value."
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Optional:
-    """The object in a variant tensor: a tuple of arrays, or None if the optional is empty."""
+    """The object in a variant tensor, which is a tuple of arrays, or None if the optional is
+    empty.
+    """
 
     arrays: tuple[Any, ...] | None
 

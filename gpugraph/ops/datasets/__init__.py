@@ -1,4 +1,4 @@
-"""Datasets: pipelines of stages behind variant tensors, and the iterators that read them.
+"""Datasets, which are pipelines of stages in variant tensors, and the iterators that read them.
 
 The module `stage` has the base classes. A `Stage` describes a dataset, and an `Elements` is one
 iteration over it. The modules `..._stages` declare the op types through `dataset_op`.

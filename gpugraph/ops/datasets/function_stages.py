@@ -1,4 +1,6 @@
-"""Stages that call functions of the program on each element: map, filter, scan, take_while."""
+"""Stages that call functions of the program on each element, such as map, filter, scan and
+take_while.
+"""
 
 from __future__ import annotations
 
@@ -57,10 +59,11 @@ class Mapped(Stage):
         return ParallelElements(self, source, pipeline)
 
     def _in_parts(self, first: Function, rest: Function) -> Mapped:
-        """Split this dataset into two, and return the second, which reads the first.
+        """Split this dataset into two datasets. Return the second dataset, which reads the first
+        dataset.
 
-        Several threads compute the elements of the first. One thread computes the elements of the
-        second, because its function draws random numbers.
+        Several threads compute the elements of the first dataset. One thread computes the elements
+        of the second dataset, because its function draws random numbers.
         """
         ahead, ordered = copy(self), copy(self)
         ahead.function = first

@@ -1,4 +1,4 @@
-"""Datasets of elements in memory: windows and groups."""
+"""Datasets of elements in memory, which are windows and groups."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpugraph.ops.datasets.source_stages import Counted
 
 
 class ListStage(Stage):
-    """A dataset whose elements are in memory: a window or a group."""
+    """A dataset whose elements are in memory. It is a window or a group."""
 
     kind = "Window"
 

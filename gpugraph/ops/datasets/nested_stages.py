@@ -1,4 +1,6 @@
-"""Stages that call a function and read the datasets that it returns: flat_map, interleave."""
+"""Stages that call a function and read the datasets that it returns, such as flat_map and
+interleave.
+"""
 
 from __future__ import annotations
 

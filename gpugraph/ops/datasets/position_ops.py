@@ -1,4 +1,4 @@
-"""Ops on iterators and datasets: they save and restore positions as strings, write a dataset's
+"""Ops on iterators and datasets, which save and restore positions as strings, write a dataset's
 records to files, and distribute elements to several devices.
 """
 

@@ -1,4 +1,4 @@
-"""The stage that shuffles elements: it returns random elements from a buffer, in the same order as
+"""The stage that shuffles elements. It returns random elements from a buffer, in the same order as
 TensorFlow.
 
 The buffer may hold elements of several epochs (`ShuffleAndRepeat`). All elements of an epoch are

@@ -224,7 +224,7 @@ class RandomElements(Elements):
 
     @property
     def has_rows(self) -> bool:
-        """Always True, because one call can draw several numbers."""
+        """True, because one call can draw several numbers."""
         return True
 
     @property

@@ -1,4 +1,4 @@
-"""The stage of windows: each element is a dataset of neighbouring elements of the source."""
+"""The stage of windows. Each element is a dataset of neighbouring elements of the source."""
 
 from __future__ import annotations
 

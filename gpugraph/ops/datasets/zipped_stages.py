@@ -1,4 +1,4 @@
-"""The stage that zips datasets: each element consists of one element of each dataset."""
+"""The stage that zips datasets. Each element consists of one element of each dataset."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ _ESCAPES[ord("\\")] = "\\\\"
 
 
 def element_text(value: Any, errors: str = "backslashreplace") -> str:
-    """Format one element as TensorFlow does: bools become 0 and 1, and strings have escape
+    """Format one element as TensorFlow does. Bools become 0 and 1, and strings have escape
     sequences.
 
     Args:

@@ -212,7 +212,7 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
     """Return `x` where `condition` is true, and `y` elsewhere. If `x` and `y` are None, return the
     indices of true elements.
 
-    The indices are an int64 matrix with one row for each true element: its coordinates.
+    The indices are an int64 matrix. Each row has the coordinates of one true element.
 
     `x` and `y` have the same shape and dtype. `condition` has the same shape, is a scalar, or is a
     vector that selects slices along the first axis. Raises ValueError if only one of `x` and `y` is

@@ -92,7 +92,8 @@ _MODULUS = f"{_UNSAFE} ? (T)0 : x % y + (x % y != (T)0 && (x < (T)0) != (y < (T)
 
 
 def _gradient_by(divide: str) -> Callable[[Any, Any], list[Any]]:
-    """Return the gradient function of a quotient z: dz / y for x, and dz (-x / y / y) for y.
+    """Return the gradient function of a quotient z. The gradient is dz / y for x, and dz (-x / y /
+    y) for y.
 
     The gradients do not read z itself, because a run may feed another value for z.
 
@@ -145,7 +146,8 @@ def _division(
 
 
 def _remainder_gradient(quotient: str) -> Callable[[Any, Any], list[Any]]:
-    """Return the gradient function of a remainder: dz for x, and -dz times the quotient for y.
+    """Return the gradient function of a remainder. The gradient is dz for x, and -dz times the
+    quotient for y.
 
     Args:
       quotient: the op type that computes the quotient.
@@ -258,8 +260,8 @@ def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 
 def _pair(x: Any, y: Any, is_hint: bool = False) -> tuple[Tensor, Tensor]:
-    """Convert x and y to tensors of the same dtype: the dtype of x if x has one, otherwise that of
-    y.
+    """Convert x and y to tensors of the same dtype. It is the dtype of x if x has a dtype,
+    otherwise the dtype of y.
 
     Raises TypeError if the dtypes still differ.
 

@@ -70,7 +70,9 @@ def _scaled_ends(low: Any, high: Any, ends: tuple[int, int]) -> tuple[Any, Any, 
 
 
 class _FirstScale:
-    """The conversion with mode MIN_FIRST: the size of a step, and the number of the lowest step."""
+    """The conversion with mode MIN_FIRST. It has the size of a step, and the number of the lowest
+    step.
+    """
 
     def __init__(self, low: Any, high: Any, kind: Any) -> None:
         self.first, self.last = _bounds(kind)

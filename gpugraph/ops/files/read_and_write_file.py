@@ -1,4 +1,4 @@
-"""ReadFile, WriteFile and MatchingFiles: files of the machine on which the op runs.
+"""ReadFile, WriteFile and MatchingFiles, which access files of the machine on which the op runs.
 
 An op reads or writes again in each run that needs it. An error of the operating system becomes the
 corresponding TensorFlow error (`gpugraph.files` has the table).

@@ -1,5 +1,5 @@
-"""Composite tensors: values that consist of several tensors. Some functions of tensors also accept
-composite tensors.
+"""Composite tensors, which are values that consist of several tensors. Some functions of tensors
+also accept composite tensors.
 
 `sparse_tensor.SparseTensor` is a composite. It is defined in a higher layer. The functions here
 depend only on `Composite`, its base class.

@@ -37,46 +37,46 @@ class ContextOutsideRun:
     on_host: frozenset[int] = frozenset()
 
     def state(self, make: Callable[[], Any]) -> Any:
-        """Raise LookupError: outside a run, there is no state."""
+        """Raise LookupError, because there is no state outside a run."""
         raise LookupError(f"'{self.name}' keeps no state")
 
     def shared(self, container: str, name: str, make: Callable[[], Any]) -> Any:
-        """Raise LookupError: outside a run, there is no session to share objects in."""
+        """Raise LookupError, because outside a run there is no session that could share objects."""
         raise LookupError(f"'{self.name}' shares nothing: it is in no session")
 
     def variable(self, index: int) -> Any:
-        """Raise LookupError: outside a run, inputs are arrays, not variables."""
+        """Raise LookupError, because outside a run inputs are arrays, not variables."""
         raise LookupError(f"Input {index} of '{self.name}' is an array, not a variable")
 
     def compiled(self, file: str, dtype: str = "float32") -> Callable[[float], None]:
-        """Return a callable that ignores its argument: outside a run, no native code is
-        compiled.
+        """Return a callable that ignores its argument, because no native code is compiled outside a
+        run.
         """
         return lambda seconds: None
 
     def allocate(self, shape: tuple[int, ...], dtype: DType) -> Any:
-        """Raise LookupError: there is no run that could own the memory."""
+        """Raise LookupError, because there is no run that could own the memory."""
         raise LookupError(f"'{self.name}' can keep nothing: it is in no run")
 
     def own(self, container: Any) -> None:
-        """Raise LookupError: outside a run, there is no plan."""
+        """Raise LookupError, because there is no plan outside a run."""
         raise LookupError(f"'{self.name}' can keep nothing: it is in no run")
 
     def new_handle(self, block: Any) -> Any:
-        """Raise LookupError: outside a run, there is no session."""
+        """Raise LookupError, because there is no session outside a run."""
         raise LookupError(f"'{self.name}' can keep nothing: it is in no session")
 
     def function(self, function: Any) -> Any:
-        """Raise LookupError: there is no session."""
+        """Raise LookupError, because there is no session."""
         raise LookupError(f"'{self.name}' calls no functions: it is in no session")
 
     @property
     def kept_tensors(self) -> Any:
-        """Raise LookupError: outside a run, there is no session that keeps tensors."""
+        """Raise LookupError, because outside a run there is no session that keeps tensors."""
         raise LookupError(f"'{self.name}' finds no kept tensors: it is in no session")
 
     def keep(self, container: Any) -> None:
-        """Raise LookupError: outside a run, there is nothing that could keep a container."""
+        """Raise LookupError, because outside a run nothing could keep a container."""
         raise LookupError(f"'{self.name}' can keep nothing: it is in no run")
 
 

@@ -1,4 +1,4 @@
-"""The gradient of broadcasting: sums over the axes along which an input was broadcast."""
+"""The gradient of broadcasting, which is a sum over the axes along which an input was broadcast."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Members of a fused step: the ops that it runs.
+"""Members of a fused step, which are the ops that it runs.
 
 The values in a fused step are numbered. The step's inputs come first, followed by the outputs of
 its members, in the order in which the members run.

@@ -22,8 +22,8 @@ from gpugraph.ops.nn.windows.window_launches import Geometry
 
 
 class Window(NamedTuple):
-    """The patches along one axis: the size of a patch in pixels, the distance between patches, and
-    the distance between the pixels of one patch.
+    """The patches along one axis, described by the size of a patch in pixels, the distance between
+    patches, and the distance between the pixels of one patch.
     """
 
     size: int

@@ -28,7 +28,8 @@ from gpugraph.ops.random.random_ops import random_uniform
 
 
 def as_images(image: Any, name: str = "image") -> tuple[Tensor, int]:
-    """Return `image` as a tensor, and the axis of its height: 0 for one image, 1 for several.
+    """Return `image` as a tensor, and the axis of its height, which is 0 for one image and 1 for
+    several.
 
     Raises ValueError if the rank is neither 3 nor 4.
     """

@@ -14,8 +14,8 @@ _FIRST_BYTES = b"\xff\xd8\xff"
 
 
 def is_jpeg(contents: Any, name: str | None = None) -> Tensor:
-    """Return a bool scalar: whether the file contents in a string scalar begin with the signature
-    of a JPEG file.
+    """Return a bool scalar that states whether the file contents in a string scalar begin with the
+    signature of a JPEG file.
     """
     with op_scope(name, "is_jpeg", contents):
         start = raw_ops.Substr(contents, 0, len(_FIRST_BYTES))

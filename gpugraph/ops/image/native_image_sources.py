@@ -72,8 +72,8 @@ def _kept(matrix: Any) -> int:
 
 
 class _Axis(NamedTuple):
-    """The weights along one axis: the list of `_table`, the number of `_kept`, and how many columns
-    have a nonzero weight.
+    """The weights along one axis. They consist of the list of `_table`, the number of `_kept`, and
+    the number of columns that have a nonzero weight.
     """
 
     table: Any

@@ -58,7 +58,7 @@ def image_gradients(image: Any) -> tuple[Tensor, Tensor]:
     The last row of dy and the last column of dx are 0.
 
     Args:
-      image: a tensor of shape [batch, height, width, channels]. For other ranks, raise ValueError.
+      image: a tensor of shape [batch, height, width, channels].
     """
     source = convert_to_tensor(image)
     if source.shape.rank != 4:

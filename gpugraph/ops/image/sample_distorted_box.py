@@ -28,7 +28,7 @@ _RATIOS, _AREAS = (0.75, 1.33), (0.05, 1.0)
 
 
 class _Box(NamedTuple):
-    """A box in pixels: rows y1 to y2 - 1, and columns x1 to x2 - 1."""
+    """A box in pixels. It covers the rows y1 to y2 - 1, and the columns x1 to x2 - 1."""
 
     y1: int
     x1: int

@@ -97,7 +97,7 @@ roll: Callable[..., Tensor] = public_function(
 
 
 def _mirror(values: Tensor) -> Tensor:
-    """Return f(values), where f is its own inverse and reverses the order: if x < y, then f(x) >
+    """Return f(values), where f is its own inverse and reverses the order. If x < y, then f(x) >
     f(y).
     """
     if values.dtype.is_unsigned:

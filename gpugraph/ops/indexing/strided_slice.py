@@ -274,7 +274,7 @@ class _Entries:
         self.masks: dict[str, Any] = dict.fromkeys(MASKS, 0)
 
     def add(self, entry: Any) -> None:
-        """Append one entry: a slice, `...`, None or an index."""
+        """Append one entry, which is a slice, `...`, None or an index."""
         if isinstance(entry, _slice_type):
             self._append(
                 self._open(entry.start, "begin_mask"),

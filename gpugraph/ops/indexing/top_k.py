@@ -1,4 +1,4 @@
-"""top_k and in_top_k: the largest elements of each row."""
+"""`top_k` and `in_top_k`, which find the largest elements of each row."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""LU factorization: a square matrix with permuted rows is the product of a lower and an upper
-triangular matrix.
+"""LU factorization, in which a square matrix with permuted rows is the product of a lower and an
+upper triangular matrix.
 
 The factorization of a matrix A is (lower_upper, perm). `lower_upper` holds both triangles, without
 the diagonal of the lower triangle, which is all ones. Row i of the triangles' product is row

@@ -112,7 +112,7 @@ def _infer_solved(context: InferContext) -> Sequence[TensorShape]:
 
 def _eliminate(diagonals: Any, x: Any, pivoting: bool) -> Any:
     """Eliminate the lower diagonal. Return the three diagonals of the remaining upper triangular
-    matrix: the main diagonal and two above it.
+    matrix, which are the main diagonal and two diagonals above it.
 
     Args:
       x: the right-hand side, to which the same row operations are applied in place.

@@ -54,7 +54,7 @@ Lists = Mapping[bytes, Span]
 
 
 class _Row(NamedTuple):
-    """The specification of a dense feature list: the dtype and shape of the feature of each
+    """The specification of a dense feature list, with the dtype and shape of the feature of each
     step.
     """
 

@@ -53,8 +53,8 @@ class Shuffled(ElementQueue):
     """A queue in random order. Until it is closed, it keeps a minimum number of elements, so that
     they are well mixed.
 
-    For the same seed, the order is the same as in TensorFlow: each element consumes 32 bits of the
-    Philox generator.
+    For the same seed, the order is the same as in TensorFlow, because each element consumes 32 bits
+    of the Philox generator.
     """
 
     def __init__(self, kind: QueueKind, name: str) -> None:

@@ -162,7 +162,7 @@ class TFRecordReader(ReaderBase):
 
 
 class IdentityReader(ReaderBase):
-    """A reader that opens no files: both the key and the value of a record are a name from the
+    """A reader that opens no files. Both the key and the value of a record are a name from the
     queue.
     """
 

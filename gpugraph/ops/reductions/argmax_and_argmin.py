@@ -108,7 +108,7 @@ def _launch(is_largest: bool, signature: Signature) -> list[Launch]:
 
 
 def _position_terms(best: Reduction, worst: str, signature: Signature, x: Term) -> list[Term]:
-    """Return a term: the smallest position along the last axis at which x has its largest or
+    """Return a term for the smallest position along the last axis at which x has its largest or
     smallest value.
 
     Raises NotImplementedError if the axis is not the last, or if the dtype is not supported.

@@ -350,7 +350,7 @@ def irfft2d(input_tensor: Any, fft_length: Any = None, name: str | None = None) 
 
 
 def irfft3d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
-    """Return the inverse of `rfft3d`: the real numbers whose `rfft3d` is the input.
+    """Return the inverse of `rfft3d`, which is the real numbers whose `rfft3d` is the input.
 
     Args:
       fft_length: three ints, the lengths along the last three axes. See `irfft`.

@@ -15,8 +15,8 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor, SparseTensorValue
 
 
 class SparseTensorSpec(ShapedTypeSpec):
-    """The type of a SparseTensor: its dense shape, which may be partially known, and the dtype of
-    its values.
+    """The type of a SparseTensor. It consists of the dense shape, which may be partially known, and
+    the dtype of the values.
     """
 
     __slots__ = ("_dtype", "_shape")

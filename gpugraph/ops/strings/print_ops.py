@@ -1,4 +1,4 @@
-"""Print and PrintV2: ops that write the contents of tensors when a run reaches them.
+"""Print and PrintV2, which write the contents of tensors when a run reaches them.
 
 Print returns its input. PrintV2 has no output, so it must be run or be a control input. Print
 writes to the value that `sys.stderr` has at the time of the run. PrintV2 writes to `sys.stderr`, to

@@ -76,7 +76,8 @@ def _replacer(pattern: bytes, rewrite: bytes, everywhere: bool) -> Callable[[byt
 
 
 def _pieces(compiled: Pattern, text: Any, parts: Sequence[Any], everywhere: bool) -> list[Any]:
-    """Return the new text in pieces: the text between matches, and the rewrite for each match.
+    """Return the pieces of the new text, which are the texts between matches and the rewrite for
+    each match.
 
     Args:
       parts: the rewrite's literal text and numbers of groups.
@@ -222,7 +223,7 @@ string_op(
 
 
 def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Tensor:
-    """Return a bool tensor: whether each string as a whole matches `pattern`.
+    """Return a bool tensor that states whether each string as a whole matches `pattern`.
 
     A run raises InvalidArgumentError if the pattern is invalid.
     """

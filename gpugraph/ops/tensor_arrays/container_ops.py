@@ -143,7 +143,7 @@ def infer_scalar(index: int, what: str) -> InferFunction:
 
 
 def element_kind(shape: Sequence[int], dtype: DType) -> Kind:
-    """Return the kind of an element: its shape and dtype."""
+    """Return the kind of an element, which consists of its shape and dtype."""
     return tuple(shape), dtype.base_dtype
 
 

@@ -1,4 +1,4 @@
-"""ElementArray: the elements of a TensorArray during a run.
+"""ElementArray, which holds the elements of a TensorArray during a run.
 
 TensorFlow's rules apply. An element is written only once. If reads clear elements, it is also read
 only once. If the element shape is known, a read of an element that was never written returns zeros.

@@ -148,9 +148,12 @@ class Explanation:
         )
 
     def summary(self) -> str:
-        """Return five lines: ops and steps by device, fused ops, native steps, kernels on the host.
+        """Return five lines about ops and steps by device, fused ops, native steps and kernels on
+        the host.
 
-        Kernels on the host and steps that are not native have their most common reasons."""
+        For kernels on the host and for steps that are not native, the lines contain the most common
+        reasons.
+        """
         lines = [
             ("operations", _counts(op.device for op in self.placed)),
             ("steps", _counts(step.device for step in self.codes)),

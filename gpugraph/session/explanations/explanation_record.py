@@ -9,7 +9,7 @@ from gpugraph.session.explanations.explanation import Explanation
 
 
 def explanation_record(explanation: Explanation) -> dict[str, Any]:
-    """Return an explanation as a dict: operations, steps, transfers, passes and memory."""
+    """Return an explanation as a dict of operations, steps, transfers, passes and memory."""
     return {
         "title": explanation.title,
         "operations": [op._replace(origin=None)._asdict() for op in explanation.placed],

@@ -1,5 +1,5 @@
-"""A saver of objects: it saves a root and all objects that are reachable from it, and restores
-them.
+"""A saver of objects, which saves and restores a root and all objects that are reachable from
+it.
 """
 
 from __future__ import annotations

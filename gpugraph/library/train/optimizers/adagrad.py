@@ -86,8 +86,8 @@ class ProximalAdagradOptimizer(OneOpUpdate, Optimizer):
 
 
 class AdagradDAOptimizer(OneOpUpdate, Optimizer):
-    """Adagrad with dual averaging: a variable is computed from the sum of all its gradients so far
-    and the sum of their squares.
+    """Adagrad with dual averaging, which computes a variable from the sum of all its gradients so
+    far and the sum of their squares.
 
     Slots: "gradient_accumulator" and "gradient_squared_accumulator". The latter starts at
     `initial_gradient_squared_accumulator_value`, which must be above 0. Rows without a gradient

@@ -1,4 +1,4 @@
-"""Slots: variables that an optimizer creates for each variable that it trains.
+"""Slots, which are variables that an optimizer creates for each variable that it trains.
 
 A slot's name starts with the name of the trained variable. By default a slot has the trained
 variable's shape. Programs import these functions from `tensorflow.python.training.slot_creator`.
@@ -29,9 +29,10 @@ def name_in_variable_scope(name: str) -> str:
 
 
 def create_slot(primary: Any, val: Any, name: str, colocate_with_primary: bool = True) -> Variable:
-    """Create a variable named `<name of primary>/<name>`, not trainable, initialized to `val`.
+    """Create a variable with the name `<name of primary>/<name>` and the initial value `val`. The
+    variable is not trainable.
 
-    The name is prefixed by the current variable scope, even if `primary` was created in the same
+    The name is prefixed with the current variable scope, even if `primary` was created in the same
     scope.
 
     Args:

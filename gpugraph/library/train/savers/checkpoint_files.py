@@ -140,7 +140,7 @@ def _relative(path: str, folder: str) -> str:
 
 
 def get_checkpoint_state(checkpoint_dir: Any, latest_filename: str | None = None) -> Any:
-    """Return the CheckpointState of a folder. Its relative paths are prefixed by the folder. If
+    """Return the CheckpointState of a folder. Its relative paths are prefixed with the folder. If
     there is no state file, return None.
 
     As in TensorFlow, if the state file cannot be parsed, log a warning and return None. Raises

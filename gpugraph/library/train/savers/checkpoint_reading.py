@@ -44,7 +44,7 @@ class CheckpointReader:
         return {name: entry.dtype for name, entry in self._reader.entries.items()}
 
     def debug_string(self) -> bytes:
-        """Return text with one line per tensor: its name, dtype and shape."""
+        """Return a text with the name, dtype and shape of each tensor, one tensor per line."""
         lines = [
             f"{name} ({_enum_name(entry.dtype)}) [{','.join(map(str, entry.shape))}]\n"
             for name, entry in self._reader.entries.items()

@@ -278,7 +278,7 @@ class Saver:
     ) -> str | None:
         """Save the variables.
 
-        The save is atomic: if it fails, an existing checkpoint at the same path stays unchanged.
+        The save is atomic. If it fails, an existing checkpoint at the same path is unchanged.
 
         Args:
           sess: the session that holds the values.

@@ -1,4 +1,4 @@
-"""`dataset_op`, which declares an op type that returns a dataset: its inputs, attrs and stage.
+"""`dataset_op`, which declares the inputs, attrs and stage of an op type that returns a dataset.
 
     dataset_op("TakeDataset", "input_dataset: variant, count: int64",
                lambda row: Take(row.source, row.number("count")), "The first `count` elements.")

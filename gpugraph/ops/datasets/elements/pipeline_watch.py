@@ -20,8 +20,8 @@ class StageTimes:
     """The times of a dataset's iterations.
 
     `spent` is the time in this stage in nanoseconds, without the stages that it calls in the same
-    thread. `worked` is the time of its calls in worker threads in nanoseconds. `filled` is a sum
-    over the elements read: for each, the fraction of the buffer that was full.
+    thread. `worked` is the time of its calls in worker threads in nanoseconds. `filled` is the sum
+    of the fractions of the buffer that were full when each element was read.
     """
 
     def __init__(self, name: str, kind: str) -> None:
@@ -129,8 +129,8 @@ class Watch:
         return worked
 
     def _stack(self) -> list[int]:
-        """Return this thread's stack. It has an entry for each measured call in progress: the
-        nanoseconds that its inner calls took.
+        """Return this thread's stack. It has an entry for each measured call in progress, which is
+        the number of nanoseconds that its inner calls took.
         """
         stack: list[int] | None = getattr(self._local, "stack", None)
         if stack is None:

@@ -218,7 +218,7 @@ def _gathered(rows: Rows, op: Operation) -> Sequence[Tensor]:
 
 
 def _shape(rows: Rows, op: Operation) -> Sequence[Tensor]:
-    """Lift Shape: return the shape of one element, which must be known."""
+    """Lift Shape. Return the shape of one element, which must be known."""
     shape = op._inputs[0].shape
     require(shape.is_fully_defined())
     value: Any = list(shape.sizes or ())

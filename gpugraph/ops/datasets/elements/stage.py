@@ -1,9 +1,10 @@
-"""Stages: the objects in variant tensors of datasets, and the iterations over their elements.
+"""Stages, which are the objects in variant tensors of datasets, and the iterations over their
+elements.
 
 A `Stage` is immutable and may be iterated any number of times. `Stage.elements(pipeline)` starts an
 iteration, an `Elements`: `next()` returns the arrays of the next element, or None at the end.
 Elements are tuples of arrays, which must not be changed. Only one thread at a time may call an
-iteration. If `next()` raises an error, the error concerns one element: the next call continues with
+iteration. If `next()` raises an error, the error concerns one element. The next call continues with
 the following element.
 """
 
@@ -36,8 +37,8 @@ SLICE_S = 0.05
 
 
 class Pipeline:
-    """The state that all iterations of one iterator share: its function calls, and whether it has
-    ended.
+    """The state that all iterations of one iterator share. It consists of its function calls, and
+    whether it has ended.
 
     `calls` is a dict from (function, place) to a function call, where a place is `Function.place`.
     All iterations share the call, because it holds the positions in the function's random streams,
@@ -122,7 +123,7 @@ def _text_of(key: tuple[Any, int]) -> str:
 
 
 class Stage:
-    """A dataset: it has the dtypes and static shapes of its elements, and starts iterations over
+    """A dataset. It has the dtypes and static shapes of its elements, and starts iterations over
     them.
     """
 

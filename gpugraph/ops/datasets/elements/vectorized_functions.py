@@ -1,4 +1,5 @@
-"""Vectorized functions: copies of functions that compute many stacked elements in one call.
+"""Vectorized functions, which are copies of functions that compute many stacked elements in one
+call.
 
 A function qualifies if each of its ops can be vectorized (`row_forms`). The results have the same
 bits as the results of single calls. An op that does not depend on the elements runs once for all

@@ -1,5 +1,5 @@
-"""The `tf.nn.conv2d` family: convolution and depthwise convolution of images, their gradients, and
-the transpose of convolution.
+"""The family of `tf.nn.conv2d`, with convolution and depthwise convolution of images, their
+gradients, and the transpose of convolution.
 
 Strides and dilations are passed as one number, two numbers (height, width), or four numbers, one
 for each dimension.

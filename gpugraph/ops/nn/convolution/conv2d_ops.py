@@ -129,7 +129,8 @@ class _Convolution:
 
 
 class _Tile:
-    """A tile: the windows of some images, for some consecutive rows of the output.
+    """A tile, which consists of the windows of some images, for some consecutive rows of the
+    output.
 
     `columns` has shape (windows, kh kw c). It holds the elements under each window.
     """

@@ -152,7 +152,7 @@ class _Product(NamedTuple):
 
     @property
     def matrices(self) -> tuple[Memory, Memory]:
-        """The arguments that hold the matrices: the op's own arrays, or copies of them."""
+        """The arguments that hold the matrices. They are the op's own arrays, or copies of them."""
         return self.copies or self.arrays
 
     def packs(self, max_load: int) -> tuple[int, int]:

@@ -35,7 +35,9 @@ def padded(channels: int) -> int:
 
 
 class Images(NamedTuple):
-    """The sizes of an array of images: images, pixels per image, and channels."""
+    """The sizes of an array of images, which are the numbers of images, of pixels per image and of
+    channels.
+    """
 
     batch: int
     pixels: int

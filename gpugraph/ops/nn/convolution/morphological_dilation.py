@@ -1,4 +1,5 @@
-"""Grayscale morphology: the dilation and erosion of images by a filter, channel by channel.
+"""Grayscale morphology, which is the dilation and erosion of images by a filter, channel by
+channel.
 
     dilation[n, y, x, c] = max over (i, j) of image[n, s y + r i, s x + r j, c] + filter[i, j, c]
 

@@ -182,7 +182,8 @@ def ctc_beam_search_decoder(
     top_paths: int = 1,
     merge_repeated: bool = True,
 ) -> tuple[list[SparseTensor], Tensor]:
-    """Return the most likely label sequences of each example, best first, with log probabilities.
+    """Return the most likely label sequences of each example with their log probabilities. The most
+    likely sequence is the first.
 
     Returns a list of `top_paths` SparseTensors of labels, and log probabilities [batch, top_paths].
     Raises ValueError if `beam_width` or `top_paths` is below 1. A run raises

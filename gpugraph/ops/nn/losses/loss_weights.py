@@ -1,6 +1,6 @@
 """Checks and conversions of the shapes of weights, labels and predictions, for losses and metrics.
 
-The broadcasting rules for weights are stricter than NumPy's: weights are a scalar, or have the rank
+The broadcasting rules for weights are stricter than NumPy's. Weights are a scalar, or have the rank
 of the values, and each size is 1 or equals the values' size.
 """
 
@@ -78,8 +78,8 @@ def _static_result(weights: Tensor, values: Tensor) -> str:
 
 
 def _sizes_fit(weights_shape: Any, values_shape: Any, weights_rank: Any) -> Any:
-    """Return a bool scalar tensor: whether each size of the weights is 1 or equals the values'
-    size.
+    """Return a bool scalar tensor that states whether each size of the weights is 1 or equals the
+    values' size.
     """
     count = raw_ops.ExpandDims(weights_rank, 0)
     padded = raw_ops.ConcatV2([values_shape, raw_ops.Fill(count, -1)], 0)

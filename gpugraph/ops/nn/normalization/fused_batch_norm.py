@@ -311,7 +311,9 @@ def _infer_backward(context: InferContext) -> list[TensorShape]:
 
 
 class _Version(NamedTuple):
-    """One version of the op: its dtypes, and whether it has the output reserve_space_3."""
+    """One version of the op. It has the op's dtypes, and states whether there is an output
+    reserve_space_3.
+    """
 
     suffix: str
     by_channel: str
