@@ -1,4 +1,4 @@
-"""Memory as arithmetic on integer addresses: allocators, their registry, and arenas.
+"""Memory management on integer addresses: allocators, their registry, and arenas.
 
     device  ->  [LimitingAllocator, TrackingAllocator]  ->  BFCAllocator  ->  SubAllocator
     plan    ->  plan_offsets: all buffers of a plan in one block

@@ -1,9 +1,10 @@
-"""Allocation traces: sequences of allocations and frees, which can be written, read and replayed.
+"""Allocation traces, which are sequences of allocations and frees. They can be written, read and
+replayed.
 
     trace = AllocationTrace.of_lifetimes(lifetimes)     or a RecordingAllocator's `trace`
     for row in compare(trace): print(row.policy, row.peak_bytes)
 
-A replay computes how much memory an allocation policy needs for the same requests:
+A replay computes how much memory an allocation policy needs for the requests of a trace:
 
   bound         the maximum of live bytes: no policy needs less
   arena         offsets planned in advance from the lifetimes
@@ -11,7 +12,7 @@ A replay computes how much memory an allocation policy needs for the same reques
   size classes  blocks of four sizes per power of two, each kept for the next request of its class,
                 as allocators with a cache of blocks do
 
-A trace is text: a line `+ID BYTES` for each allocation and `-ID` for each free.
+A trace is a text with a line `+ID BYTES` for each allocation and a line `-ID` for each free.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class Event(NamedTuple):
 
 
 class AllocationTrace:
-    """Allocations and frees in their order.
+    """A sequence of allocations and frees.
 
     Raises InvalidArgumentError if a buffer is allocated while it is live, freed without being
     allocated, or has a negative size. The message has the event's number, counted from 0.
@@ -51,7 +52,9 @@ class AllocationTrace:
 
     @classmethod
     def of_lifetimes(cls, lifetimes: Sequence[Lifetime]) -> AllocationTrace:
-        """Return the trace for some lifetimes. In each step, allocations come before frees."""
+        """Return the trace of buffers with these lifetimes. In each step, allocations come before
+        frees.
+        """
         begins = [(life.first, 0, number) for number, life in enumerate(lifetimes)]
         ends = [(life.last, 1, number) for number, life in enumerate(lifetimes)]
         return cls(
@@ -61,7 +64,9 @@ class AllocationTrace:
 
     @classmethod
     def parse(cls, text: str) -> AllocationTrace:
-        """Parse a trace. Raises InvalidArgumentError, with the line, for malformed text."""
+        """Return the trace that `text` describes. Raises InvalidArgumentError, with the line, if
+        the text is malformed.
+        """
         events = []
         for number, line in enumerate(text.splitlines(), 1):
             sign, numbers = line[:1], line[1:].split()
@@ -74,7 +79,7 @@ class AllocationTrace:
         return cls(events)
 
     def text(self) -> str:
-        """Return the trace as text, for `parse`."""
+        """Return the trace as text, which `parse` reads."""
         return "".join(
             f"-{buffer}\n" if num_bytes is None else f"+{buffer} {num_bytes}\n"
             for buffer, num_bytes in self.events
@@ -92,8 +97,7 @@ class AllocationTrace:
         self.events.append(event)
 
     def lifetimes(self) -> list[Lifetime]:
-        """Return the lifetime of each buffer. Times are numbers of events: one step for each
-        allocation.
+        """Return the lifetime of each buffer. Each allocation is one step.
 
         A buffer that is not freed lives until the end of the trace.
         """
@@ -114,7 +118,7 @@ class AllocationTrace:
 
 
 class PolicyPeak(NamedTuple):
-    """The bytes that a policy needs for a trace, and their ratio to the lower bound."""
+    """The number of bytes that a policy needs for a trace, and its ratio to the lower bound."""
 
     policy: str
     peak_bytes: int
@@ -122,7 +126,9 @@ class PolicyPeak(NamedTuple):
 
 
 def compare(trace: AllocationTrace) -> list[PolicyPeak]:
-    """Return the bytes that each policy needs for a trace, the bound first."""
+    """Return the number of bytes that each policy needs for a trace. The first row is the lower
+    bound.
+    """
     lifetimes = trace.lifetimes()
     bound = lower_bound(lifetimes)
     peaks = [
@@ -160,8 +166,8 @@ def replay_bfc(trace: AllocationTrace) -> int:
 
 
 def replay_size_classes(trace: AllocationTrace) -> int:
-    """Return the bytes held by an allocator that keeps freed blocks for later requests of the same
-    size class.
+    """Return the bytes that an allocator holds if it keeps freed blocks for later requests of the
+    same size class.
     """
     held = 0
     free: Counter[int] = Counter()
@@ -179,8 +185,8 @@ def replay_size_classes(trace: AllocationTrace) -> int:
 
 
 def size_class(num_bytes: int) -> int:
-    """Return the size of the block for a request: the request rounded up to a multiple of 256 bytes
-    with three significant bits.
+    """Return the size of the block for a request, which is the request rounded up to a multiple of
+    256 bytes with three significant bits.
     """
     size = -(-num_bytes // 256) * 256
     unit = max(1 << max(size.bit_length() - 3, 0), 256)

@@ -1,6 +1,6 @@
-"""The allocator interface: arithmetic on integer addresses.
+"""The interface of allocators, whose addresses are integers.
 
-An allocator hands out ranges of bytes by their addresses, which are integers; it never reads or
+An allocator hands out ranges of bytes. It returns their addresses as integers, and never reads or
 writes the memory. The rules for every allocator:
 
 - A request returns None if it is for zero bytes, for 2**63 bytes or more, or cannot be met.
@@ -11,9 +11,9 @@ writes the memory. The rules for every allocator:
   that the garbage collector runs in the middle of another call.
 
 `retry` and `optional` determine how a failure is handled. By default a failure is final, and is
-reported immediately. With `retry` the allocator may first wait for another thread to free memory.
-With `optional` the caller has an alternative (as for scratch memory that only makes a kernel
-faster), so little is logged.
+reported immediately. If `retry` is true, the allocator may first wait for another thread to free
+memory. If `optional` is true, the caller has an alternative (as for scratch memory that only makes
+a kernel faster), so little is logged.
 """
 
 from __future__ import annotations
@@ -30,14 +30,16 @@ MAX_ALLOCATION_BYTES = 2**63 - 1
 
 
 class HostRegion(NamedTuple):
-    """A buffer of host memory: byte i of `buffer` is the byte at address `base` + i."""
+    """A buffer of host memory. Byte i of `buffer` is the byte at address `base` + i."""
 
     base: int
     buffer: mmap.mmap | memoryview[int]
 
 
 class LiveAllocation(NamedTuple):
-    """A range in use: address, bytes requested, bytes allocated, and the allocation's number."""
+    """A range in use, with its address, the bytes requested, the bytes allocated, and the
+    allocation's number.
+    """
 
     address: int
     requested: int
@@ -52,12 +54,12 @@ class AddressHolder(Protocol):
 
 
 class Allocator(ABC):
-    """Hands out byte ranges of one memory space. The module's docstring has the rules."""
+    """Hands out byte ranges of one memory. See the module's docstring for the rules."""
 
     @property
     @abstractmethod
     def name(self) -> str:
-        """The name that messages and statistics show."""
+        """The allocator's name in messages and statistics."""
 
     @abstractmethod
     def allocate_raw(
@@ -114,12 +116,12 @@ class Allocator(ABC):
         return 0
 
     def get_stats(self) -> AllocatorStats:
-        """Return a copy of the counters; all zero if the allocator keeps none."""
+        """Return a copy of the counters. They are zero if the allocator does not count."""
         return AllocatorStats()
 
     def clear_stats(self) -> None:  # noqa: B027, meant to be empty
-        """Reset the number of allocations and the peaks. Do nothing if the allocator keeps no
-        counters.
+        """Reset the number of allocations and the peaks. Do nothing if the allocator does not
+        count.
         """
 
     def host_region(self, address: int) -> HostRegion:
@@ -220,8 +222,8 @@ class AllocatorWrapper(Allocator):
 def validate_num_bytes(name: str, num_bytes: int) -> bool:
     """Return whether an allocator could meet a request of this size.
 
-    It is False for zero bytes and for 2**63 bytes or more. Raises InvalidArgumentError for a
-    negative size.
+    Zero bytes, and 2**63 bytes or more, can never be met. Raises InvalidArgumentError if the size
+    is negative.
     """
     if num_bytes < 0:
         raise invalid_argument(
@@ -234,7 +236,7 @@ def unknown_address(name: str, wanted: str, address: object) -> InvalidArgumentE
     """Return the error for an address that is not in use.
 
     Args:
-      wanted: the action that failed, such as "to free".
+      wanted: the failed action in the message, such as "to free".
     """
     shown = f"{address:#x}" if isinstance(address, int) else repr(address)
     return invalid_argument(

@@ -7,8 +7,8 @@
     LoggingAllocator     a line of the log for each call
     FailingAllocator     refuses chosen requests, as an allocator without memory does
 
-They are modelled on the resource adaptors of RMM (RAPIDS Memory Manager). Addresses are those of
-the inner allocator.
+They are modelled on the resource adaptors of RMM (RAPIDS Memory Manager). Addresses are addresses
+of the inner allocator.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class RecordingAllocator(AllocatorWrapper):
     def allocate_raw(
         self, num_bytes: int, *, retry: bool = False, optional: bool = False
     ) -> int | None:
-        """Allocate from the inner allocator; failures are not recorded."""
+        """Allocate from the inner allocator. Failures are not recorded."""
         address = self._inner.allocate_raw(num_bytes, retry=retry, optional=optional)
         if address is not None:
             with self._lock:
@@ -63,8 +63,8 @@ class RecordingAllocator(AllocatorWrapper):
 
 
 class LoggingAllocator(AllocatorWrapper):
-    """Passes a line of text for each call and its result to the function `log` (by default a
-    logger's `info`).
+    """Logs each call and its result. The function `log` receives a line of text. By default, it is
+    the method `info` of a logger.
     """
 
     def __init__(self, allocator: Allocator, log: Callable[[str], object] = _logger.info) -> None:
@@ -88,9 +88,10 @@ class LoggingAllocator(AllocatorWrapper):
 
 
 class FailingAllocator(AllocatorWrapper):
-    """For tests: returns None for the requests for which `refuses(number, num_bytes)` is true.
+    """An allocator for tests, which refuses the requests for which `refuses(number, num_bytes)` is
+    true.
 
-    number: the number of the request, from 0.
+    A refused request returns None. `number` is the number of the request, counted from 0.
     """
 
     def __init__(self, allocator: Allocator, refuses: Callable[[int, int], bool]) -> None:
@@ -101,7 +102,7 @@ class FailingAllocator(AllocatorWrapper):
     def allocate_raw(
         self, num_bytes: int, *, retry: bool = False, optional: bool = False
     ) -> int | None:
-        """Return None if the request is refused; otherwise allocate from the inner allocator."""
+        """Allocate from the inner allocator, or return None if the request is refused."""
         number, self.num_requests = self.num_requests, self.num_requests + 1
         if self.refuses(number, num_bytes):
             return None
@@ -109,9 +110,10 @@ class FailingAllocator(AllocatorWrapper):
 
 
 class FailingSubAllocator(SubAllocator):
-    """For tests: returns None for the regions for which `refuses(number, num_bytes)` is true.
+    """A sub-allocator for tests, which refuses the regions for which `refuses(number, num_bytes)`
+    is true.
 
-    number: the number of the request, from 0.
+    A refused request returns None. `number` is the number of the request, counted from 0.
     """
 
     def __init__(self, inner: SubAllocator, refuses: Callable[[int, int], bool]) -> None:
@@ -120,7 +122,7 @@ class FailingSubAllocator(SubAllocator):
         self.num_requests = 0
 
     def alloc(self, alignment: int, num_bytes: int) -> int | None:
-        """Return None if the request is refused; else allocate from the inner sub-allocator."""
+        """Allocate from the inner sub-allocator, or return None if the request is refused."""
         number, self.num_requests = self.num_requests, self.num_requests + 1
         return None if self.refuses(number, num_bytes) else self.inner.alloc(alignment, num_bytes)
 
@@ -129,5 +131,5 @@ class FailingSubAllocator(SubAllocator):
         self.inner.free(address, num_bytes)
 
     def region(self, address: int) -> HostRegion:
-        """Return the inner sub-allocator's region."""
+        """Return the region of the inner sub-allocator that contains the address."""
         return self.inner.region(address)

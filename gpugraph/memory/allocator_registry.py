@@ -44,11 +44,11 @@ class AllocatorRegistry:
 
     @classmethod
     def register(cls, name: str, priority: int, factory: AllocatorFactory) -> None:
-        """Add a factory: a callable without arguments that returns a new Allocator.
+        """Add a factory, which is a callable without arguments that returns a new Allocator.
 
-        Raises InvalidArgumentError for an empty name or a negative priority, AlreadyExistsError if
-        a factory with this name and priority is registered, and FailedPreconditionError after
-        `get_allocator`.
+        Raises InvalidArgumentError if the name is empty or the priority is negative. Raises
+        AlreadyExistsError if a factory with this name and priority is registered, and
+        FailedPreconditionError after `get_allocator`.
         """
         if not name:
             raise invalid_argument("An allocator factory needs a name.")
@@ -72,7 +72,7 @@ class AllocatorRegistry:
         """Remove a factory, and the allocator that it created for `get_allocator`, if any.
 
         If that allocator was the one that `get_allocator` returned, factories can be added again.
-        Raises NotFoundError for a factory that is not registered.
+        Raises NotFoundError if the factory is not registered.
         """
         with cls._lock:
             entry = cls._find(name, priority)

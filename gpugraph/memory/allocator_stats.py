@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class AllocatorStats:
-    """Counters of one allocator, in bytes except for `num_allocs`. None as a limit means that there
-    is no limit.
+    """The counters of one allocator. All are bytes, except for `num_allocs`. A limit of None means
+    no limit.
     """
 
     num_allocs: int = 0
@@ -41,7 +41,7 @@ class AllocatorStats:
         self.peak_bytes_reserved = max(self.peak_bytes_reserved, self.bytes_reserved)
 
     def clear(self) -> None:
-        """Reset the counts: zero allocations, and the bytes in use now as the peak."""
+        """Set the number of allocations to zero, and the peak to the bytes that are in use now."""
         self.num_allocs = 0
         self.peak_bytes_in_use = self.bytes_in_use
         self.largest_alloc_size = 0

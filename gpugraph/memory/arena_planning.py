@@ -1,4 +1,4 @@
-"""Arena planning: from lifetimes to offsets in one block of bytes.
+"""Arena planning, which assigns offsets in one block of memory to buffers with known lifetimes.
 
 The problem. Each buffer has a size, and an interval of steps, including both ends, in which it must
 keep its contents. Two buffers may share bytes if and only if their intervals do not intersect. Find
@@ -15,18 +15,18 @@ search stops as soon as a plan meets the lower bound:
 
 1. Scan by time. At each step, the buffers that end are returned to a list of holes (ordered by
    size; adjacent holes are joined). Then each buffer that begins, largest first, gets the smallest
-   hole in which it fits; among equal holes, the lowest. If it fits in no hole, the block grows; a
-   hole at its end is used first. O(n log n).
+   hole in which it fits. Among holes of the same size, it gets the lowest. If it fits in no hole,
+   the block grows, and a hole at the block's end is extended. O(n log n).
 2. The same scan with time reversed (up to 50,000 buffers).
-3. For up to 1,000 buffers, placement in three orders: by size and then duration, by size times
-   duration, and by duration. Each buffer gets the smallest gap that fits among the buffers placed
-   before it that live at the same time. O(n * n), but these plans usually meet the bound on
-   forward/backward graphs.
+3. For up to 1,000 buffers, the buffers are placed in each of three orders: by size and then
+   duration, by size times duration, and by duration. Each buffer gets the smallest gap that fits
+   among the buffers placed before it that live at the same time. O(n * n), but these plans usually
+   meet the bound on forward/backward graphs.
 4. If no plan is within half a percent of the bound, the best of these orders is varied: some large
-   buffers are placed earlier. `_SEARCH` limits the number of trials. If an order is no worse, the
-   next variation starts from it.
+   buffers are placed earlier. `_SEARCH` limits the number of trials. If the new order gives a plan
+   that is no larger, the next variation starts from that order.
 
-Everything is deterministic: equal inputs give equal plans.
+Everything is deterministic, so equal inputs give equal plans.
 """
 
 from __future__ import annotations
@@ -62,11 +62,11 @@ class ArenaPlan(NamedTuple):
 
 
 def plan_offsets(lifetimes: Sequence[Lifetime], alignment: int = 64) -> ArenaPlan:
-    """Plan offsets such that buffers that are live at the same step never share a byte.
+    """Plan offsets at which buffers that are live at the same step never share a byte.
 
     Offsets and the size of the block are multiples of `alignment` (bytes, a power of two). Empty
-    buffers get offset 0 and take no space. Raises InvalidArgumentError for a negative size, for a
-    lifetime that ends before it begins, and for an alignment that is not a power of two.
+    buffers get offset 0 and take no space. Raises InvalidArgumentError if a size is negative, if a
+    lifetime ends before it begins, or if the alignment is not a power of two.
     """
     if alignment < 1 or alignment & (alignment - 1):
         raise invalid_argument(f"An arena's alignment must be a power of two, not {alignment}.")
@@ -164,8 +164,8 @@ def _best_plan(buffers: _Buffers) -> ArenaPlan:
 
 
 def _candidates(buffers: _Buffers, bound: int) -> Iterator[ArenaPlan]:
-    """Yield plans in the order described above. Each plan is computed only when the caller requests
-    it.
+    """Yield plans in the order that the module's docstring describes. Each plan is computed only
+    when the caller requests it.
     """
     sizes, firsts, lasts = buffers
     count = len(sizes)
@@ -246,8 +246,8 @@ class _Holes:
         insort(by_size, (end - start, start))
 
     def take(self, need: int) -> int:
-        """Reserve `need` bytes in the smallest hole that fits, else at the top of the block, which
-        grows. Return the start of the reserved range.
+        """Reserve `need` bytes in the smallest hole that fits, and return the start of the reserved
+        range. If no hole fits, extend the block.
         """
         by_size = self._by_size
         index = bisect_left(by_size, (need,))
@@ -314,9 +314,10 @@ def _place(buffers: _Buffers, order: Sequence[int]) -> ArenaPlan:
 def _tightest_gap(placed: list[tuple[int, int, int, int]], size: int, first: int, last: int) -> int:
     """Return the start of the smallest gap of at least `size` bytes during the steps [first, last].
 
+    If there is no such gap, return the end of the highest buffer that lives during these steps.
+
     Args:
-      placed: the buffers placed so far as (start, end, first, last), sorted by start. If no gap
-        fits, return the end of the highest buffer that lives during these steps.
+      placed: the buffers placed so far as (start, end, first, last), sorted by start.
     """
     best = -1
     best_gap = 0

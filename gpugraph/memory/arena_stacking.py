@@ -1,8 +1,9 @@
-"""Restacking: new offsets for an arena whose buffers have other sizes than in its plan.
+"""Restacking, which computes new offsets for an arena whose buffers have other sizes than in its
+plan.
 
 For any two buffers that are live at the same step, a plan determines which of them lies below the
-other. If this order is kept, each buffer can be placed on top of the buffers below it, whatever the
-sizes are:
+other. If this order is kept, each buffer can be placed on top of the buffers below it for any
+sizes:
 
     planned for    A 2, B 1, C 3          [A ][B][C   ]
     other sizes    A 5, B 1, C 2          [A      ][B][C ]
@@ -19,11 +20,11 @@ from gpugraph.memory.arena_planning import ArenaPlan, Lifetime
 
 
 def buffers_below(lifetimes: Sequence[Lifetime], offsets: Sequence[int]) -> list[list[int]]:
-    """For each buffer, return the buffers that lie directly below it in the plan.
+    """Return, for each buffer, the buffers that lie directly below it in the plan.
 
     Buffer A lies below buffer B if both are live at a common step and A has the lower offset. If
-    the offsets are equal, because a buffer is empty, the buffer with the lower index lies below. It
-    lies directly below if no third buffer is between them.
+    the offsets are equal, because a buffer is empty, the buffer with the lower index lies below.
+    Buffer A lies directly below buffer B if no third buffer lies between them.
     """
     ranked = sorted(range(len(offsets)), key=lambda buffer: offsets[buffer])
     begun, ended = (
@@ -44,9 +45,9 @@ def buffers_below(lifetimes: Sequence[Lifetime], offsets: Sequence[int]) -> list
 
 
 class _Until:
-    """Items, each with a time.
+    """A set of items, each with a time, that returns the items up to a given time.
 
-    A query returns the items before a time, as the bits of an integer.
+    A result is an integer in which bit i is set if item i belongs to the result.
     """
 
     def __init__(self, times: Sequence[int]) -> None:
@@ -55,16 +56,16 @@ class _Until:
         self._sets = list(accumulate((1 << item for item in order), or_, initial=0))
 
     def at_most(self, time: int) -> int:
-        """Return the items whose time is at most `time`."""
+        """Return the items whose time is at most `time`, as the bits of an integer."""
         return self._sets[bisect_right(self._times, time)]
 
     def below(self, time: int) -> int:
-        """Return the items whose time is less than `time`."""
+        """Return the items whose time is less than `time`, as the bits of an integer."""
         return self._sets[bisect_left(self._times, time)]
 
 
 def _bits(number: int) -> Iterator[int]:
-    """Yield the positions of the bits that are set."""
+    """Yield the positions of the bits of `number` that are set."""
     while number:
         low = number & -number
         yield low.bit_length() - 1

@@ -1,12 +1,12 @@
 """A limit on the number of bytes that one consumer takes from an allocator.
 
-The wrapper counts the bytes that the inner allocator allocates if that tracks sizes, else the bytes
-requested. A request that would exceed the limit returns None immediately, even with `retry`, since
-only this consumer could bring its use below the limit.
+If the inner allocator tracks sizes, the wrapper counts the bytes that the inner allocator
+allocates. Otherwise it counts the bytes requested. A request that would exceed the limit returns
+None immediately, even with `retry`, since only this consumer could bring its use below the limit.
 
-The requested bytes are reserved before the inner allocator is called, so threads never exceed the
-limit together, and no lock is held while the inner allocator waits. If the allocation exceeds the
-limit because of rounding, it is freed again and refused.
+The requested bytes are reserved before the inner allocator is called. Several threads together
+therefore never exceed the limit, and no lock is held while the inner allocator waits. If the
+allocation exceeds the limit because of rounding, it is freed again and refused.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _logger = logging.getLogger(__name__)
 class LimitingAllocator(AllocatorWrapper):
     """Limits the bytes in use through this wrapper to `limit_bytes`, and keeps separate statistics.
 
-    Raises InvalidArgumentError for a negative limit.
+    Raises InvalidArgumentError if the limit is negative.
     """
 
     def __init__(self, allocator: Allocator, limit_bytes: int) -> None:
@@ -95,7 +95,7 @@ class LimitingAllocator(AllocatorWrapper):
             return replace(self._stats)
 
     def clear_stats(self) -> None:
-        """Restart the counters of this wrapper."""
+        """Reset the number of allocations and the peaks of this wrapper."""
         with self._lock:
             self._stats.clear()
 

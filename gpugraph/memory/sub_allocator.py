@@ -2,12 +2,12 @@
 
 A sub-allocator hands out a few large regions, which BFC splits into chunks. `HostSubAllocator`
 hands out host memory. `FakeSubAllocator` hands out addresses without memory, to simulate the memory
-of any device. CUDA devices have sub-allocators that call the driver.
+of any device. The sub-allocators for CUDA devices, which call the driver, are defined elsewhere.
 
-Host regions are anonymous private mappings: zeroed, page-aligned, and backed by memory only when
-they are touched. So a large region costs nothing until it is used. Linux is advised to back regions
-of 4 MiB and more with huge pages. A freed region is unmapped only when no array refers to its
-buffer, so arrays over freed memory stay valid.
+Host regions are anonymous private mappings, which are zeroed and page-aligned. Their pages use
+memory only after they are touched. A large region therefore costs nothing until it is used. Linux
+is advised to back regions of 4 MiB and more with huge pages. A freed region is unmapped only when
+no array refers to its buffer, so arrays over freed memory stay valid.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ class SubAllocator(ABC):
 
     @abstractmethod
     def free(self, address: int, num_bytes: int) -> None:
-        """Free a region, given its address and size."""
+        """Free the region with this address and size."""
 
     def region(self, address: int) -> HostRegion:
-        """Return the host buffer that contains `address`. Raises FailedPreconditionError for other
-        memory.
+        """Return the host buffer that contains `address`. Raises FailedPreconditionError if the
+        memory is not host memory.
         """
         raise FailedPreconditionError.of_no_node(
             f"{type(self).__name__} gives no host memory: {address:#x} cannot be viewed."
@@ -55,7 +55,7 @@ class HostRegions:
     """A thread-safe table of regions of host memory.
 
     Args:
-      kind: the kind of memory for messages, "host" or "pinned".
+      kind: the kind of memory that messages name, "host" or "pinned".
     """
 
     def __init__(self, kind: str) -> None:
@@ -101,8 +101,8 @@ class HostSubAllocator(SubAllocator):
         self._regions = HostRegions("host")
 
     def alloc(self, alignment: int, num_bytes: int) -> int | None:
-        """Return a zeroed region. Raises InvalidArgumentError for an alignment larger than a
-        page.
+        """Return the address of a new, zeroed region. Raises InvalidArgumentError if `alignment` is
+        larger than a page.
         """
         if alignment > mmap.PAGESIZE:
             raise invalid_argument(
@@ -117,8 +117,8 @@ class HostSubAllocator(SubAllocator):
         return base
 
     def free(self, address: int, num_bytes: int) -> None:
-        """Free a region; it is unmapped once no array uses it. Raises InvalidArgumentError if it is
-        unknown.
+        """Free a region. The region is unmapped once no array uses it. Raises InvalidArgumentError
+        if no region has this address and size.
         """
         if not self._regions.remove(address, num_bytes):
             raise no_such_region(self, address, num_bytes)
@@ -132,11 +132,12 @@ class HostSubAllocator(SubAllocator):
 
 
 class FakeSubAllocator(SubAllocator):
-    """A range of addresses without memory. Regions are adjacent, in ascending order from `base`.
+    """A sub-allocator that hands out addresses without memory. Regions are adjacent, in ascending
+    order from `base`.
 
-    `total` limits the bytes that are allocated at the same time; None means no limit. Addresses are
-    never reused. Visitors are called after each allocation and before each deallocation of a
-    region.
+    `total` limits the bytes that are allocated at the same time. None means no limit. Addresses are
+    never reused. The functions in `visitors` are called after each allocation and before each
+    deallocation of a region.
     """
 
     def __init__(
@@ -156,7 +157,7 @@ class FakeSubAllocator(SubAllocator):
         self._free_visitors = tuple(free_visitors)
 
     def alloc(self, alignment: int, num_bytes: int) -> int | None:
-        """Return the next addresses, or None if the limit would be exceeded."""
+        """Return the address of the next region, or None if the limit would be exceeded."""
         if self.total is not None and self.bytes_held + num_bytes > self.total:
             return None
         address = -(-self._next // alignment) * alignment
@@ -194,8 +195,8 @@ def _map(num_bytes: int) -> mmap.mmap | None:
 
 
 def _advise(buffer: mmap.mmap, advice: int) -> None:
-    """Pass advice on a buffer to the operating system. Ignore the error on a system without huge
-    pages.
+    """Pass advice (`madvise`) about a buffer to the operating system. Ignore the error on a system
+    without huge pages.
     """
     try:
         buffer.madvise(advice)

@@ -1,6 +1,7 @@
-"""Records how one consumer uses an allocator: sizes, a high watermark, and each call.
+"""A wrapper that records how one consumer uses an allocator. It records sizes, a high watermark,
+and each call.
 
-Three cases, as in TensorFlow:
+There are three cases, as in TensorFlow:
 
 - The inner allocator tracks sizes: the sizes that it allocates are counted.
 - It does not, but `track_sizes` is set: requested sizes are counted here, with the ids 1, 2, 3; the
@@ -13,7 +14,8 @@ drops the owner's reference. When the last allocation has been freed as well, th
 and refuses further use.
 
 The lock is reentrant, because the garbage collector may run a finalizer that frees memory while
-this thread holds it. The counts stay correct if that happens between any two steps below.
+this thread holds it. The counts stay correct even if a finalizer interrupts a method of this
+module.
 """
 
 from __future__ import annotations
@@ -27,8 +29,8 @@ from gpugraph.memory.allocator import Allocator, AllocatorWrapper, unknown_addre
 
 
 class AllocRecord(NamedTuple):
-    """A call: the number of bytes allocated (negative if freed), and the time in microseconds since
-    1970.
+    """The record of a call, with the number of bytes allocated (negative if freed), and the time in
+    microseconds since 1970.
     """
 
     alloc_bytes: int
@@ -85,7 +87,7 @@ class TrackingAllocator(AllocatorWrapper):
         return address
 
     def deallocate_raw(self, address: int | None) -> None:
-        """Free a range, and record it if its size is tracked."""
+        """Free a range. Record the call if the size of the range is tracked."""
         if address is None:
             return
         size: int | None = None
@@ -134,15 +136,15 @@ class TrackingAllocator(AllocatorWrapper):
             return self._total, self._high_watermark, self._allocated
 
     def get_current_records(self) -> list[AllocRecord]:
-        """Return a copy of the records since the start or the last `get_records_and_unref`."""
+        """Return a copy of the records that `get_records_and_unref` has not returned yet."""
         with self._lock:
             return list(self._records)
 
     def get_records_and_unref(self) -> list[AllocRecord]:
-        """Return and drop the records. The wrapper becomes spent when all its allocations have been
-        freed.
+        """Return the records and clear the list. The wrapper becomes spent when all its allocations
+        have been freed.
 
-        Raises FailedPreconditionError if it is spent already.
+        Raises FailedPreconditionError if the wrapper is spent already.
         """
         with self._lock:
             self._refuse_if_spent()

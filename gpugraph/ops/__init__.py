@@ -1,4 +1,4 @@
-"""The op library: each op is declared once, in the package of its family.
+"""The op library. Each op is declared once, in the package of its family.
 
 A family is imported when a program uses one of its functions or op types (`op_index.py`). This
 module itself imports only the conversion of values to tensors.

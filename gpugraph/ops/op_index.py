@@ -1,8 +1,9 @@
-"""Index from op types to the modules that declare them: op families are imported on first use.
+"""The index from op types to the modules that declare them, by which op families are imported on
+first use.
 
-A program that names a function imports its module. Code that only has an op type (a gradient, a
-graph from a file, a compiler pass, a Python operator) looks up the module here. `ci/op_index.py`
-generates the index, and a test compares it with the modules' declarations.
+A program that uses a function imports the function's module. Code that only has an op type (a
+gradient, a graph from a file, a compiler pass, a Python operator) finds the module here.
+`ci/op_index.py` generates the index, and a test compares it with the modules' declarations.
 """
 
 from __future__ import annotations
@@ -335,7 +336,7 @@ MODULE_OF = dict(_modules())
 
 @uninterrupted
 def load(name: str) -> None:
-    """Import the module that declares an op type or operator; do nothing for other names."""
+    """Import the module that declares an op type or operator. Do nothing for any other name."""
     if (module := MODULE_OF.get(name)) is not None:
         with one_import_at_a_time():
             import_module(_PACKAGE + module)

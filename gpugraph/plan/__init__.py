@@ -1,5 +1,5 @@
-"""The interface between compilation and runtime: a plan, the frozen record of the steps of a
-run.
+"""The interface between compilation and runtime, which is the plan, a frozen record of the steps of
+a run.
 """
 
 from gpugraph.plan.arena_record import (

@@ -1,5 +1,6 @@
-"""Records of the memory of a plan: the buffers of each arena with their lifetimes, the arena's
-peak, and the additional memory that each iteration of a loop keeps."""
+"""Records of a plan's memory: the buffers of each arena with their lifetimes, the arena's peak, and
+the additional memory that each iteration of a loop keeps.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +12,12 @@ from gpugraph.base.shapes import shape_text
 
 
 class BufferRecord(NamedTuple):
-    """A buffer in the arena: its op, its bytes, and its first and last position in the order of the
-    plan.
+    """A buffer in the arena, with its op, its size in bytes, and the first and the last position in
+    the plan's order at which it is live.
 
     Args:
-      shape, dtype: the shape and dtype of the buffer's first tensor; later tensors may reuse its
-        memory.
+      shape, dtype: the shape and dtype of the buffer's first tensor. Later tensors may reuse the
+        buffer.
     """
 
     op: str
@@ -38,10 +39,11 @@ class ArenaRecord(NamedTuple):
     """The arena on a device.
 
     Args:
-      num_bytes: its size.
+      num_bytes: the size of the arena.
       bound: the maximum number of bytes that are live at the same time. For this order of nodes, no
-        arena can be smaller. The maximum occurs at position `place` of the order, at `node`, which
-        the line `origin` created.
+        arena can be smaller.
+      place, node, origin: the position in the order at which the maximum occurs, the node at this
+        position, and the line of the program that created the node.
       buffers: all buffers in the arena.
     """
 
@@ -54,7 +56,7 @@ class ArenaRecord(NamedTuple):
     buffers: Sequence[BufferRecord]
 
     def at_peak(self) -> list[BufferRecord]:
-        """Return the buffers that live at the peak, largest first."""
+        """Return the buffers that are live at the peak, largest first."""
         live = [buffer for buffer in self.buffers if buffer.first <= self.place <= buffer.last]
         return sorted(live, key=lambda buffer: -buffer.num_bytes)
 
@@ -64,8 +66,8 @@ class LoopRecord(NamedTuple):
     until its gradient, or the end of the run, releases it.
 
     Args:
-      tensors: the tensors that one iteration keeps, largest first. A tensor whose size is known
-        only in a run counts as 0 bytes.
+      tensors: the tensors that one iteration keeps, largest first. If a tensor's size is known only
+        in a run, 0 bytes are recorded.
     """
 
     loop: str

@@ -17,7 +17,9 @@ LASTING = frozenset({"variable", "constant"})
 
 
 class StorageRecord(NamedTuple):
-    """Memory that tensors share; it is live from position `span[0]` to `span[1]` of the order."""
+    """Memory that tensors share. It is live from position `span[0]` to position `span[1]` of the
+    order.
+    """
 
     kind: str
     device: str
@@ -28,8 +30,8 @@ class StorageRecord(NamedTuple):
 
 
 class TensorRecord(NamedTuple):
-    """One output: its dtype, its shape (None if known only in a run), and the index of its storage
-    (-1: no storage).
+    """One output of a node. Its shape is None if it is known only in a run. The index of its
+    storage is -1 if it has none.
     """
 
     dtype: DType
@@ -42,8 +44,8 @@ class NodeRecord(NamedTuple):
 
     Args:
       members: the names of the operations that a fused node computes.
-      received: for a `_Recv`, the tensor, and the device that sends it.
-      seconds: the estimated time (`compile/analysis/step_time_model.py`).
+      received: for a `_Recv`, the received tensor and the device that sends it.
+      seconds: the estimated time of the node (`compile/analysis/step_time_model.py`).
     """
 
     node_def: NodeDef
@@ -65,7 +67,7 @@ class NodeRecord(NamedTuple):
 
     @property
     def inputs(self) -> list[str]:
-        """The node's inputs as in a NodeDef."""
+        """The node's inputs in the notation of a NodeDef."""
         return self.node_def.input
 
 
@@ -76,7 +78,7 @@ class GraphRecord(NamedTuple):
     storages: Sequence[StorageRecord]
 
     def by_name(self) -> Mapping[str, tuple[int, NodeRecord]]:
-        """Return the nodes and their positions, by name."""
+        """Return a dict from the name of each node to its position and the node."""
         return {node.name: (place, node) for place, node in enumerate(self.nodes)}
 
     def live_bytes(self, device: str) -> list[int]:

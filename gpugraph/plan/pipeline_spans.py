@@ -1,6 +1,6 @@
-"""Spans of the threads that read pipelines of data, and whether pipelines are watched.
+"""Time spans of the threads that read data pipelines, and the switch that watches all pipelines.
 
-The datasets' ops record spans only while `recording_spans` asks for them.
+The ops of datasets record spans only within a `recording_spans` block.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ MAX_SPANS = 50_000
 
 
 class Span(NamedTuple):
-    """A call of a stage's iteration in a thread, in nanoseconds since the epoch.
+    """A call of a stage's iteration in a thread. Times are in nanoseconds since the epoch.
 
     Args:
-      depth: the number of calls around it in the thread.
+      depth: the number of enclosing calls in the same thread.
     """
 
     thread: str
@@ -37,10 +37,10 @@ _OFFSET = time.time_ns() - time.perf_counter_ns()
 
 
 def note(name: str, kind: str, depth: int, begun: int, ended: int) -> None:
-    """Keep the span of a call, if spans are recorded.
+    """Record the span of a call if spans are being recorded.
 
     Args:
-      begun, ended: of `time.perf_counter_ns`.
+      begun, ended: the times of `time.perf_counter_ns` at the start and the end of the call.
     """
     if _listeners:
         thread = threading.current_thread()
@@ -50,7 +50,7 @@ def note(name: str, kind: str, depth: int, begun: int, ended: int) -> None:
 
 @contextmanager
 def recording_spans() -> Iterator[None]:
-    """Record the spans of watched pipelines inside."""
+    """Record the spans of watched pipelines during the block."""
     global _listeners
     _listeners += 1
     try:
@@ -60,7 +60,9 @@ def recording_spans() -> Iterator[None]:
 
 
 def spans_between(begun: int, ended: int) -> list[Span]:
-    """Return the recorded spans that end in a time, in nanoseconds since the epoch."""
+    """Return the recorded spans that end between two times, which are in nanoseconds since the
+    epoch.
+    """
     return [span for span in list(_SPANS) if begun < span.ended <= ended]
 
 
@@ -68,7 +70,7 @@ def spans_between(begun: int, ended: int) -> list[Span]:
 
 
 class WatchAll:
-    """Whether all iterators are watched, and their watches."""
+    """A switch for watching all iterators, and their watches."""
 
     def __init__(self) -> None:
         self.is_on = False
@@ -76,7 +78,7 @@ class WatchAll:
 
     @contextmanager
     def on(self) -> Iterator[None]:
-        """Watch the iterators that are initialized inside."""
+        """Watch all iterators that are initialized during the block."""
         self.is_on = True
         self.watches.clear()
         try:

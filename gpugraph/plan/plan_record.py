@@ -1,9 +1,10 @@
-"""The interface between compilation and runtime: a plan, the frozen record of the steps of a run.
+"""The interface between compilation and runtime, which is the plan, a frozen record of the steps of
+a run.
 
-`compile/` creates a `Plan` and `runtime/` runs it; neither imports the other. All names, devices,
-memory and kernels are fixed: a step is a callable without arguments, a feed a callable that takes
-an array, a fetch a callable that returns an array. The names of the graph are only labels, for
-messages and statistics.
+`compile/` creates a `Plan`, and `runtime/` runs it. Neither of these packages imports the other.
+All names, devices, memory and kernels are fixed. A step is a callable without arguments, a feed is
+a callable that receives an array, and a fetch is a callable that returns an array. The names in the
+graph are used only as labels in messages and statistics.
 
 A well-formed plan (see `compile/verification.py`):
   - steps are in an order in which every step's inputs were written before it;
@@ -31,8 +32,8 @@ from gpugraph.plan.step_code import StepCode
 
 
 class PlanKey(NamedTuple):
-    """The identity of a plan: the fed tensors with their shapes, the fetches and the targets. Some
-    sizes in the shapes may be open.
+    """The identity of a plan, which consists of the fed tensors with their shapes, the fetches and
+    the targets. The shapes may contain open sizes.
     """
 
     feeds: tuple[tuple[str, tuple[int | None, ...] | None], ...]
@@ -47,7 +48,7 @@ class Mailbox(Protocol):
         """Store a value.
 
         Args:
-          is_dead: whether it belongs to a branch that was not taken.
+          is_dead: whether the value belongs to a branch that was not taken.
         """
 
     def recv(self, key: str) -> tuple[Any, bool]:
@@ -60,7 +61,9 @@ class Mailbox(Protocol):
 def rendezvous_key(
     source: str, incarnation: int, target: str, edge: str, frame: int = 0, iteration: int = 0
 ) -> str:
-    """Return the key of one transfer: `source;incarnation in hex;target;edge;frame:iteration`."""
+    """Return the key of one transfer, which is `source;incarnation in
+    hex;target;edge;frame:iteration`.
+    """
     return f"{source};{incarnation:016x};{target};{edge};{frame}:{iteration}"
 
 
@@ -82,8 +85,8 @@ class FetchSlot(NamedTuple):
     """A fetched tensor.
 
     Args:
-      read: a function that returns a copy of its value, as an array on the host.
-      array: the array that `read` copies, if it is the same host array in each run; else None.
+      read: a function that returns a copy of the tensor's value, as an array on the host.
+      array: the array that `read` copies, if it is the same host array in each run. Otherwise None.
     """
 
     name: str
@@ -96,7 +99,7 @@ class Transfer(NamedTuple):
     """The transfer of one tensor to another device.
 
     Args:
-      num_bytes: None if it is known only in a run.
+      num_bytes: the number of bytes, or None if it is known only in a run.
     """
 
     tensor: str
@@ -106,7 +109,9 @@ class Transfer(NamedTuple):
 
 
 class PassReport(NamedTuple):
-    """The report of a compiler pass: a heading, and lines with its changes and their reasons."""
+    """The report of a compiler pass. It has a heading, and lines with the changes of the pass and
+    their reasons.
+    """
 
     name: str
     summary: str
@@ -118,7 +123,7 @@ class Placement(NamedTuple):
     """The device of one op of the plan and the reason for it.
 
     Args:
-      mode: how the op is run: `kernel`, `view`, `folded`, ...
+      mode: how the op runs, such as `kernel`, `view` or `folded`.
     """
 
     name: str
@@ -130,7 +135,9 @@ class Placement(NamedTuple):
 
 
 class OpenSizes(Protocol):
-    """The sizes of a plan that can run many sets of shapes (`compile/binding/open_plan.py`)."""
+    """The open sizes of a plan, which can run many sets of shapes
+    (`compile/binding/open_plan.py`).
+    """
 
     def select(self, shapes: tuple[tuple[int, ...], ...]) -> None:
         """Prepare the plan for runs in which the feeds have these shapes. The caller must hold the
@@ -138,20 +145,20 @@ class OpenSizes(Protocol):
         """
 
     def described(self, shapes: tuple[tuple[int, ...], ...]) -> Plan:
-        """Return a copy of the plan, with reports for feeds of these shapes."""
+        """Return a copy of the plan. Its reports are for feeds of these shapes."""
 
 
 class UnfitShapesError(Exception):
-    """Raised if an open plan can't run the shapes of the feeds."""
+    """An open plan cannot run the shapes of the feeds."""
 
 
 class UnfitReportError(Exception):
     """A size that a kernel reported in a run does not fit the open plan.
 
-    The run has had no effect yet.
+    It is raised before the run has any effect.
 
     Args:
-      is_larger: whether it fits in another run, with more memory.
+      is_larger: whether the size fits in another run, with more memory.
     """
 
     def __init__(self, is_larger: bool) -> None:
@@ -163,41 +170,44 @@ class UnfitReportError(Exception):
 class Plan:
     """A compiled run.
 
-    Its memory serves one run at a time: to run or release the plan, a caller must hold `lock`. To
+    Its memory serves one run at a time. To run or release the plan, a caller must hold `lock`. To
     run it, a caller must also acquire its `memory`, which other plans may share. Plans that share
     memory have the same dict `holder`, which is `{0: plan}` while a run of `plan` uses the memory.
     A caller has acquired the memory if `holder.setdefault(0, plan) is plan`. `has_arena_in` returns
     whether the arena is in a given block.
 
-    The callables in `ends` run after a run's fetches; they raise the errors that devices have
-    reported. `waits`, by device: a function that waits until the device has completed all enqueued
-    work; `in_use`, by device: a function that returns the bytes that its allocator has in use.
+    The callables in `ends` run after a run's fetches. They raise the errors that devices have
+    reported. `waits` has a function for each device that waits until the device has completed all
+    enqueued work. `in_use` has a function for each device that returns the bytes that the device's
+    allocator has in use.
 
-    A run uses `access` to enter the session's table of runs that use variables before its first
-    step, and to leave the table at its end. `runs` counts runs. By this count, a waiting thread
-    detects whether the lock's holder is still in the same run. A plan that `runs_once` becomes
+    `access` is the run's entry in the session's table of runs that use variables. A run enters it
+    before its first step, and leaves it at its end. `runs` counts runs, so that a waiting thread
+    can detect whether the lock's holder is still in the same run. A plan that `runs_once` becomes
     stale when its run begins, and its memory is freed when the run ends.
 
-    `sized_in_run`: by device, the number of tensors that are not in the arena, because their size
-    is known only in a run, and the device's memory limit in bytes. `loops`: the memory that
-    iterations keep in addition to the arena. A plan with `sizes` runs many sets of shapes: they
-    `select` one before a run. `opening` gives a plan such sizes. `reported`: by node, the number of
-    rows that its kernel counted in the last run. `at_end` is called once, when the plan's memory is
-    released.
+    `sized_in_run` has two numbers for each device: how many tensors are not in the arena, because
+    their size is known only in a run, and the device's memory limit in bytes. `loops` describes the
+    memory that iterations keep in addition to the arena. A plan with `sizes` can run many sets of
+    shapes. `sizes.select` prepares the plan for one of them before a run. `opening` creates these
+    sizes for a plan. `reported` has, for each node, the number of rows that its kernel counted in
+    the last run. `at_end` is called once, when the plan's memory is released.
 
     `graph_record` is set when a run has been traced (`graph_record.py`).
 
-    Runs execute in `context`, a `contextvars` context. In it, NumPy's floating point warnings are
+    Runs execute in `context`, a `contextvars` context. In it, NumPy's floating-point warnings are
     off (switching them off in each run would take a microsecond), and `RUN_CLOCK` is the plan's
-    clock. If the plan has a single step, this step is `alone`: `run_unguarded` calls it directly,
-    and errors are attributed to it.
+    clock. If the plan has a single step, `alone` is this step. `run_unguarded` then calls it
+    directly, and errors are attributed to it.
+
+    `watched` are the variables whose memory is bound to steps. If the memory of one of them has
+    `moved`, the plan is stale. The lock is reentrant. If a kernel calls the session, and the call
+    needs the plan that is executing the kernel, the call finds this plan `running` instead of
+    deadlocking.
 
     Args:
       variables: all variables that the plan uses.
-      writes: whether the plan writes any of them. `watched` are the variables whose memory is bound
-        to steps: if one of these has `moved`, the plan is stale. The lock is reentrant. If a kernel
-        calls the session, and that call needs the plan that is executing the kernel, it finds that
-        plan `running` instead of deadlocking.
+      writes: whether the plan writes to any of these variables.
     """
 
     key: PlanKey
@@ -251,8 +261,8 @@ class Plan:
         return {device: arena.num_bytes for device, arena in self.arenas.items()}
 
     def current_reports(self, step_codes: Iterable[tuple[Step, StepCode]]) -> Sequence[PassReport]:
-        """Return the reports of the passes. The report of `binder` gets notes on the code that
-        currently runs the steps.
+        """Return the reports of the passes. Notes on the code that currently runs the steps are
+        added to the report of `binder`.
         """
         codes = {step.label: code for step, code in step_codes}
         groups = [step.group for step in all_steps(self.steps) if step.group is not None]
@@ -288,7 +298,7 @@ class Plan:
             (self.run_unguarded,), (self.alone,) = self.unguarded.runs, self.unguarded.steps
 
     def release(self) -> None:
-        """Release the plan's memory; the plan becomes stale, so no run can use it."""
+        """Release the plan's memory. The plan becomes stale, so no run can use it."""
         self.stale = True
         self.end()
         self.release_memory()

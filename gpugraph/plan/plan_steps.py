@@ -1,7 +1,7 @@
-"""Steps of a plan, groups of steps that run as one step, and sequences of steps.
+"""The steps of a plan, groups of steps that run as one step, and sequences of steps.
 
-An error from a step is annotated with the innermost step that raised it, which
-`failed_step` returns (see `runtime/step_failure.py`).
+An error from a step is annotated with the innermost step that raised it, which `failed_step`
+returns (see `runtime/step_failure.py`).
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ class Step:
     """One action of a run, with the name of the node that it executes.
 
     Args:
-      group: the object that runs the step's parts, if it consists of several steps.
-      code: a function that returns the code that currently runs a single step.
-      part: a text that distinguishes the steps of one node. It is empty for the step of the node's
-        kernel.
+      group: the group of steps that this step runs, or None for a single step.
+      code: a function that returns the `StepCode` that currently runs a single step.
+      part: a text that distinguishes several steps of the same node. It is empty for the step that
+        runs the node's kernel.
     """
 
     name: str
@@ -61,14 +61,14 @@ class Step:
 
     @property
     def label(self) -> str:
-        """The name that reports use for the step; unique within its plan."""
+        """The name that reports use for the step. It is unique within the plan."""
         return f"{self.name}/{self.part}" if self.part else self.name
 
     @classmethod
     def of(cls, group: StepGroup, kind: StepKind, name: str = "", op_type: str = "") -> Step:
         """Return a step that runs a group.
 
-        It has the device and depth of the group's first step.
+        The step has the device and the depth of the group's first step.
         """
         first = group.steps[0]
         return cls(
@@ -85,7 +85,7 @@ class Step:
 
 
 class StepGroup(ABC):
-    """Steps that run as one step, by `run`."""
+    """Several steps that run as one step, which calls `run`."""
 
     steps: Sequence[Step]
 
@@ -102,19 +102,21 @@ class StepGroup(ABC):
         return ()
 
     def codes(self) -> Iterator[tuple[Step, StepCode]]:
-        """Yield each single step with the code that runs it, except checks that variables are
-        initialized.
+        """Yield each single step with the code that runs it. Checks that variables are initialized
+        are omitted.
         """
         return step_codes(self.steps)
 
     def unguarded(self) -> Run:
-        """Return a callable like `run` that does not check that variables are initialized."""
+        """Return a callable that does the same as `run`, without checking that variables are
+        initialized.
+        """
         return self.run
 
     def parts(self, traced: bool) -> Sequence[Step] | None:
         """Return the steps that a run with a trace or a time limit executes one by one.
 
-        Return None if the group must run as a whole.
+        If the group must run as a whole, return None.
 
         Args:
           traced: whether the run has a trace.
@@ -125,26 +127,27 @@ class StepGroup(ABC):
 class Access(Protocol):
     """A run's entry in the session's table of runs that use variables.
 
-    Runs that conflict exclude each other.
+    Of several runs that conflict, only one is in the table at a time.
     """
 
     def enter(self, check: Callable[[str], None]) -> None:
-        """Wait until no other run conflicts with this one. `check` is called repeatedly meanwhile,
-        and may raise an error to end the wait.
+        """Wait until no other run conflicts with this run. During the wait, `check` is called
+        repeatedly. It may raise an error to end the wait.
         """
 
     def leave(self) -> None:
         """Remove the entry, so that other runs can proceed.
 
-        Do nothing if the run has not entered.
+        If the run has not entered, do nothing.
         """
 
 
 class WaitingRun:
-    """Runs a step that may wait for other runs, or forever, because it calls user functions.
+    """A callable that runs a step which may wait for other runs, or which calls user functions that
+    may never return.
 
-    While the step waits, other runs may use the variables of its run, signal handlers are called
-    when the step polls for signals, and a fork does not wait for the run.
+    While the step waits, other runs may use the variables of its run. Signal handlers are called
+    when the step polls for signals. A fork does not wait for the run.
     """
 
     __slots__ = ("access", "clock", "step_run")
@@ -174,7 +177,7 @@ class WaitingRun:
 
 
 class StepSequence:
-    """Calls steps one after another, with or without guards.
+    """A callable that calls steps one after another, with or without guards.
 
     A guard is a step that checks that a variable is initialized.
     """
@@ -214,8 +217,8 @@ def all_steps(steps: Iterable[Step]) -> Iterator[Step]:
 
 
 def step_codes(steps: Iterable[Step]) -> Iterator[tuple[Step, StepCode]]:
-    """Yield each single step with the code that runs it now, except checks that variables are
-    initialized.
+    """Yield each single step with the code that currently runs it. Checks that variables are
+    initialized are omitted.
     """
     for step in steps:
         if step.group is not None:
@@ -230,15 +233,15 @@ def note_step(error: BaseException, step: Step) -> None:
 
 
 def failed_step(error: BaseException) -> Step | None:
-    """Remove and return the annotation with the step that raised an error, or None if the error has
-    no annotation.
+    """Remove the annotation of an error, and return the step that raised it. If there is no
+    annotation, return None.
     """
     return error.__dict__.pop("_failed_step", None)
 
 
 @contextmanager
 def noting_step(step: Step) -> Iterator[None]:
-    """Annotate errors from the block with this step."""
+    """Annotate errors that the block raises with this step."""
     try:
         yield
     except Exception as error:

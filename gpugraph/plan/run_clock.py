@@ -1,4 +1,6 @@
-"""Conditions that end a run early: a time limit, a closed session, a signal handler's exception."""
+"""Conditions that end a run early, such as a time limit, a closed session or a signal handler's
+exception.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,8 @@ INTERRUPTED: list[Any] = []
 
 
 class TimeLimit(NamedTuple):
-    """A time limit: the seconds that a run may take, and the value of `time.monotonic()` when they
-    have passed.
+    """A time limit. It has the seconds that a run may take, and the value of `time.monotonic()` at
+    which the limit is reached.
     """
 
     seconds: float
@@ -51,7 +53,9 @@ FetchDestination = Callable[[int, Any], Any]
 
 
 class Clock:
-    """Decides whether a run of a plan continues. Long steps call `check` while `armed` is set."""
+    """The clock of a plan's runs, which ends a run early if necessary. Long steps call `check`
+    while `armed` is set.
+    """
 
     __slots__ = (
         *("_cancelled", "_limit", "access", "armed", "interrupted", "one_thread", "stop", "take"),
@@ -75,14 +79,16 @@ class Clock:
         return self._limit is not None
 
     def start(self, limit: TimeLimit | None) -> None:
-        """Set the time limit at the start of a run (None: unlimited). At the end of a run, clear it
-        by passing None.
+        """Set the time limit at the start of a run. None means no limit, and is also passed at the
+        end of a run.
         """
         self._limit = limit
         self.armed = self._cancelled or limit is not None or self.interrupted
 
     def cancel(self) -> None:
-        """Make this run and all later ones raise CancelledError at the next check. Thread-safe."""
+        """Make this run and all later runs raise CancelledError at the next check. This method is
+        thread-safe.
+        """
         self._cancelled = self.armed = True
         self.stop[0] = 1
 
@@ -92,15 +98,17 @@ class Clock:
         self.stop[0] = 1
 
     def go_on(self) -> None:
-        """Clear the record of a signal: its handler has been called, or will be called by the run's
-        caller.
+        """Clear the record of a signal, because its handler has been called, or the run's caller
+        will call it.
         """
         self.interrupted = False
         self.armed = self._cancelled or self._limit is not None
         self.stop[0] = self._cancelled
 
     def check_cancelled(self, where: str) -> None:
-        """Raise CancelledError if the run was cancelled; do not check the time limit or signals."""
+        """Raise CancelledError if the run was cancelled. This does not check the time limit or
+        signals.
+        """
         if self._cancelled:
             raise CancelledError(None, None, f"Run call was cancelled {where}")
 
@@ -111,7 +119,7 @@ class Clock:
             self._limit.check(where)
 
     def check(self, where: str) -> None:
-        """Do the same as `check_ended`, and call pending signal handlers, which may raise."""
+        """Call `check_ended`, and then call pending signal handlers, which may raise exceptions."""
         if self.interrupted:
             self._poll_signals()
         self.check_ended(where)
@@ -131,8 +139,8 @@ RUN_CLOCK: ContextVar[Clock | None] = ContextVar("RUN_CLOCK", default=None)
 
 
 def check_run(where: str) -> None:
-    """Call `Clock.check` for this thread's run, if any. Kernels that take a long time call this
-    often.
+    """Call `Clock.check` of the run in this thread. If there is no run, do nothing. Kernels that
+    take a long time call this often.
     """
     clock = RUN_CLOCK.get()
     if clock is not None and clock.armed:
@@ -140,9 +148,10 @@ def check_run(where: str) -> None:
 
 
 def give_early(name: str, value: Any) -> Any:
-    """Pass a kernel's value to the caller of the run in progress, and return the caller's answer.
+    """Pass a kernel's value to the caller of the run while the run is in progress, and return the
+    caller's response.
 
-    Raises InternalError if the caller accepts no values.
+    Raises InternalError if the caller does not accept values.
     """
     clock = RUN_CLOCK.get()
     if clock is None or clock.take is None:

@@ -1,5 +1,5 @@
-"""The code that currently runs a step. Reports use it to show which steps are native, and why
-others are not.
+"""The kind of code that currently runs a step. Reports show which steps are native, and why other
+steps are not.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ CodeState = Literal["native", "graph", "waiting", "plain"]
 
 
 class StepCode(NamedTuple):
-    """The code that runs a step, or that its next run will use.
+    """The kind of code that runs a step, or will run it in the next run.
 
     Args:
-      state: "native", native code of the CPU; "graph", part of a CUDA graph; "waiting", NumPy or a
-        separate launch until native code or a graph is ready; "plain", NumPy or a separate launch
-        permanently.
-      reason: why the step waits, or why it stays plain.
+      state: "native" for native code on the CPU, or "graph" for a part of a CUDA graph. "waiting"
+        means that NumPy or a separate launch runs the step until native code or a graph is ready.
+        "plain" means that NumPy or a separate launch runs it permanently.
+      reason: the reason why the state is "waiting" or "plain".
     """
 
     state: CodeState

@@ -1,1 +1,1 @@
-"""TensorFlow's modules that support programs: app, flags, logging, files."""
+"""TensorFlow's modules that support programs: app, flags, logging and files."""

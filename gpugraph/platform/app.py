@@ -1,4 +1,4 @@
-"""tf.app: runs a program's `main` with the command-line arguments that are not flags.
+"""tf.app, which runs a program's `main` with the command-line arguments that are not flags.
 
 if __name__ == "__main__":
     tf.app.run()
@@ -22,8 +22,8 @@ def run(main: Callable[[Any], Any] | None = None, argv: Sequence[str] | None = N
 
     Args:
       main: a function that receives a list with the program's name and the arguments that are not
-        defined flags, by default the `main` of the program's module. Its return value becomes the
-        exit status.
+        defined flags. By default, it is `main` in the program's module. Its return value becomes
+        the exit status.
     """
     entry = sys.modules["__main__"].main if main is None else main
     sys.exit(entry(_without_flags(list(sys.argv if argv is None else argv))))

@@ -1,8 +1,9 @@
-"""Files and folders of the local file system, under TensorFlow's names and with its error classes.
+"""Functions on files and folders of the local file system, with TensorFlow's names and error
+classes.
 
-Each error of the operating system has an error class in TensorFlow: a missing file raises
-NotFoundError, an unreadable file PermissionDeniedError. Paths are strings, bytes (UTF-8) or
-`os.PathLike`.
+Each error of the operating system has an error class in TensorFlow. For example, a missing file
+raises NotFoundError, and an unreadable file raises PermissionDeniedError. Paths are strings, bytes
+(UTF-8) or `os.PathLike`.
 """
 
 from __future__ import annotations
@@ -36,8 +37,9 @@ def _text(path: Any) -> str:
 class FileStatistics(NamedTuple):
     """The result of `Stat`.
 
-    `length` is the size in bytes, `mtime_nsec` the time of the last change in nanoseconds since
-    1970."""
+    `length` is the size in bytes. `mtime_nsec` is the time of the last change, in nanoseconds since
+    1970.
+    """
 
     length: int
     mtime_nsec: int
@@ -45,15 +47,15 @@ class FileStatistics(NamedTuple):
 
 
 class GFile:
-    """A file: text in UTF-8, or bytes if the mode has a "b".
+    """A file. It is read and written as text in UTF-8, or as bytes if the mode contains "b".
 
-    A context manager, and an iterator of lines.
+    It is also a context manager, and an iterator over lines. The file is opened on the first read
+    or write. This raises NotFoundError if the file is missing, InvalidArgumentError if the mode is
+    unknown, and PermissionDeniedError if the mode does not allow the access.
 
     Args:
-      mode: as for `open`: "r", "w", "a", "r+", "w+", "a+", each with or without "b". The file is
-        opened on the first read or write, which raises NotFoundError for a missing file,
-        InvalidArgumentError for another mode, and PermissionDeniedError if the mode does not allow
-        it.
+      mode: "r", "w", "a", "r+", "w+" or "a+", with or without "b". The meaning is the same as for
+        Python's `open`.
 
     >>> with tf.gfile.GFile(folder + "/notes.txt", "w") as file:
     ...     file.write("one line")
@@ -120,22 +122,24 @@ class GFile:
         return Stat(self._name).length
 
     def read(self, n: int = -1) -> Any:
-        """Return the next `n` bytes (decoded, in text mode); by default all that remain.
+        """Return the next `n` bytes, by default all remaining bytes. In text mode, they are
+        decoded.
 
-        Raises InvalidArgumentError for an endless device such as /dev/zero, unless `n` is passed.
+        Raises InvalidArgumentError if `n` is not passed and the file is an endless device such as
+        /dev/zero.
         """
         source = self._file() if n is not None and n >= 0 else self._file_with_end()
         with system_errors(self._name):
             return self._read(source.read(n))
 
     def readline(self) -> Any:
-        """Return the next line with its line break; "" or b"" at the end of the file."""
+        """Return the next line with its line break. At the end of the file, return "" or b""."""
         source = self._file_with_end()
         with system_errors(self._name):
             return self._read(source.readline())
 
     def readlines(self) -> list[Any]:
-        """Return all lines from the current position on, with their line breaks."""
+        """Return all remaining lines with their line breaks."""
         return list(self)
 
     def __iter__(self) -> Iterator[Any]:
@@ -148,18 +152,19 @@ class GFile:
         return line
 
     def next(self) -> Any:
-        """Return the next line; StopIteration at the end."""
+        """Return the next line. Raises StopIteration at the end."""
         return self.__next__()
 
     def write(self, file_content: Any) -> None:
-        """Write text (as UTF-8) or bytes at the current position."""
+        """Write text, which is encoded in UTF-8, or bytes at the current position."""
         target = self._file(for_writing=True)
         data = file_content.encode() if isinstance(file_content, str) else bytes(file_content)
         with system_errors(self._name):
             target.write(data)
 
     def seek(self, offset: int | None = None, whence: int = 0, position: int | None = None) -> None:
-        """Move to `offset` bytes from the start (whence 0), the position (1) or the end (2).
+        """Move to `offset` bytes from the start (whence 0), the current position (1) or the end
+        (2).
 
         `position` is an older name of `offset`. Raises TypeError if neither is passed.
         """
@@ -175,11 +180,11 @@ class GFile:
             source.seek(chosen, whence)
 
     def tell(self) -> int:
-        """Return the current position in bytes from the start."""
+        """Return the current position, in bytes from the start of the file."""
         return int(self._any_file().tell())
 
     def seekable(self) -> bool:
-        """Return True: local files are seekable."""
+        """Return True, because local files are seekable."""
         return True
 
     def flush(self) -> None:
@@ -189,7 +194,7 @@ class GFile:
                 self._opened.flush()
 
     def close(self) -> None:
-        """Close the file; a later read or write opens it again."""
+        """Close the file. A later read or write opens it again."""
         if self._opened is not None:
             with system_errors(self._name):
                 self._opened.close()
@@ -222,7 +227,7 @@ def IsDirectory(dirname: Any) -> bool:
 def Stat(filename: Any) -> FileStatistics:
     """Return the size of a file or folder, the time of its last change, and whether it is a folder.
 
-    Raises NotFoundError for a missing file.
+    Raises NotFoundError if the file is missing.
     """
     with system_errors(filename):
         status = os.stat(_local(filename))
@@ -234,9 +239,9 @@ def Stat(filename: Any) -> FileStatistics:
 def Glob(filename: Any) -> list[str]:
     """Return the paths that match a pattern, or any of a list of patterns, sorted for each pattern.
 
-    A part of a path may contain the wildcards `*`, `?`, `[...]` for one of the characters listed,
-    `[^...]` or `[!...]` for one that is not listed, and a backslash before a literal character.
-    Wildcards also match names that begin with a dot.
+    A component of a path may contain the wildcards `*` and `?`, `[...]` for one of the listed
+    characters, and `[^...]` or `[!...]` for a character that is not listed. A character after a
+    backslash is literal. Wildcards also match names that begin with a dot.
 
     >>> tf.gfile.Glob(folder + "/*.none")
     []
@@ -246,7 +251,9 @@ def Glob(filename: Any) -> list[str]:
 
 
 def _as_python(pattern: str) -> str:
-    """Translate a pattern into `fnmatch`'s form, which has neither `[^...]` nor the backslash."""
+    """Translate a pattern to the syntax of `fnmatch`, which has neither `[^...]` nor the
+    backslash.
+    """
 
     def changed(match: re.Match[str]) -> str:
         sign, others, kept = match.groups()
@@ -275,8 +282,8 @@ def _matching(pattern: str) -> list[str]:
 
 @uninterrupted
 def ListDirectory(dirname: Any) -> list[str]:
-    """Return the names in a folder, in arbitrary order. Raises NotFoundError for a missing
-    folder.
+    """Return the names in a folder, in arbitrary order. Raises NotFoundError if the folder is
+    missing.
     """
     if not IsDirectory(dirname):
         message = f"Could not find directory {_text(dirname)}"
@@ -312,7 +319,7 @@ def MakeDirs(dirname: Any) -> None:
 
 @uninterrupted
 def Remove(filename: Any) -> None:
-    """Delete a file. Raises NotFoundError if it is missing, FailedPreconditionError for a
+    """Delete a file. Raises NotFoundError if it is missing, and FailedPreconditionError if it is a
     folder.
     """
     with system_errors(filename):
@@ -339,8 +346,8 @@ def _refuse_existing(path: Any, overwrite: bool) -> None:
 def Rename(oldname: Any, newname: Any, overwrite: bool = False) -> None:
     """Move a file or folder to another path.
 
-    Raises AlreadyExistsError if the new path exists, unless `overwrite`. Raises NotFoundError if
-    the old path does not exist.
+    Raises AlreadyExistsError if the new path exists, unless `overwrite` is true. Raises
+    NotFoundError if the old path does not exist.
     """
     _refuse_existing(newname, overwrite)
     with system_errors(oldname):
@@ -351,8 +358,8 @@ def Rename(oldname: Any, newname: Any, overwrite: bool = False) -> None:
 def Copy(oldpath: Any, newpath: Any, overwrite: bool = False) -> None:
     """Copy a file.
 
-    Raises AlreadyExistsError if the new path exists, unless `overwrite`. Raises NotFoundError if
-    the old path does not exist.
+    Raises AlreadyExistsError if the new path exists, unless `overwrite` is true. Raises
+    NotFoundError if the old path does not exist.
     """
     _refuse_existing(newpath, overwrite)
     with system_errors(oldpath), open_to_read(_local(oldpath)) as source:
@@ -361,17 +368,18 @@ def Copy(oldpath: Any, newpath: Any, overwrite: bool = False) -> None:
 
 
 def Walk(top: Any, in_order: bool = True) -> Iterator[tuple[str, list[str], list[str]]]:
-    """Yield (folder, names of its subfolders, names of its files) for a folder and all below it.
+    """Yield (folder, names of its subfolders, names of its files) for a folder and all folders
+    below it. If `top` is missing, yield nothing.
 
     Args:
       in_order: whether to yield a folder before its subfolders. If False, the subfolders come
-        first. Yields nothing if `top` is missing.
+        first.
     """
     yield from walked(top, in_order, None)
 
 
 def walked(top: Any, topdown: bool, onerror: Any) -> Iterator[tuple[str, list[str], list[str]]]:
-    """Yield as `os.walk` does, for paths of `tf.gfile`.
+    """Yield the same tuples as `os.walk`, for a path that `tf.gfile` accepts.
 
     Yielded paths begin with `top` as it was passed.
     """

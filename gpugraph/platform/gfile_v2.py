@@ -1,4 +1,6 @@
-"""Files and folders under the newer names of `tf.io.gfile`; the functions are those of `files`."""
+"""Functions on files and folders with the newer names of `tf.io.gfile`. They call the functions of
+`files`.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from gpugraph.platform.files import FileStatistics, GFile as GFile, system_error
 
 
 def copy(src: Any, dst: Any, overwrite: bool = False) -> None:
-    """Copy a file. Raises AlreadyExistsError if the new path exists, unless `overwrite`."""
+    """Copy a file. Raises AlreadyExistsError if the new path exists, unless `overwrite` is true."""
     files.Copy(src, dst, overwrite)
 
 
@@ -31,8 +33,8 @@ def isdir(path: Any) -> bool:
 
 
 def listdir(path: Any) -> list[str]:
-    """Return the names in a folder, in arbitrary order. Raises NotFoundError for a missing
-    folder.
+    """Return the names in a folder, in arbitrary order. Raises NotFoundError if the folder is
+    missing.
     """
     return files.ListDirectory(path)
 
@@ -48,15 +50,15 @@ def mkdir(path: Any) -> None:
 
 
 def remove(path: Any) -> None:
-    """Delete a file. Raises NotFoundError if it is missing, FailedPreconditionError for a
+    """Delete a file. Raises NotFoundError if it is missing, and FailedPreconditionError if it is a
     folder.
     """
     files.Remove(path)
 
 
 def rename(src: Any, dst: Any, overwrite: bool = False) -> None:
-    """Move a file or folder. Raises AlreadyExistsError if the new path exists, unless
-    `overwrite`.
+    """Move a file or folder. Raises AlreadyExistsError if the new path exists, unless `overwrite`
+    is true.
     """
     files.Rename(src, dst, overwrite)
 
@@ -69,7 +71,7 @@ def rmtree(path: Any) -> None:
 def stat(path: Any) -> FileStatistics:
     """Return the size of a file or folder, the time of its last change, and whether it is a folder.
 
-    Raises NotFoundError for a missing file.
+    Raises NotFoundError if the file is missing.
     """
     return files.Stat(path)
 
@@ -77,12 +79,13 @@ def stat(path: Any) -> FileStatistics:
 def walk(
     top: Any, topdown: bool = True, onerror: Callable[[errors.OpError], Any] | None = None
 ) -> Iterator[tuple[str, list[str], list[str]]]:
-    """Yield (folder, names of its subfolders, names of its files) for a folder and all below it.
+    """Yield (folder, names of its subfolders, names of its files) for a folder and all folders
+    below it.
 
     Args:
       topdown: whether to yield a folder before its subfolders. If False, the subfolders come first.
-      onerror: a function that is called with the error of an unreadable folder and may raise it. By
-        default such folders are skipped.
+      onerror: a function that is called with the error if a folder cannot be read, and may raise
+        it. By default, such folders are skipped.
     """
 
     def tell(error: OSError) -> None:

@@ -1,4 +1,6 @@
-"""`tf.contrib.training.HParams`: hyperparameters by name, set from a string, a dict or JSON."""
+"""`tf.contrib.training.HParams`, which holds hyperparameters by name. They can be set from a
+string, a dict or JSON.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ _BOOLS = {"true": True, "True": True, "false": False, "False": False}
 
 
 class HParams:
-    """Hyperparameters as attributes. A new value is converted to the type of the initial value.
+    """An object whose attributes are hyperparameters. A new value is converted to the type of the
+    initial value.
 
     HParams(learning_rate=0.1, layers=[64, 64]).parse("learning_rate=0.3,layers[0]=32")
     """
@@ -32,10 +35,11 @@ class HParams:
             self.add_hparam(name, value)
 
     def add_hparam(self, name: str, value: Any) -> None:
-        """Add a hyperparameter: a number, bool, str, callable, None, or a list of one type.
+        """Add a hyperparameter. Its value is a number, bool, str, callable, None, or a list whose
+        items have the same type.
 
-        Raises ValueError for a name that is in use (also by a method of this class), and for an
-        empty list.
+        Raises ValueError if the name is already a hyperparameter, or an attribute or method of this
+        class, or if the value is an empty list.
         """
         if getattr(self, name, None) is not None:
             raise ValueError(f"Hyperparameter name is reserved: {name}")
@@ -48,8 +52,8 @@ class HParams:
         setattr(self, name, value)
 
     def set_hparam(self, name: str, value: Any) -> None:
-        """Set a value. Raises KeyError for an unknown name, ValueError for a value of another
-        type.
+        """Set a hyperparameter's value. Raises KeyError if the name is unknown, and ValueError if
+        the value has another type.
         """
         kind, is_list = self._hparam_types[name]
         if isinstance(value, list):
@@ -70,8 +74,8 @@ class HParams:
     def parse(self, values: str) -> HParams:
         """Set values from a string such as `name=value,list=[1,2,3],list[0]=4`, and return self.
 
-        Raises ValueError for an unknown name, a value that the hyperparameter's type does not
-        allow, and malformed text.
+        Raises ValueError if a name is unknown, if a hyperparameter's type does not allow a value,
+        or if the text is malformed.
         """
         for name, index, text in _assignments(values):
             if name not in self._hparam_types:
@@ -96,39 +100,43 @@ class HParams:
         setattr(self, name, items)
 
     def override_from_dict(self, values_dict: Mapping[str, Any]) -> HParams:
-        """Set the values of a dict and return self. Raises KeyError for an unknown name."""
+        """Set the values in a dict, and return self. Raises KeyError if a name is unknown."""
         for name, value in values_dict.items():
             self.set_hparam(name, value)
         return self
 
     def set_from_map(self, values_map: Mapping[str, Any]) -> HParams:
-        """Call `override_from_dict`; this is its older name."""
+        """Call `override_from_dict`, of which this is an older name."""
         return self.override_from_dict(values_map)
 
     def to_proto(self, export_scope: str | None = None) -> Any:
-        """Raise NotImplementedError: there is no HParamDef. Use `to_json` and `parse_json`."""
+        """Raise NotImplementedError, because there is no HParamDef message. `to_json` and
+        `parse_json` are alternatives.
+        """
         raise NotImplementedError(
             "HParams.to_proto: there are no protocol buffers of hyperparameters (HParamDef); "
             "write them by to_json() and read them by parse_json()"
         )
 
     def parse_json(self, values_json: str) -> HParams:
-        """Set the values of a JSON object and return self. Raises KeyError for an unknown name."""
+        """Set the values in a JSON object, and return self. Raises KeyError if a name is
+        unknown.
+        """
         return self.override_from_dict(json.loads(values_json))
 
     def to_json(self, indent: Any = None, separators: Any = None, sort_keys: bool = False) -> str:
-        """Return the hyperparameters as a JSON object; callables are omitted."""
+        """Return the hyperparameters as a JSON object. Callables are omitted."""
         plain = {name: value for name, value in self.values().items() if not callable(value)}
         return json.dumps(plain, indent=indent, separators=separators, sort_keys=sort_keys)
 
     def values(self) -> dict[str, Any]:
-        """Return the hyperparameters by name."""
+        """Return a dict from the names of the hyperparameters to their values."""
         return {name: getattr(self, name) for name in self._hparam_types}
 
     def get(self, key: str, default: Any = None) -> Any:
         """Return a hyperparameter's value, or `default` if no hyperparameter has that name.
 
-        Raises ValueError for a `default` that the hyperparameter's type does not allow.
+        Raises ValueError if the hyperparameter's type does not allow the value `default`.
         """
         if key not in self._hparam_types:
             return default
@@ -144,7 +152,7 @@ class HParams:
         return getattr(self, key)
 
     def set_model_structure(self, model_structure: Any) -> None:
-        """Store any object beside the hyperparameters, for `get_model_structure`."""
+        """Store any object, which `get_model_structure` returns."""
         self._model_structure = model_structure
 
     def get_model_structure(self) -> Any:
@@ -164,15 +172,15 @@ class HParams:
 def parse_values(
     values: str, type_map: Mapping[str, type], ignore_unknown: bool = False
 ) -> dict[str, Any]:
-    """Return the values in a text such as `name=value,list=[1,2,3],list[0]=4`, by name.
+    """Return a dict from names to the values in a text such as `name=value,list=[1,2,3],list[0]=4`.
+    An assignment to an item of a list becomes a dict from indices to items.
 
-    Raise ValueError for an unknown name, a value that the type does not allow, malformed text, and
-    a name that is assigned twice.
+    Raises ValueError if a name is unknown or assigned twice, if a type does not allow a value, or
+    if the text is malformed.
 
     Args:
-      type_map: the type of each name's value, or of the items of its list.
-      ignore_unknown: whether names without a type are skipped. An assignment to an item becomes a
-        dict of items by index.
+      type_map: a dict from names to the types of their values, or of the items of their lists.
+      ignore_unknown: whether to skip names that are not in `type_map`.
     """
     results: dict[str, Any] = {}
     for name, index, text in _assignments(values):

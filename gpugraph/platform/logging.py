@@ -1,7 +1,9 @@
-"""tf.logging: messages to standard error, by level, under TensorFlow 1's names.
+"""tf.logging, which writes messages of several levels to standard error. The functions have
+TensorFlow 1's names.
 
-Messages go through Python's `logging`, to the logger "tensorflow"; a program redirects messages by
-configuring this logger. By default messages of level WARN and above are written to standard error.
+Messages are passed to the logger "tensorflow" of Python's `logging`. A program can redirect
+messages by configuring this logger. By default, messages of level WARN and above are written to
+standard error.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ FATAL = logging.FATAL
 
 
 class _ToStandardError(logging.StreamHandler):  # type: ignore[type-arg]  # 3.11 has it generic
-    """A handler that writes to the object that `sys.stderr` is at the time of the message."""
+    """A handler that writes to the value that `sys.stderr` has at the time of the message."""
 
     def __init__(self) -> None:
         logging.Handler.__init__(self)
@@ -58,7 +60,7 @@ _DEPTH = 2
 
 
 def _log_function(type_name: str) -> Callable[..., None]:
-    """Return the function `log` or `vlog`."""
+    """Return a function with the name `log` or `vlog`."""
 
     @named(type_name, "Write `msg % args` if `level` is at least the verbosity.")
     def write(level: int, msg: Any, *args: Any, **kwargs: Any) -> None:
@@ -68,7 +70,7 @@ def _log_function(type_name: str) -> Callable[..., None]:
 
 
 def _level_function(type_name: str, level: int, summary: str) -> Callable[..., None]:
-    """Return a function such as `info`, which writes at one level.
+    """Return a function such as `info`, which writes messages at one level.
 
     Args:
       summary: the level's name, for the docstring.
@@ -92,13 +94,15 @@ fatal = _level_function("fatal", FATAL, "FATAL; the program goes on")
 
 
 def log_if(level: int, msg: Any, condition: Any, *args: Any) -> None:
-    """Write `msg % args` at `level` if `condition` holds."""
+    """Write `msg % args` at `level` if `condition` is true."""
     if condition:
         _logger.log(level, msg, *args, stacklevel=_DEPTH)
 
 
 def log_every_n(level: int, msg: Any, n: int, *args: Any) -> None:
-    """Write `msg % args` at `level` on the first call from a line, and every n-th call after it."""
+    """Write `msg % args` at `level` on the first call from a line of the program, and on every n-th
+    call after it.
+    """
     if not _times_called() % n:
         _logger.log(level, msg, *args, stacklevel=_DEPTH)
 
@@ -110,9 +114,9 @@ def log_first_n(level: int, msg: Any, n: int, *args: Any) -> None:
 
 
 def _times_called() -> int:
-    """Count a call of a logging function by the line that calls it.
+    """Count a call of a logging function. Each line of the program has its own count.
 
-    Return the number of earlier calls.
+    Return the number of earlier calls from the same line.
     """
     frame = sys._getframe(2)
     with _lock:
@@ -131,7 +135,7 @@ def set_verbosity(v: int | str) -> None:
 
 
 def get_verbosity() -> int:
-    """Return the lowest level that is written: WARN by default."""
+    """Return the lowest level of messages that are written, by default WARN."""
     return _logger.getEffectiveLevel()
 
 
@@ -147,5 +151,5 @@ def TaskLevelStatusMessage(msg: Any) -> None:
 
 
 def get_logger() -> logging.Logger:
-    """Return the Python logger of the messages: `tf.get_logger()`."""
+    """Return the Python logger to which messages are passed. This is `tf.get_logger()`."""
     return _logger

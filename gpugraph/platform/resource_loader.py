@@ -1,4 +1,6 @@
-"""Paths of files beside a program's source: `tensorflow.python.platform.resource_loader`."""
+"""Paths of files in the folder of a program's source, as in
+`tensorflow.python.platform.resource_loader`.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +16,14 @@ def get_data_files_path() -> str:
 
 
 def get_path_to_datafile(path: str) -> str:
-    """Return `path`, taken relative to the folder of the calling file."""
+    """Return `path`, joined to the folder of the calling file."""
     return os.path.join(_folder_of_caller(), path)
 
 
 def get_root_dir_with_all_resources() -> str:
-    """Return the folder of the calling file: programs have no separate folder for data files."""
+    """Return the folder of the calling file, because programs have no separate folder for data
+    files.
+    """
     return _folder_of_caller()
 
 
@@ -27,14 +31,14 @@ def load_resource(path: str) -> bytes:
     """Return the content of a file. Raises OSError if it is missing.
 
     Args:
-      path: relative to the folder of the calling file.
+      path: the path of the file, relative to the folder of the calling file.
     """
     with open_to_read(os.path.join(_folder_of_caller(), path)) as file:
         return file.read()
 
 
 def readahead_file_path(path: str, readahead: str = "128M") -> str:
-    """Return `path` unchanged: no file is read ahead."""
+    """Return `path` unchanged, because no file is read ahead."""
     return path
 
 

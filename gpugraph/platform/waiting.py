@@ -1,4 +1,4 @@
-"""Warnings about a wait that takes long: they name what the program waits for."""
+"""Warnings about a long wait, which state the reason of the wait."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ AGAIN_S = 10.0
 
 @contextmanager
 def warn_while_waiting(text: str) -> Iterator[None]:
-    """Log `text` as a warning while the block lasts: after a second, then every ten seconds."""
+    """Log `text` as a warning one second after the start of the block, and then every ten seconds
+    until the block ends.
+    """
     is_over = threading.Event()
 
     def warn() -> None:

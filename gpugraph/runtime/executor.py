@@ -1,4 +1,4 @@
-"""The executor: runs a plan, one step after the other, in one thread.
+"""The executor, which runs a plan in one thread, one step after the other.
 
 A run loads the feeds, calls the steps and reads the fetches. A failing step ends the run with an
 error that names the step. The memory of the run is freed, variables keep the values that earlier
@@ -34,17 +34,19 @@ def _interrupt(frame: FrameType) -> None:
 
 
 def execute(plan: Plan, feeds: Sequence[Any]) -> list[Any]:
-    """Run the plan with these arrays, in the order of `plan.feeds`. Return the fetches' values.
+    """Run the plan with these arrays, which are in the order of `plan.feeds`. Return the values of
+    the fetches.
 
     The caller must hold `plan.lock` and must have acquired the plan's memory. If a step fails,
-    raises TensorFlow's `OpError`, with the step's node and the line that created it.
+    raises TensorFlow's `OpError`, with the step's node and the line of the program that created the
+    node.
     """
     return plan.context.run(execute_in_context, plan, feeds)
 
 
 @defers_signals(_interrupt)
 def execute_in_context(plan: Plan, feeds: Sequence[Any]) -> list[Any]:
-    """Run the plan as `execute` does. The caller must run in `plan.context`."""
+    """Run the plan as `execute` does. The caller must call this function in `plan.context`."""
     slot: FetchSlot | Step | None = None  # the source of an error that names no step
     plan.running = True
     access = plan.access
@@ -93,13 +95,14 @@ def execute_traced(
     limit: TimeLimit | None,
     place: FetchDestination | None = None,
 ) -> tuple[list[Any], StepTrace | None]:
-    """Run the plan as `execute` does, one step at a time. Return the values, and the trace or None.
+    """Run the plan as `execute` does, one step at a time. Return the values, and the trace if one
+    was recorded, otherwise None.
 
     Args:
-      trace: whether to record the times of the steps; the run then waits for the device after each
+      trace: whether to record the times of the steps. The run then waits for the device after each
         step.
       limit: the time limit. If it has passed, DeadlineExceededError is raised before the next step.
-      place: a function that returns destinations for fetched arrays.
+      place: a function that returns arrays into which fetched values are copied.
     """
     stats = StepTrace(in_use=plan.in_use) if trace else None
     results = plan.context.run(_execute_traced, plan, feeds, stats, limit, place)
@@ -151,7 +154,9 @@ def _execute_traced(
 
 
 def _run_traced(plan: Plan, step: Step, stats: StepTrace | None) -> None:
-    """Run a step. If the step is a group whose steps may run separately, run these one by one."""
+    """Run a step. If the step is a group whose steps may run separately, run these steps one by
+    one.
+    """
     begun = perf_counter_ns()
     plan.clock.check_ended(f"before '{step.name}'")
     parts = step.group.parts(stats is not None) if step.group is not None else None

@@ -1,9 +1,10 @@
-"""Rendezvous: tables through which senders pass tensors to receivers, by key.
+"""Rendezvous, which are tables through which senders pass tensors to receivers by key.
 
 A key names one transfer of a step: "source;incarnation;target;edge;frame:iteration". `send` never
-blocks; values of one key are received in the order in which they were sent. A receiver waits until
-a value arrives, the rendezvous is aborted, or its timeout expires. A tensor of a branch that was
-not taken is sent with a mark that it is dead. Modelled on TensorFlow's core/framework/rendezvous.h.
+blocks. The values of one key are received in the order in which they were sent. A receiver waits
+until a value arrives, the rendezvous is aborted, or its timeout expires. A tensor of a branch that
+was not taken is sent with a mark that it is dead. The design follows TensorFlow's
+core/framework/rendezvous.h.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class Rendezvous:
         self._aborted: OpError | None = None
 
     def send(self, key: str, value: Any, is_dead: bool = False) -> None:
-        """Store a value; after an abort, raise the abort's error."""
+        """Store a value. After an abort, raise the abort's error."""
         with self._arrived:
             if self._aborted is not None:
                 raise self._aborted
@@ -48,11 +49,11 @@ class Rendezvous:
     def recv(self, key: str, timeout_s: float | None = 0.0) -> tuple[Any, bool]:
         """Wait for the next value of `key`. Return it, and whether it is dead.
 
-        Raises DeadlineExceededError if no value arrives in time.
+        Raises DeadlineExceededError if no value arrives in time. After an abort, raises the abort's
+        error.
 
         Args:
-          timeout_s: the number of seconds to wait. None means no limit. After an abort, raises the
-            abort's error.
+          timeout_s: the number of seconds to wait. None means no limit.
         """
         with self._arrived:
             ready = self._arrived.wait_for(
@@ -71,7 +72,7 @@ class Rendezvous:
             return value
 
     def start_abort(self, error: OpError) -> None:
-        """Fail all waiting receivers, and every later call, with `error`."""
+        """Make all waiting receivers, and every later call, raise `error`."""
         with self._arrived:
             if self._aborted is None:
                 self._aborted = error
@@ -79,6 +80,6 @@ class Rendezvous:
             self._arrived.notify_all()
 
     def clear(self) -> None:
-        """Drop the values that were not received, before the next step."""
+        """Drop the values that were not received. This is called before the next step."""
         with self._arrived:
             self._values.clear()

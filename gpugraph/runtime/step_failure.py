@@ -60,8 +60,8 @@ def as_op_error(error: Exception, step: Step | FetchSlot) -> OpError:
 
 
 def _message(error: Exception) -> str:
-    """Return the message of a kernel's error. It includes the name of the error's class unless that
-    is a common class.
+    """Return the message of a kernel's error. Unless the error's class is a common one, the message
+    includes the name of the class.
     """
     if isinstance(error, OpError):
         return error.message
@@ -70,11 +70,10 @@ def _message(error: Exception) -> str:
 
 
 def same_kind(error: Exception, node_def: Any, op: Any, message: str) -> OpError:
-    """Return an error of TensorFlow's class for `error`, with the given node, operation and
-    message.
+    """Return an error of TensorFlow's class for `error`, with this node, operation and message.
 
-    An OpError keeps its code, and therefore its class. A user-defined subclass becomes TensorFlow's
-    class for that code.
+    An OpError keeps its code, and therefore its class. A class that a program derives from OpError
+    is replaced by TensorFlow's class for the same code.
     """
     if isinstance(error, OpError):
         code = error.error_code

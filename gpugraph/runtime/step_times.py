@@ -1,4 +1,6 @@
-"""Times of steps: when each step of a traced run began, was enqueued, and was computed."""
+"""The times at which each step of a traced run began, was enqueued, and was completed by its
+device.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +14,12 @@ from gpugraph.plan import Step, StepCode
 
 
 class StepTime(NamedTuple):
-    """One step: nanoseconds since the run's start, and the thread that ran it.
+    """The times of one step in nanoseconds since the run's start, and the thread that ran it.
 
     Args:
-      begun: when the executor began with the step.
-      started, returned: before and after the call of the step.
-      ended: when its device had completed it.
+      begun: the time at which the executor began with the step.
+      started, returned: the times before and after the call of the step.
+      ended: the time at which the device had completed the step.
       sized: how many more bytes the device's allocator had in use after the step than before the
         run, for tensors whose size is known only in the run.
       code: the code that ran a single step.
@@ -38,7 +40,7 @@ class StepTrace:
     """The times of a run's steps in execution order.
 
     Args:
-      start_ns: the run's start by `perf_counter_ns`.
+      start_ns: the value of `perf_counter_ns` at the run's start.
       started_ns: the run's start in nanoseconds since the epoch.
     """
 
@@ -53,7 +55,9 @@ class StepTrace:
         self.before = {device: count() for device, count in self.in_use.items()}
 
     def sized(self, device: str) -> int:
-        """Return how many more bytes of a device are in use now than before the run; at least 0."""
+        """Return how many more bytes of a device are in use now than before the run. The number is
+        at least 0.
+        """
         count = self.in_use.get(device)
         return max(count() - self.before[device], 0) if count is not None else 0
 
@@ -66,7 +70,7 @@ def timed(trace: StepTrace, step: Step, begun: int, wait: Callable[[], Any] | No
     """Run a step and add its times to the trace.
 
     Args:
-      begun: the time of `perf_counter_ns` when the executor began with the step.
+      begun: the value of `perf_counter_ns` when the executor began with the step.
       wait: a function that waits until the step's device has completed it.
     """
     started = perf_counter_ns()

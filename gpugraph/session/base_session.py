@@ -1,8 +1,8 @@
-"""BaseSession: the client side of a session, which prepares a run and converts its results.
+"""BaseSession, the client side of a session, which prepares a run and converts its results.
 
-It converts fetches and feeds to tensors and arrays. For each combination of fetches and fed tensors
-it obtains a runner once. The runner comes from the backend, which the session factory of the target
-created. It returns the fetched values in the structure of the fetches.
+A session converts fetches and feeds to tensors and arrays. For each combination of fetches and fed
+tensors, it obtains a runner once. The runner comes from the backend, which the session factory for
+the target has created. The session returns the fetched values in the structure of the fetches.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ and fed tensors.
 
 
 class BaseSession:
-    """Runs parts of a graph.
+    """A session, which runs parts of a graph.
 
-    Holds the values of variables, and compiled plans, until it is closed.
+    It holds the values of variables, and compiled plans, until it is closed.
     """
 
     def __init__(
@@ -65,9 +65,10 @@ class BaseSession:
     ) -> None:
         """Create the backend of the session for `target`.
 
-        Without a config, the settings of the process apply (`config/process_settings.py`).
+        If `config` is None, the settings of the process apply (`config/process_settings.py`).
 
-        Raises TypeError for wrong arguments, NotFoundError if no factory accepts `target`.
+        Raises TypeError if an argument has a wrong type, and NotFoundError if no factory accepts
+        `target`.
         """
         if isinstance(target, bytes):
             target = target.decode()
@@ -160,14 +161,16 @@ class BaseSession:
     ) -> Any:
         """Run the graph and return the values of `fetches`, in their structure.
 
-        Raises RuntimeError if the session is closed or the graph is empty; TypeError and ValueError
-        for fetches and feeds that don't fit; and TensorFlow's errors (`tf.errors`) for failures
-        during the run. These name the operation and the line that created it.
+        Raises RuntimeError if the session is closed or the graph is empty, and TypeError or
+        ValueError if fetches or feeds are invalid. If the run fails, raises one of TensorFlow's
+        errors (`tf.errors`), which names the operation and the line of the program that created it.
 
         Args:
-          fetches: a tensor, operation (its value is None), variable or name, or any nesting of
-            lists, tuples and dicts of them. Values are NumPy arrays, or NumPy scalars for rank 0.
-          feed_dict: maps tensors (or their names) to values that replace theirs in this run.
+          fetches: a tensor, operation, variable or name, or any nesting of lists, tuples and dicts
+            of them. The value of an operation is None. Values are NumPy arrays, or NumPy scalars
+            for rank 0.
+          feed_dict: a dict from tensors or their names to values. In this run, these values replace
+            the tensors' own values.
           options: a RunOptions, such as a time limit.
           run_metadata: a RunMetadata to be filled with the step statistics of the run.
         """
@@ -181,7 +184,7 @@ class BaseSession:
         return run_with(prepared, arrays, options, run_metadata)
 
     def _prepare(self, fetches: Any, feed_dict: Any) -> tuple[PreparedFetches, Iterable[Any]]:
-        """Return the prepared fetches for these fetches and feed keys, and the fed values."""
+        """Return the `PreparedFetches` for these fetches and feed keys, and the fed values."""
         kind = type(fetches)
         head = (kind, *fetches) if kind is list or kind is tuple else fetches
         fed = feed_dict if type(feed_dict) is dict else _feeds(feed_dict)
@@ -249,8 +252,8 @@ class BaseSession:
 
         Args:
           fetches: the tensors that the parts may fetch, and operations that run as soon as their
-            feeds have been fed.
-          feeds: a tensor or a list of tensors that the parts feed, each once.
+            feeds are available.
+          feeds: a tensor or a list of tensors that the parts feed. Each must be fed once.
         """
         self._check_runnable()
         return self._partial_runs.setup(fetches, () if feeds is None else feeds)
@@ -261,12 +264,12 @@ class BaseSession:
         A part can use everything that earlier parts have fed and computed. It runs all operations
         of the step whose feeds are available and that have not run yet. Between two parts, the
         session may run parts of other steps, or `run`. The handle expires after the last feed and
-        fetch. A part that fails ends the step; later parts raise the same error. Without a handle,
-        this method is `run`.
+        fetch. A part that fails ends the step, and later parts raise the same error. If the handle
+        is empty, this method is `run`.
 
-        Raises the errors of `run`. Raises RuntimeError for operations among the fetches. Raises
-        InvalidArgumentError for tensors that were not set up, were fed or fetched before or can't
-        be computed yet, and for an invalid handle.
+        Raises the errors of `run`. Raises RuntimeError if an operation is among the fetches. Raises
+        InvalidArgumentError if the handle is invalid, or if a tensor was not set up, was already
+        fed or fetched, or cannot be computed yet.
         """
         if handle is None:
             return self.run(fetches, feed_dict)
@@ -276,10 +279,10 @@ class BaseSession:
     def make_callable(
         self, fetches: Any, feed_list: Sequence[Any] | None = None, accept_options: bool = False
     ) -> Callable[..., Any]:
-        """Return a function that runs `fetches`. Its arguments are the values of `feed_list`, in
-        order.
+        """Return a function that runs `fetches` and returns their values. Its arguments are the
+        values of `feed_list`, in order.
 
-        It returns the values of `fetches`. With `accept_options` it also takes `options` and
+        If `accept_options` is true, the function also has the parameters `options` and
         `run_metadata`. Raises the errors of `run`.
         """
         if feed_list is not None and not isinstance(feed_list, (list, tuple)):
@@ -308,10 +311,11 @@ class BaseSession:
     def _make_callable_from_options(self, callable_options: CallableOptions) -> Callable[..., Any]:
         """Return a callable for the names in a CallableOptions.
 
-        It takes the values of `feed`, in order, and the keyword `run_metadata`, and returns the
-        values of `fetch`. `tensor_connection` feeds a tensor with the value of another tensor.
-        Raises the errors of `run`. Raises TypeError for connected tensors of different dtypes,
-        UnimplementedError for `feed_devices` and `fetch_devices`.
+        The callable receives the values of `feed`, in order, and the keyword argument
+        `run_metadata`. It returns the values of `fetch`. `tensor_connection` feeds a tensor with
+        the value of another tensor. Raises the errors of `run`. Raises TypeError if connected
+        tensors have different dtypes, and UnimplementedError if `feed_devices` or `fetch_devices`
+        is set.
         """
         wanted = callable_options
         if wanted.feed_devices or wanted.fetch_devices:
@@ -329,11 +333,11 @@ class BaseSession:
         return lambda *values, **kwargs: call(*values, options=options, **kwargs)[fetched]
 
     def explain(self, fetches: Any, feed_dict: Any = None) -> Any:
-        """Return an explanation of how `run` would execute these arguments: devices with reasons,
-        memory, compiler passes.
+        """Return an explanation of how `run` would execute these arguments. It contains the devices
+        with reasons, the memory, and the compiler passes.
 
-        If the plan does not exist yet, it is compiled. It is not run. To read the result, print it,
-        or see `Explanation`.
+        If the plan does not exist yet, it is compiled, but not run. To read the result, print it,
+        or use the methods of `Explanation`.
         """
         prepared, values = self._prepare(fetches, feed_dict)
         return prepared.runner.explain(prepared.arrays(values))
@@ -341,19 +345,19 @@ class BaseSession:
     def report(
         self, path: str | os.PathLike[str] | None, fetches: Any = None, feed_dict: Any = None
     ) -> Any:
-        """Run `fetches` once, as `run` does, and write a page about that step to `path`.
+        """Run `fetches` once, as `run` does, and write a page about this run to `path`.
 
         The page is HTML that needs no network. It shows the graph, a time line, memory, the most
-        expensive steps, and fusion and placement with reasons. Without fetches it reports the last
-        traced run (`tf.RunOptions.FULL_TRACE`, with metadata).
+        expensive steps, and the reasons for fusion and placement. If `fetches` is None, the page is
+        about the last traced run (`tf.RunOptions.FULL_TRACE`, with metadata).
 
-        Raises the errors of `run`. Raises OSError if the file can't be written. Raises ValueError
-        without fetches if no run was traced.
+        Raises the errors of `run`. Raises OSError if the file cannot be written. Raises ValueError
+        if `fetches` is None and no run was traced.
 
         Returns the `StepReport`, which notebooks display.
 
         Args:
-          path: the file, or None to write none.
+          path: the path of the file, or None to write no file.
         """
         if fetches is None:
             self._check_open()
@@ -366,21 +370,24 @@ class BaseSession:
         return report
 
     def list_devices(self) -> list[DeviceAttributes]:
-        """Return the session's devices: name, type, memory limit in bytes, incarnation."""
+        """Return the session's devices, each with its name, type, memory limit in bytes and
+        incarnation.
+        """
         self._check_open()
         return self._backend.list_devices()
 
     def memory_stats(self) -> dict[str, Any]:
-        """Return each device's `AllocatorStats` (bytes in use, peak, ...) by full device name, with
-        `owners`: the bytes of each owner, largest first."""
+        """Return a dict from full device names to `AllocatorStats` (bytes in use, peak, ...). The
+        attribute `owners` has the bytes of each owner, largest first.
+        """
         self._check_open()
         return self._backend.memory_stats()
 
     def release_memory(self) -> int:
         """Free the memory that is kept for later runs, and return unused regions to the system.
 
-        Variables keep their values; later runs are compiled again. Returns the number of bytes
-        freed.
+        Variables keep their values. Later runs are compiled again. Returns the number of freed
+        bytes.
         """
         self._check_open()
         return self._backend.release_memory()
@@ -397,8 +404,8 @@ class BaseSession:
     def close(self) -> None:
         """Release variables, plans and devices. Any later use raises RuntimeError.
 
-        If a signal handler's exception interrupts this call, another call releases the rest, as
-        does the deletion of the session.
+        If a signal handler's exception interrupts this call, a second call, or the deletion of the
+        session, releases whatever remains.
         """
         self._closed = True
         if self._has_backend:
@@ -435,7 +442,9 @@ class BaseSession:
 
 
 def _wrong_type(rule: str, value: Any) -> TypeError:
-    """Return a TypeError, with a hint if the value fits another argument of `Session`."""
+    """Return a TypeError. If the value fits another argument of `Session`, its message has a
+    hint.
+    """
     keyword = {ConfigProto: "config", Graph: "graph"}.get(type(value))
     hint = f' Did you do "Session({keyword})" instead of "Session({keyword}={keyword})"?'
     return TypeError(f"{rule}, but got {type(value)}.{hint if keyword else ''}")
@@ -445,9 +454,9 @@ _NOTHING_FED: Mapping[Any, Any] = {}
 
 
 def _feeds(feed_dict: Any) -> Mapping[Any, Any]:
-    """Return the feeds as a mapping; for None, an empty one.
+    """Return the feeds as a mapping. For None, return an empty mapping.
 
-    Raises TypeError for any other type.
+    Raises TypeError if the feeds have any other type.
     """
     fed = _NOTHING_FED if feed_dict is None else feed_dict
     if not isinstance(fed, (dict, Mapping)):

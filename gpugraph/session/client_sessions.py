@@ -1,4 +1,4 @@
-"""Session and InteractiveSession: the sessions of a user's program."""
+"""Session and InteractiveSession, the sessions of a user's program."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from gpugraph.session.session_factory import SessionFactory
 
 
 class Session(BaseSession):
-    """Runs a graph. In a `with` block, the session and its graph are the defaults of the thread.
+    """A session, which runs a graph. In a `with` block, the session and its graph are the defaults
+    of the thread.
 
-    target: `""` for this process, `"grpc://host:port"` for a server. graph: by default the default
-    graph. config: devices, memory, placement, logging. The end of the `with` block closes the
-    session.
+    The end of the `with` block closes the session. `target` is `""` for this process, or
+    `"grpc://host:port"` for a server. `graph` is by default the default graph. `config` has
+    settings for devices, memory, placement and logging.
 
     >>> x = tf.placeholder(tf.float32, [])
     >>> with tf.Session() as session:
@@ -56,13 +57,11 @@ class Session(BaseSession):
     ) -> None:
         """Clear resource containers on `target` and close its live sessions.
 
-        If the target is a server, the sessions of all processes on it raise AbortedError from then
-        on. Raises NotFoundError if no session factory accepts the target.
-
-        Return None for all.
+        If the target is a server, all sessions on it, including those of other processes, raise
+        AbortedError from then on. Raises NotFoundError if no session factory accepts the target.
 
         Args:
-          containers: the names.
+          containers: the names of the containers, or None for all of them.
         """
         options = SessionOptions(target or "", config or ConfigProto())
         if SessionFactory.reset(options, containers or ()):
@@ -76,7 +75,7 @@ class Session(BaseSession):
 class InteractiveSession(BaseSession):
     """A session that is the default session from its creation until it is closed.
 
-    If a graph is passed, it is the default graph for the same time.
+    If a graph is passed, it is the default graph during this time.
 
     >>> interactive = tf.InteractiveSession()
     >>> tf.constant(3).eval()

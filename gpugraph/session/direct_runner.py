@@ -1,9 +1,9 @@
-"""DirectRunner runs one set of feeds, fetches and targets of a session.
+"""DirectRunner, which runs one set of feeds, fetches and targets of a session.
 
 A run finds its plan by the shapes of the feeds (`runner_plans`), acquires the plan's lock and
 memory, and executes the plan. If the plan is busy, the run waits for it or uses a replica (the same
-plan, compiled once more). If the plan is stale, because a variable has moved, the run compiles it
-again.
+plan, compiled once more). If the plan is stale, because a variable's memory has moved, the run
+compiles it again.
 """
 
 from __future__ import annotations
@@ -64,7 +64,9 @@ class RunnersSession(Protocol):
     last_traced: Callable[[], StepReport] | None
 
     def check_open(self) -> None:
-        """Raise CancelledError if the session is closed, InvalidArgumentError without a graph."""
+        """Raise CancelledError if the session is closed, and InvalidArgumentError if it has no
+        graph.
+        """
 
     def compile(
         self,
@@ -75,7 +77,7 @@ class RunnersSession(Protocol):
         """Return a new plan that uses `memory`.
 
         Args:
-          make: a function that compiles the plan; by default it is compiled for exactly the
+          make: a function that compiles the plan. By default, the plan is compiled for exactly the
             request's shapes.
         """
 
@@ -84,7 +86,8 @@ class RunnersSession(Protocol):
 
 
 class DirectRunner(Runner):
-    """One set of feeds, fetches, targets and connections, with its plans by shapes of the feeds.
+    """One set of feeds, fetches, targets and connections. It has plans for several sets of shapes
+    of the feeds.
 
     A connection is a tensor that is fed with the value of another tensor of the graph.
     """
@@ -115,10 +118,11 @@ class DirectRunner(Runner):
         self.is_watched = self.limit_ms > 0 or bool(RUN_LISTENERS)
 
     def run(self, values: Sequence[Any], execution: TracedExecution | None = None) -> list[Any]:
-        """Return the values of the fetches for these fed arrays.
+        """Run the graph with these fed arrays, and return the values of the fetches.
 
         Args:
-          execution: executes the plan, with a time limit or a trace, or None for a plain execution.
+          execution: an object that executes the plan with a time limit or a trace. None means a
+            plain execution.
         """
         if execution is None and self.is_watched:
             execution = TracedExecution(bool(RUN_LISTENERS), self.limit_ms)
@@ -172,7 +176,9 @@ class DirectRunner(Runner):
             raise
 
     def _rehearsed(self, shapes: Shapes) -> list[Any]:
-        """Return zeros for feeds of these shapes, without a run."""
+        """Return zeros in place of the fetches' values for feeds of these shapes. The graph is
+        compiled, but not run.
+        """
         if self._rehearsal is None:
             wanted = [*(tensor.name for tensor in self.fetches), *(op.name for op in self.targets)]
             title = ", ".join(wanted[:6]) + (" ..." if len(wanted) > 6 else "")
@@ -181,13 +187,15 @@ class DirectRunner(Runner):
             return self._rehearsal.run(shapes, partial(self._request, shapes))
 
     def _promote(self, shapes: Shapes) -> None:
-        """Let shapes whose plan allocates tensors in the run have a plan with reported sizes."""
+        """Replace the plan of these shapes, which allocates tensors in the run, with a plan that
+        uses the sizes that kernels have reported.
+        """
         with self.session.plans.locked(None):
             self.plans.promote(shapes)
 
     def _idle_plan(self, values: Sequence[Any], execution: TracedExecution | None) -> CachedPlan:
-        """Acquire the lock and the memory of an idle plan for values of these shapes, and return
-        the plan.
+        """Find an idle plan for values of these shapes, acquire its lock and its memory, and return
+        it.
         """
         limit = None if execution is None else execution.limit
         while True:
@@ -211,8 +219,8 @@ class DirectRunner(Runner):
         """Wait for a short time for another thread's run of the plan.
 
         Return True if the plan is idle, or has completed a run in the meantime. Return False if a
-        single long run holds it, or a run of this thread. Raises DeadlineExceededError after the
-        limit.
+        single long run, or a run of this thread, holds the plan. Raises DeadlineExceededError if
+        the time limit has passed.
         """
         runs, is_over = plan.runs, wait_until_idle(plan)
         if is_over is not None:
@@ -225,7 +233,7 @@ class DirectRunner(Runner):
     def run_with(
         self, values: Sequence[Any], options: RunOptions | None, metadata: RunMetadata | None
     ) -> list[Any]:
-        """Run as `run` does, with the time limit of `options`, and set the statistics in
+        """Run the graph as `run` does, with the time limit in `options`. Set the statistics in
         `metadata`.
         """
         chosen = options if options is not None else RunOptions()
@@ -244,7 +252,9 @@ class DirectRunner(Runner):
         return results
 
     def report(self, values: Sequence[Any]) -> StepReport:
-        """Run these values once, with a trace of the steps, and return the report of the run."""
+        """Run the graph once with these values and a trace of the steps. Return the report of the
+        run.
+        """
         execution = TracedExecution(True, self.limit_ms)
         self.run(values, execution)
         self.session.last_traced = partial(execution.step_report, self.graph_record)
@@ -253,7 +263,7 @@ class DirectRunner(Runner):
     def graph_record(self, plan: Plan) -> GraphRecord:
         """Return the compiled graph of a plan of this runner.
 
-        The first call compiles the graph once more, since plans do not keep it.
+        The first call compiles the graph once more, because plans do not keep it.
         """
         if plan.graph_record is None:
             request = self._request([shape for _, shape in plan.key.feeds])
@@ -262,9 +272,9 @@ class DirectRunner(Runner):
         return plan.graph_record
 
     def explain(self, values: Sequence[Any]) -> Explanation:
-        """Return how a run with values of these shapes is executed.
+        """Return an explanation of how a run with values of these shapes is executed.
 
-        Compile its plan if necessary.
+        If the run has no plan yet, compile it.
         """
         plan = self.plan_for(values).plan
         if plan.sizes is not None:
@@ -276,10 +286,11 @@ class DirectRunner(Runner):
     ) -> CachedPlan:
         """Return the plan for values of these shapes, and compile it if necessary.
 
-        Raises ValueError for a shape that does not fit its tensor, and all errors of compilation.
+        Raises ValueError if a shape does not fit its tensor. Raises all errors of compilation.
 
         Args:
-          execution: has the time limit for waiting for other compilations.
+          execution: an object with the time limit, which also applies to waiting for other
+            compilations.
         """
         shapes: Shapes = tuple(map(_shape, values))
         with self.session.plans.locked(None if execution is None else execution.limit):
@@ -297,7 +308,7 @@ class DirectRunner(Runner):
         """Return the compilation request for feeds of these shapes.
 
         Args:
-          report: as in `RunRequest`.
+          report: see `RunRequest`.
         """
         assert self.session.graph is not None
         feeds = [

@@ -1,4 +1,4 @@
-"""DirectSession: compiles plans for this process's devices, keeps them, and runs them.
+"""DirectSession, which compiles plans for this process's devices, keeps them, and runs them.
 
 A runner (one set of feeds, fetches and targets) finds its plan by the shapes of the feeds
 (`plan_cache`). The session keeps its runners and a bounded number of plans, which time-share
@@ -96,7 +96,9 @@ class DirectSession(SessionBackend):
         SESSIONS.add(self)
 
     def open_devices(self) -> tuple[Sequence[Device], Resources]:
-        """Create the devices, and the resources (variables, queues) on them, for this session."""
+        """Create the devices for this session, and the objects that hold its resources, such as
+        variables and queues.
+        """
         devices = DeviceFactory.add_devices(self.options, "/job:localhost/replica:0/task:0")
         for device in devices:
             device.reclaim = self.reclaim
@@ -109,7 +111,9 @@ class DirectSession(SessionBackend):
             device.close()
 
     def settings_changed(self) -> None:
-        """Drop all plans if there is a GPU: matrix products there depend on the old settings."""
+        """Drop all plans if there is a GPU, because matrix products on GPUs depend on the old
+        settings.
+        """
         if self.has_gpu:
             with self.lock:
                 self.plans.drop_all()
@@ -145,7 +149,7 @@ class DirectSession(SessionBackend):
         connections: Mapping[Tensor, Tensor] = NO_CONNECTIONS,
         done: Sequence[Operation] = (),
     ) -> DirectRunner:
-        """Return the runner for these tensors and operations, without compiling.
+        """Return the runner for these tensors and operations. This does not compile anything.
 
         Args:
           connections: tensors that are fed with the values of other tensors, which the run
@@ -173,7 +177,7 @@ class DirectSession(SessionBackend):
     def check_open(self) -> None:
         """Raise an error unless the session can run.
 
-        Raises CancelledError if it is closed, InvalidArgumentError before `create`,
+        Raises CancelledError if it is closed, InvalidArgumentError if `create` was not called, and
         FailedPreconditionError if it has a GPU and this process was forked from the process that
         created it.
         """
@@ -196,8 +200,8 @@ class DirectSession(SessionBackend):
         """Return a new plan that uses `memory`. If a device is full, drop idle plans.
 
         Args:
-          make: a function that compiles the plan; by default it is compiled for exactly the shapes
-            of the request.
+          make: a function that compiles the plan. By default, the plan is compiled for exactly the
+            shapes of the request.
         """
         self.check_open()
         plan = (make or compile_plan)(self.target._replace(run_memory=memory), request)
@@ -214,7 +218,9 @@ class DirectSession(SessionBackend):
         at_end(self.explanation(plan))
 
     def explanation(self, plan: Plan) -> Explanation:
-        """Return how a plan runs, and which RunOptions fields set so far have no effect."""
+        """Return an explanation of how a plan runs. It also lists the fields of RunOptions that the
+        program has set and that have no effect.
+        """
         return Explanation(plan, tuple(self.unused_options), measured_pipelines(self.resources))
 
     def plan_rows(self) -> list[tuple[str, str, int]]:
@@ -252,18 +258,20 @@ class DirectSession(SessionBackend):
         return [device.attributes for device in self.devices]
 
     def memory_stats(self) -> dict[str, MemoryUse]:
-        """Return each device's memory counters and the bytes of each owner, by full device name."""
+        """Return a dict from full device names to the device's memory counters and the bytes of
+        each owner.
+        """
         self.check_open()
         return {device.name: memory_use(device) for device in self.devices}
 
     def release_memory(self) -> int:
-        """Drop idle plans and free unused regions. Return the number of bytes freed."""
+        """Drop idle plans and free unused regions. Return the number of freed bytes."""
         self.check_open()
         return give_back_idle(self.devices, self.reclaim)
 
     def reset(self, containers: Sequence[str]) -> None:
-        """Drop all plans, wait for their runs, and clear these containers. Without names, clear all
-        containers.
+        """Drop all plans, wait for their runs, and clear these containers. If `containers` is
+        empty, clear all containers.
         """
         with self.lock:
             plans = self.plans.drop_all()
@@ -274,8 +282,8 @@ class DirectSession(SessionBackend):
     def close(self) -> None:
         """Cancel runs in other threads, wait until they end, and release everything.
 
-        If Ctrl-C interrupts the call, another call completes it. It does nothing while another
-        thread is closing the session.
+        If Ctrl-C interrupts the call, a second call completes it. While another thread is closing
+        the session, the call does nothing.
         """
         thread = get_ident()
         if not self._has_devices or self._closing.setdefault(0, thread) != thread:
@@ -300,8 +308,8 @@ class DirectSession(SessionBackend):
 
 
 def end_plans() -> None:
-    """Call the `at_end` function of all plans at the program's end, as if the plans were
-    dropped.
+    """Call the `at_end` functions of all plans. This happens at the program's end, as if the plans
+    were dropped.
     """
     for session in list(SESSIONS):
         for plan in session.plans.all():

@@ -1,4 +1,4 @@
-"""Feeds: conversion of a user's `feed_dict` to tensors and to arrays of the tensors' dtypes."""
+"""The conversion of a user's `feed_dict` to tensors, and to arrays of the tensors' dtypes."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from gpugraph.session.fetch_structures import feed_conversion, feed_parts
 def flatten_feeds(feed_dict: Mapping[Any, Any]) -> tuple[list[Any], list[Any]]:
     """Return the keys and values of a feed_dict as two flat lists.
 
-    Keys that are nested tuples are replaced by their elements, and keys of types registered with
-    `register_session_run_conversion_functions` by their parts. Raises TypeError if a value is not
-    nested like its key.
+    Keys that are nested tuples are replaced by their elements. Keys of types that were registered
+    with `register_session_run_conversion_functions` are replaced by their tensors. Raises TypeError
+    if the structure of a value is not the structure of its key.
     """
     keys: list[Any] = []
     values: list[Any] = []
@@ -49,7 +49,7 @@ def _flatten(key: Any, value: Any, keys: list[Any], values: list[Any]) -> None:
 def flatten_feed_keys(feeds: Any) -> list[Any]:
     """Return a flat list of the keys that a partial run feeds.
 
-    Keys of registered types are replaced by their parts. Raises TypeError for a type that was
+    Keys of registered types are replaced by their tensors. Raises TypeError if a type was
     registered without a function for partial runs.
 
     Args:
@@ -65,8 +65,8 @@ def flatten_feed_keys(feeds: Any) -> list[Any]:
 def feed_tensors(graph: Graph, keys: Sequence[Any]) -> list[Tensor]:
     """Return the tensors to which the keys of a feed_dict refer.
 
-    Raises TypeError for a key that refers to no tensor of this graph, ValueError for a tensor that
-    can't be fed or is fed twice.
+    Raises TypeError if a key does not refer to a tensor of this graph, and ValueError if a tensor
+    cannot be fed or is fed twice.
     """
     tensors: dict[Tensor, None] = {}
     for key in keys:
@@ -87,10 +87,10 @@ def feed_tensors(graph: Graph, keys: Sequence[Any]) -> list[Tensor]:
 def connected_tensors(
     graph: Graph, connections: Iterable[TensorConnection], fed: Sequence[Tensor]
 ) -> dict[Tensor, Tensor]:
-    """Return the connected tensors, each with the tensor that supplies its value.
+    """Return a dict from the connected tensors to the tensors that supply their values.
 
-    Raises TypeError and ValueError as `feed_tensors` does, and TypeError if the tensors of a pair
-    have different dtypes.
+    Raises the errors of `feed_tensors`, and TypeError if the tensors of a pair have different
+    dtypes.
 
     Args:
       connections: pairs of tensor names.
@@ -108,8 +108,8 @@ def connected_tensors(
 
 
 def feed_array(tensor: Tensor, value: Any) -> Any:
-    """Return `value` as an array of the tensor's dtype. Raises TypeError or ValueError if that is
-    impossible.
+    """Return `value` as an array of the tensor's dtype. Raises TypeError or ValueError if the
+    conversion is impossible.
     """
     if isinstance(value, Tensor):
         raise TypeError(
@@ -144,7 +144,7 @@ def _incompatible(tensor: Tensor, value: Any) -> TypeError:
 
 
 def refuse_shape(tensor: Tensor, shape: tuple[int, ...]) -> None:
-    """Raise ValueError if a value of `shape` can't be fed to the tensor."""
+    """Raise ValueError if a value of `shape` cannot be fed to the tensor."""
     if not tensor.shape.is_compatible_with(shape):
         raise ValueError(
             f"Cannot feed value of shape {shape} for Tensor '{tensor.name}', which has shape "

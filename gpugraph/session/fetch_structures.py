@@ -1,9 +1,9 @@
-"""Fetches: nested lists, tuples, named tuples and dicts are flattened to tensors, and rebuilt from
-  their values.
+"""The structures of fetches. Nested lists, tuples, named tuples and dicts are flattened to tensors,
+and rebuilt from the tensors' values.
 
-Leaves are tensors, operations, variables, names, IndexedSlices or SparseTensors. A leaf that occurs
-twice is computed once, and both positions get the same object. Other types can be added by
-`register_session_run_conversion_functions`.
+Leaves are tensors, operations, variables, names, IndexedSlices or SparseTensors. If a leaf occurs
+twice, it is computed once, and both positions have the same object.
+`register_session_run_conversion_functions` adds other types.
 """
 
 from __future__ import annotations
@@ -43,16 +43,18 @@ def register_session_run_conversion_functions(
     feed_function: FeedConversion | None = None,
     feed_function_for_partial_run: FeedParts | None = None,
 ) -> None:
-    """Make objects of `tensor_type` fetchable. With `feed_function`, also make them feedable.
+    """Make objects of `tensor_type` fetchable. If `feed_function` is not None, also make them
+    feedable.
 
     Raises ValueError if the type, or a type derived from it, is already registered.
 
     Args:
-      fetch_function: a function of an object x. It returns the leaves to fetch, and a function that
-        computes the value of x from the list of their values.
-      feed_function: a function of x and a value, which returns the (tensor, value) pairs to feed.
-      feed_function_for_partial_run: a function of x that returns its tensors, so that x can be fed
-        in a partial run.
+      fetch_function: a function that receives an object x. It returns the leaves to fetch, and a
+        function that computes the value of x from the list of the leaves' values.
+      feed_function: a function that receives x and a value, and returns the (tensor, value) pairs
+        to feed.
+      feed_function_for_partial_run: a function that receives x and returns its tensors. It is
+        required to feed x in a partial run.
     """
     for known in _CONVERSIONS:
         if issubclass(known.tensor_type, tensor_type):
@@ -82,8 +84,8 @@ def _conversion(value: Any) -> _Conversion | None:
 
 
 def feed_conversion(key: Any) -> FeedConversion | None:
-    """Return the feed function of the key's registered type. If no registered type matches, return
-    None.
+    """Return the feed function that is registered for the type of a key. If no registered type
+    matches, return None.
     """
     known = _conversion(key)
     return None if known is None else known.feed
@@ -92,7 +94,7 @@ def feed_conversion(key: Any) -> FeedConversion | None:
 def feed_parts(key: Any) -> Sequence[Any] | None:
     """Return the tensors to which a feed key of a partial run refers.
 
-    Return None if the key's type is not registered. Raises TypeError if the type was registered
+    If the key's type is not registered, return None. Raises TypeError if the type was registered
     without a function for partial runs.
     """
     known = _conversion(key)
@@ -109,7 +111,8 @@ def feed_parts(key: Any) -> Sequence[Any] | None:
 class FetchPlan:
     """The fetches of one `run` as flat lists of tensors and targets.
 
-    rebuild: a function from the tensors' values to their values in the structure of the fetches.
+    `rebuild` is a function that receives the tensors' values, and returns them in the structure of
+    the fetches.
     """
 
     def __init__(self, graph: Graph, fetches: Any) -> None:
@@ -197,7 +200,7 @@ class FetchPlan:
 
 
 def _filled(empty: Any, parts: Mapping[Any, Rebuild], values: Any) -> Any:
-    """Put the values into an empty mapping under the keys in `parts`, and return it."""
+    """Store the values in an empty mapping under the keys in `parts`, and return the mapping."""
     for key, part in parts.items():
         empty[key] = part(values)
     return empty

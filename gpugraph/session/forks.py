@@ -1,12 +1,12 @@
-"""Waiting before a fork, so that the child finds consistent variables.
+"""Waiting for runs before a fork, so that the child process has consistent variables.
 
 When the process is about to fork, no new run may begin. The fork waits for each run in another
-thread that writes variables. The run must end, or enter a Python function of the user, during which
-it writes nothing. The fork waits for at most `MAX_WAIT_S`. A longer run (a loop of many iterations
-in one step) continues, and values that it is writing may be partly written in the child. The wait
-can't deadlock. The fork waits for a run, and that run may wait for variables that another run
-holds. But the other run also ends, or it is in a user function. The fork does not wait for user
-functions.
+thread that writes variables. It waits until this run ends, or calls a Python function of the user,
+during which the run writes nothing. The fork waits for at most `MAX_WAIT_S`. A longer run (such as
+a loop of many iterations in one step) continues, and the child may have partly written values. The
+wait cannot deadlock. The run for which the fork waits may itself wait for variables that another
+run holds. However, this other run also ends, or it is in a user function, for which the fork does
+not wait.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _held: list[Plan] = []
 
 
 def hold(plans: Iterable[Plan]) -> None:
-    """Prevent new runs from starting, and lock each plan that writes variables after its run has
-    ended.
+    """Prevent new runs from starting. Wait until the runs of plans that write variables have ended,
+    and lock these plans.
     """
     GATE.close()
     ends = monotonic() + MAX_WAIT_S

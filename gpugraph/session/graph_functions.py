@@ -1,5 +1,5 @@
-"""Functions of a graph that kernels call. Each function is compiled once, like the runs of a
-session.
+"""The graph functions that kernels call. Each function is compiled once, in the same way as the
+runs of a session.
 
 A function is cut into pieces at the ops whose outputs have sizes by values (`function_pieces`). A
 call of a piece uses an idle `_Instance` of it, or creates another. So several threads can call the
@@ -43,7 +43,7 @@ _MEMORY = "calls of the function time-share this memory"
 class GraphFunctions:
     """The functions that a session has compiled.
 
-    They run on the session's CPU. After `close`, calls raise CancelledError.
+    The functions run on the session's CPU. After `close`, calls raise CancelledError.
     """
 
     def __init__(self, target: Target, options: SessionOptions) -> None:
@@ -148,8 +148,8 @@ class KernelFunction:
             self._part.idle.append(instance)
 
     def positions(self) -> list[list[Any]]:
-        """Return the names of the ops that draw random numbers, with the positions in their
-        streams.
+        """Return pairs of the name of an op that draws random numbers and the position in its
+        stream.
         """
         if self._exclusive is None:
             return []
@@ -157,7 +157,7 @@ class KernelFunction:
         return [[name, state.position()] for name, state in states if hasattr(state, "position")]
 
     def go_to(self, positions: Sequence[Sequence[Any]]) -> None:
-        """Let the ops continue at these positions."""
+        """Set the positions of the random streams. They are a result of `positions`."""
         if self._lock is not None:
             with self._lock:
                 if self._exclusive is None:
@@ -173,7 +173,7 @@ class KernelFunction:
             return self._functions.new_instance(self.function, self._part.piece)
 
     def release(self) -> None:
-        """Make the instance of this call available to others."""
+        """Make the instance of this call available to other calls."""
         instance, self._exclusive = self._exclusive, None
         if instance is not None:
             self._part.idle.append(instance)
@@ -294,7 +294,7 @@ class _Instance:
         memory: RunMemory,
         make: Callable[[Target, RunRequest], Plan] | None = None,
     ) -> Plan:
-        """Return a new plan that uses this run memory."""
+        """Return a new plan that uses `memory`."""
         self.check_open()
         return (make or compile_plan)(self.target._replace(run_memory=memory), request)
 
@@ -303,7 +303,7 @@ class _Instance:
         return Explanation(plan, ())
 
     def restart(self) -> None:
-        """Restart the random streams from their beginning."""
+        """Return to the beginning of the random streams."""
         for state in self.resources.states.values():
             if hasattr(state, "restart"):
                 state.restart()

@@ -1,11 +1,11 @@
-"""Compilation with open sizes: the units of a runner whose feeds have varying shapes.
+"""Compilation with open sizes, which gives the units of a runner whose feeds have varying shapes.
 
-The first set of shapes is compiled for exactly these shapes. From the second set on, sizes that
-have differed are left open (`base/sizes`). The passes then run once for many sets of shapes, and
-each set only needs binding. A unit is valid for the sets of shapes that meet its conditions (such
-as "more than one row"). Other sets need another unit. If the runner has too many units, further
-sets of shapes are compiled to exact plans. This also happens if the sizes of many tensors depend on
-values, because a unit then saves little.
+For the first set of shapes, the graph is compiled for exactly these shapes. From the second set on,
+the sizes that have differed so far are left open (`base/sizes`). The passes then run once for many
+sets of shapes, and each set only needs binding. A unit is valid for the sets of shapes that meet
+its conditions (such as "more than one row"). Other sets need another unit. If the runner has too
+many units, further sets of shapes are compiled to exact plans. This also happens if the sizes of
+many tensors depend on values, because a unit then saves little.
 """
 
 from __future__ import annotations
@@ -48,9 +48,12 @@ class _OpenFeeds(NamedTuple):
     def at(
         self, sizes: Sequence[int], reported: Mapping[str, int] | None = None
     ) -> SizeValues | None:
-        """Return the values of the unit's Sizes for these fed sizes, and the sizes that kernels
-        report (by default those of its compilation). If the unit does not hold for them, return
-        None.
+        """Return the values of the unit's open sizes, or None if the unit is not valid for these
+        sizes.
+
+        Args:
+          sizes: the fed sizes.
+          reported: the sizes that kernels have reported, by default at the compilation of the unit.
         """
         inputs = self.fed.of(sizes)
         return None if inputs is None else self.unit.at(inputs, reported)
@@ -60,9 +63,9 @@ class OpenShapes:
     """The units of one runner.
 
     Args:
-      compile_open: a function that compiles a unit for shapes with Sizes of a trace.
-      is_strict: whether to raise errors that ops or passes raise only for Sizes; otherwise they are
-        logged, and exact plans are compiled.
+      compile_open: a function that compiles a unit for shapes with open sizes (`Size`) of a trace.
+      is_strict: whether to raise errors that ops or passes raise only because sizes are open.
+        Otherwise these errors are logged, and exact plans are compiled.
     """
 
     def __init__(
@@ -80,11 +83,11 @@ class OpenShapes:
     def find(
         self, shapes: Shapes, reported: Mapping[str, int] | None = None
     ) -> UnitForShapes | None:
-        """Return a unit for a set of shapes. Return None for the first set unless kernels report
-        sizes, and if there would be too many units.
+        """Return a unit for a set of shapes. Return None if no size has varied yet and kernels have
+        not reported sizes, or if there would be too many units.
 
         Args:
-          reported: by node, the sizes that kernels have reported in a run.
+          reported: a dict from nodes to the sizes that their kernels have reported in a run.
         """
         ranks = tuple(map(len, shapes))
         sizes = [size for shape in shapes for size in shape]
@@ -124,7 +127,9 @@ class OpenShapes:
     def _compiled(
         self, shapes: Shapes, sizes: Sequence[int], varying: set[int], reported: Mapping[str, int]
     ) -> _OpenFeeds:
-        """Compile a unit, with reported sizes if they can be open too."""
+        """Compile a unit in which the varying sizes are open. If possible, the reported sizes are
+        open too.
+        """
         if reported:
             try:
                 return self._compile(shapes, sizes, varying, reported)
@@ -135,8 +140,8 @@ class OpenShapes:
     def _compile(
         self, shapes: Shapes, sizes: Sequence[int], varying: set[int], reported: Mapping[str, int]
     ) -> _OpenFeeds:
-        """Compile a unit with the varying sizes open; sizes that were equal in all sets become one
-        input of its trace.
+        """Compile a unit in which the varying sizes are open. Sizes that were equal to each other
+        in all sets of shapes become a single input of its trace.
         """
         inputs: dict[int, list[int]] = {}
         for position in sorted(varying):

@@ -1,7 +1,7 @@
-"""The operations of a partial run: finds the operations that can run once some of the feeds have
-values.
+"""The graph of the operations of a partial run. It finds the operations that can run once some of
+the feeds have values.
 
-Operations that can't be separated run together, as one group:
+Operations that cannot be separated run together, as one group:
 
 - the operations of a branch or a loop, including its final Merge and Exit. No value from inside can
   be kept between parts, because it may be dead or belong to one of many iterations;
@@ -32,10 +32,10 @@ _CLOSES_LOOPS = ("NextIteration", "RefNextIteration")
 class PartialRunGraph:
     """The operations between the feeds of a partial run and its fetches and targets.
 
-    operations: sorted so that inputs come first, except for a NextIteration, which closes a loop.
-    readers: the operations that need an operation, by operation. waiting: the operations that need
-    a fed tensor, by tensor. groups: the group of inseparable operations to which an operation
-    belongs, if any.
+    `operations` are sorted so that inputs come first, except for a NextIteration, which closes a
+    loop. `readers` is a dict from an operation to the operations that need it. `waiting` is a dict
+    from a fed tensor to the operations that need it. `groups` is a dict from an operation to the
+    group of inseparable operations to which it belongs, if any.
     """
 
     def __init__(self, feeds: Collection[Tensor], roots: Iterable[Operation]) -> None:
@@ -53,14 +53,14 @@ class PartialRunGraph:
     def sources(self, op: Operation) -> list[Operation]:
         """Return the operations that must run before `op`.
 
-        These are its control inputs, except fed Placeholders, and the producers of its unfed
-        inputs.
+        These are its control inputs, except for fed Placeholders, and the producers of its inputs
+        that are not fed.
         """
         makers = [tensor.op for tensor in op._inputs if tensor not in self.feeds]
         return makers + [other for other in op._control_inputs if self.arrival(other) is None]
 
     def arrival(self, op: Operation) -> Tensor | None:
-        """Return the output of a fed Placeholder. Return None for other operations.
+        """Return the output of `op` if it is a fed Placeholder. Otherwise return None.
 
         A control dependency on a fed Placeholder is satisfied when the returned tensor is fed.
         """
@@ -68,13 +68,15 @@ class PartialRunGraph:
         return op._outputs[0] if is_placeholder else None
 
     def fed_inputs(self, op: Operation) -> list[Tensor]:
-        """Return the fed tensors that the operation reads, or needs for its control inputs."""
+        """Return the fed tensors that the operation reads, or on which it depends through control
+        inputs.
+        """
         arrivals = map(self.arrival, op._control_inputs)
         inputs = [tensor for tensor in op._inputs if tensor in self.feeds]
         return inputs + [tensor for tensor in arrivals if tensor is not None]
 
     def blocked(self, missing: Iterable[Tensor], by_group: bool = True) -> set[Operation]:
-        """Return the operations that can't run before these feeds arrive.
+        """Return the operations that cannot run before these feeds arrive.
 
         Args:
           by_group: whether a blocked operation blocks its whole group.

@@ -1,9 +1,11 @@
-"""Partial runs: steps that run in parts, as their feeds arrive and their fetches are requested.
+"""Partial runs, which are runs of the graph in several parts, as feeds arrive and fetches are
+requested.
 
-Each part runs all operations of the step that its feeds make possible and that no earlier part has
-run. So each operation runs once, including operations that change a variable or draw random
-numbers. A part is compiled and cached like any run. Between two parts, the values that later parts
-need are kept on the host; later parts receive them as feeds.
+As in TensorFlow, the whole partial run is called a step. Each part runs all operations of the step
+that its feeds make possible and that no earlier part has run. Therefore each operation runs only
+once, including operations that change a variable or draw random numbers. A part is compiled and
+cached in the same way as any run. Between two parts, the values that later parts need are kept on
+the host, and later parts receive them as feeds.
 """
 
 from __future__ import annotations
@@ -41,8 +43,8 @@ only.
 class PartialRun:
     """One step that runs in parts. It holds the values that later parts need.
 
-    is_fed, is_fetched: for each tensor of the step, whether a part has fed or fetched it.
-    values: fed and computed tensors. done: the operations that have run.
+    `is_fed` and `is_fetched` state, for each tensor of the step, whether a part has fed or fetched
+    it. `values` has the fed and the computed tensors. `done` has the operations that have run.
     """
 
     def __init__(
@@ -52,8 +54,8 @@ class PartialRun:
         fetches: Sequence[Tensor],
         targets: Sequence[Operation],
     ) -> None:
-        """Raise InvalidArgumentError if nothing is computed, or if a tensor is both fed and
-        fetched.
+        """Set up a step. Raises InvalidArgumentError if there is nothing to compute, or if a tensor
+        is both fed and fetched.
         """
         if not fetches and not targets:
             raise invalid_argument("Must specify at least one target to fetch or execute.")
@@ -77,7 +79,7 @@ class PartialRun:
         return all(self.is_fed.values()) and all(self.is_fetched.values())
 
     def run(self, fetches: Sequence[Tensor], feeds: Mapping[Tensor, Any]) -> list[Any]:
-        """Run one part: feed these values, and return the values of these fetches."""
+        """Run one part. Feed these values, and return the values of these fetches."""
         with self.lock:
             if self.failure is not None:
                 raise self.failure
@@ -122,7 +124,9 @@ class PartialRun:
                 )
 
     def _fail(self, error: BaseException) -> None:
-        """End the step after an error and drop all values. Later parts raise the same error."""
+        """End the step because of an error, and drop all values. Later parts raise the same
+        error.
+        """
         if isinstance(error, OpError):
             self.failure = error
         else:
@@ -132,7 +136,7 @@ class PartialRun:
         self.values.clear()
 
     def _run_part(self, fetches: Sequence[Tensor]) -> None:
-        """Run all operations whose feeds are available and that have not run yet. Compute the
+        """Run all operations whose feeds are available and that have not run yet, and compute the
         fetches.
         """
         missing = [tensor for tensor, is_fed in self.is_fed.items() if not is_fed]
@@ -145,10 +149,11 @@ class PartialRun:
                 self._compute_again(tensor, blocked)
 
     def _compute_again(self, tensor: Tensor, blocked: set[Operation]) -> None:
-        """Compute a fetch inside a group while other operations of the group still lack feeds.
+        """Compute a fetch in a group of operations although other operations of the group still
+        lack feeds.
 
-        The operations that the tensor needs will run again with their group, so UnimplementedError
-        is raised if one of them has a lasting effect.
+        The operations on which the tensor depends will run again with their group. Raises
+        UnimplementedError if one of them has a lasting effect.
         """
         needed = self.graph.needed(tensor.op, self.done)
         part = [op for op in self.graph.operations if op in needed and not is_in_each_part(op)]
@@ -170,7 +175,8 @@ class PartialRun:
         """Run the operations in `part`. Keep the values of `also`, and the values that later parts
         need.
 
-        If `is_lasting` is false, keep only the values of `also`; the operations will run again.
+        If `is_lasting` is False, keep only the values of `also`, because the operations will run
+        again.
         """
         feeds: dict[Tensor, None] = {}
         connections: dict[Tensor, Tensor] = {}
@@ -198,14 +204,14 @@ class PartialRun:
     def _is_target(self, op: Operation, lasting: Collection[Operation]) -> bool:
         """Return whether the operation must run even if its values are not needed.
 
-        It must if it is a target of the step, or if an operation of a later part reads its output
-        or has it as a control input.
+        This is the case if it is a target of the step, or if an operation of a later part reads its
+        output or has it as a control input.
         """
         return op in self.targets or not all(x in lasting for x in self.graph.readers[op])
 
     def _wanted(self, lasting: Collection[Operation], also: Collection[Tensor]) -> Sequence[Tensor]:
-        """Return the tensors to compute: the step's fetches, the inputs of later parts, and
-        `also`.
+        """Return the tensors to compute, which are the step's fetches, the inputs of later parts,
+        and `also`.
         """
         new = [
             tensor
@@ -222,7 +228,7 @@ class PartialRun:
         return list(wanted)
 
     def _forget_values(self) -> None:
-        """Drop values that have been fetched and that no remaining operation reads."""
+        """Drop the values that were fetched and that no remaining operation reads."""
         self.values = {
             tensor: value
             for tensor, value in self.values.items()
@@ -237,7 +243,7 @@ def _copy(value: Any) -> Any:
 
 
 class PartialRuns:
-    """The partial runs of a session, by handle."""
+    """The partial runs of a session, which are identified by handles."""
 
     def __init__(self, graph: Graph, backend: SessionBackend) -> None:
         self.graph = graph
@@ -263,7 +269,8 @@ class PartialRuns:
         return handle
 
     def run(self, handle: Any, fetches: Any, feed_dict: Mapping[Any, Any]) -> Any:
-        """Run one part of a step and return its fetches. The last part ends the step.
+        """Run one part of a step, and return the values of its fetches. The last part ends the
+        step.
 
         Raises the errors of `Session.partial_run`.
         """

@@ -1,27 +1,28 @@
 """The plans that a session keeps. Their number is bounded, and one thread at a time can run each
 plan.
 
-`RunnerPlans` has the plans of one runner, by the shapes of its feeds. `PlanCache` bounds the plans
-of all runners of a session.
+`RunnerPlans` has the plans of one runner for the different shapes of its feeds. `PlanCache` limits
+the number of plans of all runners of a session.
 
-A plan holds memory. A plan frees its memory when it is dropped. This happens if there are too many
-plans (the oldest is dropped), its variables have moved, the session closes, a device is full, or a
-plan with a larger arena replaces its arena (`devices/run_memory.py`). A plan that is dropped while
-it runs finishes its run first; its memory is freed with the last reference to the plan. A run that
-acquires a plan's lock after the plan was dropped finds it stale, and looks for another plan.
+A plan holds memory, which is freed when the plan is dropped. A plan is dropped if there are too
+many plans and it is the oldest, if its variables have moved, if the session closes, if a device is
+full, or if a plan with a larger arena replaces its arena (`devices/run_memory.py`). A plan that is
+dropped while it runs finishes its run first. Its memory is then freed with the last reference to
+the plan. A run that acquires a plan's lock after the plan was dropped finds it stale, and looks for
+another plan.
 
-A run holds its plan's lock, and its kernels may acquire the session's lock, for nested runs. So a
-thread that holds the session's lock never blocks on a plan's lock. It only tries to acquire that
-lock, and continues without the plan if the plan is busy.
+A run holds its plan's lock, and its kernels may acquire the session's lock for nested runs. A
+thread that holds the session's lock must therefore never block on a plan's lock. It only tries to
+acquire this lock, and continues without the plan if the plan is busy.
 
-A run that finds its plan busy waits for it as long as the plan's runs are short. Then it gets a
-`spare`: a replica of the plan, compiled once more, which can run at the same time. So two runs of
-the same fetches that wait for each other, nested runs, and runs that never end do not block anyone.
-An idle replica is dropped when it is found.
+A run that finds its plan busy waits for it as long as the plan's runs are short. Otherwise it uses
+a `spare`, which is a replica of the plan, compiled once more, that can run at the same time.
+Therefore two runs of the same fetches that wait for each other, nested runs, and runs that never
+end do not block other runs. Idle replicas are dropped when a later run finds them.
 
-All plans of a session time-share one block of memory. A run does not wait if a run of another plan
-is using this block. Its plan is compiled again, for memory that only the plans of its runner
-time-share. If another plan is also using that memory, each new plan of the runner gets separate
+All plans of a session time-share one block of memory. If a run of another plan is using this block,
+a run does not wait. Its plan is compiled again, for memory that only the plans of its runner
+time-share. If another plan is also using this memory, each new plan of the runner has separate
 memory.
 """
 
@@ -52,7 +53,7 @@ class CachedPlan(NamedTuple):
     """A plan in the cache.
 
     Args:
-      forget: a function that removes the plan from its runner; it is called when the plan is
+      forget: a function that removes the plan from its runner. It is called when the plan is
         dropped.
     """
 
@@ -63,8 +64,8 @@ class CachedPlan(NamedTuple):
 class PlanCache:
     """A cache of at most `most` plans.
 
-    lock: the session's lock. The caller must hold it, except for `drop_idle`, `give_back`, `all`
-    and `locked`.
+    `lock` is the session's lock. The caller must hold it, except for `drop_idle`, `give_back`,
+    `all` and `locked`.
     """
 
     def __init__(self, most: int) -> None:
@@ -80,7 +81,7 @@ class PlanCache:
     def locked(self, limit: TimeLimit | None) -> Iterator[None]:
         """Hold the lock under which plans are compiled.
 
-        Raises DeadlineExceededError after it.
+        Raises DeadlineExceededError if the time limit passes.
 
         Args:
           limit: the time limit of the run that waits for the lock.
@@ -97,8 +98,8 @@ class PlanCache:
 
     @uninterrupted
     def add(self, plan: Plan, forget: Callable[[], object]) -> CachedPlan:
-        """Add a plan. It becomes stale when a variable that it uses moves. If there are too many
-        plans, drop the oldest.
+        """Add a plan. It becomes stale when the memory of a variable that it uses moves. If there
+        are too many plans, drop the oldest.
         """
         cached = self._plans[id(plan)] = CachedPlan(plan, forget)
         for state in plan.watched:
@@ -124,9 +125,9 @@ class PlanCache:
         """Drop a plan. Its memory is freed now or, if the plan is running, with the last reference
         to it.
 
-        This does not wait for runs, and does nothing for a plan that is already dropped. The plan
-        stays in the cache until the end of the call. So if Ctrl-C interrupts the call, the next one
-        completes it.
+        This does not wait for runs, and does nothing if the plan is already dropped. The plan stays
+        in the cache until the end of the call. If Ctrl-C interrupts the call, the next call
+        therefore completes it.
         """
         plan = cached.plan
         if id(plan) not in self._plans:
@@ -161,11 +162,11 @@ class PlanCache:
         return [cached.plan for cached in dropped]
 
     def abandon(self, idle_too: bool) -> None:
-        """In a forked child, forget the plans that run in the parent: their threads do not exist in
-        the child.
+        """Forget, in a forked child, the plans that run in the parent, because their threads do not
+        exist in the child.
 
         Args:
-          idle_too: whether to forget all other plans as well.
+          idle_too: whether to also forget all idle plans.
         """
         for cached in list(self._plans.values()):
             if cached.plan.running or idle_too:
@@ -198,8 +199,8 @@ class PlanCache:
     def drop_idle(self) -> None:
         """Drop the plans that are not running, to free their memory.
 
-        It may be called during a run. It does nothing while another thread holds the session's
-        lock.
+        This may be called during a run. While another thread holds the session's lock, it does
+        nothing.
         """
         if not self.lock.acquire(blocking=False):
             return
@@ -228,11 +229,11 @@ def try_acquire(plan: Plan) -> bool:
 
 
 def wait_until_idle(plan: Plan) -> bool | None:
-    """Wait up to `_PATIENCE_S` for a plan's run. Return True if the run has ended, None if it
+    """Wait up to `_PATIENCE_S` for a plan's run. Return True if the run has ended, or None if it
     continues.
 
-    Return False if this thread is inside a run of the plan: a kernel of the run has called this
-    function.
+    Return False if this thread is executing a run of the plan, that is, if a kernel of the run has
+    called this function.
     """
     if not plan.lock.acquire(timeout=_PATIENCE_S):
         return None

@@ -1,4 +1,4 @@
-"""Fetches and fed tensors that are prepared once, for many runs with different values."""
+"""Fetches and fed tensors, which are prepared once for many runs with different values."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ class PreparedFetches:
         """Return a run's results in the structure of the fetches.
 
         Args:
-          results: the values of the fetches that are not fed. The value of a fetch that is fed is
-            its fed value.
+          results: the values of the fetches that are not fed. If a fetch is fed, its value is the
+            fed value.
         """
         if not self.simple:
             computed = iter(results)
@@ -69,8 +69,8 @@ class PreparedFetches:
 
 
 def _numpy_type(tensor: Tensor) -> Any:
-    """Return the NumPy dtype of arrays that need no conversion when they are fed. Return None for
-    strings.
+    """Return the NumPy dtype of arrays that need no conversion when they are fed to a tensor. For
+    strings, return None.
     """
     dtype = tensor.dtype.base_dtype
     return None if dtype is string else np.dtype(dtype.as_numpy_dtype)
@@ -82,8 +82,8 @@ def run_with(
     options: RunOptions | None = None,
     run_metadata: RunMetadata | None = None,
 ) -> Any:
-    """Run with options and metadata and return the fetches. Raises TypeError if these have other
-    types.
+    """Run with options and metadata, and return the values of the fetches. Raises TypeError if the
+    options or the metadata have the wrong type.
     """
     if options is not None and not isinstance(options, RunOptions):
         raise TypeError(f"options must be a tf.RunOptions, but got {type(options)}")

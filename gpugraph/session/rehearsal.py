@@ -1,10 +1,10 @@
-"""Rehearsals: runs that compile, and compute nothing.
+"""Rehearsals, in which runs only compile and compute nothing.
 
 While a rehearsal is in progress, a run compiles the graph that it would execute, reports its
-record, and returns zeros of the fetches' shapes (unknown sizes count as 1, those of strings as 0).
-No memory of the devices is used, so devices may have more memory than the machine. A run that reads
-a dataset ends with an OutOfRangeError after `MAX_RUNS` runs, as if the data ended; another run
-then, or after the same number of runs without a dataset, ends the program.
+record, and returns zeros of the fetches' shapes. An unknown size is 1, or 0 for strings. No memory
+of the devices is used, so devices may have more memory than the machine. After `MAX_RUNS` runs, a
+run that reads a dataset raises OutOfRangeError, as if the data ended. A further run ends the
+program. Without a dataset, the first run after `MAX_RUNS` runs ends the program.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ each request when it is run for the first time.
 
 
 class RehearsedRuns:
-    """The runs of one request of a session in a rehearsal."""
+    """The runs of one set of feeds and fetches of a session in a rehearsal."""
 
     def __init__(self, target: Target, fetches: Sequence[Tensor], title: str) -> None:
         self._target, self._fetches, self._title = target, fetches, title
@@ -39,7 +39,7 @@ class RehearsedRuns:
         self._count = 0
 
     def run(self, shapes: Any, request: Callable[[], RunRequest]) -> list[Any]:
-        """Return zeros for the fetches; report the graph if these shapes of feeds are new."""
+        """Return zeros for the fetches. If these shapes of feeds are new, also report the graph."""
         if shapes not in self._known:
             self._known.add(shapes)
             record = compile_record(self._target, request())

@@ -1,7 +1,8 @@
-"""A check, before a plan with open sizes runs, whether the run fits into the memory of the GPUs.
+"""A check that a run of a plan with open sizes fits into the memory of the GPUs. It is made before
+the run.
 
-Such a plan allocates its tensors while it runs. For the check, new shapes are compiled like an
-exact plan up to the planning of the arena. This raises an error for shapes that do not fit. The
+Such a plan allocates its tensors while it runs. For the check, an exact plan is compiled for new
+shapes, up to the planning of the arena. This raises an error for shapes that do not fit. The
 compilation is skipped if larger shapes are known to fit, or if an estimate from the largest shapes
 so far is far below the limit.
 """
@@ -22,11 +23,11 @@ Shapes = tuple[tuple[int, ...], ...]
 
 
 class RoomForOpenSizes:
-    """Remembers which feed shapes fit the memory.
+    """A record of the feed shapes that are known to fit the memory.
 
     Args:
-      fullness: a function that compiles for the given shapes and returns the fraction (0 to 1) of
-        the memory that a run needs, or raises ResourceExhaustedError.
+      fullness: a function that receives shapes and compiles for them. It returns the fraction (0 to
+        1) of the memory that a run needs, or raises ResourceExhaustedError.
     """
 
     def __init__(self, fullness: Callable[[Shapes], float]) -> None:
@@ -46,7 +47,7 @@ class RoomForOpenSizes:
         self._known = [*known[1 - MAX_KNOWN :], shapes]
 
     def _surely_fits(self, shapes: Shapes, elements: int) -> bool:
-        """Return whether larger shapes fit, or the estimate is at most `SURE`.
+        """Return whether larger shapes are known to fit, or the estimate is at most `SURE`.
 
         The estimate assumes that the required memory grows with the square of the number of fed
         elements.

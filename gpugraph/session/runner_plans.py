@@ -1,4 +1,4 @@
-"""The plans of one runner: finds the plan for each set of shapes of its feeds.
+"""The plans of one runner, with the search for the plan for a set of shapes of its feeds.
 
     exact    a set of shapes has a plan
     opened   a plan of a unit with open sizes runs all sets of the unit, once its steps have their
@@ -6,7 +6,7 @@
     open     shapes without a unit: after several exact plans, one plan that leaves the varying
              sizes open and allocates tensors during a run
 
-So the number of plans does not grow with new shapes.
+The number of plans therefore does not grow with new shapes.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class RunnerPlans:
     """The plans of one runner: `exact` by the shapes of the feeds, and `open` for all other shapes.
 
     Args:
-      compile_plan: a function that compiles a plan in a run memory; feed shapes have None for open
-        sizes.
+      compile_plan: a function that compiles a plan in a run memory. None in feed shapes means an
+        open size.
       memory: the run memory of all plans of the session. The caller must hold the cache's lock,
         except for `drop_idle_spares` and `move_off_contended_memory`.
     """
@@ -68,15 +68,15 @@ class RunnerPlans:
         self.open_shapes: OpenShapes | None = None
 
     def find(self, shapes: Shapes) -> CachedPlan | None:
-        """Return the plan for exactly these shapes. Return None if there is no such plan, or it is
-        stale.
+        """Return the plan for exactly these shapes. If there is none, or it is stale, return
+        None.
         """
         cached = self.exact.get(shapes)
         return None if cached is None or cached.plan.stale else cached
 
     def add(self, shapes: Shapes) -> CachedPlan:
-        """Compile and return a plan for new shapes. After several such plans, the plan has open
-        sizes.
+        """Compile and return a plan for new shapes. After several plans for exact shapes, the plan
+        has open sizes.
         """
         for stale in [cached for cached in self.exact.values() if cached.plan.stale]:
             self._cache.drop(stale)
@@ -109,7 +109,9 @@ class RunnerPlans:
         return next((plan.reported for plan in plans if plan.reported), {})
 
     def promote(self, shapes: Shapes) -> None:
-        """Replace the plan of these shapes by one with open reported sizes, if that is ready."""
+        """Replace the plan of these shapes with a plan in which the reported sizes are open, if
+        that plan is ready.
+        """
         cached = self.exact.get(shapes)
         if cached is None or cached.plan.sizes is not None or self.open_shapes is None:
             return
@@ -123,7 +125,7 @@ class RunnerPlans:
             self._apart[shapes] = cached
 
     def run_apart(self, shapes: Shapes) -> None:
-        """Let the next runs of these shapes use a plan that allocates tensors in the run."""
+        """Make the next runs of these shapes use a plan that allocates tensors in the run."""
         cached = self._apart.pop(shapes, None)
         if cached is None or cached.plan.stale:
             plan = self._compile(shapes)
@@ -131,8 +133,8 @@ class RunnerPlans:
         self.exact[shapes] = cached
 
     def refuse(self, shapes: Shapes) -> None:
-        """Make these shapes use a separate plan, because they do not fit the open plan that they
-        had.
+        """Make runs of these shapes use a separate plan, because the shapes do not fit the open
+        plan that they used.
         """
         if len(self._unfit) >= MOST_SHAPES:
             self._unfit.clear()
@@ -175,8 +177,8 @@ class RunnerPlans:
         return None
 
     def _await_opening(self, unit: UnitForShapes) -> None:
-        """Bind a unit for the sizes with which it was compiled, so that the plan can be opened
-        later. This is done once.
+        """Bind a unit for the sizes with which it was compiled, so that the resulting plan can be
+        opened later. Later calls do nothing.
         """
         if unit.unit in self._awaited:
             return
@@ -194,7 +196,7 @@ class RunnerPlans:
         self._waiting.append(self._cache.add(plan, forget))
 
     def _open(self, plan: Plan, unit: UnitForShapes) -> bool:
-        """Make a plan accept all shapes of its unit. Return False if the plan is busy or can't
+        """Make a plan accept all shapes of its unit. Return False if the plan is busy or cannot
         accept them.
         """
         if not plan.lock.acquire(blocking=False):
@@ -251,7 +253,7 @@ class RunnerPlans:
     def drop_idle_spares(self, running: Plan) -> None:
         """Drop the replicas that no run holds, except for `running`, and free their memory.
 
-        Does nothing while another thread holds the cache's lock.
+        While another thread holds the cache's lock, do nothing.
         """
         if not self.spares or not self._cache.lock.acquire(blocking=False):
             return
@@ -268,10 +270,11 @@ class RunnerPlans:
             self._cache.lock.release()
 
     def move_off_contended_memory(self, cached: CachedPlan, limit: TimeLimit | None) -> bool:
-        """Drop a plan whose memory a run of another plan is using. The plan that replaces it gets
+        """Drop a plan if a run of another plan is using its memory. The plan that replaces it has
         other memory.
 
-        Return False if the memory is free, or if the plan itself is running.
+        Return whether the plan was dropped. It is not dropped if its memory is free, or if the plan
+        itself is running.
         """
         plan = cached.plan
         if plan.stale or not plan.lock.acquire(blocking=False):
@@ -287,7 +290,7 @@ class RunnerPlans:
         return is_beside
 
     def _compile(self, shapes: Sequence[OpenShape], unit: UnitForShapes | None = None) -> Plan:
-        """Compile a plan in memory that no run is using now."""
+        """Compile a plan for memory that no run is currently using."""
         while self._memories and self._memories[0].holder:
             del self._memories[0]
         return self._compile_plan(shapes, (*self._memories, RunMemory(_BESIDE))[0], unit)
@@ -306,8 +309,8 @@ def _fits(key: PlanKey, shapes: Shapes) -> bool:
 
 
 def _common_shape(shapes: Sequence[OpenShape]) -> OpenShape:
-    """Return the common shape, with None for sizes that differ. If the ranks differ, return
-    None.
+    """Return a shape that covers all these shapes, with None for sizes that differ. If the ranks
+    differ, return None.
     """
     known = [shape for shape in shapes if shape is not None]
     if len(known) < len(shapes) or len({len(shape) for shape in known}) > 1:

@@ -19,8 +19,8 @@ NO_CONNECTIONS: Mapping[Tensor, Tensor] = MappingProxyType({})
 
 
 def with_operation(graph: Graph | None, error: OpError) -> OpError:
-    """Return the error with `op` set to the client's operation that has the name of the failed
-    node, if there is one.
+    """Return the error. If the client's graph has an operation with the name of the failed node,
+    set `op` to this operation.
     """
     name = getattr(error, "node_name", None) or getattr(error._node_def, "name", None)
     op = graph._by_name.get(name) if graph is not None and name is not None else None
@@ -30,7 +30,9 @@ def with_operation(graph: Graph | None, error: OpError) -> OpError:
 
 
 class Runner(ABC):
-    """One set of feeds, fetches and targets of a session, which can be run with values."""
+    """One set of feeds, fetches and targets of a session, which can be run with different
+    values.
+    """
 
     @abstractmethod
     def run(self, values: Sequence[Any]) -> list[Any]:
@@ -42,15 +44,15 @@ class Runner(ABC):
     def run_with(
         self, values: Sequence[Any], options: RunOptions | None, metadata: RunMetadata | None
     ) -> list[Any]:
-        """Run as `run` does, with options, and set the statistics of `metadata`."""
+        """Run the graph as `run` does, with options. Set the statistics in `metadata`."""
 
     @abstractmethod
     def explain(self, values: Sequence[Any]) -> Any:
-        """Return how a run with values of these shapes is executed."""
+        """Return an explanation of how a run with values of these shapes is executed."""
 
     def report(self, values: Sequence[Any]) -> Any:
-        """Run these values once and return a report. Raises UnimplementedError if the backend has
-        no reports.
+        """Run the graph once with these values, and return a report. Raises UnimplementedError if
+        the backend has no reports.
         """
         raise UnimplementedError.of_no_node(f"A {type(self).__name__} does not report its runs")
 
@@ -71,7 +73,7 @@ class SessionBackend(ABC):
         connections: Mapping[Tensor, Tensor] = NO_CONNECTIONS,
         done: Sequence[Operation] = (),
     ) -> Runner:
-        """Return the runner for these tensors and operations, without compiling.
+        """Return the runner for these tensors and operations. This does not compile anything.
 
         Args:
           connections: tensors that are fed with the values of other tensors, which the run
@@ -81,7 +83,9 @@ class SessionBackend(ABC):
 
     @property
     def kept_tensors(self) -> KeptTensors | None:
-        """The tensors of `tf.get_session_handle` that the session keeps, or None if unsupported."""
+        """The tensors that the session keeps for `tf.get_session_handle`, or None if this is not
+        supported.
+        """
         return None
 
     def last_report(self) -> Any:
@@ -96,11 +100,11 @@ class SessionBackend(ABC):
 
     @abstractmethod
     def memory_stats(self) -> dict[str, Any]:
-        """Return each device's AllocatorStats, by full device name."""
+        """Return a dict from full device names to AllocatorStats."""
 
     def release_memory(self) -> int:
-        """Free the memory that is kept for later runs, and return the number of freed bytes. This
-        base class frees nothing.
+        """Free the memory that is kept for later runs, and return the number of freed bytes. The
+        method of this base class frees nothing.
         """
         return 0
 
@@ -111,7 +115,7 @@ class SessionBackend(ABC):
 
     @abstractmethod
     def reset(self, containers: Sequence[str]) -> None:
-        """Clear these resource containers (all containers, if the list is empty)."""
+        """Clear these resource containers. If the list is empty, clear all containers."""
 
     @abstractmethod
     def close(self) -> None:

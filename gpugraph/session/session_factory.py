@@ -1,4 +1,4 @@
-"""The registry of session factories, which maps a target to a kind of session.
+"""The registry of session factories. It finds the factory that creates sessions for a target.
 
 A factory has `accepts_options(options)` and `new_session(options)`. Exactly one registered factory
 must accept the options of a session. DirectSession's factory accepts the target `''`.
@@ -36,8 +36,8 @@ module is imported when the first such target is used.
 
 
 class SessionFactory:
-    """The process's registry of factories, by the name of the kind of session
-    ("DIRECT_SESSION").
+    """The process's registry of factories. A factory is registered under the name of its kind of
+    session, such as "DIRECT_SESSION".
     """
 
     _factories: dict[str, SupportsNewSession] = {}  # noqa: RUF012
@@ -45,8 +45,8 @@ class SessionFactory:
 
     @classmethod
     def register(cls, runtime_type: str, factory: SupportsNewSession) -> None:
-        """Add a factory under a name; if the name is taken, log an error and keep the existing
-        factory.
+        """Register a factory under a name. If the name is already registered, log an error and keep
+        the existing factory.
         """
         with cls._lock:
             if runtime_type in cls._factories:
@@ -65,7 +65,7 @@ class SessionFactory:
     def get_factory(cls, options: SessionOptions) -> SupportsNewSession:
         """Return the only factory that accepts the options.
 
-        Raises NotFoundError if no factory does, and InternalError if several do.
+        Raises NotFoundError if no factory accepts them, and InternalError if several do.
         """
         for prefix, module in DEFERRED.values():
             if options.target.startswith(prefix):
@@ -91,10 +91,11 @@ class SessionFactory:
 
     @classmethod
     def reset(cls, options: SessionOptions, containers: Sequence[str]) -> bool:
-        """Clear resource containers and end sessions at the target, if its factory supports that.
+        """Clear resource containers and end sessions at the target, if the factory for the target
+        supports this.
 
-        Return whether the factory supports it, that is, has a method `reset(options, containers)`.
-        Raises the errors of `get_factory`.
+        Return whether the factory supports it, which means that it has a method `reset(options,
+        containers)`. Raises the errors of `get_factory`.
         """
         reset: Any = getattr(cls.get_factory(options), "reset", None)
         if reset is not None:
@@ -104,7 +105,7 @@ class SessionFactory:
     @classmethod
     def new_session(cls, options: SessionOptions) -> SessionBackend:
         """Return a session backend for these options. Raises InternalError if the factory returns
-        none.
+        None.
         """
         factory = cls.get_factory(options)
         session: Any = factory.new_session(options)

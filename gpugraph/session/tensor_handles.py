@@ -1,4 +1,4 @@
-"""TensorHandle: a tensor that a session keeps between runs."""
+"""TensorHandle, which represents a tensor that a session keeps between runs."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from gpugraph.graph.client.tensor import Tensor
 
 
 class TensorHandle:
-    """The fetched value of `tf.get_session_handle`. Feeding it feeds the tensor's value.
+    """The fetched value of `tf.get_session_handle`. If a program feeds this object, the tensor's
+    value is fed.
 
-    The tensor is deleted with the last reference to this object, or by `delete`.
+    The tensor is deleted when the last reference to this object disappears, or by `delete`.
     """
 
     def __init__(self, handle: NewHandle, dtype: DType, kept: KeptTensors) -> None:
@@ -37,15 +38,15 @@ class TensorHandle:
         return self._handle
 
     def eval(self) -> Any:
-        """Return the tensor's value on the host. Raises TypeError after `delete` or
-        `get_raw_handle`.
+        """Return the tensor's value on the host. Raises TypeError if `delete` or `get_raw_handle`
+        was called.
         """
         self._check()
         return plain_integers(self._kept.read(self._handle)[()])
 
     def delete(self) -> None:
-        """Delete the tensor and free its memory. Raises TypeError after `delete` or
-        `get_raw_handle`.
+        """Delete the tensor and free its memory. Raises TypeError if `delete` or `get_raw_handle`
+        was called.
         """
         self._check()
         self._owns = False
@@ -80,8 +81,8 @@ class TensorHandle:
 
 
 def plain_value(tensor: Tensor, value: Any, kept: KeptTensors | None) -> Any:
-    """Return the value to feed: the tensor's value for a TensorHandle, `value` itself for anything
-    else.
+    """Return the value to feed. For a TensorHandle, it is the tensor's value. Otherwise it is
+    `value` itself.
     """
     return value.value_for(tensor, kept) if isinstance(value, TensorHandle) else value
 
@@ -94,7 +95,7 @@ def gives_handle(tensor: Tensor) -> bool:
 def with_handles(
     tensors: Sequence[Tensor], values: Sequence[Any], kept: KeptTensors | None
 ) -> list[Any]:
-    """Return fetched values, in which new handles are TensorHandles and quantized numbers are
+    """Convert fetched values. New handles become TensorHandles, and quantized numbers become
     integers.
     """
     return [

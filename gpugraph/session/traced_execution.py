@@ -26,11 +26,11 @@ traced.
 
 
 class TracedExecution:
-    """Executes a plan once, with a time limit, or with a trace.
+    """A callable that executes a plan once, with a time limit, or with a trace.
 
-    times, plan: the recorded times and the plan, after the run. take: receives the inputs of
-    collectives from kernels during the run. place: provides the memory of fetched arrays. spans:
-    those of the pipelines of data during a run with a trace.
+    `times` and `plan` are the recorded times and the plan after the run. During the run, `take`
+    receives the inputs of collectives from kernels, and `place` provides the memory of fetched
+    arrays. `spans` has the time spans of data pipelines during a run with a trace.
 
     Args:
       trace: whether to record the times of the steps.
@@ -108,7 +108,7 @@ class TracedExecution:
         return [] if self.plan is None else partition_graphs(graph_record(self.plan))
 
     def step_report(self, graph_record: Callable[[Plan], GraphRecord]) -> StepReport:
-        """Return the report of the traced run, for an HTML page."""
+        """Return the report of the traced run, from which an HTML page is built."""
         assert self.plan is not None and self.times is not None
         return StepReport(self.plan, self.times, graph_record(self.plan))
 
@@ -124,15 +124,18 @@ class TracedExecution:
 
 
 class CostModelRuns:
-    """Counts the runs with RunMetadata, and decides which of them get a cost graph."""
+    """A counter of the runs with RunMetadata, which decides the runs whose metadata has a cost
+    graph.
+    """
 
     def __init__(self) -> None:
         self._count = 0
 
     def count_run(self, options: GraphOptions) -> bool:
-        """Count a run. Return whether it gets a cost graph.
+        """Count a run. Return whether its metadata has a cost graph.
 
-        After the first `build_cost_model_after` runs, every `build_cost_model`-th run gets one.
+        After the first `build_cost_model_after` runs, every `build_cost_model`-th run has a cost
+        graph.
         """
         number = self._count - options.build_cost_model_after
         self._count += 1

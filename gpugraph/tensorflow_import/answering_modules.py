@@ -31,7 +31,7 @@ _IMPORT_SYSTEM = (str(Path(__file__).resolve()), "<frozen importlib")
 
 
 class TensorFlowModule(ModuleType):
-    """A module with a TensorFlow name; its attributes are looked up on first access."""
+    """A module with a TensorFlow name. Its attributes are looked up on first access."""
 
     def __init__(self, finder: TensorFlowFinder, path: str, name: str | None = None) -> None:
         super().__init__(
@@ -52,8 +52,8 @@ class TensorFlowModule(ModuleType):
         return self.__dict__.setdefault(name, value)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Set an attribute, unless the value is an imported submodule that would hide a
-        function.
+        """Set an attribute. An imported submodule that would hide a function of the same name is
+        ignored.
         """
         if isinstance(value, TensorFlowModule) and not isinstance(
             find(self.__dict__["_path"], name), ModulePath
@@ -84,7 +84,7 @@ class _TensorFlowDistribution(Distribution):
         return f"Metadata-Version: 2.1\nName: {self._name}\nVersion: {VERSION}\n"
 
     def locate_file(self, path: Any) -> Path:
-        """Return a path beside this package."""
+        """Return the path of a file in the folder that contains this package."""
         return Path(__file__).parent / path
 
 
@@ -106,12 +106,14 @@ class _Refusal:
 
 
 def _absence(asked: MissingName) -> str:
-    """Return the part of an error text that names who used a missing name, and similar names."""
+    """Return the part of an error text with the code that used a missing name, and with similar
+    names.
+    """
     return f"gpugraph has no {shown(asked.path)} (used by {asked.place}){advice(asked.path)}"
 
 
 def _importing_functions() -> set[str]:
-    """Return the names of the import system's functions that have called this module."""
+    """Return the names of the functions of the import system that are among the callers."""
     functions = set()
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(_IMPORT_SYSTEM):
@@ -123,7 +125,7 @@ def _importing_functions() -> set[str]:
 class TensorFlowFinder(MetaPathFinder, Loader):
     """The importer of `tensorflow` and the modules below it.
 
-    `missing` records the names that programs looked up and gpugraph lacks.
+    `missing` records the names that programs looked up and that gpugraph does not have.
     """
 
     def __init__(self) -> None:
@@ -137,7 +139,7 @@ class TensorFlowFinder(MetaPathFinder, Loader):
         """Return the spec of a TensorFlow module. Return None for any other module, and for modules
         that TensorFlow does not have.
 
-        A module that this package refuses can be imported: its names are placeholders.
+        A module that this package refuses can still be imported. Its names are placeholders.
         """
         root, _, rest = fullname.partition(".")
         if root != ROOT:
@@ -169,14 +171,14 @@ class TensorFlowFinder(MetaPathFinder, Loader):
         """Do nothing, because names are looked up on first access."""
 
     def find_distributions(self, context: Any = None) -> Iterator[Distribution]:
-        """Yield the distribution `tensorflow` if `importlib.metadata` looks for it."""
+        """Yield the distribution `tensorflow` if `importlib.metadata` searches for it."""
         if getattr(context, "name", None) in _DISTRIBUTIONS:
             yield _TensorFlowDistribution(context.name)
 
     def module(self, path: str) -> TensorFlowModule:
         """Return the module `tensorflow.<path>`.
 
-        It is also put into `sys.modules` while this finder is on `sys.meta_path`.
+        While this finder is on `sys.meta_path`, the module is also added to `sys.modules`.
         """
         with self._lock:
             if path not in self._modules:
@@ -201,7 +203,8 @@ class TensorFlowFinder(MetaPathFinder, Loader):
 
 
 class KerasFinder(MetaPathFinder, Loader):
-    """The importer of `keras` as `tf.keras`, for programs where Keras is not installed.
+    """The importer that imports `tf.keras` as `keras`, for environments in which Keras is not
+    installed.
 
     It is the last finder, so that an installed Keras is used instead.
     """

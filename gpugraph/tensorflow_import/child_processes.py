@@ -1,4 +1,5 @@
-"""Makes `import tensorflow` import gpugraph in the Python processes that a program starts, too.
+"""The setup by which `import tensorflow` also imports gpugraph in the Python processes that a
+program starts.
 
 These processes run `for_child_processes/sitecustomize.py` first, because it is on their
 `PYTHONPATH`. Forked processes need no preparation, because they inherit the state of their parent.

@@ -1,4 +1,6 @@
-"""Names of the module table as attributes of this package: `gpugraph.compat.v2.exp`."""
+"""Access to names of the module table as attributes of this package, such as
+`gpugraph.compat.v2.exp`.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +17,12 @@ _lookups = threading.local()
 
 
 def further_attribute(path: str, name: str) -> Any:
-    """Return the value of a name that a public module lacks, from the module table.
+    """Look up a name that a public module lacks in the module table, and return its value.
 
-    If a library such as tensorflow-estimator is imported for it, its `import tensorflow` imports
-    this package from then on. Raises AttributeError if the name is missing or refused, or within a
-    look-up in the table, which reads the attributes of public modules.
+    The look-up may import a library such as tensorflow-estimator. In that case, `import tensorflow`
+    imports this package from then on. Raises AttributeError if the name is missing or refused. A
+    look-up in the table reads the attributes of public modules. It raises AttributeError also if
+    such a look-up is in progress in the thread.
     """
     if getattr(_lookups, "is_running", False):
         raise AttributeError(name)

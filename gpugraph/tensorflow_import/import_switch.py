@@ -27,7 +27,7 @@ calls.
 
 
 def _record_refusal(path: str) -> None:
-    """Record a refused name that a program called as missing."""
+    """Record that a program called a refused name, in the list of missing names."""
     for finder in _users:
         finder.missing.add(path)
 
@@ -44,7 +44,7 @@ def as_tensorflow() -> Iterator[MissingNames]:
             import old_program  # contains `import tensorflow as tf`
         print(missing)          # the names that it used and gpugraph lacks
 
-    At the end of the block, TensorFlow's modules are removed from `sys.modules`; modules that
+    At the end of the block, TensorFlow's modules are removed from `sys.modules`. Modules that
     imported them keep their references. Blocks may be nested, and apply to all threads. Raises
     ImportError if another TensorFlow is already imported.
     """

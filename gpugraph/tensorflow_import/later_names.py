@@ -1,4 +1,4 @@
-"""Patterns of public names that TensorFlow added after 1.15; paths are relative to `tensorflow`."""
+"""Patterns of public names that TensorFlow added after 1.15. Paths are relative to `tensorflow`."""
 
 from __future__ import annotations
 

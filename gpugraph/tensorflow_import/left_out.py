@@ -1,8 +1,8 @@
-"""Names that this package omits on purpose, or that TensorFlow 1.15 no longer has, and their
+"""The names that this package omits on purpose or that TensorFlow 1.15 no longer has, with their
 replacements.
 
-A row is a list of paths relative to `tensorflow`, or of patterns, and a reason. The reason also
-applies to all names below these paths. An indented line continues the previous one.
+A row is a list of paths or patterns, followed by a reason. Paths are relative to `tensorflow`. The
+reason also applies to all names below these paths. An indented line continues the previous one.
 """
 
 from __future__ import annotations
@@ -160,8 +160,8 @@ RENAMED = _read(_RENAMED)
 
 
 def instead_of(path: str) -> str:
-    """Return a text that states why `tensorflow.<path>` is missing, and its replacement. If
-    unknown, return "".
+    """Return a text that states why `tensorflow.<path>` is missing, and what replaces it. Return ""
+    if the reason is unknown.
     """
     if path.startswith("raw_ops."):
         return left_out_reason(path.removeprefix("raw_ops."))
@@ -179,7 +179,7 @@ def instead_of(path: str) -> str:
 def refusal_at_call(path: str) -> str:
     """Return the reason if TensorFlow 1.15 has `tensorflow.<path>` and this package refuses it.
 
-    "" for names that are only missing, or that 1.15 does not have.
+    Return "" if the name is only missing, or if TensorFlow 1.15 does not have it.
     """
     if path.startswith("raw_ops."):
         return left_out_reason(path.removeprefix("raw_ops."))
@@ -190,11 +190,11 @@ def refusal_at_call(path: str) -> str:
 
 
 def refusal_of(value: Any) -> str:
-    """Return a text that states why a function or class always raises, and its replacement. If it
-    does not always raise, return "".
+    """Return a text that states why a function or class always raises an error, and what replaces
+    it. If it does not always raise an error, return "".
 
-    Such a value is a placeholder, or a function that is annotated to return NoReturn and has the
-    reason in its docstring.
+    Such a value is a placeholder, or a function that is annotated to return NoReturn. The docstring
+    of the function contains the reason.
     """
     if reason := reason_of(value):
         return reason

@@ -1,7 +1,7 @@
 """Modules of `tf.contrib` in TensorFlow 1.15 and earlier that this package omits, and the reasons.
 
-Rows have the format of `left_out`; paths are relative to `tensorflow.contrib`. Each module of
-1.15's contrib is either in this package or has a row.
+Rows have the format of `left_out`. Paths are relative to `tensorflow.contrib`. Each module of
+contrib in TensorFlow 1.15 is in this package or has a row.
 """
 
 from __future__ import annotations

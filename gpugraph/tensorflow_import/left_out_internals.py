@@ -1,7 +1,7 @@
 """Internal modules of TensorFlow 1.15 that this package refuses, and the reasons.
 
-Rows are as in `left_out`; paths are relative to `tensorflow.python`. Libraries can import these
-modules, but a call of one of their names raises an error.
+Rows have the format of `left_out`. Paths are relative to `tensorflow.python`. Libraries can import
+these modules, but a call of one of their names raises an error.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""`__getattr__` of the public modules: creates message classes, and explains missing names.
+"""The function `__getattr__` of the public modules, which creates message classes and explains why
+names are missing.
 
 Message classes, such as `tf.GraphDef`, are created on first access (`formats/public_messages.py`).
 Access to a missing name such as `tf.strings.unicode_script` raises an AttributeError with the
@@ -22,10 +23,10 @@ _PACKAGE = __name__.partition(".")[0]
 
 
 class _MissingAttributeError(AttributeError):
-    """The AttributeError for an unknown name; its text ends with public names that are similar.
+    """The AttributeError for an unknown name. Its text ends with similar public names.
 
-    They are searched for when the text is needed: `hasattr` and the search itself discard the
-    error.
+    Similar names are searched for only when the text is read, because `hasattr` and the search
+    itself discard the error.
     """
 
     def __init__(self, message: str, path: str) -> None:
@@ -48,9 +49,9 @@ _MissingAttributeError.__module__ = "builtins"
 def _answer(path: str, module: ModuleType, answer: Callable[[str], Any] | None, name: str) -> Any:
     """Return the value of the attribute `name`, which the public module at `path` lacks.
 
-    The value is the result of `answer`. If that finds nothing, it is a message class, or a name in
-    the module table (as in `tf.compat.v2` and `tf.estimator`). Raises AttributeError with the
-    reason if there is no value.
+    The value is the result of `answer`. If `answer` finds nothing, it is a message class, or the
+    value of a name in the module table (for example in `tf.compat.v2` and `tf.estimator`). If there
+    is no value, an AttributeError with the reason is raised.
 
     Args:
       answer: the module's original `__getattr__`, which is called first.
@@ -77,7 +78,7 @@ def _answer(path: str, module: ModuleType, answer: Callable[[str], Any] | None, 
 
 
 def missing_attribute(name: str) -> Any:
-    """Return the value of a name that the package `gpugraph` does not define, as `_answer` does."""
+    """Call `_answer` for a name that the package `gpugraph` does not define."""
     return _answer("", sys.modules[_PACKAGE], None, name)
 
 
@@ -103,10 +104,10 @@ _BELOW_GRAPHS = ("base", "config", "platform")
 
 
 def _add_private_attributes(path: str, module: ModuleType) -> None:
-    """Add the private attributes that programs read to this package's classes.
+    """Add private attributes, which programs read, to this package's classes.
 
-    Attributes of optimizers are added only when `tf.train` is imported. Modules that need no graphs
-    add none.
+    Attributes of optimizers are added only when `tf.train` is imported. No attributes are added for
+    modules that need no graphs.
     """
     if module.__name__.split(".")[1] not in _BELOW_GRAPHS:
         importlib.import_module("gpugraph.tensorflow_import.private_attributes")

@@ -1,5 +1,5 @@
-"""Names that a program used and gpugraph does not have: the lines that used them, and similar
-names.
+"""The names that a program used and gpugraph does not have, with the lines that used them and with
+similar names.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ class MissingName(NamedTuple):
 
     @property
     def place(self) -> str:
-        """The place of the use: the file and the line. If the file belongs to an installed library,
-        the library's name and version come first.
+        """The file and the line that used the name. If the file belongs to an installed library,
+        they follow the library's name and version.
         """
         library = library_of(self.file)
         return f"{library and f'{library}, '}{self.file}:{self.line}"
 
     @staticmethod
     def here(path: str) -> MissingName:
-        """Return the name with the innermost line outside this package."""
+        """Return the name with the innermost line of the stack that is outside this package."""
         frame = sys._getframe(1)
         while frame.f_back is not None and frame.f_code.co_filename.startswith(_OURS):
             frame = frame.f_back
@@ -65,7 +65,9 @@ class MissingNames:
         self._names: dict[MissingName, None] = {}
 
     def add(self, path: str) -> None:
-        """Record `tensorflow.<path>` as missing, with the innermost line outside this package."""
+        """Record `tensorflow.<path>` as missing, with the innermost line of the stack that is
+        outside this package.
+        """
         self._names[MissingName.here(path)] = None
 
     def __iter__(self) -> Iterator[MissingName]:
@@ -79,17 +81,17 @@ class MissingNames:
 
 
 def shown(path: str) -> str:
-    """Return a name as programs write it: `tf.x`, or in full (`tensorflow.python.x`) for private
-    modules.
+    """Return a name in the spelling of programs. It is `tf.x`, or the full path
+    `tensorflow.python.x` for private modules.
     """
     return f"{'tensorflow' if path.startswith(('python.', 'core.')) else 'tf'}.{path}"
 
 
 def advice(path: str) -> str:
-    """Return the text that a message about a missing name appends: "; " followed by a replacement
-    or by similar names.
+    """Return a text that is appended to a message about a missing name. It consists of "; " and a
+    replacement or similar names.
 
-    Returns "" if there is neither.
+    The text is "" if there are neither replacements nor similar names.
     """
     if instead := instead_of(path) or instead_of(canonical(path)):
         return f"; {instead}"
@@ -98,10 +100,10 @@ def advice(path: str) -> str:
 
 
 def nearest(path: str, count: int = 3) -> list[str]:
-    """Return at most `count` public names that are similar to `tensorflow.<path>`, the nearest
-    first.
+    """Return at most `count` public names that are similar to `tensorflow.<path>`. The most similar
+    name is the first.
 
-    Equal names in other modules come first, then names of similar spelling.
+    Equal names in other modules precede names with a similar spelling.
     """
     path = canonical(path)
     module, _, name = path.rpartition(".")
@@ -122,7 +124,9 @@ def nearest(path: str, count: int = 3) -> list[str]:
 
 
 def _public_names(module: str) -> list[str]:
-    """Return the names of values in a module, without those that its source imports from Python."""
+    """Return the names of values in a module. Names that its source imports from Python's library
+    are omitted.
+    """
     return [name for name in names(module) if _is_public(find(module, name))]
 
 
@@ -136,7 +140,7 @@ def _is_public(value: Any) -> bool:
 def _modules_by_name() -> dict[str, list[str]]:
     """Return the paths of public modules, grouped by the module's last name.
 
-    In each group the root comes first, then short paths; modules of `contrib` come last.
+    In each group, the root is first, followed by short paths. Modules of `contrib` are last.
     """
     modules: dict[str, list[str]] = {}
 

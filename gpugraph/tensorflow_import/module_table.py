@@ -11,8 +11,8 @@ order:
     tf.nn/          a tree: the public module and all modules below it, by the same names
 
 A path that ends with a list of names in parentheses is a row for each of these names. An indented
-line continues the previous one. Public modules need no row. A module may have more names here than
-in TensorFlow; it must have every name of TensorFlow's module.
+line continues the previous line. Public modules need no row. A module must have every name of
+TensorFlow's module, and may have more names.
 """
 
 from __future__ import annotations
@@ -369,14 +369,18 @@ contrib.training.python.training.(hparam training): tf.contrib.training
 
 
 class Row(NamedTuple):
-    """The sources of a module's names: the target of each single name, then whole modules."""
+    """The sources of a module's names. They are the target of each single name, and modules of
+    which all names are used.
+    """
 
     names: dict[str, str]
     sources: tuple[str, ...]
 
 
 def _read(text: str) -> tuple[dict[str, Row], dict[str, str]]:
-    """Return the rows by path, and the public path of each tree by its path, inner trees first."""
+    """Return a dict from paths to rows, and a dict from the paths of trees to their public paths.
+    Inner trees precede outer trees.
+    """
     rows: dict[str, Row] = {}
     trees: dict[str, str] = {}
     for line in filter(None, re.sub(r"\n +", " ", text).splitlines()):

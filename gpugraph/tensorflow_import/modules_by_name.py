@@ -1,4 +1,4 @@
-"""`module_named` imports a module whose name is data, such as a table's row or another library."""
+"""`module_named`, which imports a module whose name is a value, such as an entry of a table."""
 
 from __future__ import annotations
 

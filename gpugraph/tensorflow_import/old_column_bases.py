@@ -1,8 +1,8 @@
-"""Base classes of the older generation of feature columns, for classes of programs.
+"""Base classes of the older generation of feature columns, from which programs derive classes.
 
 In this package, the newer classes inherit from the older ones. In TensorFlow the two are unrelated,
 and programs derive classes from both, with the older class first. The classes in this module allow
-that order. Instances of the newer classes are instances of them, by `__subclasshook__`.
+that order. Because of `__subclasshook__`, instances of the newer classes are instances of them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from gpugraph.library.feature_column.column_classes import (
 
 
 def _leaf(base: type) -> Any:
-    """Return a class that has the methods of `base`; no other class inherits from it."""
+    """Return a class that has the methods of `base`. No other class of this package inherits from
+    it.
+    """
 
     def has_base(cls: type, other: type) -> Any:
         return issubclass(other, base) if cls is leaf else NotImplemented

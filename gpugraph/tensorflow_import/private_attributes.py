@@ -1,7 +1,7 @@
 """Private attributes of TensorFlow's graphs, tensors and shapes that programs read.
 
-The import of this module adds them to this package's classes. It happens before a program gets the
-first name of the package. Nothing in this package uses them.
+The import of this module adds them to this package's classes. The module is imported before a
+program reads the first name of the package. Nothing in this package uses the attributes.
 """
 
 from __future__ import annotations
@@ -25,16 +25,17 @@ from gpugraph.ops.elementwise.division import div as _div
 
 
 def _dims(shape: TensorShape) -> list[Dimension] | None:
-    """Return the list of Dimensions, or None for an unknown rank (`TensorShape._dims`)."""
+    """Return the list of Dimensions, or None if the rank is unknown (`TensorShape._dims`)."""
     return shape.dims
 
 
 def _apply_device_functions(graph: Graph, op: Any) -> None:
-    """Set the device that the scopes request on `op`, if any (`Graph._apply_device_functions`).
+    """Set the device of `op` to the device that the scopes request, if any
+    (`Graph._apply_device_functions`).
 
-    Programs call it with an object that has an op's interface and records the device. The device is
-    passed as a name to `_set_device_from_string`, or as a DeviceSpec to `_set_device` if `op` has
-    only that.
+    Programs pass an object that has an op's interface and records the device. The device is passed
+    as a name to the method `_set_device_from_string`. If `op` lacks that method, it is passed as a
+    DeviceSpec to `_set_device`.
     """
     device = requested_device(op, graph._scope)
     if not device:
@@ -46,7 +47,8 @@ def _apply_device_functions(graph: Graph, op: Any) -> None:
 
 
 def _shape_tuple(tensor: Tensor) -> tuple[int | None, ...] | None:
-    """Return the sizes, None for unknown ones, or None if the rank is unknown.
+    """Return a tuple of the sizes, with None for each unknown size. Return None if the rank is
+    unknown.
 
     This is `Tensor._shape_tuple()`.
     """
@@ -54,7 +56,9 @@ def _shape_tuple(tensor: Tensor) -> tuple[int | None, ...] | None:
 
 
 def _as_node_def_input(tensor: Tensor) -> str:
-    """Return the tensor's name as an input in a NodeDef (`Tensor._as_node_def_input()`)."""
+    """Return the tensor's name in the format of the inputs of a NodeDef
+    (`Tensor._as_node_def_input()`).
+    """
     return tensor.op.name + (f":{tensor.value_index}" if tensor.value_index else "")
 
 
@@ -95,10 +99,11 @@ def _graph_key(graph: Graph) -> str:
 
 
 def _device_functions(graph: Graph) -> list[Callable[[Any], Any]]:
-    """Return a function from op to device for each device scope, the outermost first.
+    """Return a function from an op to a device for each device scope. The first function is for the
+    outermost scope.
 
-    This is `Graph._device_functions_outer_to_inner`. Each function merges its scope's request with
-    the device that the op has already.
+    This is `Graph._device_functions_outer_to_inner`. Each function merges the device that its scope
+    requests with the device that the op already has.
     """
     return [
         request if callable(request) else merge_device(request or "")
@@ -137,7 +142,7 @@ def _override_operator(operator: str, function: Any) -> None:
 
 
 def _overload_operator(cls: type, operator: str) -> None:
-    """Define a Python operator of a class of variables: it applies the operator to `value()`.
+    """Define a Python operator of a class of variables. It applies the operator to `value()`.
 
     This is `Variable._OverloadOperator(operator)`.
     """
@@ -150,7 +155,9 @@ def _overload_operator(cls: type, operator: str) -> None:
 
 
 def _overload_all_operators(cls: type) -> None:
-    """Define all Python operators by those of `value()` (`Variable._OverloadAllOperators()`)."""
+    """Define all Python operators, so that they apply the operator to `value()`
+    (`Variable._OverloadAllOperators()`).
+    """
     for operator in Tensor.OVERLOADABLE_OPERATORS - {"__eq__", "__ne__"}:
         _overload_operator(cls, operator)
 

@@ -1,7 +1,7 @@
 """Private names of TensorFlow's modules of feature columns, which estimators use.
 
-The older generation of columns has private names: `_NumericColumn`. In this package, each of them
-is the newer class, which has the methods of both.
+The older generation of columns has private names, such as `_NumericColumn`. In this package, each
+of these names means the newer class, which has the methods of both generations.
 """
 
 from gpugraph.library.feature_column.categorical_columns import (

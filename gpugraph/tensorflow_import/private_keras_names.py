@@ -27,7 +27,7 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 def conv_output_length(
     input_length: int | None, filter_size: int, padding: str, stride: int, dilation: int = 1
 ) -> int | None:
-    """Return the output size of a convolution along one axis. If `input_length` is None, return
+    """Return the output size of a convolution along one axis. Return None if `input_length` is
     None.
     """
     if input_length is None:
@@ -58,8 +58,8 @@ def deconv_output_length(
     stride: int = 0,
     dilation: int = 1,
 ) -> int | None:
-    """Return the output size of a transposed convolution along one axis. If `input_length` is None,
-    return None.
+    """Return the output size of a transposed convolution along one axis. Return None if
+    `input_length` is None.
     """
     if input_length is None:
         return None
@@ -72,9 +72,10 @@ def deconv_output_length(
 
 
 def convert_data_format(data_format: str, ndim: int) -> str:
-    """Convert a Keras data format: "channels_last" with `ndim` 4 becomes "NHWC".
+    """Convert a data format of Keras to a data format of ops. For example, "channels_last" becomes
+    "NHWC" if `ndim` is 4.
 
-    Raises ValueError for another format or an unsupported number of dimensions.
+    Raises ValueError if the format or the number of dimensions is not supported.
     """
     letters = {3: "W", 4: "HW", 5: "DHW"}
     if data_format not in ("channels_first", "channels_last"):
@@ -88,7 +89,7 @@ def convert_data_format(data_format: str, ndim: int) -> str:
 
 
 def to_list(x: Any) -> list[Any]:
-    """Return `x` if it is a list; otherwise return a list whose only item is `x`."""
+    """Return `x` if it is a list. If it is not, return a list whose only item is `x`."""
     return x if isinstance(x, list) else [x]
 
 
@@ -109,7 +110,9 @@ def has_arg(fn: Callable[..., Any], name: str, accept_all: bool = False) -> bool
 
 
 def count_params(weights: Sequence[Any]) -> int:
-    """Return the total number of elements of the variables; a variable listed twice counts once."""
+    """Return the total number of elements of the variables. A variable that occurs twice is counted
+    once.
+    """
     return sum(int(np.prod(weight.shape.as_list())) for weight in dict.fromkeys(weights))
 
 
@@ -117,7 +120,7 @@ def count_params(weights: Sequence[Any]) -> int:
 
 
 def shape_type_conversion(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a method, `fn`, so that it receives shapes as tuples and its results become
+    """Wrap a method so that it receives shapes as tuples, and its results are converted to
     TensorShapes.
 
     The returned method accepts tuples and TensorShapes.

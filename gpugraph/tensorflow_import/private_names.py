@@ -26,7 +26,9 @@ _TensorLike = (Tensor, IndexedSlices, SparseTensor)
 
 
 def is_dense_tensor_like(t: object) -> bool:
-    """Return whether `t` is a dense tensor or a variable, not a composite such as SparseTensor."""
+    """Return whether `t` is a dense tensor or a variable. A SparseTensor, for example, is
+    neither.
+    """
     return isinstance(t, (Tensor, Variable))
 
 

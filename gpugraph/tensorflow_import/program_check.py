@@ -1,4 +1,5 @@
-"""Static check of a program: which TensorFlow names it uses, and which of them are missing.
+"""Static check of a program, which finds the TensorFlow names that it uses, and those of them that
+are missing.
 
 Names are followed through imports, aliases (`slim = tf.contrib.slim`) and chains of attributes,
 according to Python's scopes. Names that a program computes, such as `getattr(tf, name)`, are not
@@ -22,8 +23,8 @@ class NameUse(NamedTuple):
     """A TensorFlow name in a program, with the lines that use it.
 
     Args:
-      refusal: the reason and the replacement if the name is a function or class that always raises;
-        otherwise "".
+      refusal: the reason and the replacement if the name is a function or class that always raises
+        an error. For other names, "".
     """
 
     path: str
@@ -35,7 +36,7 @@ class NameUse(NamedTuple):
 class ProgramNames(NamedTuple):
     """The TensorFlow names that a program uses, in order of first use.
 
-    `fault` is the reason if the program can't be parsed; otherwise it is empty. `assigned` are the
+    `fault` is the reason if the program can't be parsed, and empty if it can. `assigned` are the
     names that the program sets.
     """
 
@@ -45,14 +46,14 @@ class ProgramNames(NamedTuple):
 
     @property
     def missing(self) -> list[NameUse]:
-        """The names that gpugraph does not have, or that are a function or class that always
-        raises.
+        """The names that gpugraph does not have, and the functions and classes that always raise an
+        error.
         """
         return [use for use in self.uses if not use.is_there or use.refusal]
 
 
 def check_source(source: bytes, file: str) -> ProgramNames:
-    """Return the TensorFlow names in the source of a program; `file` is its path, for errors."""
+    """Return the TensorFlow names in the source of a program. Errors name the path `file`."""
     try:
         tree = ast.parse(source, file)
     except (SyntaxError, ValueError) as error:
@@ -101,8 +102,8 @@ def checked_part(path: str) -> str:
     """Return the part of a path that can be checked without running the program.
 
     For `GraphKeys.LOSSES`, it is the whole path. Attributes of values that are neither modules nor
-    classes can't be checked: `flags.FLAGS.rate` becomes `flags.FLAGS`. If the first name of a path
-    is missing in its module, the whole path is returned, because it may be a module.
+    classes can't be checked. For example, `flags.FLAGS.rate` becomes `flags.FLAGS`. If the first
+    name of a path is missing in its module, the whole path is returned, because it may be a module.
     """
     parts, value = path.split("."), None
     for count in range(1, len(parts) + 1):
@@ -129,7 +130,7 @@ class _ClassScope(dict[str, str | None]):
 
 
 class Reader(ast.NodeVisitor):
-    """The visitor of a program's syntax tree; `lines` has the line numbers of each path."""
+    """The visitor of a program's syntax tree. `lines` contains the line numbers of each path."""
 
     def __init__(self) -> None:
         self.lines: dict[str, set[int]] = defaultdict(set)
@@ -139,8 +140,8 @@ class Reader(ast.NodeVisitor):
         ]  # the path relative to `tensorflow` of each name; None for a name bound to another object
 
     def collect_module(self, tree: ast.Module) -> None:
-        """Bind the module's imports and aliases. This comes before functions that use them are
-        visited.
+        """Bind the module's imports and aliases. This must happen before the functions that use
+        them are visited.
         """
         for node in _statements(tree):
             if isinstance(node, ast.Import | ast.ImportFrom | ast.Assign):
@@ -272,7 +273,7 @@ class Reader(ast.NodeVisitor):
 def _statements(tree: ast.AST) -> list[ast.AST]:
     """Return the statements of a module that are not inside functions and classes.
 
-    Statements inside `if`, `try` and the like are included.
+    Statements inside `if`, `try` and other blocks are included.
     """
     statements: list[ast.AST] = []
     for node in ast.iter_child_nodes(tree):

@@ -1,4 +1,4 @@
-"""`gpugraph run --python2`: programs for Python 2 are translated when they are imported.
+"""`gpugraph run --python2`, which translates programs for Python 2 when they are imported.
 
 The library fissix (the successor of lib2to3) translates syntax and names. The quotient of two
 integers is an integer, as in Python 2. No files are written.
@@ -27,7 +27,8 @@ _DIVISION = "__gpugraph_classic_division__"
 
 @functools.cache
 def _tools() -> list[Any]:
-    """Return fissix's translators, for sources with and without print statements.
+    """Return fissix's translators, one for sources with print statements and one for sources
+    without them.
 
     Raises ImportError with a hint if fissix is not installed.
     """
@@ -47,7 +48,7 @@ def _tools() -> list[Any]:
 def translated(source: bytes, file: str) -> CodeType:
     """Return the code of a source for Python 2.
 
-    Raises SyntaxError if it is a program of neither Python.
+    Raises SyntaxError if the source is valid neither in Python 2 nor in Python 3.
     """
     tree = ast.parse(python_3_source(source, file), file)
     if not _has_true_division(tree):
@@ -66,7 +67,8 @@ def _encoding(source: bytes) -> str:
 def python_3_source(source: bytes, file: str) -> str:
     """Return a source for Python 2 in the syntax and with the names of Python 3.
 
-    Raises SyntaxError if it is a program of neither Python, and ImportError without fissix.
+    Raises SyntaxError if the source is valid neither in Python 2 nor in Python 3, and ImportError
+    if fissix is not installed.
     """
     text = io.TextIOWrapper(io.BytesIO(source), _encoding(source), errors="replace").read()
     text = text.expandtabs(8) if "\t" in text else text
@@ -98,7 +100,7 @@ def _has_true_division(tree: ast.Module) -> bool:
 
 
 class _Divisions(ast.NodeTransformer):
-    """A fixer that replaces quotients by calls of `classic_division`."""
+    """A fixer that replaces quotients with calls of `classic_division`."""
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         self.generic_visit(node)
@@ -134,7 +136,8 @@ class _Loader(SourceFileLoader):
 class _Translator(MetaPathFinder):
     """The finder for modules that are written in Python 2.
 
-    Modules below `folder` are translated; any other module only if it is not valid Python 3.
+    Modules below `folder` are translated. Any other module is translated only if it is not valid
+    Python 3.
     """
 
     def __init__(self, folder: str) -> None:

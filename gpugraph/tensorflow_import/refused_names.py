@@ -1,9 +1,10 @@
-"""Placeholders for TensorFlow's names that this package refuses: the call fails, not the import.
+"""Placeholders for TensorFlow's names that this package refuses. Their import succeeds, but a call
+of them raises an error.
 
 A placeholder is a class, so that programs can import it, subclass it, pass it to `isinstance` and
-read attributes of it. The attributes are placeholders too. A call of it raises NotImplementedError
-with the reason. A call whose only argument is a function, as by a decorator, returns a function
-that raises.
+read attributes of it. The attributes are placeholders too. A call of a placeholder raises
+NotImplementedError with the reason. If the only argument is a function, as in a call of a
+decorator, the result is a function that raises the error.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ def listen_to_refusals(listener: Callable[[str], None]) -> None:
 
 
 class _RefusedType(type):
-    """The type of placeholders: reading an attribute and calling."""
+    """The type of placeholders, which defines what the access to an attribute and a call do."""
 
     refused_path: str
     refused_reason: str
@@ -48,7 +49,7 @@ def _refuse(path: str, reason: str) -> NoReturn:
 
 
 def _refusing(function: Callable[..., Any], path: str, reason: str) -> Callable[..., Any]:
-    """Return a function with the name of `function` that raises when it is called."""
+    """Return a function that has the name of `function` and raises an error when it is called."""
 
     @functools.wraps(function)
     def refuse(*args: Any, **kwargs: Any) -> NoReturn:
@@ -70,12 +71,14 @@ def refused(path: str, reason: str) -> type:
 
 
 def reason_of(value: Any) -> str:
-    """Return the reason of a placeholder. Return "" for any other value, and for a program's
-    subclass of a placeholder.
+    """Return the reason of a placeholder. Return "" if the value is not a placeholder, or is a
+    program's subclass of a placeholder.
     """
     return vars(value).get("refused_reason", "") if isinstance(value, _RefusedType) else ""
 
 
 def shown_path(path: str) -> str:
-    """Return a name as programs write it: `tf.x`, or `tensorflow.python.x` for private modules."""
+    """Return a name in the spelling of programs. It is `tf.x`, or `tensorflow.python.x` for private
+    modules.
+    """
     return f"{'tensorflow' if path.startswith(('python.', 'core.')) else 'tf'}.{path}"

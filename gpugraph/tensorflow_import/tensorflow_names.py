@@ -1,4 +1,4 @@
-"""Look-up of TensorFlow's names in this package's public modules and in the module table."""
+"""The look-up of TensorFlow's names in this package's public modules and in the module table."""
 
 from __future__ import annotations
 
@@ -45,13 +45,17 @@ VERSION_2 = "compat.v2"
 
 
 class ModulePath(NamedTuple):
-    """The lookup result for a name of a module: the module's path relative to `tensorflow`."""
+    """The result of a look-up if the name is a module. It contains the module's path relative to
+    `tensorflow`.
+    """
 
     path: str
 
 
 class _OpsByName:
-    """An object that has each declared op as an attribute, by its name in snake case: `mat_mul`."""
+    """An object whose attributes are the declared ops. Their names are in snake case, such as
+    `mat_mul`.
+    """
 
     def __getattr__(self, name: str) -> Any:
         types = _types_by_name(
@@ -75,10 +79,11 @@ _OPS_BY_NAME = _OpsByName()
 
 
 def canonical(path: str) -> str:
-    """Replace the tree's prefix in `path` by its public module: `compat.v1.nn` becomes `nn`.
+    """Replace the prefix of `path` that is a tree with the tree's public module. For example,
+    `compat.v1.nn` becomes `nn`.
 
-    The root is "". A path that has a separate row is returned unchanged, even below a tree. An
-    example is `python.keras.engine`.
+    The path of the root is "". A path that has a separate row, such as `python.keras.engine`, is
+    returned unchanged, even if it is below a tree.
     """
     if path in ROWS:
         return path
@@ -121,8 +126,8 @@ def is_module(path: str) -> bool:
 def find(path: str, name: str) -> Any:
     """Return the value of a name in a module. If the value is a module, return a ModulePath.
 
-    If this package rejects the name, the value is a placeholder. Raises AttributeError if it is
-    missing.
+    If this package refuses the name, the value is a placeholder. Raises AttributeError if the name
+    is missing.
     """
     here = canonical(path)
     if library_module(here) is not None:
@@ -144,12 +149,12 @@ def library_module(path: str) -> str | None:
 
 @functools.cache
 def _installed_libraries() -> tuple[str, ...]:
-    """Return the paths of the modules whose names are those of an installed library."""
+    """Return the paths of the modules whose names an installed library provides."""
     return tuple(path for path in ESTIMATOR if library_module(path) is not None)
 
 
 def _is_installed(module: str) -> bool:
-    """Return whether a module can be imported, without the import of its package."""
+    """Return whether a module can be imported. Its package is not imported to find out."""
     root, *rest = module.split(".")
     spec = PathFinder.find_spec(root)
     for folder in (spec.submodule_search_locations or ()) if spec else ():
@@ -160,9 +165,11 @@ def _is_installed(module: str) -> bool:
 
 
 def _find_in_library(path: str, name: str) -> Any:
-    """Return the value of a name in a library's module. For a module below it, return a ModulePath.
+    """Return the value of a name in a library's module. If the value is a module, return a
+    ModulePath.
 
-    An error of the library's import is an ImportError, not a missing name.
+    If the import of the library fails, an ImportError is raised, so that the name is not reported
+    as missing.
     """
     library = str(library_module(path))
     try:
@@ -190,7 +197,9 @@ def _in_version_1(path: str) -> str:
 
 
 def _find_in_version_2(path: str, name: str) -> Any:
-    """Return a name of `tf.compat.v2`: its own, or version 1's with the parameters of version 2."""
+    """Return the value of a name in `tf.compat.v2`. It is version 2's own value, or the value in
+    version 1 with the parameters of version 2.
+    """
     inner = _in_version_1(path)
     if _joined(path, name) in ROWS:
         return ModulePath(_joined(path, name))
@@ -232,8 +241,8 @@ def _find(here: str, path: str, name: str) -> Any:
 
 
 def _refused(name: str, *paths: str) -> Any:
-    """Return the placeholder for the first rejected path. Raises AttributeError if no path is
-    rejected.
+    """Return the placeholder for the first refused path. Raises AttributeError if no path is
+    refused.
     """
     for path in () if name.startswith("__") else paths:
         if reason := refusal_at_call(path):
@@ -247,7 +256,7 @@ def _public_paths() -> dict[str, str]:
 
 
 def names(path: str) -> list[str]:
-    """Return the public names in a module, with its submodules, sorted."""
+    """Return a sorted list of the public names in a module, including its submodules."""
     here = canonical(path)
     if (library := library_module(here)) is not None:
         return [name for name in dir(module_named(library)) if not name.startswith("_")]

@@ -1,8 +1,9 @@
 """The parameters of `tf.compat.v2` functions that differ from the parameters in version 1.
 
 A row is a list of names relative to `tf.compat.v2`, followed by their parameters in order. `a=b`
-means that parameter `a` is passed as `b`, if version 1 has no parameter `a`. `a:default` has a
-default; an empty text is None. An indented line continues the previous one.
+means that parameter `a` is passed as `b`, if version 1 has no parameter `a`. `a:default` is a
+parameter with a default. If the default is an empty text, it means None. An indented line continues
+the previous line.
 """
 
 from __future__ import annotations
@@ -133,7 +134,7 @@ def parameters_of(text: str) -> Parameters:
 
 
 def _value(text: str) -> Any:
-    """Return a default: a number, a bool, a dtype or a text."""
+    """Return the value of a default, which is a number, a bool, a dtype or a text."""
     if not text:
         return None
     try:
@@ -154,9 +155,9 @@ _PARAMETERS = _read(_ROWS)
 
 
 def version_2(path: str, value: Any) -> Any:
-    """Return `tf.<path>` of version 1 with the parameters of `tf.compat.v2.<path>`.
+    """Return the version 1 function `tf.<path>` with the parameters of `tf.compat.v2.<path>`.
 
-    If the parameters are equal, it is the version 1 function itself.
+    If the parameters are equal, the result is the version 1 function itself.
     """
     parameters = _PARAMETERS.get(path)
     return value if parameters is None else with_parameters(value, path, parameters)

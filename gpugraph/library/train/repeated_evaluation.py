@@ -1,4 +1,4 @@
-"""Evaluation of checkpoints: of one checkpoint, or of each new one.
+"""The evaluation of one checkpoint, or of each new checkpoint.
 
 `tf.contrib.training` and estimators use these functions.
 """
@@ -39,9 +39,10 @@ _LOGS = 10
 
 
 def get_or_create_eval_step() -> Any:
-    """Return the counter of evaluated batches, a local variable that is created on first use.
+    """Return the counter of evaluated batches, a local variable. The first call in a graph creates
+    it.
 
-    Raises ValueError if the collection EVAL_STEP has several.
+    Raises ValueError if the collection EVAL_STEP has several variables.
     """
     counters = get_default_graph().get_collection(GraphKeys.EVAL_STEP)
     if len(counters) > 1:
@@ -59,16 +60,20 @@ def get_or_create_eval_step() -> Any:
 
 
 def get_latest_eval_step_value(update_ops: Any) -> Tensor:
-    """Return the counter's value after `update_ops`, a list of ops or a dict of them."""
+    """Return a tensor with the number of evaluated batches after `update_ops` have run.
+
+    Args:
+      update_ops: a list of ops, or a dict whose values are ops.
+    """
     updates = list(update_ops.values()) if isinstance(update_ops, dict) else update_ops
     with control_dependencies(updates):
         return identity(get_or_create_eval_step().read_value())
 
 
 def get_or_create_steps_per_run_variable() -> Any:
-    """Return the variable with the number of steps that one run executes.
+    """Return the variable that holds the number of steps that one `Session.run` executes.
 
-    Raises RuntimeError if there are several.
+    Raises RuntimeError if the graph has several of these variables.
     """
     graph = get_default_graph()
     known = graph.get_collection(_STEPS_PER_RUN)
@@ -87,7 +92,7 @@ def get_or_create_steps_per_run_variable() -> Any:
 
 
 class StopAfterNEvalsHook(SessionRunHook):
-    """Stops after `num_evals` batches; with None, after the last batch of the input."""
+    """Stops the evaluation after `num_evals` batches. If `num_evals` is None, the input ends it."""
 
     def __init__(self, num_evals: int | None, log_progress: bool = True) -> None:
         self._num_evals, self._log_progress = num_evals, log_progress
@@ -99,7 +104,7 @@ class StopAfterNEvalsHook(SessionRunHook):
         self._evals_completed = updated_eval_step
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
-        """Fetch the counter."""
+        """Fetch the number of evaluated batches."""
         return SessionRunArgs({"evals_completed": self._evals_completed})
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
@@ -112,14 +117,16 @@ class StopAfterNEvalsHook(SessionRunHook):
 
 
 class MultiStepStopAfterNEvalsHook(StopAfterNEvalsHook):
-    """Stops after `num_evals` batches. One run evaluates up to `steps_per_run` of them."""
+    """Stops the evaluation after `num_evals` batches. One run evaluates up to `steps_per_run`
+    batches.
+    """
 
     def __init__(self, num_evals: int | None, steps_per_run: int = 1) -> None:
         super().__init__(num_evals)
         self._steps_per_run = steps_per_run
 
     def begin(self) -> None:
-        """Create the variable with the number of steps."""
+        """Create the variable that holds the number of steps in one run."""
         self._variable = get_or_create_steps_per_run_variable()
 
     def _load_steps(self, completed: int, session: Any) -> None:
@@ -131,7 +138,9 @@ class MultiStepStopAfterNEvalsHook(StopAfterNEvalsHook):
         self._load_steps(0, session)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Set the number of steps of the next run, log and stop."""
+        """Set the number of steps of the next run, log the progress, and stop after the last
+        batch.
+        """
         self._load_steps(run_values.results["evals_completed"], run_context.session)
         super().after_run(run_context, run_values)
 
@@ -152,7 +161,7 @@ class SummaryAtEndHook(SessionRunHook):
         self._summary_op, self._feed_dict = summary_op, feed_dict
 
     def begin(self) -> None:
-        """Find the summaries and the writer, and create the global step if there is none."""
+        """Set up the summaries and the writer, and create the global step if there is none."""
         if self._summary_op is None:
             self._summary_op = merge_all()
         self._step = get_or_create_global_step()
@@ -168,7 +177,9 @@ class SummaryAtEndHook(SessionRunHook):
 
 
 def _with_counter(eval_ops: Any, hooks: Sequence[Any]) -> Any:
-    """Return the ops of a run with the update of the counter, which the hooks then fetch."""
+    """Add an update of the batch counter to the ops of a run, and pass the counter to the hooks.
+    Return the ops.
+    """
     counter = get_or_create_eval_step()
     added: Any = 1
     if any(isinstance(hook, MultiStepStopAfterNEvalsHook) for hook in hooks):
@@ -199,7 +210,8 @@ def evaluate_once(
 ) -> Any:
     """Restore a checkpoint and run `eval_ops` until a hook stops the session.
 
-    Returns the values of `final_ops`, which are run once at the end, or None without them.
+    Returns the values of `final_ops`, which are run once at the end. If `final_ops` is None,
+    returns None.
     """
     get_or_create_eval_step()
     hooks = list(hooks or [])
@@ -235,12 +247,15 @@ def evaluate_repeatedly(
     timeout: float | None = None,
     timeout_fn: Any = None,
 ) -> Any:
-    """Evaluate each new checkpoint in a folder as `evaluate_once` does, and return the last values.
+    """Evaluate each new checkpoint in a folder with `evaluate_once`, and return the values of the
+    last evaluation.
 
     Args:
-      max_number_of_evaluations: 0 or None for no limit.
+      max_number_of_evaluations: the number of evaluations after which to return. 0 and None mean no
+        limit.
       timeout: the seconds to wait for the next checkpoint.
-      timeout_fn: a function that is called after this time, and returns whether to end.
+      timeout_fn: a function that is called when this time has passed. It returns whether to stop
+        waiting.
     """
     get_or_create_eval_step()
     hooks = list(hooks or [])

@@ -1,8 +1,9 @@
-"""`replica_device_setter`: assigns devices in a graph whose variables are on parameter servers.
+"""`replica_device_setter`, which assigns devices in a graph whose variables are on parameter
+servers.
 
-A strategy is a function from the operation of a variable to the task number of its server. The
-default strategy is round-robin. `GreedyLoadBalancingStrategy` chooses the server with the smallest
-load.
+In this module, a strategy is a function that receives the operation of a variable and returns the
+task number of the parameter server for it. The default strategy is round-robin.
+`GreedyLoadBalancingStrategy` chooses the server with the smallest load.
 """
 
 from __future__ import annotations
@@ -44,17 +45,18 @@ def replica_device_setter(
 
     All other operations are placed on `worker_device`.
 
-    Raises TypeError for any other `cluster`, and for a strategy that is not callable.
+    Raises TypeError if `cluster` has any other type, or if `ps_strategy` is not callable.
 
     Args:
-      ps_tasks: the number of parameter servers; for 0 the result is None, which requests no device.
-      merge_devices: for an operation that already requests a device, whether fields that are
-        missing in its request are added. If False, its request is not changed.
+      ps_tasks: the number of parameter servers. If it is 0, return None, which requests no device.
+      merge_devices: whether to add the missing fields to the device of an operation that already
+        requests one. If False, its device is not changed.
       cluster: a dict of jobs to addresses, a ClusterDef or a ClusterSpec, which determines the
-        number of tasks of `ps_device`'s job; if there is no such job, the result is None.
-      ps_ops: the op types to place on parameter servers; by default the types of variables and
+        number of parameter servers. If it does not have the job of `ps_device`, return None.
+      ps_ops: the op types to place on parameter servers. The default is the types of variables and
         tables.
-      ps_strategy: a function that returns the task for such an operation; by default round-robin.
+      ps_strategy: a function that returns the task for such an operation. The default is
+        round-robin.
 
     >>> with tf.device(tf.train.replica_device_setter(ps_tasks=1)):
     ...     v = tf.Variable(1.0); y = v * 2
@@ -102,12 +104,13 @@ def _one_after_the_other(num_tasks: int) -> Strategy:
 
 
 class GreedyLoadBalancingStrategy:
-    """A strategy for `replica_device_setter`: it returns the task with the smallest load so far.
+    """A strategy for `replica_device_setter` that chooses the task with the smallest load so far.
+
+    If several tasks have the smallest load, it chooses the lowest task number.
 
     Args:
       num_tasks: the number of tasks.
-      load_fn: a function that returns the load of an operation, such as `byte_size_load_fn`. Of
-        several tasks with the smallest load, the first is chosen.
+      load_fn: a function that returns the load of an operation, such as `byte_size_load_fn`.
     """
 
     def __init__(self, num_tasks: int, load_fn: Callable[[Any], float]) -> None:
@@ -118,7 +121,7 @@ class GreedyLoadBalancingStrategy:
         self._load_fn = load_fn
 
     def __call__(self, op: Any) -> int:
-        """Return the task of the operation, and add the operation's load to it."""
+        """Return the task number for the operation, and add the operation's load to that task."""
         task = min(range(len(self._loads)), key=self._loads.__getitem__)
         self._loads[task] += self._load_fn(op)
         return task
@@ -128,8 +131,8 @@ def byte_size_load_fn(op: Operation) -> int:
     """Return the size in bytes of an operation's only output. If it is a handle, return the size of
     its variable.
 
-    Raises ValueError for several outputs, and for an unknown shape. A reference variable of unknown
-    shape counts as a scalar.
+    Raises ValueError if the operation has several outputs or the shape is unknown. The size of a
+    reference variable of unknown shape is computed as if it were a scalar.
     """
     outputs = op.outputs
     if len(outputs) != 1:

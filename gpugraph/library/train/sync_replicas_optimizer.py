@@ -1,9 +1,10 @@
-"""SyncReplicasOptimizer: averages the workers' gradients, and changes the variables once for all.
+"""`SyncReplicasOptimizer`, which averages the gradients of several workers before it updates the
+variables.
 
-Each worker adds its gradients to accumulators, and waits for a token: the number of its next step.
-A thread of the chief (a queue runner) takes the averages when there are enough gradients of the
-current step. It then changes the variables, and puts tokens for the next step into a queue that the
-workers read. Gradients of earlier steps are dropped.
+Each worker adds its gradients to accumulators, and then waits for a token, which is the number of
+its next step. A thread of the chief (a queue runner) takes the averages when the accumulators have
+enough gradients of the current step. The thread then updates the variables, and puts tokens for the
+next step into a queue, from which each worker takes one. Gradients of earlier steps are dropped.
 """
 
 from __future__ import annotations
@@ -37,15 +38,15 @@ from gpugraph.ops.state.reference_variable_ops import assign
 
 
 class SyncReplicasOptimizer(Optimizer):
-    """Averages the gradients of several workers. The optimizer `opt` then changes the variables by
-    the averages.
+    """Averages the gradients of several workers. The optimizer `opt` then updates the variables
+    with the averages.
 
     A program passes the hook of `make_session_run_hook` to its monitored session.
 
     Args:
       replicas_to_aggregate: the number of gradients that are averaged in a step.
-      total_num_replicas: the number of workers, by default `replicas_to_aggregate`; if it is
-        larger, the last gradients of each step are dropped.
+      total_num_replicas: the number of workers, by default `replicas_to_aggregate`. If there are
+        more workers than that, the gradients that arrive last in each step are dropped.
       variable_averages, variables_to_average: an ExponentialMovingAverage, and the variables to
         which each step applies it.
     """
@@ -80,7 +81,8 @@ class SyncReplicasOptimizer(Optimizer):
     def apply_gradients(
         self, grads_and_vars: Any, global_step: Any = None, name: str | None = None
     ) -> Any:
-        """Return the train op, which adds the gradients and waits for the next step's token.
+        """Return the train op, which adds the gradients to the accumulators and waits for the next
+        step's token.
 
         Raises ValueError if there are no gradients or there is no global step.
         """
@@ -122,10 +124,10 @@ class SyncReplicasOptimizer(Optimizer):
         return train_op
 
     def _accumulated(self, gradient: Any, variable: Any, step: Any) -> tuple[Any, ...]:
-        """Create the accumulator of a gradient, and return four ops or tensors.
+        """Create the accumulator of a gradient, and return four ops or tensors that work on it.
 
-        They add `gradient`, take the average, set the accumulator's step to the global step, and
-        close the accumulator.
+        In this order, they add `gradient`, take the average, set the accumulator's step to the
+        global step, and close the accumulator.
 
         Args:
           step: the worker's local step.
@@ -145,7 +147,8 @@ class SyncReplicasOptimizer(Optimizer):
             return add, average, init, close_accumulator(accumulator)
 
     def _runner(self, update: Any, tokens: FIFOQueue, closes: Sequence[Operation]) -> QueueRunner:
-        """Return the runner that changes the variables, step after step, in a thread of the chief.
+        """Return the queue runner that updates the variables, step after step, in a thread of the
+        chief.
 
         When the session stops, the accumulators are closed, which cancels the thread's wait for
         averages.
@@ -166,17 +169,19 @@ class SyncReplicasOptimizer(Optimizer):
         )
 
     def get_chief_queue_runner(self) -> QueueRunner:
-        """Return the runner that the chief starts. Raises ValueError before `apply_gradients`."""
+        """Return the queue runner that the chief starts. Raises ValueError if `apply_gradients` was
+        not called.
+        """
         if self._chief_runner is None:
             raise ValueError("Should be called after apply_gradients().")
         return self._chief_runner
 
     def get_init_tokens_op(self, num_tokens: int = -1) -> Operation:
-        """Return the op that enqueues the first `num_tokens` tokens, by default one for each
-        gradient.
+        """Return the op that enqueues the first `num_tokens` tokens, by default
+        `replicas_to_aggregate`.
 
-        Raises ValueError before `apply_gradients`, and if `num_tokens` is less than the first step
-        requires.
+        Raises ValueError if `apply_gradients` was not called, or if `num_tokens` is less than
+        `replicas_to_aggregate` - `total_num_replicas`.
         """
         if self._tokens is None:
             raise ValueError("get_init_tokens_op() should be called after apply_gradients().")
@@ -225,7 +230,9 @@ class _SyncReplicasHook(SessionRunHook):
         self._is_ready: Tensor | None = None
 
     def begin(self) -> None:
-        """Find the ops for `after_create_session`. Raises ValueError before `apply_gradients`."""
+        """Create the ops that `after_create_session` runs. Raises ValueError if `apply_gradients`
+        was not called.
+        """
         optimizer = self._optimizer
         if optimizer.chief_init_op is None:
             raise ValueError(

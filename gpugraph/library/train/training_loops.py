@@ -19,12 +19,12 @@ def basic_train_loop(
 ) -> None:
     """Call `train_step_fn(session, *args, **kwargs)` until the supervisor requests a stop.
 
-    Raises TypeError for an object without these methods.
+    If a step raises AbortedError, because a server has restarted, continue in a new session. Raises
+    TypeError if `supervisor` lacks one of its methods.
 
     Args:
       supervisor: an object with the methods `managed_session(master)`, which returns a context
-        manager of a session, and `should_stop()`. After an AbortedError, which a step raises if a
-        server restarts, a new session is started.
+        manager of a session, and `should_stop()`.
     """
     if not hasattr(supervisor, "managed_session"):
         raise TypeError(f"supervisor must have a `managed_session`, but is {shown(supervisor)}")
@@ -48,12 +48,12 @@ class VocabInfo(_VocabInfo):
     """The mapping of a variable's rows or columns from an old vocabulary to a new vocabulary.
 
     Args:
-      new_vocab, old_vocab: paths of files with a word in each line.
-      new_vocab_size, old_vocab_size: the number of words to use; -1 means all.
+      new_vocab, old_vocab: the paths of files with one word per line.
+      new_vocab_size, old_vocab_size: the number of words to use. -1 means all words.
       num_oov_buckets: the number of rows for words that are not in the new vocabulary.
       backup_initializer: the initializer for words that are not in the old vocabulary.
-      axis: 0 if each row is a word's, 1 if each column is. The constructor raises ValueError for
-        any other axis.
+      axis: 0 if rows belong to words, 1 if columns do. The constructor raises ValueError for any
+        other axis.
     """
 
     __slots__ = ()

@@ -1,1 +1,1 @@
-"""Best-fit with coalescing: TensorFlow's allocator, address for address."""
+"""Best-fit with coalescing (BFC), an allocator that returns the same addresses as TensorFlow's."""

@@ -1,5 +1,5 @@
-"""Checks that the chunks, regions and counters of a BFC allocator agree between two calls.
-`chunk_store` checks the chunks themselves.
+"""Checks that the chunks, regions and counters of a BFC allocator agree while no call is in
+progress. `chunk_store` checks the chunks themselves.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Best-fit with coalescing: TensorFlow's allocator, address for address.
+"""Best-fit with coalescing (BFC), an allocator that returns the same addresses as TensorFlow's.
 
-`chunk_store` has the chunks; this module has the policy. With the same requests and the same
-regions, every address is equal to the address in TensorFlow 1.15.
+The module `chunk_store` manages the chunks, and this module has the policy. For the same requests
+and the same regions, every address is equal to the address in TensorFlow 1.15.
 
 - Sizes are rounded up to multiples of 256 bytes. A request gets a free chunk; else a chunk of a new
   region. If no region can be obtained and garbage collection is on, regions without a chunk in use
@@ -15,11 +15,12 @@ regions, every address is equal to the address in TensorFlow 1.15.
   each deallocation until the time is up. It does not wait if no other thread could free memory, if
   nothing is in use, or if the request exceeds the limit.
 
-One lock protects everything. It is reentrant because the garbage collector may run a finalizer that
-frees memory while this thread holds the lock. Such a free is deferred to the end of the call. No
-signal handler is called in the middle of a change (`base/interruptions/signal_handlers.py`).
+One lock protects the whole state. The lock is reentrant because the garbage collector may run a
+finalizer that frees memory while this thread holds the lock. Such a free is deferred to the end of
+the call in progress. No signal handler is called in the middle of a change
+(`base/interruptions/signal_handlers.py`).
 
-Chunks have no timestamps: TensorFlow uses them only with a timing counter.
+Chunks have no timestamps, because TensorFlow uses them only with a timing counter.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ class BFCAllocator(Allocator):
     """Best-fit with coalescing over regions of `sub_allocator`.
 
     `total_memory` limits the bytes of all regions. `retry_timeout_s` is the number of seconds for
-    which a request with `retry` waits. Raises InvalidArgumentError for a negative limit.
+    which a request with `retry` waits. Raises InvalidArgumentError if the limit is negative.
     """
 
     def __init__(
@@ -101,7 +102,7 @@ class BFCAllocator(Allocator):
 
     @property
     def name(self) -> str:
-        """The name that messages and statistics show."""
+        """The allocator's name in messages and statistics."""
         return self._name
 
     @property
@@ -117,14 +118,16 @@ class BFCAllocator(Allocator):
     def allocate_for(
         self, holder: AddressHolder, num_bytes: int, *, optional: bool = False
     ) -> bool:
-        """Allocate as the base class does. No exception can occur between the allocation and the
-        store of the address in `holder`.
+        """Allocate, and store the address in `holder`. Return whether that succeeded.
+
+        No exception can occur between the allocation and the store.
         """
         return self.allocate_raw(num_bytes, optional=optional, holder=holder) is not None
 
     def deallocate_for(self, holder: AddressHolder) -> None:
-        """Free as the base class does. No exception can occur between that and the clearing of the
-        holder's address.
+        """Free the range of `holder`, and clear its address.
+
+        No exception can occur between these two actions.
         """
         self.deallocate_raw(holder.address, holder)
 
@@ -139,10 +142,11 @@ class BFCAllocator(Allocator):
     ) -> int | None:
         """Return the address of at least `num_bytes` free bytes, or None.
 
-        Addresses are multiples of 256 if the sub-allocator's regions are.
+        Addresses are multiples of 256 if the sub-allocator returns regions whose addresses are
+        multiples of 256.
 
         Args:
-          holder: an object in which the address is also stored.
+          holder: an object in which the address is also stored, or None.
         """
         if not 0 < num_bytes <= MAX_ALLOCATION_BYTES:
             validate_num_bytes(self._name, num_bytes)
@@ -158,11 +162,12 @@ class BFCAllocator(Allocator):
 
     @uninterrupted
     def deallocate_raw(self, address: int | None, holder: AddressHolder | None = None) -> None:
-        """Free a chunk. If a finalizer calls this during another call, the chunk is freed at the
-        end of that call.
+        """Free the chunk at `address`. If a finalizer calls this during another call, the chunk is
+        freed at the end of that call.
 
         Args:
-          holder: an object whose address is cleared. If it holds another address, nothing is freed.
+          holder: an object whose address is cleared, or None. If its address is not `address`,
+            nothing is freed.
         """
         if address is None:
             return
@@ -187,16 +192,20 @@ class BFCAllocator(Allocator):
 
     @property
     def tracks_allocation_sizes(self) -> bool:
-        """True: sizes and ids are tracked."""
+        """True, because this allocator tracks sizes and ids."""
         return True
 
     def requested_size(self, address: int) -> int:
-        """Return the bytes requested. Raises InvalidArgumentError for an address not in use."""
+        """Return the bytes requested for an allocation. Raises InvalidArgumentError if the address
+        is not in use.
+        """
         with self._lock:
             return self._in_use(address, "for the requested size of").requested
 
     def allocated_size(self, address: int) -> int:
-        """Return the bytes handed out. Raises InvalidArgumentError for an address not in use."""
+        """Return the size of an allocation's chunk in bytes. Raises InvalidArgumentError if the
+        address is not in use.
+        """
         with self._lock:
             return self._in_use(address, "for the allocated size of").size
 
@@ -204,7 +213,7 @@ class BFCAllocator(Allocator):
         """Return the number of the allocation, counted from 1. Return -1 at the start of a free
         chunk.
 
-        Raises InvalidArgumentError for any other address.
+        Raises InvalidArgumentError if the address is not in use.
         """
         with self._lock:
             chunk = self._store.chunks.get(address)
@@ -218,7 +227,7 @@ class BFCAllocator(Allocator):
             return replace(self._stats)
 
     def clear_stats(self) -> None:
-        """Reset the counts of allocations and peaks."""
+        """Set the number of allocations to zero, and the peak to the bytes that are in use now."""
         with self._exclusive():
             self._stats.clear()
 
@@ -246,7 +255,7 @@ class BFCAllocator(Allocator):
             return list(self._store.regions)
 
     def bin_debug_info(self) -> list[BinDebugInfo]:
-        """Return the counts of each of the 21 bins, including chunks in use."""
+        """Return, for each of the 21 bins, how many chunks of its sizes are free and in use."""
         with self._exclusive():
             return bin_debug_info(self._store)
 
@@ -259,13 +268,15 @@ class BFCAllocator(Allocator):
 
     @uninterrupted
     def deallocate_free_regions(self, num_bytes: int = 0) -> bool:
-        """Return the regions without a chunk in use to the sub-allocator.
+        """Return the regions without a chunk in use to the sub-allocator. Return whether there were
+        any.
+
+        Without garbage collection this does nothing, and returns False.
 
         Args:
-          num_bytes: the size of the region that is to be obtained afterwards. If it would still
-            exceed the limit, no region is returned. If it is 0, no region will be obtained, and the
-            region sizes start again as in a new allocator. The result is whether any region was
-            returned; it is always False without garbage collection.
+          num_bytes: the size of the region that the caller will obtain afterwards. If that region
+            would still exceed the limit, no region is returned. If it is 0, the caller will obtain
+            no region, and the sizes of new regions start again as in a new allocator.
         """
         with self._lock:
             self._refuse_reentry()
@@ -276,7 +287,9 @@ class BFCAllocator(Allocator):
                 return is_any
 
     def check(self) -> None:
-        """Raise InternalError if an invariant does not hold. This is slow, and for tests."""
+        """Raise InternalError if an invariant does not hold. Only tests call this, because it is
+        slow.
+        """
         with self._exclusive():
             self._store.check()
             check_agreement(self._name, self._store, self._source, self._stats, self._last_id)
@@ -285,7 +298,8 @@ class BFCAllocator(Allocator):
     def _exclusive(self) -> Iterator[None]:
         """Hold the lock during the block.
 
-        Frees by finalizers are deferred to the end of the block.
+        Finalizers may free memory during the block. These frees are deferred to the end of the
+        block.
         """
         with self._lock:
             outermost = not self._busy
@@ -332,7 +346,7 @@ class BFCAllocator(Allocator):
         return chunk
 
     def _allocate(self, num_bytes: int, rounded: int, holder: AddressHolder | None) -> int | None:
-        """Try to allocate once, without waiting; the caller must hold the lock."""
+        """Try to allocate once, without waiting. The caller must hold the lock."""
         if self._busy:
             self._refuse_reentry()
         try:

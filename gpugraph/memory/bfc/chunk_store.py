@@ -1,4 +1,4 @@
-"""Regions split into chunks: the arithmetic of BFC, without limits, growth or locks.
+"""The regions of BFC, split into chunks. Limits, growth and locks are left to `bfc_allocator`.
 
     region   |<------------------------ 1 MiB ------------------------>|
     chunks   | in use 256 | free 768 | in use 4096 |       free        |
@@ -14,11 +14,12 @@ The invariants, which `check` verifies:
   21 bins has no upper limit). Each bin has 32 slots, ordered by (size, address), so that no list is
   long even with many chunks. A slot holds exactly the free chunks of certain sizes.
 
-So the best fit is the first chunk that is large enough, in the first slot that has such a chunk. It
-is split if it is at least twice the needed size, or if 128 MiB or more would be wasted. The
-remainder, which follows it directly, becomes a free chunk. A freed chunk is joined with its free
-successor first and then with its free predecessor. Records of chunks are reused last in, first out,
-so that even their handles are equal to TensorFlow's.
+The best fit is therefore the first chunk that is large enough, in the first slot that has such a
+chunk. This chunk is split if it is at least twice the needed size, or if 128 MiB or more would be
+wasted. The second half of a split chunk, directly behind the used half, becomes a free chunk. A
+freed chunk is joined with its free successor first and then with its free predecessor. The `Chunk`
+records are reused in the order last in, first out, so that their handles are also equal to
+TensorFlow's.
 """
 
 from __future__ import annotations
@@ -109,7 +110,7 @@ class ChunkStore:
         self.regions.remove(region)
 
     def free_regions(self) -> list[Region]:
-        """Return the regions without a chunk in use: each is a single free chunk."""
+        """Return the regions without a chunk in use. Each of them is a single free chunk."""
         regions = []
         for region in self.regions:
             chunk = self.chunks[region.base]
@@ -118,8 +119,8 @@ class ChunkStore:
         return regions
 
     def take(self, rounded: int, requested: int, allocation_id: int) -> Chunk | None:
-        """Return the best fit for `rounded` bytes, split if necessary and marked as used. If there
-        is no such chunk, return None.
+        """Take the best fit for `rounded` bytes, split it if it is too large, and mark it as used.
+        Return the chunk, or None if no chunk is large enough.
         """
         index = slot_index(rounded)
         free = self.slots[index]
@@ -170,12 +171,12 @@ class ChunkStore:
             yield from self.chunks_of(region)
 
     def free_in_bin(self, index: int) -> list[Chunk]:
-        """Return the free chunks of a bin, by size and address."""
+        """Return the free chunks of a bin, sorted by size and then by address."""
         keys = [key for slot in self.slots for key in slot if bin_index(key[0]) == index]
         return [self.chunks[address] for _, address in keys]
 
     def largest_free(self) -> int:
-        """Return the size in bytes of the largest free chunk, or 0 without any."""
+        """Return the size in bytes of the largest free chunk, or 0 if there is none."""
         top = self._nonempty.bit_length()
         return self.slots[top - 1][-1][0] if top else 0
 
@@ -253,7 +254,9 @@ class ChunkStore:
         self._insert(rest)
 
     def _merge(self, chunk: Chunk, after: Chunk) -> None:
-        """Join the chunk `after` with `chunk`, which precedes it. Both are in no bin."""
+        """Join `chunk` with the chunk `after`, which follows it directly. The caller has removed
+        both chunks from their bins.
+        """
         beyond = after.next
         chunk.next = beyond
         if beyond is not None:

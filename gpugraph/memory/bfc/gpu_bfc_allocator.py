@@ -1,4 +1,4 @@
-"""BFC for GPU memory: two environment variables override the configuration.
+"""BFC for GPU memory, with two environment variables that override the configuration.
 
 - TF_FORCE_GPU_ALLOW_GROWTH, `true` or `false`: whether regions grow.
 - TF_ENABLE_GPU_GARBAGE_COLLECTION, `true` or `false`: whether free regions are returned to the
@@ -22,8 +22,9 @@ _logger = logging.getLogger(__name__)
 
 
 class GPUBFCAllocator(BFCAllocator):
-    """A BFCAllocator. Two environment variables can override its settings. TensorFlow calls it
-    GPU_0_bfc.
+    """A BFCAllocator for GPU memory, whose settings two environment variables can override.
+
+    TensorFlow calls the allocator of the first GPU GPU_0_bfc.
     """
 
     def __init__(
@@ -46,9 +47,7 @@ class GPUBFCAllocator(BFCAllocator):
 
 
 def allow_growth_from_env(configured: bool) -> bool:
-    """Return whether regions grow: the value of the environment variable if it is set, else
-    `configured`.
-    """
+    """Return whether regions grow. If TF_FORCE_GPU_ALLOW_GROWTH is not set, return `configured`."""
     value = _switch(_ALLOW_GROWTH, configured)
     if value != configured:
         _logger.warning(
@@ -61,8 +60,8 @@ def allow_growth_from_env(configured: bool) -> bool:
 
 
 def garbage_collection_from_env() -> bool:
-    """Return whether free regions may be returned: the value of the environment variable if it is
-    set, else True.
+    """Return whether free regions may be returned to the driver. If
+    TF_ENABLE_GPU_GARBAGE_COLLECTION is not set, return True.
     """
     return _switch(_GARBAGE_COLLECTION, True)
 

@@ -1,10 +1,10 @@
-"""The report of a BFC allocator that is out of memory: its bins, chunks and regions as text.
+"""The report that a BFC allocator logs when it runs out of memory. It describes bins, chunks and
+regions.
 
 The rows, their order and their wording are TensorFlow's, so that tools for its logs can read them.
 There are a row for each bin, the free chunks of the request's bin, every chunk of every region, the
 chunks in use counted by size, totals, statistics, and a bar of 100 characters for all regions, one
-after the
-other: '*' is in use, 'x' is lost to rounding, '_' is free.
+after the other: '*' is in use, 'x' is lost to rounding, '_' is free.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ _optional_failures = itertools.count()
 
 @dataclass
 class BinDebugInfo:
-    """The counts for one bin: of its chunks in use, and of all its chunks. A chunk belongs to a bin
-    by its size.
+    """The number of bytes and chunks in one bin, for chunks in use and for all chunks.
+
+    A chunk in use is counted in the bin of its size.
     """
 
     total_bytes_in_use: int = 0
@@ -45,7 +46,8 @@ def log_failure(
 ) -> None:
     """Log a warning that `num_bytes` could not be allocated, with the allocator's report.
 
-    A failed optional request logs a single line, and only the first ten of the process do.
+    A failed optional request logs a single line, and only the first ten such failures of the
+    process are logged.
     """
     if not logger.isEnabledFor(logging.WARNING):
         return
@@ -75,7 +77,7 @@ def log_regions_returned(logger: logging.Logger, name: str, num_bytes: int, regi
 
 
 class ReportTotals(NamedTuple):
-    """The figures of a report that can't be computed from the chunks; sizes are in bytes."""
+    """The figures of a report that cannot be computed from the chunks. Sizes are in bytes."""
 
     name: str
     region_bytes: int

@@ -1,16 +1,17 @@
-"""How BFC grows: when a region is requested, and its size.
+"""The growth of a BFC allocator, which determines when it requests a region, and the region's size.
 
-A new region has the current region size: at first 1 MiB with growth (or the limit, if that is
-smaller), otherwise the whole limit. If the request does not fit, the size is doubled until it does.
-If the request fits, the size is doubled only after the region is obtained: 1, 2, 4, 8 MiB. A region
-never exceeds the remainder of the limit, rounded down to a multiple of 256 bytes. After
-`deallocate_free_regions`, growth continues as if only the remaining regions had ever existed.
-TensorFlow has no such call.
+A new region has the current region size. With growth, this size starts at 1 MiB, or at the limit if
+that is smaller. Without growth, it is the whole limit. If the request exceeds the region size, the
+size is doubled until the request fits. Otherwise, the size is doubled after the region is obtained:
+1, 2, 4, 8 MiB. A region never exceeds the remainder of the limit, rounded down to a multiple of 256
+bytes. After `deallocate_free_regions`, growth continues as if only the remaining regions had ever
+existed. TensorFlow has no such call.
 
-If the sub-allocator refuses a region, nine tenths of the size are requested each time, down to the
-size of the request. This happens once in an allocator's life. TensorFlow computes the nine tenths
-in single precision, and so does this module. As the result is rounded up, a size of 2304 bytes or
-less would never shrink; this module then gives up, while TensorFlow would loop forever.
+If the sub-allocator refuses a region, nine tenths of the size are requested, then nine tenths of
+that, down to the size of the request. This happens once in an allocator's life. TensorFlow computes
+the nine tenths in single precision, and so does this module. The result is rounded up, so that a
+size of 2304 bytes or less would never shrink. In this case, this module gives up, while TensorFlow
+would loop forever.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ _FIRST_REGION_BYTES = 1 << 20
 
 
 class RegionSource:
-    """Obtains regions from a sub-allocator, of at most `memory_limit` bytes in total."""
+    """Obtains regions from a sub-allocator. All regions together have at most `memory_limit`
+    bytes.
+    """
 
     def __init__(self, sub_allocator: SubAllocator, memory_limit: int, allow_growth: bool) -> None:
         self.sub_allocator = sub_allocator
@@ -57,8 +60,8 @@ class RegionSource:
         self.held_bytes -= region.size
 
     def restart_growth(self, held: Iterable[Region]) -> None:
-        """Set the size of the next region as if the allocator had never had more than these
-        regions.
+        """Set the size of the next region to the value that it would have if the allocator had
+        never had other regions than `held`.
         """
         largest = max((region.size for region in held), default=0)
         size = self._first_region_bytes

@@ -1,1 +1,3 @@
-"""Ops that change shapes and dtypes: reshape, cast, concat, split, pad; and constants."""
+"""Ops that change shapes and dtypes, such as reshape, cast, concat, split and pad, and
+constants.
+"""

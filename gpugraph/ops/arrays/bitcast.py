@@ -1,4 +1,4 @@
-"""Bitcast: reinterprets the bits of a tensor as another dtype."""
+"""Bitcast, which reinterprets the bits of a tensor as another dtype."""
 
 from __future__ import annotations
 
@@ -68,7 +68,8 @@ _bitcast = op(
 def bitcast(input: Any, type: Any, name: str | None = None) -> Tensor:
     """Reinterpret the bits of `input` as elements of another dtype.
 
-    A smaller dtype adds a last axis. A larger one removes the last axis, whose size must be the
-    ratio of the sizes of the dtypes; otherwise raise ValueError.
+    If the new dtype is smaller, the result has an additional last axis. If it is larger, the last
+    axis of `input` is removed. Raises ValueError if the size of this axis is not the ratio of the
+    two dtypes' sizes.
     """
     return _bitcast(input, type=as_dtype(type), name=name)

@@ -1,4 +1,6 @@
-"""BroadcastGradientArgs: the axes along which each of two shapes is broadcast."""
+"""BroadcastGradientArgs, which returns the axes along which the gradients of two shapes are
+summed.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +20,13 @@ from gpugraph.ops.framework.shape_functions import of_rank
 
 
 def repeated_axes(s0: Sequence[int], s1: Sequence[int]) -> tuple[list[int], list[int]]:
-    """Return two lists: the axes over which the gradient of s0 is summed, and the axes over which
-    the gradient of s1 is summed.
+    """Return two lists: the axes over which the gradients of operands of shapes s0 and s1 are
+    summed.
 
-    Axes are numbered in the shape to which `s0` and `s1` broadcast. Each shape is padded with
-    leading ones to the common rank. After shorter shapes are padded with 1 on the left, an axis is
-    in a shape's list if the shape has size 1 there. So an axis in which both have size 1 is in both
-    lists. However, equal shapes get two empty lists. Raises ValueError for incompatible shapes.
+    Axes are numbered in the shape to which `s0` and `s1` broadcast. The shorter shape is padded
+    with ones on the left. An axis is in a shape's list if the padded shape has size 1 there, so an
+    axis on which both shapes have size 1 is in both lists. However, if the shapes are equal, both
+    lists are empty. Raises ValueError if the shapes are incompatible.
     """
     if list(s0) == list(s1):
         return [], []

@@ -1,4 +1,4 @@
-"""Cast: converts elements to another dtype."""
+"""Cast, which converts elements to another dtype."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
-    """Return the shape of x; for strings, resources and variants, raise UnimplementedError in a
-    run.
+    """Return the shape of x. Casts of or to strings, resources and variants raise
+    UnimplementedError in a run.
     """
     source, target = context.dtypes[0].base_dtype, context.attrs["DstT"]
     if source in OBJECTS or target in OBJECTS:
@@ -39,8 +39,8 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _copy_unsafe(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
-    """Bind NumPy's unsafe conversion, which follows C: a complex number converts to its real
-    part.
+    """Bind NumPy's unsafe conversion, which converts as C does. For example, a complex number
+    becomes its real part.
     """
     source, target = map(
         stored, (x.reshape(-1), out.reshape(-1))
@@ -59,8 +59,8 @@ def _between(source: Any, target: Any) -> Any:
     """Return an intermediate dtype that makes NumPy give TensorFlow's values, or None if no
     intermediate dtype is needed.
 
-    TensorFlow rounds float64 to float32 before float16. A float converts to uint32 as the low 32
-    bits of an int64, because a direct conversion of negative or large values gives different
+    TensorFlow rounds float64 to float32 first when it converts to float16. A float converts to
+    uint32 through int64, because a direct conversion of negative or large values gives different
     results in NumPy's vector and scalar code.
     """
     if source == np.float64 and target == np.float16:
@@ -69,7 +69,7 @@ def _between(source: Any, target: Any) -> Any:
 
 
 def _truncate(source: Any, target: Any) -> None:
-    """Convert to bfloat16 by dropping the lower 16 bits of each float32; NaN stays NaN."""
+    """Convert float32 to bfloat16 by dropping the lower 16 bits of each element. NaN stays NaN."""
     wide = source.astype(np.float32)
     bits = wide.view(np.uint32)
     bits[~np.isnan(wide)] &= np.uint32(0xFFFF0000)
@@ -102,11 +102,12 @@ _cast = op(
 
 
 def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
-    """Convert `x` to `dtype`; return an `x` of that dtype unchanged.
+    """Convert `x` to `dtype`. If `x` already has this dtype, return it unchanged.
 
-    A float is truncated towards 0 to an integer; a complex number converts to a real one by
-    dropping its imaginary part. IndexedSlices and SparseTensors are returned as such, with
-    converted values. Strings raise UnimplementedError in a run.
+    A conversion of floats to integers truncates towards 0. A conversion of complex numbers to real
+    numbers drops the imaginary part. IndexedSlices and SparseTensors stay IndexedSlices and
+    SparseTensors, with converted values. A cast of or to strings raises UnimplementedError in a
+    run.
 
     >>> session.run(tf.cast([1.8, -1.8], tf.int32))
     array([ 1, -1], dtype=int32)
@@ -130,7 +131,9 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
 
 
 def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
-    """Convert as `cast`, but clamp values outside the range of `dtype` to its limits."""
+    """Convert `value` with `cast`. Values outside the range of `dtype` are first clamped to its
+    limits.
+    """
     with op_scope(name, "saturate_cast", value) as scope:
         tensor, target = convert_to_tensor(value, name="value"), as_dtype(dtype).base_dtype
         source = tensor.dtype.base_dtype

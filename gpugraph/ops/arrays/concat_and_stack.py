@@ -1,6 +1,6 @@
 """The ops concat and stack, and the conversion of lists that contain tensors.
 
-Such a list is converted by stacking: `convert_to_tensor([x, 1.0])` adds a Pack.
+`convert_to_tensor` stacks such a list: `convert_to_tensor([x, 1.0])` adds a Pack op.
 """
 
 from __future__ import annotations
@@ -84,7 +84,8 @@ def _concat_back(op: Any, dy: Any) -> list[Any]:
 def _rows_by_part(parts: Sequence[Tensor], dy: IndexedSlices) -> list[IndexedSlices]:
     """Return, for each part, the rows of `dy` that belong to it.
 
-    The indices of `dy` count rows of the concatenation; those of a result count rows of its part.
+    The indices of `dy` number the rows of the concatenation. The indices of each result number the
+    rows of its part.
     """
     slices = []
     first: Any = constant(0, dy.indices.dtype.base_dtype)
@@ -114,10 +115,12 @@ _concat = op(
 
 
 def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
-    """Concatenate `values`, tensors of one dtype and rank, along `axis` in [-rank, rank).
+    """Concatenate `values`, tensors of the same dtype and rank, along `axis`, which is in [-rank,
+    rank).
 
-    Raises ValueError if sizes of other axes differ, for scalars, for an empty list, and for an
-    `axis` that is not a scalar. A single tensor is returned unchanged, after the check of `axis`.
+    Raises ValueError if the tensors' sizes differ along any other axis, if they are scalars, if the
+    list is empty, or if `axis` is not a scalar. A list of one tensor returns a copy of it, after
+    the check of `axis`.
 
     >>> session.run(tf.concat([[[1, 2]], [[3, 4]]], axis=0))
     array([[1, 2],
@@ -199,7 +202,7 @@ def _infer_pack(context: InferContext) -> Sequence[TensorShape]:
 def _stacking_axis(axis: int, rank: int) -> int:
     """Return the index of the new axis in the result.
 
-    Raises ValueError outside [-rank - 1, rank].
+    Raises ValueError if `axis` is outside [-rank - 1, rank].
     """
     if not -rank - 1 <= axis <= rank:
         raise ValueError(f"axis = {axis} not in [{-rank - 1}, {rank + 1})")
@@ -237,7 +240,7 @@ _pack = op(
 
 
 def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
-    """Stack `values`, tensors of one shape and dtype, along a new axis.
+    """Stack `values`, tensors of the same shape and dtype, along a new axis.
 
     Raises ValueError if the shapes differ or `axis` is not in [-rank - 1, rank].
 
@@ -286,9 +289,10 @@ def _common_dtype(value: Any) -> DType | None:
 
 
 def _packed(values: Sequence[Any], dtype: DType | None, name: str | None) -> Tensor:
-    """Stack a nested list with a Pack for each level that contains tensors.
+    """Stack a nested list, with a Pack op for each nested list that contains tensors.
 
-    Other values become constants of `dtype`, named by their position in the list ("0", "1", ...).
+    Values that are not tensors become constants of `dtype`, named by their position in the list
+    ("0", "1", ...).
     """
     if all(type(value) is Tensor and value.dtype is dtype for value in values):
         return _pack(list(values), name=name)
@@ -311,10 +315,10 @@ def _element(value: Any, dtype: DType | None, name: str) -> Tensor:
 
 
 def _from_list(value: Any, dtype: Any = None, name: str | None = None, as_ref: bool = False) -> Any:
-    """Convert a list to a tensor: stack a list that contains tensors; make a constant of
-    Dimensions.
+    """Convert a list that contains tensors or Dimensions to a tensor.
 
-    Return NotImplemented, for the next conversion function, if the list contains neither.
+    A list that contains tensors is stacked, and a list of Dimensions becomes a constant. For any
+    other list, return NotImplemented, so that the next conversion function is called.
     """
     del as_ref
     kinds = _kinds(value)
@@ -333,10 +337,11 @@ _DEEPEST = 64
 
 
 def _kinds(value: Any, depth: int = 0) -> set[type]:
-    """Return the subset of {Tensor, Dimension} that occurs in a nested list; variables count as
+    """Return which of Tensor and Dimension occur in a nested list. A variable is reported as
     Tensor.
 
-    Raises ValueError for lists nested more than `_DEEPEST` deep, such as one that contains itself.
+    Raises ValueError if lists are nested more than `_DEEPEST` levels deep, for example if a list
+    contains itself.
     """
     if depth > _DEEPEST:
         raise ValueError(f"A tensor has {_DEEPEST} dimensions at most: lists are nested too deep")

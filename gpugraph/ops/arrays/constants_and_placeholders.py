@@ -74,9 +74,11 @@ _placeholder = op(
 
 
 def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tensor:
-    """Add a tensor of `dtype` and (partially known) `shape` to be fed in each run.
+    """Add a tensor that is fed in each run.
 
-    A run that needs it without a feed raises InvalidArgumentError.
+    `shape` may be partially known.
+
+    A run that needs the tensor but does not feed it raises InvalidArgumentError.
 
     >>> x = tf.placeholder(tf.float32, [None, 2], name="x")
     >>> session.run(x + 1, {x: [[1, 2]]})
@@ -105,9 +107,9 @@ _placeholder_with_default = op(
 
 
 def placeholder_with_default(input: Any, shape: Any, name: str | None = None) -> Tensor:
-    """Add a tensor whose value in a run is its feed, or `input` if it is not fed.
+    """Add a tensor that has the value of `input` in each run that does not feed it.
 
-    Raises ValueError if that of `input` is incompatible.
+    Raises ValueError if the shape of `input` is not compatible with `shape`.
 
     Args:
       shape: the (partially known) shape of the tensor.
@@ -201,9 +203,10 @@ _ones_like = op(
 
 
 def _element(value: int, dtype: DType) -> Any:
-    """Return 0 or 1 as a Python value of `dtype`: a bool, b"" for string 0, else an int.
+    """Return 0 or 1 as a Python value of `dtype`: a bool for bool, b"" for string, otherwise an
+    int.
 
-    Raises TypeError for dtype string with value 1.
+    Raises TypeError if `dtype` is string and the value is 1.
     """
     if dtype is dtypes.string:
         if value:
@@ -229,7 +232,9 @@ def _filled(shape: Any, value: int, dtype: DType, name: str | None, default: str
 
 
 def zeros(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> Tensor:
-    """Return zeros of `shape`, a TensorShape or an int vector; empty strings for dtype string.
+    """Return a tensor of zeros. If `dtype` is string, its elements are empty strings.
+
+    `shape` is a TensorShape or an int vector.
 
     >>> session.run(tf.zeros([3], tf.int32))
     array([0, 0, 0], dtype=int32)
@@ -238,7 +243,9 @@ def zeros(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> T
 
 
 def ones(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> Tensor:
-    """Return ones of `shape`, a TensorShape or an int vector; raise TypeError for dtype string.
+    """Return a tensor of ones.
+
+    `shape` is a TensorShape or an int vector. Raises TypeError if `dtype` is string.
 
     >>> session.run(tf.ones([2, 2]))
     array([[1., 1.],
@@ -266,10 +273,11 @@ def _like(tensor: Any, dtype: Any, name: str | None, optimize: bool, value: int)
 def zeros_like(
     tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
 ) -> Tensor:
-    """Return zeros of the shape of `tensor` and of `dtype`, by default that of `tensor`.
+    """Return zeros of the shape of `tensor`. The dtype is `dtype`, by default the dtype of
+    `tensor`.
 
     Args:
-      optimize: add a constant instead of a ZerosLike where the shape is known (and small).
+      optimize: whether to add a constant instead of a ZerosLike op if the shape is known and small.
 
     >>> session.run(tf.zeros_like([[1.5, 2.5]]))
     array([[0., 0.]], dtype=float32)
@@ -280,10 +288,10 @@ def zeros_like(
 def ones_like(
     tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
 ) -> Tensor:
-    """Return ones of the shape of `tensor` and of `dtype`, by default that of `tensor`.
+    """Return ones of the shape of `tensor`. The dtype is `dtype`, by default the dtype of `tensor`.
 
     Args:
-      optimize: add a constant instead of a OnesLike where the shape is known (and small).
+      optimize: whether to add a constant instead of a OnesLike op if the shape is known and small.
 
     >>> session.run(tf.ones_like([1.5, 2.5]))
     array([1., 1.], dtype=float32)

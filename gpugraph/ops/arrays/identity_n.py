@@ -37,7 +37,8 @@ _identity_n = op(
 
 
 def identity_n(input: Any, name: str | None = None) -> list[Tensor]:
-    """Return a list of copies of the tensors in the list `input`, all outputs of one IdentityN.
+    """Return a list of copies of the tensors in the list `input`. All copies are outputs of one
+    IdentityN op.
 
     Raises TypeError if `input` is not a list, and ValueError if it is empty.
 

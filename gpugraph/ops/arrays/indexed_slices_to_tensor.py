@@ -1,4 +1,6 @@
-"""IndexedSlices: conversion to and from dense tensors, concatenation, functions of the values."""
+"""Functions on IndexedSlices: conversion to and from dense tensors, concatenation, elementwise
+functions.
+"""
 
 from __future__ import annotations
 
@@ -77,7 +79,7 @@ def as_slices(value: IndexedSlices | Tensor) -> IndexedSlices:
 
 
 def joined_slices(parts: Sequence[IndexedSlices]) -> IndexedSlices:
-    """Return the sum of several IndexedSlices, by concatenating their values and indices.
+    """Return the sum of several IndexedSlices. Their values and indices are concatenated.
 
     The result has the dense shape of the first slices. Indices of different dtypes are cast to
     int64.
@@ -92,9 +94,10 @@ def joined_slices(parts: Sequence[IndexedSlices]) -> IndexedSlices:
 def convert_to_tensor_or_indexed_slices(
     value: Any, dtype: Any = None, name: str | None = None
 ) -> Any:
-    """Return IndexedSlices unchanged; convert everything else as `convert_to_tensor` does.
+    """Convert `value` to a tensor with `convert_to_tensor`, except for IndexedSlices, which are
+    returned unchanged.
 
-    Raises ValueError for IndexedSlices of another dtype than `dtype`.
+    Raises ValueError if IndexedSlices do not have the dtype `dtype`.
     """
     if isinstance(value, IndexedSlices):
         if dtype is not None and not as_dtype(dtype).is_compatible_with(value.dtype):

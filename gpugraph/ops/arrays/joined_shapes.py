@@ -12,7 +12,8 @@ from gpugraph.ops.framework.shape_functions import UNKNOWN
 
 
 def merge_all(shapes: Sequence[TensorShape]) -> TensorShape:
-    """Return the merge of all shapes; raise a Misfit (a ValueError) if they are incompatible.
+    """Merge all shapes. Each size is taken from any shape that has it. Raise a Misfit (a
+    ValueError) if two shapes are incompatible.
 
     Shapes are merged from the last to the first, because TensorFlow's message names the index of
     the shape that failed in this order.
@@ -68,8 +69,8 @@ def infer_concat(context: InferContext) -> Sequence[TensorShape]:
 def _concatenated(parts: Sequence[TensorShape], axis: int, rank: int) -> TensorShape:
     """Return the shape of `parts`, all of rank `rank`, concatenated along `axis`.
 
-    Sizes of other axes are merged from the last part to the first, the order that TensorFlow's
-    message reports.
+    The sizes along all other axes are merged from the last part to the first, because TensorFlow's
+    message reports this order.
     """
     known = [part.sizes or (None,) * rank for part in parts]
     before = after = UNKNOWN

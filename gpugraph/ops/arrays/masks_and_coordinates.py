@@ -30,10 +30,11 @@ from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 def sequence_mask(
     lengths: Any, maxlen: Any = None, dtype: Any = dtypes.bool, name: str | None = None
 ) -> Tensor:
-    """Return masks that are True at the first `lengths` positions: mask[..., j] = j < lengths[...].
+    """Return a mask for each length, which is True at the first positions: mask[..., j] = j <
+    lengths[...].
 
-    Shape: lengths.shape + (maxlen,); `maxlen` defaults to the largest length. With another `dtype`
-    the elements are 1 and 0. Raises ValueError if maxlen is not a scalar.
+    The shape of the result is lengths.shape + (maxlen,). `maxlen` defaults to the largest length.
+    If `dtype` is not bool, the elements are 1 and 0. Raises ValueError if maxlen is not a scalar.
 
     >>> session.run(tf.sequence_mask([1, 3]))
     array([[ True, False, False],
@@ -65,12 +66,13 @@ def _all_axes(tensor: Tensor) -> Tensor:
 
 
 def meshgrid(*args: Any, **kwargs: Any) -> list[Tensor]:
-    """Return the coordinates of the points of a grid, one tensor for each of the vectors `args`.
+    """Return the coordinates of the points of a grid whose axes are the vectors `args`. The result
+    has one tensor for each vector.
 
-    Vectors of n and m elements give two tensors: of shape (m, n) with the default `indexing="xy"`,
-    or (n, m) with `indexing="ij"`. In grids of higher rank, "xy" exchanges the first two axes.
-    Raises ValueError for another `indexing`, and TypeError for keywords other than `indexing` and
-    `name`.
+    From vectors of n and m elements, it has two tensors. Their shape is (m, n) with the default
+    `indexing="xy"`, or (n, m) with `indexing="ij"`. In grids of higher rank, "xy" exchanges the
+    first two axes. Raises ValueError if `indexing` is neither of these, and TypeError for keywords
+    other than `indexing` and `name`.
 
     >>> session.run(tf.meshgrid([1, 2], [3, 4])[1])
     array([[3, 3],
@@ -142,10 +144,10 @@ _unravel_index = index_op(
 
 
 def unravel_index(indices: Any, dims: Any, name: str | None = None) -> Tensor:
-    """Convert flat indices into a tensor of shape `dims` to coordinates.
+    """Return the coordinates of elements of a tensor of shape `dims`, given their flat indices.
 
-    Shape: (len(dims),) + indices.shape; indices is a scalar or a vector. A run raises
-    InvalidArgumentError for an index out of range.
+    The shape of the result is (len(dims),) + indices.shape, where `indices` is a scalar or a
+    vector. A run raises InvalidArgumentError if an index is out of range.
     """
     return _unravel_index(indices, dims, name=name)
 
@@ -183,13 +185,13 @@ _broadcast_args = index_op(
 def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Tensor:
     """Return the shape to which two shapes, int vectors, broadcast, as an int vector.
 
-    Raises InvalidArgumentError in a run if they are incompatible.
+    A run raises InvalidArgumentError if the shapes are incompatible.
     """
     return _broadcast_args(shape_x, shape_y)
 
 
 def broadcast_static_shape(shape_x: Any, shape_y: Any) -> TensorShape:
-    """Return the shape to which two `TensorShape`s broadcast. Raises ValueError if they are
+    """Return the shape to which two `TensorShape`s broadcast. Raises ValueError if the shapes are
     incompatible.
     """
     return broadcast_shapes(as_shape(shape_x), as_shape(shape_y))

@@ -1,4 +1,4 @@
-"""ParallelConcat and `parallel_stack`, which stacks tensors of one fully known shape."""
+"""ParallelConcat and `parallel_stack`, which stacks tensors of the same fully known shape."""
 
 from __future__ import annotations
 
@@ -51,10 +51,11 @@ _parallel_concat = op(
 
 
 def parallel_stack(values: Any, name: str = "parallel_stack") -> Tensor:
-    """Stack `values` along a new first axis; the static shape of the first value must be fully
+    """Stack `values` along a new first axis. The static shape of the first value must be fully
     known.
 
-    Raises TypeError if `values` is not a sequence or is empty, and ValueError for an unknown shape.
+    Raises TypeError if `values` is not a sequence or is empty, and ValueError if the shape is
+    unknown.
     """
     if not isinstance(values, (list, tuple, Tensor, np.ndarray)) or not len(values):
         raise TypeError(f"parallel_stack takes a list of tensors, not {shown(values)}")

@@ -1,4 +1,4 @@
-"""Ops that change the shape or the order of elements: reshape, transpose, broadcast."""
+"""Ops that change the shape or the order of elements, such as reshape, transpose and broadcast."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def by_index(
     """Return keyword arguments of `op` for an op on a tensor of any dtype whose second input has
     sizes or axes.
 
-    The second input has a dtype of `INDEX` and is in host memory. The name of its type attr is the
-    last word of `inputs`.
+    The second input has one of the dtypes `INDEX` and is in host memory. The name of its type attr
+    is the last word of `inputs`.
 
     Args:
       attrs: additional attrs of the op.
@@ -57,8 +57,7 @@ def index_op(
     op_type: str, inputs: str, output: str, infer: InferFunction, call: Call, doc: str,
     memory: OpMemory = SEPARATE, **attrs: Attr,
 ) -> OpFunction:  # fmt: skip
-    """Declare an op without a gradient whose output has a dtype of `INDEX`, as most of its inputs
-    have.
+    """Declare an op on integers, without a gradient. Its output has one of the dtypes `INDEX`.
 
     Args:
       attrs: additional attrs of the op.
@@ -112,10 +111,10 @@ def _infer_reshape(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _empty_shape(source: TensorShape, asked: Sequence[int | None]) -> TensorShape:
-    """Return the shape `asked`, which contains a 0, with its one unknown size inferred.
+    """Return the requested shape `asked`, which contains a 0, with its one unknown size inferred.
 
-    That size is the product of the nonzero sizes of `source` divided by the product of those of
-    `asked`. Raises a Misfit if `source` is not empty.
+    The unknown size is the product of the nonzero sizes of `source` divided by the product of the
+    nonzero sizes of `asked`. Raises a Misfit if `source` is not empty.
     """
     assert source.sizes is not None
     count, known = (prod(size for size in sizes if size) for sizes in (source.sizes, asked))
@@ -149,8 +148,9 @@ _reshape = op(
 def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
     """Return the elements of `tensor`, in row-major order, as a tensor of `shape`.
 
-    One size may be -1: it is inferred from the others. A wrong number of elements raises ValueError
-    if it is known when the op is added, else InvalidArgumentError in a run.
+    One size may be -1, which is inferred from the other sizes. If the number of elements does not
+    fit, the call raises ValueError if that is known statically, or else a run raises
+    InvalidArgumentError.
 
     >>> session.run(tf.reshape([1, 2, 3, 4, 5, 6], [2, -1]))
     array([[1, 2, 3],
@@ -188,10 +188,11 @@ _expand_dims = op(
 
 
 def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
-    """Insert an axis of size 1 at position `axis`; raise ValueError outside [-rank - 1, rank].
+    """Insert an axis of size 1 at position `axis`. Raises ValueError if `axis` is outside [-rank -
+    1, rank].
 
     Args:
-      dim: an older name of `axis`; raise ValueError unless exactly one of the two is passed.
+      dim: an older name of `axis`. Raises ValueError unless exactly one of the two is passed.
 
     >>> session.run(tf.expand_dims([1, 2], axis=1))
     array([[1],
@@ -245,7 +246,7 @@ def squeeze(
     >>> session.run(tf.squeeze([[[1], [2]]]))
     array([1, 2], dtype=int32)
 
-    Raises ValueError for an axis outside [-rank, rank) or of a size other than 1.
+    Raises ValueError if an axis is outside [-rank, rank) or does not have size 1.
     """
     if axis is not None and squeeze_dims is not None:
         raise ValueError("squeeze takes one of 'axis' and its older name 'squeeze_dims'")
@@ -319,10 +320,10 @@ _transpose = op(
 def transpose(
     a: Any, perm: Any = None, name: str | None = "transpose", conjugate: bool = False
 ) -> Tensor:
-    """Permute the axes of `a` into the order `perm`, by default reversed.
+    """Permute the axes of `a` into the order `perm`. By default, reverse their order.
 
-    With `conjugate` and a complex dtype, also conjugate the elements. Raises ValueError if `perm`
-    is not a permutation of the axes.
+    If `conjugate` is set, also conjugate complex elements. Raises ValueError if `perm` is not a
+    permutation of the axes.
 
     >>> session.run(tf.transpose([[1, 2, 3], [4, 5, 6]]))
     array([[1, 4],

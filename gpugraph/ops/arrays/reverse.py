@@ -1,4 +1,4 @@
-"""ReverseV2: reverses a tensor along some axes."""
+"""ReverseV2, which reverses a tensor along some axes."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ _reverse = op(
 def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
     """Reverse the order of the elements of `tensor` along each axis in the int vector `axis`.
 
-    Raises ValueError for an axis outside [-rank, rank) or listed twice.
+    Raises ValueError if an axis is outside [-rank, rank) or listed twice.
 
     >>> session.run(tf.reverse([1, 2, 3], axis=[0]))
     array([3, 2, 1], dtype=int32)

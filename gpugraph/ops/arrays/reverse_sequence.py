@@ -1,4 +1,6 @@
-"""ReverseSequence: reverses sequences of different lengths in one tensor, each separately."""
+"""ReverseSequence, which separately reverses each of the sequences of different lengths in one
+tensor.
+"""
 
 from __future__ import annotations
 
@@ -61,11 +63,11 @@ def _bind(context: KernelContext, value: Any, lengths: Any, out: Any) -> Callabl
 
 
 def _check(counts: Sequence[int], size: int, axis: int) -> None:
-    """Raise InvalidArgumentError for a sequence length in `counts` outside [0, size].
+    """Raise InvalidArgumentError if a sequence length in `counts` is outside [0, size].
 
     Args:
       size: the size of the sequence axis.
-      axis: its number, for the message.
+      axis: the number of the sequence axis, for the message.
     """
     for row, count in enumerate(counts):
         if count < 0:
@@ -155,14 +157,14 @@ def reverse_sequence(
 ) -> Tensor:
     """Reverse the first `seq_lengths[i]` elements along `seq_axis`, for each batch entry i.
 
-    The other elements are copied.
+    The remaining elements are copied. `seq_dim` and `batch_dim` are older names of the axes.
 
-    Raises ValueError if the axes are equal or if an axis is passed under both names; A run raises
-    InvalidArgumentError for a length outside [0, size of seq_axis].
+    Raises ValueError if the axes are equal or if an axis is passed under both names. A run raises
+    InvalidArgumentError if a length is outside [0, size of seq_axis].
 
     Args:
-      seq_lengths: an int vector with one length for each index of `batch_axis` (0 by default).
-        `seq_dim` and `batch_dim` are older names of the axes.
+      seq_lengths: an int vector with one length for each index of `batch_axis`, which is 0 by
+        default.
     """
     sequence = _either("seq_axis", seq_axis, "seq_dim", seq_dim)
     if sequence is None:

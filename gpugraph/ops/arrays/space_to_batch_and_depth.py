@@ -36,8 +36,8 @@ _DEPTH_ATTRS = {
 
 
 def _axes(attrs: Any) -> tuple[int, int, int]:
-    """Return the axes (height, width, channels) of the attr data_format. Raises ValueError for
-    NCHW_VECT_C.
+    """Return the numbers of the axes (height, width, channels) in the attr data_format. Raises
+    ValueError if it is NCHW_VECT_C.
     """
     form = attrs["data_format"]
     name = form.decode() if isinstance(form, bytes) else form
@@ -76,12 +76,14 @@ def _infer_depth(to_depth: bool, context: InferContext) -> Sequence[TensorShape]
 
 
 def _split_space(signature: Signature, deep: Any, wide: Any) -> tuple[Any, Any]:
-    """Return views of `deep` and `wide` in which corresponding elements have the same position.
+    """Return views of `deep` and `wide` in which corresponding elements have the same indices.
+
+    The axes of the views are batch, block row, block column, row within a block, column within a
+    block, and channel.
 
     Args:
-      deep: the array in which space was moved into channels.
-      wide: the array with full height and width. The axes of the views are batch, block row, block
-        column, row within a block, column within a block, channel.
+      deep: the array in which blocks were moved into channels.
+      wide: the array with full height and width.
     """
     block = _block(signature.attrs)
     if _axes(signature.attrs)[2] == 3:
@@ -127,8 +129,8 @@ def space_to_depth(
 ) -> Tensor:
     """Move squares of n x n pixels into channels, with n = `block_size`.
 
-    Shape: [b, h, w, c] to [b, h / n, w / n, n * n * c] for `data_format` NHWC. Raises ValueError if
-    height or width is not a multiple of block_size.
+    For `data_format` NHWC, the shape [b, h, w, c] becomes [b, h / n, w / n, n * n * c]. Raises
+    ValueError if height or width is not a multiple of block_size.
 
     >>> session.run(tf.space_to_depth(tf.ones([1, 2, 2, 1]), 2)).shape
     (1, 1, 1, 4)
@@ -139,7 +141,8 @@ def space_to_depth(
 def depth_to_space(
     input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC"
 ) -> Tensor:
-    """Move channels into squares of n x n pixels, with n = `block_size`: invert `space_to_depth`.
+    """Move channels into squares of n x n pixels, with n = `block_size`. This inverts
+    `space_to_depth`.
 
     Raises ValueError if the number of channels is not a multiple of the square of block_size.
     """
@@ -200,7 +203,8 @@ def _infer_blocks(to_batch: bool, context: InferContext) -> Sequence[TensorShape
 
 
 def _within(size: int, by: int, offset: int, before: int, count: int) -> tuple[slice, slice]:
-    """Return slices (blocks, positions) of the elements at `offset` within each block of one axis.
+    """Return two slices, (blocks, positions), that select the elements at `offset` in each block
+    along one axis.
 
     The axis has `size` elements. `count` blocks of `by` elements cover the axis and its padding, of
     which `before` elements precede the axis. The first slice selects the blocks in which the
@@ -219,8 +223,8 @@ def _within(size: int, by: int, offset: int, before: int, count: int) -> tuple[s
 def _block_views(to_batch: bool, signature: Signature, source: Any, out: Any) -> Pairs:
     """Return pairs (source view, target view), one for each offset in a block.
 
-    A pair copies all elements at its offset from space to the batches, or back. If paddings add
-    zeros, the first pair clears the whole output.
+    A pair copies all elements at its offset from the block to the batches, or from the batches to
+    the block. If there is padding, an additional first pair fills the whole output with zeros.
     """
     known = _blocks(signature)
     assert known is not None
@@ -298,24 +302,25 @@ for _name, _inverse, _edges, _index, _to_batch, _what in (
 def space_to_batch_nd(
     input: Any, block_shape: Any, paddings: Any, name: str | None = None
 ) -> Tensor:
-    """Move blocks of the M axes after the first into the batch axis, which is the first.
+    """Move blocks of the M axes after the batch axis into the batch axis, which is the first axis.
 
     Raises ValueError if a padded size is not a multiple of the block's size.
 
     Args:
-      block_shape: int vector, the block's size along each of the M axes.
-      paddings: ints [M, 2], the numbers of zeros to add before and after each axis first.
+      block_shape: an int vector, the block's size along each of the M axes.
+      paddings: ints [M, 2], the numbers of zeros that are first added before and after each axis.
     """
     return raw_ops.SpaceToBatchND(input, block_shape, paddings, name=name)
 
 
 def batch_to_space_nd(input: Any, block_shape: Any, crops: Any, name: str | None = None) -> Tensor:
-    """Move batches back into blocks of the M axes after the first: invert `space_to_batch_nd`.
+    """Move batches back into blocks of the M axes after the batch axis. This inverts
+    `space_to_batch_nd`.
 
     Raises ValueError if the batch size is not a multiple of the product of `block_shape`.
 
     Args:
-      crops: ints [M, 2], the numbers of elements to remove before and after each axis.
+      crops: ints [M, 2], the numbers of elements to remove at the start and the end of each axis.
     """
     return raw_ops.BatchToSpaceND(input, block_shape, crops, name=name)
 
@@ -324,11 +329,11 @@ def space_to_batch(
     input: Any, paddings: Any, block_size: Any = None, name: str | None = None,
     block_shape: Any = None,
 ) -> Tensor:  # fmt: skip
-    """Apply `space_to_batch_nd` to height and width of a 4-D `input`.
+    """Apply `space_to_batch_nd` to the height and width of a 4-D `input`.
 
     Args:
-      block_size: one int for both axes; if it is None, `block_shape`, a vector of two ints, is
-        used.
+      block_size: one int for both axes. If it is None, `block_shape`, a vector of two ints, is used
+        instead.
     """
     return space_to_batch_nd(input, _square(block_size, block_shape), paddings, name)
 
@@ -336,11 +341,11 @@ def space_to_batch(
 def batch_to_space(
     input: Any, crops: Any, block_size: Any, name: str | None = None, block_shape: Any = None
 ) -> Tensor:
-    """Apply `batch_to_space_nd` to height and width of a 4-D `input`.
+    """Apply `batch_to_space_nd` to the height and width of a 4-D `input`.
 
     Args:
-      block_size: one int for both axes; if it is None, `block_shape`, a vector of two ints, is
-        used.
+      block_size: one int for both axes. If it is None, `block_shape`, a vector of two ints, is used
+        instead.
 
     >>> session.run(tf.batch_to_space(tf.ones([4, 1, 1, 1]), [[0, 0], [0, 0]], 2)).shape
     (1, 2, 2, 1)

@@ -33,7 +33,9 @@ def _filled_gradients(op: Any, dys: Sequence[Any]) -> list[Any]:
 
 
 def _unstacking_axis(axis: int, rank: int) -> int:
-    """Return the axis as a non-negative number. Raises ValueError outside [-rank, rank)."""
+    """Return the axis as a non-negative number. Raises ValueError if `axis` is outside [-rank,
+    rank).
+    """
     if not -rank <= axis < rank:
         raise ValueError(f"axis = {axis} not in [{-rank}, {rank})")
     return axis % rank
@@ -79,7 +81,8 @@ def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unst
     >>> session.run(second)
     array([3, 4], dtype=int32)
 
-    Raises ValueError if it is neither passed nor known, or differs from the known size.
+    Raises ValueError if `num` is not passed although the size is unknown, or if `num` differs from
+    the known size.
     """
     source = convert_to_tensor(value, name="value")
     if num is None:
@@ -106,9 +109,9 @@ def _infer_parts(
     """Return the shape inference of a split.
 
     Args:
-      tensor, split_dim: the input numbers of the tensor and of the axis.
-      lengths: a function from the context and the size of the whole axis (or None) to the sizes of
-        the parts.
+      tensor, split_dim: the numbers of the inputs that are the tensor and the axis.
+      lengths: a function that receives the context and the size of the split axis (or None), and
+        returns the sizes of the parts.
     """
 
     def infer(context: InferContext) -> Sequence[TensorShape]:
@@ -172,10 +175,10 @@ _split = op(
 
 
 def _part_lengths(value: Any, length: int | None) -> Lengths:
-    """Return the sizes of the parts; -1 is replaced by the remainder of `length`.
+    """Return the sizes of the parts. A size of -1 is replaced by the remainder of `length`.
 
     Args:
-      length: the size of the split axis; if it is None, the size for -1 is None too.
+      length: the size of the split axis. If it is None, -1 is replaced by None.
     """
     asked = ints(value)
     known = sum(size for size in asked if size != -1)
@@ -220,11 +223,11 @@ def split(
 ) -> Any:
     """Split `value` along `axis` into a list of tensors.
 
-    `num_or_size_splits` is the number of equal parts or an int vector of their sizes, one of which
-    may be -1.
+    `num_or_size_splits` is the number of equal parts, or an int vector of the parts' sizes, one of
+    which may be -1.
 
     Args:
-      num: the number of parts, needed only for a vector of unknown length.
+      num: the number of parts, needed only if `num_or_size_splits` is a vector of unknown length.
 
     >>> first, rest = tf.split([1, 2, 3], [1, 2])
     >>> session.run(rest)

@@ -91,10 +91,11 @@ _tile = op(
 
 
 def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
-    """Repeat `input` along each axis: `multiples[i]` times along axis i.
+    """Repeat `input` `multiples[i]` times along each axis i.
 
     Args:
-      multiples: an int vector with one number for each axis; otherwise raise ValueError.
+      multiples: an int vector with one number for each axis. Raises ValueError if its length is
+        wrong.
 
     >>> session.run(tf.tile([1, 2], [2]))
     array([1, 2, 1, 2], dtype=int32)
@@ -209,7 +210,7 @@ _pad_v2 = op(
 
 
 def _edge(context: Any) -> int:
-    """Return 0 if the border element is repeated (mode SYMMETRIC), 1 if it is not (mode
+    """Return 0 if the border element is repeated (mode SYMMETRIC), or 1 if it is not (mode
     REFLECT).
     """
     mode = context.attrs["mode"]
@@ -238,14 +239,14 @@ def _infer_mirror_pad(sign: int, context: InferContext) -> Sequence[TensorShape]
 
 
 def _mirrors(array: Any, pairs: Widths, edge: int) -> list[tuple[Any, Any]]:
-    """Return (border, mirrored part) views of a padded array, in the order in which to fill
-    borders.
+    """Return pairs of views of a padded array: a border, and the elements that are mirrored into
+    it.
 
-    Borders are filled axis by axis: the border along an axis includes the borders of earlier axes,
-    which are already filled.
+    The pairs are in the order in which borders must be filled, axis by axis. The border along an
+    axis includes the borders along earlier axes, which are already filled.
 
     Args:
-      edge: 1 if the outermost interior element is not repeated, 0 if it is.
+      edge: 0 if the outermost interior element is repeated, 1 if it is not.
     """
     mirrors = []
     for axis, (before, after) in enumerate(pairs):
@@ -291,7 +292,9 @@ def _bind_mirror_pad_grad(context: KernelContext, source: Any, out: Any) -> Call
 
 
 def _merged_lines(sizes: Sequence[int], pairs: Widths) -> list[tuple[int, int, int]]:
-    """Return (size, before, after) for each axis; adjacent unpadded axes are merged."""
+    """Return (size, before, after) for each axis, where adjacent unpadded axes are merged into
+    one.
+    """
     lines: list[tuple[int, int, int]] = []
     for size, (before, after) in zip(sizes, pairs, strict=True):
         if not before and not after and lines and not any(lines[-1][1:]):
@@ -355,18 +358,19 @@ def pad(
     name: str | None = None,
     constant_values: Any = 0,
 ) -> Tensor:
-    """Add `paddings[i]` = (before, after) elements along axis i of `tensor`.
+    """Add elements before and after `tensor` along each axis i. `paddings[i]` is (number before,
+    number after).
 
     Args:
-      mode: CONSTANT adds `constant_values`, a scalar; SYMMETRIC and REFLECT mirror the tensor at
-        its border, with and without a copy of the border element.
+      mode: CONSTANT adds copies of `constant_values`, a scalar. SYMMETRIC mirrors the tensor
+        including its border element, and REFLECT mirrors it without the border element.
 
     >>> session.run(tf.pad([[1, 2]], [[0, 1], [1, 0]]))
     array([[0, 1, 2],
            [0, 0, 0]], dtype=int32)
 
-    Raises ValueError for any other mode, and for mirrored paddings larger than the tensor (REFLECT:
-    than its size - 1).
+    Raises ValueError if the mode is unknown. Raises ValueError if a mirrored padding is larger than
+    the size of the axis, or, for REFLECT, than the size - 1.
     """
     mode = text_of("mode", mode).upper()
     if mode not in ("CONSTANT", "REFLECT", "SYMMETRIC"):
@@ -383,10 +387,9 @@ def pad(
 
 
 def _set_known_sizes(padded: Tensor) -> None:
-    """Set the static sizes of `padded` that are known if the paddings are a list of numbers and
-    tensors.
+    """Set the known static sizes of `padded` if the paddings are a list of numbers and tensors.
 
-    Such a list is a Pack, whose inputs can be constant individually.
+    Such a list becomes a Pack op, some of whose inputs may be constant.
     """
     source, paddings = padded.op.inputs[:2]
     if source.shape.sizes is None or paddings.op.type != "Pack" or paddings.op.attrs["axis"]:
@@ -399,9 +402,9 @@ def _set_known_sizes(padded: Tensor) -> None:
 
 
 def _known_row(row: Tensor) -> list[Any]:
-    """Return the (before, after) paddings of one axis; None stands for an unknown number.
+    """Return the paddings [before, after] of one axis, with None for an unknown number.
 
-    For a row of unknown structure, return [None].
+    If the structure of `row` is unknown, return [None].
     """
     value = constant_value(row)
     if value is not None:

@@ -1,1 +1,1 @@
-"""Collectives: ops on several devices that combine their inputs."""
+"""Collectives, which are groups of ops on several devices that combine the ops' inputs."""

@@ -1,10 +1,11 @@
 """Collectives: reduction, gathering and broadcast over devices.
 
-The ops with one group_key and instance_key, one on each device, form one collective. When a run
-that contains all of them is compiled, `compile/lowering/collectives_joined.py` adds the ops that
-combine their inputs, and connects the result to the input of each op; the op's kernel only copies
-it. If some of the ops belong to other processes, the run sends its inputs to them as soon as they
-are computed, and the combined results are fed back (`cluster/collectives/collective_runs.py`).
+The ops with the same group_key and instance_key, one on each device, form one collective. When a
+run that contains all of them is compiled, `compile/lowering/collectives_joined.py` adds the ops
+that combine their inputs, and connects the result to the input of each op. The op's kernel only
+copies this result. If some of the ops belong to other processes, the run sends its inputs to those
+processes as soon as the inputs are computed, and the combined results are fed back
+(`cluster/collectives/collective_runs.py`).
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def _declared_shape(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _bind_checked(context: KernelContext, source: Any, out: Any) -> Callable[[], Any]:
-    """Bind a copy of the value. Raises InvalidArgumentError unless its shape equals the attr
+    """Bind a copy of the value. Raises InvalidArgumentError if the value's shape is not the attr
     `shape`.
     """
     declared = as_shape(context.attrs["shape"])
@@ -140,14 +141,14 @@ def all_reduce(
 ) -> Tensor:
     """Combine the tensors of a group, one on each device, elementwise with `merge_op`.
 
-    Raises ValueError for a group_size below 2, and for a `t` without an explicit device.
+    Raises ValueError if `group_size` is below 2, or if `t` has no explicit device.
 
     Args:
-      t: a numeric tensor on an explicit device; the result has its shape.
+      t: a numeric tensor on an explicit device. The result has the same shape.
       group_size: the number of tensors.
-      group_key, instance_key: ints; calls that pass the same pair of keys combine their tensors.
-      merge_op: "Add", "Mul", "Max", "Min".
-      final_op: "Id", or "Div", which divides by group_size.
+      group_key, instance_key: two ints. Calls that pass the same pair of ints form a group.
+      merge_op: "Add", "Mul", "Max" or "Min".
+      final_op: "Id", which leaves the result unchanged, or "Div", which divides it by `group_size`.
       subdiv_offsets, communication_hint: accepted for compatibility, without effect.
     """
     _check("all_reduce", group_size, t.device)
@@ -172,7 +173,7 @@ def all_gather(
 ) -> Tensor:
     """Concatenate the tensors of a group, ordered by device, along axis 0.
 
-    For the arguments and errors, see `all_reduce`. Raises ValueError for a scalar.
+    For the arguments and errors, see `all_reduce`. Also raises ValueError if `t` is a scalar.
     """
     _check("all_gather", group_size, t.device)
     sizes = t.shape.sizes
@@ -200,11 +201,11 @@ def broadcast_send(
 ) -> Tensor:
     """Send a tensor to each `broadcast_recv` of its group, and return the tensor.
 
-    Raises ValueError if `t` has another shape or dtype.
+    Raises ValueError if `t` has another shape or dtype. For the remaining arguments and errors, see
+    `all_reduce`.
 
     Args:
-      shape, dtype: the shape and dtype of `t`, the same in all calls of the group. For the other
-        arguments and the errors, see `all_reduce`.
+      shape, dtype: the shape and dtype of `t`, which are the same in all calls of the group.
     """
     t = convert_to_tensor(t)
     _check("broadcast_send", group_size, t.device)
@@ -236,9 +237,10 @@ def broadcast_recv(
     instance_key: int,
     communication_hint: str = "auto",
 ) -> Tensor:
-    """Receive the tensor that `broadcast_send` of the same group sends, on the current `tf.device`.
+    """Receive the tensor that the `broadcast_send` of the same group sends. The op is placed on the
+    current `tf.device`.
 
-    The other arguments are as in `all_reduce`. Raises ValueError for a group_size below 2.
+    Raises ValueError if `group_size` is below 2. For the remaining arguments, see `all_reduce`.
 
     Args:
       shape, dtype: the shape and dtype of the tensor.

@@ -1,1 +1,1 @@
-"""NoOp and groups, the ops of branches and loops, Python functions as ops."""
+"""NoOp and groups, the ops of branches and loops, and ops that call Python functions."""

@@ -1,8 +1,8 @@
 """Ops that compute nothing: NoOp, and five ops that compiler passes add to a runtime graph.
 
-`_Arg` is a fed tensor, `_Retval` a fetched tensor, `_Send` and `_Recv` are the two ends of a
-transfer between devices, and `_LoopEnd` ends an iteration of a loop. They have no kernels; the bind
-pass handles them.
+`_Arg` is a fed tensor, and `_Retval` is a fetched tensor. `_Send` and `_Recv` are the two ends of a
+transfer between devices. `_LoopEnd` ends an iteration of a loop. These five ops have no kernels,
+because the bind pass handles them.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ _DECLARED = {**EMPTY_KERNELS, "grad": NO_GRADIENT, "stateful": True}
 
 
 def _declare(name: str, infer: InferFunction, doc: str, **declared: Any) -> None:
-    """Declare a stateful op with the empty kernels and no gradient.
+    """Declare a stateful op without a gradient, whose kernels do nothing.
 
     Args:
-      declared: further keywords of `op`.
+      declared: additional keyword arguments of `op`.
     """
     op(name, infer=infer, doc=doc, **{**_DECLARED, **declared})
 
@@ -91,7 +91,8 @@ _declare(
 
 
 def no_op(name: str | None = None) -> Operation:
-    """Add an operation that computes nothing. It only has control inputs, or is one.
+    """Add an operation that computes nothing. It is used as a control input or to group control
+    inputs.
 
     >>> session.run(tf.no_op())
     """
@@ -99,11 +100,12 @@ def no_op(name: str | None = None) -> Operation:
 
 
 def group(*inputs: Any, name: str | None = None) -> Operation:
-    """Add an operation that runs after all of `inputs` (operations, tensors, structures of these).
+    """Add an operation that runs after all of `inputs`: operations, tensors, or structures of
+    these.
 
-    If the inputs are on several devices, those on each device are first joined by one NoOp there.
-    The returned operation is then on the device of the enclosing `tf.device`. Raises TypeError for
-    objects that are not part of a graph.
+    If the inputs are on several devices, one NoOp on each device joins the inputs of that device.
+    The returned operation is then on the device of the enclosing `tf.device`. Raises TypeError if
+    an input is not part of a graph.
 
     >>> v = tf.Variable(1.0)
     >>> w = tf.Variable(2.0)
@@ -138,8 +140,8 @@ def _after(graph: Graph, ops: list[Operation], device: str | None, name: str | N
 def tuple(tensors: Any, name: str | None = None, control_inputs: Any = None) -> list[Any]:
     """Return copies of the tensors that are computed after all of them and `control_inputs`.
 
-    None is returned as None, and IndexedSlices as IndexedSlices. Raises ValueError if there is no
-    tensor.
+    None and IndexedSlices in `tensors` stay None and IndexedSlices. Raises ValueError if there is
+    no tensor.
 
     >>> session.run(tf.tuple([tf.constant(1), tf.constant(2)]))
     [np.int32(1), np.int32(2)]
@@ -166,8 +168,8 @@ def _gated(graph: Graph, gate: Operation, tensor: Any) -> Any:
 
 
 def with_dependencies(dependencies: Any, output_tensor: Any, name: str | None = None) -> Tensor:
-    """Return a copy of `output_tensor` that is computed after `dependencies` (operations,
-    tensors).
+    """Return a copy of `output_tensor` that is computed after `dependencies`, a list of operations
+    and tensors.
     """
     tensor = convert_to_tensor(output_tensor)
     graph = tensor.graph

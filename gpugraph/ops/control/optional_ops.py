@@ -1,8 +1,8 @@
-"""Optionals: scalar variant tensors. Each holds either a list of tensors or nothing.
+"""Optionals, which are scalar variant tensors. Each holds either a list of tensors or nothing.
 
-In TensorFlow 2, the gradients of `If` and `Case` read values from inside the branches. For each
-such value the op returns an optional. The branch that ran puts its values into its optionals, and
-the optionals of the other branches are empty.
+In graphs of TensorFlow 2, the gradients of `If` and `Case` read values from inside the branches.
+For each of these values, the op returns an optional. The branch that ran puts its values into its
+optionals, and the optionals of the other branches are empty.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class OptionalValue:
     def __add__(self, other: OptionalValue) -> OptionalValue:
         """Return an optional of the elementwise sums, or an empty optional if both are empty.
 
-        Raises InvalidArgumentError if only one of them is empty.
+        Raises InvalidArgumentError if only one of the two optionals is empty.
         """
         if self.arrays is None or other.arrays is None:
             if self.arrays is not None or other.arrays is not None:
@@ -53,9 +53,9 @@ class OptionalValue:
 
 
 def _zeros_like(array: Any) -> Any:
-    """Return zeros of the shape and dtype of an array.
+    """Return zeros of the shape and dtype of `array`.
 
-    For a variant, the zero of the object in it.
+    For a variant, return the zero of the object in it.
     """
     if array.dtype != object or not hasattr(array.item(0), "zero"):
         return np.zeros_like(array)

@@ -1,9 +1,9 @@
-"""Python functions as ops: tf.py_func and tf.numpy_function.
+"""Ops that call Python functions: tf.py_func and tf.numpy_function.
 
-The op names its function by a token (`pyfunc_3`) in an attr, as in TensorFlow's graphs. The table
-from tokens to functions holds weak references. The operation holds the strong reference, so the
-function lives as long as its graph. Each run that needs the op calls the function on the host with
-copies of the inputs as NumPy arrays.
+As in TensorFlow's graphs, an attr of the op has a token, such as `pyfunc_3`, that identifies the
+function. The table from tokens to functions holds weak references. The operation holds a strong
+reference, so the function lives as long as its graph. Each run that needs the op calls the function
+on the host with copies of the inputs as NumPy arrays.
 """
 
 from __future__ import annotations
@@ -39,7 +39,9 @@ from gpugraph.ops.framework.shape_functions import unknown
 
 
 class _Function:
-    """A wrapper of a Python callable, because weak references to some callables are impossible."""
+    """A wrapper of a Python callable. It is needed because some callables do not support weak
+    references.
+    """
 
     __slots__ = ("__weakref__", "call")
 
@@ -90,16 +92,17 @@ def _bind(is_stateful: bool, context: KernelContext, *inputs: Any) -> Callable[[
 
 
 def _argument(array: Any) -> Any:
-    """Convert the array of an input, already a copy, to the argument of the function.
+    """Convert an input's array to the argument that the function receives. The array is already a
+    copy.
 
-    A scalar becomes a NumPy scalar, or bytes for a string.
+    A scalar becomes a NumPy scalar, and a string scalar becomes bytes.
     """
     return plain_integers(array[()] if array.ndim == 0 else array)
 
 
 def as_op_error(error: Exception) -> OpError:
-    """Return TensorFlow's error for an exception of the function, with its traceback in the
-    message.
+    """Return the error that TensorFlow raises for an exception of the function. The message
+    contains the exception's traceback.
     """
     op_error: Any = next((cls for kinds, cls in _CLASSES if isinstance(error, kinds)), UnknownError)
     trace = error.__traceback__.tb_next if error.__traceback__ is not None else None
@@ -111,7 +114,7 @@ def as_op_error(error: Exception) -> OpError:
 def _results(returned: Any, wanted: Sequence[DType], token: str) -> list[Any]:
     """Convert the return value of the function to one array for each dtype in `wanted`.
 
-    Raises InvalidArgumentError for another number of values; further errors are those of `_result`.
+    Raises InvalidArgumentError if the number of values is wrong. Raises the errors of `_result`.
     """
     if returned is None:
         returned = []
@@ -129,8 +132,8 @@ def _results(returned: Any, wanted: Sequence[DType], token: str) -> list[Any]:
 def _result(value: Any, wanted: DType, value_name: str) -> Any:
     """Convert one returned value to an array of dtype `wanted`.
 
-    Raises InternalError for objects that are not numbers or strings, and InvalidArgumentError for
-    another dtype.
+    Raises InternalError if the value does not consist of numbers or strings, and
+    InvalidArgumentError if it has another dtype.
 
     Args:
       value_name: a description of the value for the message.
@@ -160,7 +163,7 @@ def _result(value: Any, wanted: DType, value_name: str) -> Any:
 
 
 def _eager_gradient(op: Operation, *grads: Any) -> Any:
-    """Return the gradient that `tf.py_function` recorded with its op."""
+    """Return the gradient function that `tf.py_function` stored in its operation."""
     return op.__dict__["_py_gradient"](op, *grads)
 
 
@@ -193,24 +196,25 @@ for _type, _stateful, _gradient in _KINDS:
 def py_func(
     func: Callable[..., Any], inp: Any, Tout: Any, stateful: bool = True, name: str | None = None
 ) -> Any:
-    """Add an op that calls `func` with the values of `inp` in each run; return its results as
+    """Add an op that calls `func` with the values of `inp` in each run. Return the results as
     tensors.
 
-    `func` receives a NumPy array for each tensor in `inp` (a NumPy scalar for a scalar, bytes for a
-    string), and returns as many arrays as `Tout` has dtypes, or one array if `Tout` is one dtype.
-    The static shapes of the results are unknown. There is no gradient. Unless `stateful`, a run may
-    make one call for two calls with equal inputs, and a session calls a function without inputs
-    only once. Functions of one run that do not depend on each other are called in threads, and at
-    the same time if one takes long. The caller's default graph and session are not set in those
-    threads.
+    `func` receives a NumPy array for each tensor in `inp`. A scalar is passed as a NumPy scalar,
+    and a string scalar as bytes. It returns one array for each dtype in `Tout`, or a single array
+    if `Tout` is a single dtype. The static shapes of the results are unknown. There is no gradient.
 
-    Returns a list of tensors if `Tout` is a list or tuple, else one tensor. If `Tout` is empty,
-    returns the operation, or an empty list unless `stateful`. Raises ValueError if `func` can't be
-    called.
+    Unless `stateful`, two operations with the same function and equal inputs may share one call in
+    a run, and a session calls a function without inputs only once. Functions that do not depend on
+    each other are called in threads, and may run at the same time. The caller's default graph and
+    session are not set in those threads.
 
-    A run raises InvalidArgumentError for another number of results or other dtypes, and
-    InternalError for results that are not arrays of numbers or strings. An exception of `func`
-    becomes InvalidArgumentError (ValueError, TypeError), OutOfRangeError (StopIteration),
+    Returns a list of tensors if `Tout` is a list or tuple, otherwise one tensor. If `Tout` is
+    empty, returns the operation if `stateful` is true, otherwise an empty list. Raises ValueError
+    if `func` is not callable.
+
+    A run raises InvalidArgumentError if the number of results or a dtype differs from `Tout`, and
+    InternalError if a result is not an array of numbers or strings. An exception of `func` becomes
+    InvalidArgumentError (ValueError, TypeError), OutOfRangeError (StopIteration),
     ResourceExhaustedError (MemoryError), UnimplementedError (NotImplementedError) or UnknownError,
     with the function's traceback.
 
@@ -234,7 +238,7 @@ def py_func(
 
 
 def _keep(outputs: Any, function: _Function) -> Operation:
-    """Keep the function alive with its operation. Return the operation."""
+    """Keep the function alive as long as its operation. Return the operation."""
     operation: Operation = outputs if isinstance(outputs, Operation) else outputs[0].op
     operation.__dict__["_py_func"] = function
     return operation
@@ -247,12 +251,12 @@ def eager_py_func(
     gradient: Callable[..., Any],
     name: str | None = None,
 ) -> Any:
-    """Add an EagerPyFunc op that calls `func` as `py_func` does. Return the op's output tensors, or
-    the op itself if it has no outputs.
+    """Add an EagerPyFunc op, which calls `func` as `py_func` describes. Return its output tensors.
+    If it has no outputs, return the operation.
 
     Args:
-      gradient: a function from the op and the gradients at its outputs to the gradients at its
-        inputs.
+      gradient: a function that receives the op and the gradients of its outputs, and returns the
+        gradients of its inputs.
     """
     token = f"pyfunc_{next(_numbers)}"
     function = _FUNCTIONS[token] = _Function(func)
@@ -262,7 +266,7 @@ def eager_py_func(
 
 
 def numpy_function(func: Callable[..., Any], inp: Any, Tout: Any, name: str | None = None) -> Any:
-    """Add an op that calls `func` in each run: a stateful `py_func`, with the same arguments and
-    result.
+    """Add an op that calls `func` in each run. The call is equal to a call of `py_func` with
+    `stateful=True`.
     """
     return py_func(func, inp, Tout, stateful=True, name=name)

@@ -3,8 +3,8 @@
 `Switch` forwards its data to the output that the predicate selects. The other output is dead, and
 so are all ops that read it. `Merge` forwards the input that is not dead. `Enter`, `NextIteration`,
 `Exit` and `LoopCond` form the frame of a loop. These ops forward tensors and compute nothing, so
-their kernels are empty: `compile/` determines which ops run under one predicate and which repeat
-with a loop.
+their kernels do nothing. `compile/` determines which ops run under which predicate, and which ops
+each loop repeats.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from gpugraph.ops.framework.shape_functions import SCALAR, UNKNOWN, no_outputs, 
 
 
 def _infer_merge(context: InferContext) -> Sequence[TensorShape]:
-    """Return the most specific shape compatible with all inputs, and a scalar for the
-    value_index.
+    """Return two shapes: the most specific shape that is compatible with all inputs, and a scalar
+    for value_index.
     """
     shape = context.shapes[0]
     for other in context.shapes[1:]:
@@ -33,9 +33,9 @@ def _infer_merge(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _common(one: TensorShape, other: TensorShape) -> TensorShape:
-    """Return a shape with the sizes that both shapes have in common.
+    """Return the shape that has the sizes in which both shapes agree. Other sizes are unknown.
 
-    Unknown if their ranks differ.
+    If the ranks differ, the whole shape is unknown.
     """
     if one.sizes is None or other.sizes is None or len(one.sizes) != len(other.sizes):
         return UNKNOWN
@@ -49,7 +49,9 @@ def _infer_switch(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _infer_enter(context: InferContext) -> Sequence[TensorShape]:
-    """Return the input's shape if `is_constant`; else unknown, because iterations may change it."""
+    """Return the input's shape if `is_constant` is true. Otherwise return an unknown shape, because
+    iterations may change it.
+    """
     return [context.shapes[0] if context.attrs["is_constant"] else UNKNOWN]
 
 
@@ -102,10 +104,11 @@ def _loop_context(op: Operation) -> Any:
 
 
 def no_gradient_without_context(op: Operation) -> LookupError:
-    """Return the error for the gradient of a loop's or branch's op without a control flow context.
+    """Return the error for a gradient of an op of a loop or branch that has no control flow
+    context.
 
-    A control flow context is created by tf.while_loop and tf.cond, and restored from a
-    MetaGraphDef.
+    tf.while_loop and tf.cond create a control flow context, and the import of a MetaGraphDef
+    restores it.
     """
     enter = op
     while enter.type not in ("Enter", "RefEnter") and enter.type in _LOOP_TYPES:

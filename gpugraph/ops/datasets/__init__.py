@@ -1,5 +1,5 @@
-"""Datasets: pipelines of stages behind variant tensors, and the iterators that read them.
+"""Datasets, which are pipelines of stages in variant tensors, and the iterators that read them.
 
-`stage` has the base classes: a `Stage` describes a dataset, its `Elements` iterate over one pass.
-Each other module of stages declares its op types by `dataset_op`, a row for each.
+The module `stage` has the base classes. A `Stage` describes a dataset, and an `Elements` is one
+iteration over it. The modules `..._stages` declare the op types through `dataset_op`.
 """

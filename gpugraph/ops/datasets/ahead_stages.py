@@ -1,4 +1,6 @@
-"""Stages that read ahead or keep elements: prefetch, parallel interleave, map_and_batch, cache."""
+"""Stages that read elements ahead in threads, and the ops prefetch, parallel interleave and
+map_and_batch.
+"""
 
 from __future__ import annotations
 
@@ -35,16 +37,16 @@ class Prefetched(Passed):
         self.size = _AUTOTUNED if size < 0 else size
 
     def elements(self, pipeline: Pipeline) -> Elements:
-        """Start an iteration. Its thread starts when the first element is read."""
+        """Start an iteration. The thread that reads ahead starts when the first element is read."""
         source = self.source.elements(pipeline)
         return PrefetchedElements(source, self.size, pipeline) if self.size else source
 
 
 class PrefetchedElements(ThroughRows):
-    """An iteration whose elements a thread reads ahead.
+    """An iteration over elements that a thread reads ahead.
 
-    If the source returns small elements faster than a thread could hand them over, no thread is
-    started: `next` reads the source directly.
+    If the source computes many small elements at once, no thread is started, because handing the
+    elements over would take longer than computing them. `next` then reads the source directly.
     """
 
     def __init__(self, source: Elements, size: int, pipeline: Pipeline) -> None:
@@ -54,7 +56,7 @@ class PrefetchedElements(ThroughRows):
 
     @property
     def _is_direct(self) -> bool:
-        """Whether the source is read without a thread."""
+        """Whether `next` reads the source directly, without a thread."""
         buffer = self.buffer
         return self.source.ahead > 1 and not buffer.items and not buffer.is_started
 
@@ -63,13 +65,11 @@ class PrefetchedElements(ThroughRows):
         return len(self.buffer.items), self.buffer.capacity
 
     def next(self) -> Element | None:
-        """Return the next element of the buffer."""
+        """Return the next element, from the buffer or directly from the source."""
         return self.source.next() if self._is_direct else self.buffer.take()
 
     def next_rows(self, count: int) -> Element | None:
-        """Return up to `count` next elements from the source, stacked, or one element from the
-        buffer.
-        """
+        """Return up to `count` next elements, stacked. If a thread reads ahead, return only one."""
         return self.source.next_rows(count) if self._is_direct else super().next_rows(count)
 
     def close(self) -> None:
@@ -87,7 +87,7 @@ class PrefetchedElements(ThroughRows):
         return [buffer.is_over, ahead, self.source.save()]
 
     def restore(self, state: Any) -> None:
-        """Continue at a position of `save`, with the saved elements in the buffer."""
+        """Continue at a position that `save` returned, with the saved elements in the buffer."""
         is_over, ahead, position = state
         self.source.restore(position)
         self.buffer.items = deque((tuple(element), None) for element in ahead)
@@ -113,8 +113,8 @@ class ParallelInterleaved(Interleaved):
 
 
 class ParallelInterleavedElements(InterleavedElements):
-    """An iteration over several datasets that threads read ahead. The elements have the same order
-    as without threads.
+    """An iteration over several datasets that threads read ahead. The order of the elements is the
+    order without threads.
     """
 
     def __init__(self, stage: ParallelInterleaved, source: Elements, pipeline: Pipeline) -> None:

@@ -1,5 +1,5 @@
-"""Stages that turn elements into batches, and batches into elements: batch, padded_batch, unbatch,
-window, ...
+"""Stages that combine elements into batches, or split batches into elements: batch, padded_batch,
+unbatch and others.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ Combine = Callable[[list[Element]], Element]
 
 
 class Batched(Passed):
-    """Batches of `size` elements. `combine` makes one element from each batch."""
+    """A dataset of batches of `size` elements. The function `combine` combines the elements of a
+    batch into one element.
+    """
 
     kind = "Batch"
 
@@ -67,7 +69,9 @@ class BatchedElements(Through):
 
     @property
     def has_rows(self) -> bool:
-        """Whether batches are small, so that several batches can be cut from one block."""
+        """Whether several batches can be read at once, because they are small and the source
+        returns blocks.
+        """
         return self.stage.is_small and self.source.has_rows
 
     @property
@@ -76,7 +80,9 @@ class BatchedElements(Through):
         return max(1, self.source.ahead // self.stage.size) if self.stage.is_small else 1
 
     def next_rows(self, count: int) -> Element | None:
-        """Return up to `count` next batches, stacked, if they are whole; otherwise one batch."""
+        """Return up to `count` next batches, stacked, if these batches are complete. Otherwise
+        return one batch.
+        """
         source, size = self.source, self.stage.size
         if self.is_over or not isinstance(source, BlockElements) or not self.has_rows:
             return super().next_rows(count)
@@ -106,7 +112,7 @@ class BatchedElements(Through):
         return stage.combine(elements)
 
     def _of_blocks(self) -> Element | None:
-        """Return the next batch, if the source returns stacked elements."""
+        """Return the next batch. The source must return stacked elements."""
         stage, source = self.stage, self.source
         missing = stage.size
         blocks: list[Element] = []
@@ -131,7 +137,7 @@ class BatchedElements(Through):
 
 
 class Unbatched(Passed):
-    """The rows of the elements."""
+    """A dataset of the rows of its source's elements."""
 
     kind = "Unbatch"
 
@@ -140,7 +146,7 @@ class Unbatched(Passed):
         return UnbatchedElements(self.source.elements(pipeline))
 
     def cardinality(self) -> int:
-        """Return UNKNOWN."""
+        """Return UNKNOWN, because the elements' sizes are only known in an iteration."""
         number = self.source.cardinality()
         return number if number in (0, -1) else UNKNOWN
 

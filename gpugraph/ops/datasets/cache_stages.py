@@ -1,4 +1,6 @@
-"""The cache in memory: elements that are computed once, kept as a list or as one block of rows."""
+"""The stage that caches elements in memory. The elements are kept as a list, or stacked as one
+block.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +25,8 @@ _LARGEST_ROW, _STRING_BYTES = 1 << 14, 64
 class Cached(Passed):
     """A dataset that computes its elements once and then keeps them in memory.
 
-    rows: the list of the kept elements. block: the kept elements, stacked, if they are small and
-    have equal shapes.
+    If the elements are small and have equal shapes, `block` holds them, stacked. Otherwise `rows`
+    is the list of the elements.
     """
 
     kind = "MemoryCache"
@@ -42,7 +44,9 @@ class Cached(Passed):
         return self.rows is not None or self.block is not None
 
     def keep(self, blocks: list[Element]) -> None:
-        """Store all elements, given as blocks, unless another iteration has stored them."""
+        """Store all elements, which are passed as blocks, unless another iteration has stored them
+        already.
+        """
         if self.is_full:
             return
         if blocks and self.can_stack and all(are_alike(blocks[0], block) for block in blocks):
@@ -51,13 +55,14 @@ class Cached(Passed):
             self.rows = [row(block, n) for block in blocks for n in range(length(block))]
 
     def elements(self, pipeline: Pipeline) -> Elements:
-        """Iterate over the kept elements, or over the source."""
+        """Iterate over the cached elements, or over the source if they are not complete."""
         source = None if self.is_full else self.source.elements(pipeline)
         return CachedElements(self, source, pipeline)
 
 
 class CachedElements(Elements):
-    """An iteration that stores the elements of the first whole pass in the cache, as blocks.
+    """An iteration over a cached dataset. If the cache is not complete, the iteration reads the
+    source and stores the elements in the cache when it ends.
 
     Args:
       source: the iteration over the source, or None once elements are read from the cache.
@@ -70,17 +75,17 @@ class CachedElements(Elements):
 
     @property
     def has_rows(self) -> bool:
-        """Whether the cache stores blocks.
+        """Whether elements can be read stacked.
 
-        The value is the same in all passes, because the class of the iteration that reads this one
-        depends on it.
+        The value is the same in all passes, because it determines the class of the iteration that
+        reads this iteration.
         """
         return self.stage.can_stack
 
     @property
     def ahead(self) -> int:
-        """The number of elements that may be read ahead: the source's number, or a large number if
-        the cache has a block.
+        """The number of elements that may be read ahead. It is the source's number, or a large
+        number if the cache has a block.
         """
         if self.source is None:
             return 1 if self.stage.block is None else MAX_AHEAD
@@ -103,7 +108,7 @@ class CachedElements(Elements):
         return element
 
     def next_rows(self, count: int) -> Element | None:
-        """Return up to `count` next elements, stacked, from the cached block or from the source."""
+        """Return up to `count` next elements, stacked."""
         if self.source is not None:
             columns = self.source.next_rows(count)
             if columns is None:
@@ -123,7 +128,7 @@ class CachedElements(Elements):
             self.source.close()
 
     def save(self) -> Any:
-        """Return the position and the elements stored so far."""
+        """Return the position and the elements that are stored so far."""
         stage, blocks = self.stage, self.blocks
         if self.source is None:
             blocks = [as_block(element) for element in stage.rows or ()]
@@ -132,7 +137,7 @@ class CachedElements(Elements):
         return [self.index, [list(block) for block in blocks], source]
 
     def restore(self, state: Any) -> None:
-        """Continue at a position of `save`, with the elements that were stored before."""
+        """Continue at a position that `save` returned, with the elements that it contains."""
         self.index, blocks, source = state
         kept = [tuple(block) for block in blocks]
         if source is None:

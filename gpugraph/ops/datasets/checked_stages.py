@@ -1,4 +1,4 @@
-"""Stages that leave out or check elements: shard, ignore_errors, unique, assert_cardinality."""
+"""Stages that omit or check elements: shard, ignore_errors, unique and assert_cardinality."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from gpugraph.ops.datasets.passed_stages import Passed, ThroughRows
 
 
 class Shard(Passed):
-    """The elements `index`, `index + num_shards`, `index + 2 * num_shards` and so on of the
-    source.
+    """A dataset of the source's elements with the numbers `index`, `index + num_shards`, `index + 2
+    * num_shards` and so on.
     """
 
     kind = "Shard"
@@ -67,7 +67,9 @@ class ShardElements(ThroughRows):
                 return element
 
     def next_rows(self, count: int) -> Element | None:
-        """Return the next elements of the shard."""
+        """Return some next elements of the shard, stacked, from up to `count` elements of the
+        source.
+        """
         first = (self.index - self.position) % self.num_shards
         columns = self.source.next_rows(first + 1 + (count - 1) * self.num_shards)
         if columns is None:
@@ -77,16 +79,16 @@ class ShardElements(ThroughRows):
 
 
 class WithoutErrors(Passed):
-    """The elements of the source that can be computed without an error."""
+    """A dataset of the source's elements that can be computed without an error."""
 
     kind = "IgnoreErrors"
 
     def elements(self, pipeline: Pipeline) -> Elements:
-        """Iterate over them."""
+        """Iterate over the elements that can be computed."""
         return ElementsWithoutErrors(self.source.elements(pipeline), pipeline)
 
     def cardinality(self) -> int:
-        """Return UNKNOWN."""
+        """Return UNKNOWN, because errors only occur in an iteration."""
         return UNKNOWN
 
 
@@ -115,16 +117,18 @@ class ElementsWithoutErrors(ThroughRows):
 
 
 class Unique(Passed):
-    """The scalar elements of the source without repetitions: the first of equal elements stays."""
+    """A dataset of the source's scalar elements without repetitions. Of equal elements, only the
+    first is kept.
+    """
 
     kind = "Unique"
 
     def elements(self, pipeline: Pipeline) -> Elements:
-        """Iterate over them."""
+        """Iterate over the distinct elements."""
         return UniqueElements(self.source.elements(pipeline))
 
     def cardinality(self) -> int:
-        """Return UNKNOWN."""
+        """Return UNKNOWN, because repetitions are only found in an iteration."""
         return UNKNOWN
 
 
@@ -138,7 +142,7 @@ class UniqueElements(ThroughRows):
         self.seen: dict[Any, None] = {}
 
     def next(self) -> Element | None:
-        """Return the next new element."""
+        """Return the next element that was not returned before."""
         while True:
             element = self.source.next()
             if element is None:
@@ -149,9 +153,7 @@ class UniqueElements(ThroughRows):
                 return element
 
     def next_rows(self, count: int) -> Element | None:
-        """Read up to `count` elements. Return, stacked, the elements that were not returned
-        before.
-        """
+        """Read up to `count` elements. Return those that were not returned before, stacked."""
         columns = self.source.next_rows(count)
         if columns is None:
             return None
@@ -165,11 +167,11 @@ class UniqueElements(ThroughRows):
         return (column if len(new) == len(keys) else column[new],)
 
     def save(self) -> Any:
-        """Return the position and the values returned so far."""
+        """Return the position and the values that were returned so far."""
         return [list(self.seen), self.source.save()]
 
     def restore(self, state: Any) -> None:
-        """Continue at a position of `save`, with the values that were returned before."""
+        """Continue at a position that `save` returned, with the values that it contains."""
         self.seen = dict.fromkeys(state[0])
         self.source.restore(state[1])
 
@@ -184,7 +186,7 @@ class Asserted(Passed):
         self.number = number
 
     def elements(self, pipeline: Pipeline) -> Elements:
-        """Iterate and count."""
+        """Iterate over the source, and count its elements."""
         return AssertedElements(self.source.elements(pipeline), self.number)
 
     def cardinality(self) -> int:
@@ -193,9 +195,11 @@ class Asserted(Passed):
 
 
 class AssertedElements(ThroughRows):
-    """An iteration that raises FailedPreconditionError for a wrong number of elements.
+    """An iteration that raises FailedPreconditionError if the number of elements is not the
+    declared number.
 
-    An error at the end is raised once, so that datasets behind this one that ignore it end.
+    The error at the end is raised only once. A dataset that reads this one and ignores errors
+    therefore ends.
     """
 
     kept = ("position", "is_over", "source")
@@ -218,8 +222,8 @@ class AssertedElements(ThroughRows):
         return element
 
     def next_rows(self, count: int) -> Element | None:
-        """Return up to `count` next elements, stacked, but not more than the declared number in
-        all.
+        """Return up to `count` next elements, stacked, without exceeding the declared total
+        number.
         """
         left = self.number - self.position
         if left <= 0 or self.is_over:

@@ -1,4 +1,6 @@
-"""The stage that alternates between datasets in the order that a selector dataset gives."""
+"""The stage that takes each element from one of several datasets, as a selector dataset
+determines.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,8 @@ from gpugraph.ops.framework.op_declaration import Attr
 
 
 class DirectedInterleave(Stage):
-    """Elements of several datasets. A dataset of indices, the selector, chooses the dataset of each
-    element.
+    """A dataset of the elements of several datasets. A dataset of indices, the selector, chooses
+    the dataset of each element.
     """
 
     kind = "DirectedInterleave"
@@ -28,7 +30,7 @@ class DirectedInterleave(Stage):
         return [self.selector, *self.sources]
 
     def elements(self, pipeline: Pipeline) -> Elements:
-        """Iterate in the order that the selector gives."""
+        """Iterate over the datasets in the order that the selector determines."""
         sources = [source.elements(pipeline) for source in self.sources]
         selector = self.selector.elements(pipeline)
         if selector.has_rows and all(source.has_rows for source in sources):
@@ -38,7 +40,7 @@ class DirectedInterleave(Stage):
 
 
 class DirectedElements(Elements):
-    """An iteration over several datasets in the order that a selector gives."""
+    """An iteration over several datasets in the order that a selector determines."""
 
     kept = ("is_over", "selector", "sources")
 
@@ -48,8 +50,8 @@ class DirectedElements(Elements):
         self.is_over = False
 
     def next(self) -> Element | None:
-        """Return the next element of the dataset that the selector chooses. Selections of an ended
-        dataset are skipped.
+        """Return the next element of the dataset that the selector chooses. If that dataset has
+        ended, try the next index.
         """
         while not self.is_over:
             selected = self.selector.next()
@@ -74,10 +76,11 @@ class DirectedElements(Elements):
 
 
 class DirectedBlocks(DirectedElements):
-    """An iteration over blocks of several datasets in the order that a selector gives.
+    """An iteration over several datasets that can return stacked elements, in the order that a
+    selector determines.
 
     Args:
-      sources: the iteration over each dataset, or None if the dataset has ended.
+      sources: a list with the iteration of each dataset, or None if the dataset has ended.
     """
 
     selector: BlockElements
@@ -108,8 +111,11 @@ class DirectedBlocks(DirectedElements):
         return super().next_rows(1)
 
     def _number_there(self, chosen: Any) -> int:
-        """Read ahead in the selected datasets. Return how many of the next elements are available
-        and have equal shapes.
+        """Read the selected datasets ahead. Return how many of the next elements are available and
+        have equal shapes.
+
+        Args:
+          chosen: the indices that the selector returned for the next elements.
         """
         first: Any = None
         for number in range(len(self.sources)):

@@ -32,7 +32,7 @@ OpenFile = Callable[[bytes], Iterator[bytes]]
 
 
 class Files(Stage):
-    """The records of several files, one file after the other."""
+    """A dataset of the records of several files, one file after the other."""
 
     def __init__(self, kind: str, names: Any, open_file: OpenFile) -> None:
         self.kind = kind  # type: ignore[misc]
@@ -45,8 +45,8 @@ class Files(Stage):
 
 
 class Records(Elements):
-    """An iteration over the records of files. number: how many records of the current file were
-    read.
+    """An iteration over the records of files. `number` counts the records that were read from the
+    current file.
     """
 
     kept = ("file", "number")
@@ -96,7 +96,7 @@ class Records(Elements):
         return records
 
     def _raise(self) -> NoReturn:
-        """Move on to the next file, then raise the error that ended the current file."""
+        """Move on to the next file, and raise the error that ended the current file."""
         failure, self.failure = self.failure, None
         assert failure is not None
         self._leave()
@@ -210,8 +210,8 @@ class CachedInFile(Passed):
         return f"{self.path}.data"
 
     def elements(self, pipeline: Pipeline) -> Elements:
-        """Iterate over the file, if it exists. Otherwise iterate over the source and write its
-        elements.
+        """Iterate over the file if it exists. Otherwise iterate over the source, and write its
+        elements to the file.
         """
         if os.path.exists(self.file):
             return CacheReader(self)
@@ -251,7 +251,7 @@ class CacheReader(Elements):
         self.source.close()
 
     def restore(self, state: Any) -> None:
-        """Skip the elements that were read before."""
+        """Skip the elements that were read before the position was saved."""
         for _ in range(state[0]):
             self.next()
 
@@ -305,7 +305,7 @@ class CacheWriter(Elements):
         self.source.close()
 
     def restore(self, state: Any) -> None:
-        """Write the elements that precede the saved position again."""
+        """Read and write again the elements that precede the saved position."""
         for _ in range(state[0]):
             self.next()
 

@@ -1,4 +1,6 @@
-"""Stages that call functions of the program on each element: map, filter, scan, take_while."""
+"""Stages that call functions of the program on each element, such as map, filter, scan and
+take_while.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +27,12 @@ from gpugraph.ops.framework.op_declaration import Attr
 
 
 class Mapped(Stage):
-    """The results of a function that is called on each element.
+    """A dataset of the results of a function that is called on each element of the source.
 
     Args:
-      keeps_number: whether an OutOfRangeError that the function raises is an error. If false, it
+      keeps_number: whether an OutOfRangeError of the function is reported as an error. If false, it
         ends the dataset.
-      calls: the maximum number of calls at the same time.
+      calls: the maximum number of concurrent calls.
     """
 
     kind = "Map"
@@ -61,7 +63,12 @@ class Mapped(Stage):
         return ParallelElements(self, source, pipeline)
 
     def _in_parts(self, first: Function, rest: Function) -> Mapped:
-        """Return this dataset as two: threads compute the first, one thread draws the numbers."""
+        """Split this dataset into two datasets. Return the second dataset, which reads the first
+        dataset.
+
+        Several threads compute the elements of the first dataset. One thread computes the elements
+        of the second dataset, because its function draws random numbers.
+        """
         ahead, ordered = copy(self), copy(self)
         ahead.function = first
         tensors = first.call.function.graph.outputs
@@ -82,7 +89,7 @@ _LARGE_ROW = 1 << 14
 
 
 class MappedElements(Through):
-    """An iteration that calls the function on one element after the other."""
+    """An iteration that calls the function on one element at a time."""
 
     def __init__(self, stage: Mapped, source: Elements, pipeline: Pipeline) -> None:
         super().__init__(source)
@@ -90,7 +97,7 @@ class MappedElements(Through):
         self.stage = stage
 
     def next(self) -> Element | None:
-        """Return the result of the next element."""
+        """Return the function's result for the next element."""
         element = self.source.next()
         if element is None:
             return None
@@ -102,7 +109,9 @@ class MappedElements(Through):
 
 
 def check_end(stage: Mapped, error: OutOfRangeError) -> None:
-    """Raise InvalidArgumentError if the function's OutOfRangeError may not end the dataset."""
+    """Raise InvalidArgumentError if the OutOfRangeError `error` of the function must not end the
+    dataset.
+    """
     if stage.keeps_number:
         raise invalid_argument(
             "Function invocation produced OutOfRangeError: " + error.message
@@ -110,20 +119,17 @@ def check_end(stage: Mapped, error: OutOfRangeError) -> None:
 
 
 class ParallelElements(Through):
-    """An iteration over results that threads compute ahead. The results have the order of the
-    elements.
+    """An iteration over results that threads compute ahead, in the order of the elements.
 
-    pending: pairs of an element and the job that computes its result, in order, for results not
-    returned yet. An error of the source is a pair without an element. If the function takes less
-    time than handing a call to a thread, it is called without threads.
+    `pending` has a pair (element, job) for each result that was not returned yet, in order. The job
+    computes the result. For an error of the source, the element is None. If calls of the function
+    take less time than the handover to a thread, the function is called without threads.
     """
 
     threaded = ("function",)
 
     def fullness(self) -> tuple[int, int]:
-        """Return (the number of results computed or being computed ahead, the maximum of this
-        number).
-        """
+        """Return (number of results that are or will be computed ahead, maximum of this number)."""
         return len(self.pending), self.workers.count
 
     def __init__(self, stage: Mapped, source: Elements, pipeline: Pipeline) -> None:
@@ -135,7 +141,7 @@ class ParallelElements(Through):
         self.is_over = False
 
     def next(self) -> Element | None:
-        """Return the result of the next element."""
+        """Return the function's result for the next element."""
         if self.workers.is_quick and not self.pending:
             return self._result()
         self._read_ahead()
@@ -151,7 +157,7 @@ class ParallelElements(Through):
             return None
 
     def _result(self) -> Element | None:
-        """Compute the result of the next element in this thread, and return it."""
+        """Compute the function's result for the next element in this thread, and return it."""
         element = None if self.is_over else self.source.next()
         if element is None:
             self.is_over = True
@@ -186,7 +192,7 @@ class ParallelElements(Through):
         super().close()
 
     def save(self) -> Any:
-        """Return the position and the elements that were read ahead."""
+        """Return the position and the elements that were read ahead, without their results."""
         ahead = []
         for element, job in self.pending:
             if element is None:
@@ -196,8 +202,8 @@ class ParallelElements(Through):
         return [self.is_over, ahead, self.source.save()]
 
     def restore(self, state: Any) -> None:
-        """Continue at a position of `save`. The results of elements that were read ahead are
-        computed again.
+        """Continue at a position that `save` returned. The results of elements that were read ahead
+        are computed again.
         """
         self.is_over, ahead, position = state
         self.source.restore(position)
@@ -206,7 +212,7 @@ class ParallelElements(Through):
 
 
 class Filtered(Passed):
-    """The elements of the source for which a function returns true."""
+    """A dataset of the source's elements for which a function returns true."""
 
     kind = "Filter"
 
@@ -215,7 +221,7 @@ class Filtered(Passed):
         self.function = function
 
     def elements(self, pipeline: Pipeline) -> Elements:
-        """Iterate over them."""
+        """Iterate over the elements for which the function returns true."""
         source, one = self.source.elements(pipeline), self.function.started(pipeline)
         on_rows = self.function.started_on_rows(pipeline) if source.has_rows else None
         if on_rows is not None:
@@ -223,7 +229,7 @@ class Filtered(Passed):
         return FilteredElements(source, one)
 
     def cardinality(self) -> int:
-        """Return UNKNOWN."""
+        """Return UNKNOWN, because the number of elements depends on the function."""
         return UNKNOWN
 
 
@@ -243,7 +249,9 @@ class FilteredElements(Through):
 
 
 class TakenWhile(Filtered):
-    """The elements of the source before the first element for which a function returns false."""
+    """A dataset of the source's elements before the first element for which a function returns
+    false.
+    """
 
     kind = "TakeWhile"
 
@@ -268,8 +276,8 @@ class TakenWhileElements(FilteredElements):
 
 
 class Scanned(Stage):
-    """The outputs of a function that is called with a state and each element. It also returns the
-    next state.
+    """A dataset of the outputs of a function. The function is called with a state and each element.
+    It returns the next state and an output.
     """
 
     kind = "Scan"
@@ -288,7 +296,7 @@ class Scanned(Stage):
 
 
 class ScannedElements(Through):
-    """An iteration that passes a state from element to element."""
+    """An iteration that passes a state from one function call to the next."""
 
     kept = ("state", "source")
 

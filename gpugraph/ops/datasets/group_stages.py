@@ -22,8 +22,8 @@ from gpugraph.ops.datasets.passed_stages import Through
 
 
 class GroupedByWindow(Stage):
-    """The datasets that a function returns, one after another. The function is called with each
-    group of elements with equal keys.
+    """A dataset of the elements of the datasets that a function returns, one after another. The
+    function is called for each group of elements with equal keys.
     """
 
     kind = "GroupByWindow"
@@ -37,10 +37,11 @@ class GroupedByWindow(Stage):
 
 
 class GroupElements(Through):
-    """An iteration over the datasets made of groups.
+    """An iteration over the elements of the datasets that the function returns for groups.
 
-    groups: a dict from key to a pair: the elements so far, and the size at which the group is full.
-    flushed: the key and the elements of the group that is being read.
+    `groups` is a dict from key to the elements of the group so far, and `sizes` is a dict from key
+    to the size at which the group is full. `flushed` is the key and the elements of the group that
+    is being read.
     """
 
     def __init__(self, stage: GroupedByWindow, source: Elements, pipeline: Pipeline) -> None:
@@ -55,8 +56,8 @@ class GroupElements(Through):
         self.is_over = False
 
     def next(self) -> Element | None:
-        """Return the next element of the group that is being read. At its end, move on to the next
-        full group.
+        """Return the next element of the group that is being read. At the end of the group,
+        continue with the next full group.
         """
         while True:
             if self.current is not None:
@@ -111,7 +112,7 @@ class GroupElements(Through):
         return [self.is_over, groups, list(self.sizes.items()), flushed, self.source.save()]
 
     def restore(self, state: Any) -> None:
-        """Continue at a position of `save`, with the saved groups."""
+        """Continue at a position that `save` returned, with the saved groups."""
         self.is_over, groups, sizes, flushed, position = state
         self.source.restore(position)
         self.sizes = dict(sizes)
@@ -122,7 +123,9 @@ class GroupElements(Through):
 
 
 class GroupedByReducer(Stage):
-    """One result for each key, in ascending order: a reduction of the elements with this key."""
+    """A dataset with one result for each key, in ascending order of the keys. A result is a
+    reduction of the elements with this key.
+    """
 
     kind = "GroupByReducer"
 
@@ -173,8 +176,10 @@ _SOURCE = "input_dataset: variant"
 
 
 def _functions(names: tuple[str, ...]) -> tuple[str, dict[str, Any]]:
-    """Return the signature's inputs and the attrs for functions with captured tensors. `names`: the
-    names of the functions.
+    """Return the inputs and the attrs that an op declares for functions with captured tensors.
+
+    Args:
+      names: the names of the functions.
     """
     inputs = ", ".join(f"{name}_other_arguments: T{name}_other_arguments" for name in names)
     attrs = dict.fromkeys(names, FUNC)

@@ -1,5 +1,5 @@
-"""Iterators: objects that hold a position in a dataset, and the ops on their handles. A session
-keeps the iterators.
+"""Iterators, which hold a position in a dataset, and the ops on their handles. A session keeps the
+iterators.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ _UNINITIALIZED = (
 
 
 class IteratorResource:
-    """An iterator of a session. After `initialize` it has a dataset and a position.
+    """An iterator in a session. After `initialize` it has a dataset and a position.
 
     Args:
-      types, shapes: the dtypes and shapes of elements. If `types` is empty, any dataset is
-        accepted.
+      types, shapes: the dtypes and shapes of the elements. If `types` is empty, `initialize`
+        accepts any dataset.
     """
 
     def __init__(self, types: Sequence[DType], shapes: Sequence[TensorShape], name: str) -> None:
@@ -57,7 +57,7 @@ class IteratorResource:
         self.watch: Watch | None = None
 
     def measure(self) -> str:
-        """Return the text of the iterator's watch. If there is no watch, start one."""
+        """Return the table of the iterator's watch. If there is no watch, start one."""
         if self.watch is None:
             self.watch = Watch(self.name)
             with self.lock:
@@ -88,8 +88,8 @@ class IteratorResource:
             of_other.release()
 
     def _check(self, stage: Stage) -> None:
-        """Raise InvalidArgumentError if the elements of `stage` have other dtypes or shapes than
-        the iterator's.
+        """Raise InvalidArgumentError if the elements of `stage` do not have the iterator's dtypes
+        and shapes.
         """
         if not self.types:
             return
@@ -112,8 +112,8 @@ class IteratorResource:
                 )
 
     def take(self) -> Element | None:
-        """Return the next element. At the end, return None. Raises FailedPreconditionError before
-        `initialize`.
+        """Return the next element. At the end, return None. Raises FailedPreconditionError if the
+        iterator was not initialized.
         """
         pipeline = self.pipeline
         while not self.lock.acquire(timeout=SLICE_S):
@@ -145,7 +145,7 @@ class IteratorResource:
             return packed([begun, self.pipeline.saved(self.elements)])
 
     def restore(self, position: bytes) -> None:
-        """Continue at a position that was saved from an equal dataset."""
+        """Continue at a position that was saved by an iterator over an equal dataset."""
         with self.lock:
             if self.stage is None or self.elements is None:
                 raise FailedPreconditionError.of_no_node(
@@ -162,8 +162,8 @@ class IteratorResource:
             self.pipeline.restore(self.elements, place)
 
     def _stages(self) -> list[Stage]:
-        """Return a list of the dataset and all datasets that it reads, each once. The order is
-        always the same.
+        """Return a list of the dataset and all datasets that it reads, each once, in a
+        deterministic order.
         """
         stages: dict[int, Stage] = {}
         left = [self.stage]
@@ -175,7 +175,7 @@ class IteratorResource:
         return list(stages.values())
 
     def end_of_session(self) -> None:
-        """Drop the position, end its threads, and close its files."""
+        """Drop the position, end the threads of the pipeline, and close its files."""
         pipeline = self.pipeline
         pipeline.end()
         with self.lock:
@@ -186,8 +186,8 @@ class IteratorResource:
 
 
 def iterator_in(handle: Any) -> IteratorResource:
-    """Return the iterator that a handle refers to. Raises InvalidArgumentError if the handle refers
-    to anything else.
+    """Return the iterator that a handle refers to. Raises InvalidArgumentError if the handle does
+    not refer to an iterator.
     """
     return held_object(handle, IteratorResource, "iterator")
 
@@ -288,7 +288,7 @@ _ANY_TYPES = {
 
 
 def declare_handle_op(op_type: str, bind: Callable[..., Run], doc: str, **declaration: Any) -> None:
-    """Declare an op that takes a handle or a dataset and does not wait."""
+    """Declare an op whose input is a handle or a dataset, and that never waits."""
     declaration = {"infer": infer_handle, **declaration}
     number = declaration.get("inputs", "").count(":")
     op(
@@ -341,8 +341,8 @@ def _bind_to_string(context: KernelContext, handle: Any, text: Any) -> Run:
 
 
 class _Named:
-    """An entry of the session's table of iterators. Its key is the text of the iterator's
-    handle.
+    """An entry in the session's table of iterators. The key of an entry is the text of the
+    iterator's handle.
     """
 
     def __init__(self, iterator: IteratorResource) -> None:

@@ -1,4 +1,4 @@
-"""Datasets of elements in memory: windows and groups."""
+"""Datasets of elements in memory, which are windows and groups."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpugraph.ops.datasets.source_stages import Counted
 
 
 class ListStage(Stage):
-    """A dataset whose elements are in memory: a window or a group."""
+    """A dataset whose elements are in memory. It is a window or a group."""
 
     kind = "Window"
 
@@ -46,16 +46,20 @@ class ListStage(Stage):
 
 
 def column(rows: list[Element], number: int, like: Stage) -> ListStage:
-    """Return the dataset of component `number` of the elements in `rows`. `like`: the dataset they
-    come from.
+    """Return the dataset of component `number` of the elements in `rows`.
+
+    Args:
+      like: the dataset from which the elements come.
     """
     parts = [(row[number],) for row in rows]
     return ListStage(parts, like.types[number : number + 1], like.shapes[number : number + 1])
 
 
 def column_of_block(block: Element, number: int, like: Stage) -> ListStage:
-    """Return the dataset of component `number` of a block. `like`: the dataset that the block comes
-    from.
+    """Return the dataset of component `number` of the elements in a block.
+
+    Args:
+      like: the dataset from which the elements come.
     """
     types, shapes = like.types[number : number + 1], like.shapes[number : number + 1]
     return ListStage([], types, shapes, (block[number],))

@@ -1,4 +1,6 @@
-"""Stages that call a function and read the datasets that it returns: flat_map, interleave."""
+"""Stages that call a function and read the datasets that it returns, such as flat_map and
+interleave.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +24,8 @@ from gpugraph.ops.datasets.passed_stages import Through
 
 
 class FlatMapped(Stage):
-    """The elements of the datasets that a function returns, one dataset after the other. The
-    function is called with each element of the source.
+    """A dataset of the elements of other datasets, one dataset after the other. A function returns
+    one of these datasets for each element of the source.
     """
 
     kind = "FlatMap"
@@ -37,8 +39,8 @@ class FlatMapped(Stage):
 
 
 class Interleaved(FlatMapped):
-    """The elements of the datasets that a function returns, alternating between `cycle` open
-    datasets. The function is called with each element of the source.
+    """A dataset of the elements of other datasets, alternating between `cycle` open datasets. A
+    function returns one of these datasets for each element of the source.
     """
 
     kind = "Interleave"
@@ -59,8 +61,9 @@ class Interleaved(FlatMapped):
 class InterleavedElements(Through):
     """An iteration that alternates between open datasets, and reads `block` elements of each.
 
-    origins: for each slot, the element from which the function made the dataset in it. woven: a
-    block of elements that were computed ahead. place: the index in `woven` of the next element.
+    Each open dataset is in a slot. `origins` has, for each slot, the element of the source for
+    which the function returned the dataset. `woven` is a block of elements that were computed
+    ahead, and `place` is the index in `woven` of the next element.
     """
 
     def __init__(
@@ -78,7 +81,9 @@ class InterleavedElements(Through):
 
     @property
     def has_rows(self) -> bool:
-        """Whether the current dataset is open and returns stacked elements."""
+        """Whether the current dataset returns stacked elements. This is True if no dataset is
+        open.
+        """
         current = self.open[self.slot]
         return current is None or current.has_rows
 
@@ -111,8 +116,8 @@ class InterleavedElements(Through):
         return None
 
     def _current(self) -> Elements | None:
-        """Return the iteration in the current slot. If it is empty, open a dataset in it or move to
-        another slot. At the end, return None.
+        """Return the iteration in the current slot. If the slot is empty, open a dataset in it or
+        move to another slot. At the end, return None.
         """
         while not self.is_over or self.num_open:
             current = self.open[self.slot]
@@ -125,8 +130,8 @@ class InterleavedElements(Through):
         return None
 
     def _moved(self, count: int) -> None:
-        """Record that `count` elements of the current slot were read. They must not exceed the rest
-        of its block.
+        """Record that `count` elements of the current slot were read. `count` must not exceed the
+        number of elements that are left in the slot's block.
         """
         self.in_block += count
         if self.in_block >= self.block:
@@ -148,10 +153,10 @@ class InterleavedElements(Through):
         return part(woven, start, end)
 
     def _weave(self) -> bool:
-        """Compute whole rounds over all slots ahead, one block of each slot in a round. Return
+        """Compute whole rounds over all slots ahead. A round has one block of each slot. Return
         False if a dataset has too few elements available.
 
-        The datasets are read ahead only as far as this has no side effect.
+        No dataset is read further ahead than its `ahead` allows.
         """
         if not self.is_over and self.num_open < self.cycle:
             return False
@@ -210,8 +215,8 @@ class InterleavedElements(Through):
 
 
 def _woven(columns: Sequence[Any], rounds: int, block: int) -> Any:
-    """Return one column that alternates between `columns`: in each round, `block` rows of each
-    column.
+    """Return one column that alternates between `columns`. Each of the `rounds` rounds has `block`
+    rows of each column.
     """
     sizes = columns[0].shape[1:]
     parts = [column.reshape(rounds, block, *sizes) for column in columns]

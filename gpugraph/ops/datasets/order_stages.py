@@ -1,4 +1,4 @@
-"""Stages that choose, repeat or combine elements: take, skip, repeat, shard, zip, ..."""
+"""Stages that select, repeat or concatenate elements, and ops that return a dataset unchanged."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ from gpugraph.ops.framework.op_declaration import Attr
 
 
 class Take(Passed):
-    """The first `count` elements of the source. If `count` is negative, all elements."""
+    """A dataset of the first `count` elements of the source. If `count` is negative, it has all
+    elements.
+    """
 
     kind = "Take"
 
@@ -73,7 +75,9 @@ class TakenElements(ThroughRows):
 
 
 class Skip(Passed):
-    """The elements of the source after the first `count`. If `count` is negative, no elements."""
+    """A dataset of the elements of the source after the first `count` elements. If `count` is
+    negative, it is empty.
+    """
 
     kind = "Skip"
 
@@ -82,7 +86,7 @@ class Skip(Passed):
         self.count = count
 
     def elements(self, pipeline: Pipeline) -> Elements:
-        """Iterate over the rest."""
+        """Iterate over the elements after the skipped elements."""
         source = self.source.elements(pipeline)
         if self.count < 0:
             return TakenElements(source, 0)
@@ -129,8 +133,8 @@ class SkippingElements(ThroughRows):
 
 
 class Repeat(Passed):
-    """The elements of the source, `count` times. If `count` is negative, they repeat without
-    end.
+    """A dataset of the elements of the source, repeated `count` times. If `count` is negative, they
+    repeat without end.
     """
 
     kind = "Repeat"
@@ -140,7 +144,7 @@ class Repeat(Passed):
         self.count = count
 
     def elements(self, pipeline: Pipeline) -> Elements:
-        """Iterate again and again."""
+        """Iterate over the source repeatedly."""
         if self.count == 0:
             return TakenElements(self.source.elements(pipeline), 0)
         return RepeatedElements(self, pipeline)
@@ -151,8 +155,8 @@ class Repeat(Passed):
 
 
 class RepeatedElements(Elements):
-    """Several passes over a dataset. If the passes are endless, an empty pass ends the
-    iteration.
+    """An iteration of several passes over a dataset. If the number of passes is not limited, an
+    empty pass ends the iteration.
     """
 
     kept = ("passes", "is_first", "source")
@@ -182,7 +186,9 @@ class RepeatedElements(Elements):
         return self._read(count)
 
     def _read(self, count: int | None) -> Element | None:
-        """Return the next element. If `count` is given, return up to `count` elements, stacked."""
+        """Return the next element. If `count` is not None, return up to `count` elements,
+        stacked.
+        """
         while self.source is not None:
             element = self.source.next() if count is None else self.source.next_rows(count)
             if element is not None:
@@ -201,7 +207,7 @@ class RepeatedElements(Elements):
 
 
 class Concatenated(Stage):
-    """The elements of one dataset, then those of another."""
+    """A dataset of the elements of one dataset, followed by the elements of another dataset."""
 
     kind = "Concatenate"
 
@@ -214,7 +220,7 @@ class Concatenated(Stage):
             )
 
     def elements(self, pipeline: Pipeline) -> Elements:
-        """Iterate over both."""
+        """Iterate over the first dataset, then over the second."""
         return ConcatenatedElements(self, pipeline)
 
     def cardinality(self) -> int:

@@ -35,7 +35,9 @@ class ThroughRows(Through):
 
 
 class Passed(Stage):
-    """A dataset with the elements of its source, for ops whose options have no effect here."""
+    """A dataset with the elements of its source, for ops that only set options which have no effect
+    in gpugraph.
+    """
 
     def __init__(self, source: Stage) -> None:
         self.source = source

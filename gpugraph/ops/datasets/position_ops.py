@@ -1,4 +1,4 @@
-"""Ops on iterators and datasets: they save and restore positions as strings, write a dataset's
+"""Ops on iterators and datasets, which save and restore positions as strings, write a dataset's
 records to files, and distribute elements to several devices.
 """
 
@@ -84,8 +84,8 @@ for _op_type in ("DatasetToTFRecord", "ExperimentalDatasetToTFRecord"):
 
 
 class SplitIterator(IteratorResource):
-    """An iterator that distributes its elements to `count` shards: element i goes to shard i modulo
-    `count`.
+    """An iterator that distributes its elements among `count` shards. Element i belongs to shard i
+    modulo `count`.
     """
 
     def __init__(self, types: Any, shapes: Any, name: str, count: int) -> None:

@@ -1,4 +1,5 @@
-"""Shuffling: a buffer from which random elements are returned, in the same order as in TensorFlow.
+"""The stage that shuffles elements. It returns random elements from a buffer, in the same order as
+TensorFlow.
 
 The buffer may hold elements of several epochs (`ShuffleAndRepeat`). All elements of an epoch are
 returned before any element of the next epoch. If each iteration reshuffles, the dataset draws its
@@ -24,8 +25,8 @@ from gpugraph.ops.queues.element_orders import chosen_seeds, random_words
 
 
 class Shuffled(Passed):
-    """The elements of the source in a random order, for `count` epochs. If `count` is negative,
-    there is no last epoch.
+    """A dataset of the elements of the source in random order, for `count` epochs. If `count` is
+    negative, the number of epochs is not limited.
     """
 
     kind = "Shuffle"
@@ -57,7 +58,7 @@ class Shuffled(Passed):
         return ShuffledElements(self, seeds, pipeline)
 
     def apart(self) -> Stage:
-        """Return a copy of the dataset with its own stream of seeds."""
+        """Return the copy that `Stage.apart` describes, with its own stream of seeds."""
         reshuffles = self._seeds_of_passes is not None
         result = Shuffled(self.source.apart(), self.size, self.seeds, reshuffles, self.count)
         result.like(self)
@@ -69,7 +70,7 @@ class Shuffled(Passed):
         return self._begun
 
     def begin_after(self, number: int) -> None:
-        """Move to the seeds of the pass after `number` passes."""
+        """Continue the stream of seeds with the pass that follows `number` passes."""
         if self._seeds_of_passes is None:
             return
         with self._lock:
@@ -85,8 +86,8 @@ class Shuffled(Passed):
 class ShuffledElements(Elements):
     """An iteration in random order.
 
-    epochs: the elements in the buffer: a list for each epoch, the oldest epoch first. first: the
-    index of the first element that is left in the oldest list.
+    `epochs` holds the elements in the buffer, in one list for each epoch, the oldest epoch first.
+    `first` is the index of the first remaining element in the oldest list.
     """
 
     def __init__(
@@ -113,7 +114,7 @@ class ShuffledElements(Elements):
         return self.count, self.stage.size
 
     def _read(self) -> Element | None:
-        """Read the next element of this epoch or, at its end, of the following epochs."""
+        """Read the next element of the current epoch. At its end, continue with the next epoch."""
         stage = self.stage
         if self.source is None:
             if stage.count == 0:
@@ -167,7 +168,7 @@ class ShuffledElements(Elements):
         return [*state, epochs, source, self.stage.begun()]
 
     def restore(self, state: Any) -> None:
-        """Continue at a position of `save`, with the saved buffer."""
+        """Continue at a position that `save` returned, with the saved buffer."""
         seeds, self.drawn, self.epoch, self.is_over, self.has_any, epochs, source, begun = state
         self.stage.begin_after(begun)
         self.seeds = (seeds[0], seeds[1])
@@ -183,7 +184,9 @@ class ShuffledElements(Elements):
 
 
 class RowStore:
-    """Columns of rows by number. The numbers of removed rows are used again."""
+    """A table of rows, which are stored and removed by number. The numbers of removed rows are
+    reused.
+    """
 
     def __init__(self) -> None:
         self.columns: list[Any] = []
@@ -223,8 +226,8 @@ class RowStore:
 class ShuffledBlocks(Elements):
     """An iteration in random order over a source that stacks elements.
 
-    items: row numbers in the store. From index `first` on, they are the elements in the buffer and
-    the elements read ahead.
+    `items` is a list of row numbers in the store. From index `first` on, it contains the elements
+    in the buffer, followed by the elements that were read ahead.
     """
 
     def __init__(
@@ -240,7 +243,7 @@ class ShuffledBlocks(Elements):
 
     @property
     def has_rows(self) -> bool:
-        """Whether the source still returns stacked elements."""
+        """Whether the source returns stacked elements. This may change during the iteration."""
         return self.source.has_rows
 
     @property
@@ -267,8 +270,8 @@ class ShuffledBlocks(Elements):
         return self.store.take(self._chosen(min(count, there)))
 
     def _read(self, wanted: int) -> None:
-        """Read elements until the buffer has `wanted`. If an error occurs, it is raised after the
-        elements before it.
+        """Read elements until the buffer has `wanted` elements. If an error occurs, it is raised
+        after the elements before the error are returned.
         """
         while not self.is_over and (missing := wanted - len(self.items) + self.first) > 0:
             try:
@@ -307,7 +310,7 @@ class ShuffledBlocks(Elements):
         return [*state, buffer, self.source.save(), self.stage.begun()]
 
     def restore(self, state: Any) -> None:
-        """Continue at a position of `save`, with the saved buffer."""
+        """Continue at a position that `save` returned, with the saved buffer."""
         seeds, self.drawn, self.is_over, failure, buffer, source, begun = state
         self.stage.begin_after(begun)
         self.seeds, self.failure = (seeds[0], seeds[1]), restored_error(failure)

@@ -25,9 +25,10 @@ from gpugraph.ops.queues.element_orders import chosen_seeds, random_words
 
 
 class Counted(Elements):
-    """An iteration in which the index of an element determines the element.
+    """An iteration in which a function computes each element from its index.
 
-    size: the size of an element in bytes, if `rows_of` returns several elements.
+    `size` is the size of an element in bytes. It is set if several elements can be computed at once
+    with `rows_of`.
     """
 
     kept = ("index",)
@@ -49,7 +50,9 @@ class Counted(Elements):
 
     @property
     def ahead(self) -> int:
-        """The number of elements that may be read ahead, which is large if they are small."""
+        """The number of elements that may be read ahead. The smaller the elements are, the larger
+        it is.
+        """
         return ahead_of(self.size)
 
     def next(self) -> Element | None:
@@ -72,7 +75,7 @@ class Counted(Elements):
 
 
 class FromTensors(Stage):
-    """One element."""
+    """A dataset with a single element."""
 
     kind = "Tensor"
 
@@ -80,7 +83,7 @@ class FromTensors(Stage):
         self.components = components
 
     def elements(self, pipeline: Pipeline) -> Elements:
-        """Return the element."""
+        """Iterate over the single element."""
         components = self.components
 
         def rows_of(start: int, end: int) -> Element:
@@ -96,7 +99,7 @@ class FromTensors(Stage):
 
 
 class FromSlices(Stage):
-    """The rows of tensors."""
+    """A dataset of the rows of tensors."""
 
     kind = "TensorSlice"
 
@@ -130,7 +133,7 @@ class FromSlices(Stage):
 
 
 class Range(Stage):
-    """The numbers from `start` to `stop` in steps."""
+    """A dataset of the numbers from `start` up to `stop`, in increments of `step`."""
 
     kind = "Range"
 
@@ -151,12 +154,14 @@ class Range(Stage):
         return Counted(self.count, lambda index: (array(start + index * step, dtype),), rows_of)
 
     def cardinality(self) -> int:
-        """Return how many numbers there are."""
+        """Return the number of elements."""
         return self.count
 
 
 class SparseSlices(Stage):
-    """The rows of a sparse tensor as serialized sparse tensors, in the order of its indices."""
+    """A dataset of the rows of a sparse tensor, each as a serialized sparse tensor, in the order of
+    the sparse tensor's indices.
+    """
 
     kind = "SparseTensorSlice"
 
@@ -194,7 +199,7 @@ class RandomNumbers(Stage):
         self.seeds = chosen_seeds(seed, seed2)
 
     def elements(self, pipeline: Pipeline) -> Elements:
-        """Iterate over the same random numbers as TensorFlow."""
+        """Iterate over the random numbers. They are the same as in TensorFlow."""
         return RandomElements(*self.seeds)
 
     def cardinality(self) -> int:
@@ -213,13 +218,13 @@ class RandomElements(Elements):
         self.words = random_words(seed, seed2)
 
     def next(self) -> Element | None:
-        """Return the next number."""
+        """Return the next random number."""
         self.drawn += 1
         return (np.array(next(self.words), np.int64),)
 
     @property
     def has_rows(self) -> bool:
-        """Whether one call can draw several numbers: always true."""
+        """True, because one call can draw several numbers."""
         return True
 
     @property
@@ -228,7 +233,7 @@ class RandomElements(Elements):
         return MAX_AHEAD
 
     def next_rows(self, count: int) -> Element | None:
-        """Return the next numbers."""
+        """Return up to `count` next random numbers."""
         self.drawn += count
         return (np.fromiter(self.words, np.int64, count),)
 
@@ -241,7 +246,7 @@ class RandomElements(Elements):
 
 
 class Generated(Stage):
-    """The elements that a Python generator yields."""
+    """A dataset of the elements that a Python generator yields."""
 
     kind = "Generator"
 
@@ -254,8 +259,8 @@ class Generated(Stage):
 
 
 class GeneratedElements(Elements):
-    """An iteration over the elements of a Python generator. The function `end` is called at its
-    end.
+    """An iteration over the elements of a Python generator. It calls the function `end` when it
+    ends.
     """
 
     def __init__(self, stage: Generated, pipeline: Pipeline) -> None:
@@ -312,7 +317,7 @@ _SHAPES = {"output_shapes": Attr("list(shape)", required=True, minimum=1)}
 
 
 def _typed(make: Callable[[Row], Stage]) -> Callable[[Row], Stage]:
-    """Return a function that makes a stage and sets its dtypes from the attr `Toutput_types`."""
+    """Return a function that creates a stage and sets its dtypes from the attr `Toutput_types`."""
 
     def made(row: Row) -> Stage:
         stage = make(row)

@@ -36,10 +36,11 @@ from gpugraph.ops.parsing.parsed_features import strings
 
 
 class CsvRows(Files):
-    """The rows of CSV files. Each chosen column is a scalar component.
+    """A dataset of the rows of CSV files. Each selected column is a scalar component of the
+    elements.
 
-    defaults: for each column an array with the default value. An empty array means that the column
-    must have a value.
+    `defaults` has an array for each column. The array contains the default value, or is empty if
+    the column must have a value.
     """
 
     def __init__(self, row: Row, compression: str) -> None:
@@ -60,7 +61,7 @@ class CsvRows(Files):
         return records
 
     def _records(self, lines: Iterator[bytes]) -> Iterator[bytes]:
-        """Yield records. A record consists of several lines if a quoted field contains line
+        """Yield the records in `lines`. A record has several lines if a quoted field contains line
         ends.
         """
         for line in lines:
@@ -111,7 +112,7 @@ def _scalar(value: Any, dtype: Any) -> Any:
 
 
 class SqlRows(Stage):
-    """The rows that a query of a SQLite database returns."""
+    """A dataset of the rows that a query of a SQLite database returns."""
 
     kind = "Sql"
 
@@ -144,7 +145,7 @@ _CLASSES: dict[type[OpError], tuple[int, ...]] = {
 
 
 def _class_of(number: int) -> Any:
-    """Return the class of the error for a result code of SQLite."""
+    """Return the error class for a result code of SQLite."""
     kinds = (kind for kind, codes in _CLASSES.items() if number & 0xFF in codes)
     return next(kinds, UnknownError)
 
@@ -201,7 +202,7 @@ class SqlElements(Elements):
             self.connection = self.cursor = None
 
     def restore(self, state: Any) -> None:
-        """Skip the rows that were read before."""
+        """Skip the rows that were read before the position was saved."""
         for _ in range(state[0]):
             self.next()
 

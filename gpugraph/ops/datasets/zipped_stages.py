@@ -1,4 +1,4 @@
-"""The stage of zipped datasets: each element consists of one element of each dataset."""
+"""The stage that zips datasets. Each element consists of one element of each dataset."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ from gpugraph.ops.framework.op_declaration import Attr
 
 
 class Zipped(Stage):
-    """Tuples of one element of each dataset. It ends when one of the datasets ends."""
+    """A dataset whose elements combine one element of each of several datasets. It ends when the
+    shortest dataset ends.
+    """
 
     kind = "Zip"
 
@@ -32,7 +34,7 @@ class Zipped(Stage):
         return self.sources
 
     def elements(self, pipeline: Pipeline) -> Elements:
-        """Iterate over all datasets in parallel."""
+        """Iterate over all datasets at the same time."""
         sources = [source.elements(pipeline) for source in self.sources]
         if all(source.has_rows for source in sources):
             return ZippedBlocks([BlockElements(source) for source in sources])
@@ -73,8 +75,8 @@ class ZippedElements(Elements):
 class ZippedBlocks(ZippedElements):
     """An iteration that reads a block of each dataset at a time.
 
-    If one dataset raises an error, the elements of the datasets before it are dropped, as for
-    single elements.
+    If one dataset raises an error, the corresponding elements of the datasets before it are
+    dropped, which is also the behaviour of `ZippedElements`.
     """
 
     sources: list[Any]

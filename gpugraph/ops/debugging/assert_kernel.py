@@ -1,4 +1,4 @@
-"""Assert: raises an error that shows some tensors if a condition is false."""
+"""Assert, which raises an error that shows the values of some tensors if a condition is false."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from gpugraph.ops.framework.shape_functions import no_outputs
 
 
 def summarize(array: Any, max_elements: int) -> str:
-    """Format up to `max_elements` elements (all if negative) as TensorFlow does: `[[1
-    2][3...]...]`.
+    """Format up to `max_elements` elements as TensorFlow does, such as `[[1 2][3...]...]`.
+
+    If `max_elements` is negative, format all elements.
     """
     values = np.asarray(array)
     limit = values.size if max_elements < 0 else min(max_elements, values.size)
@@ -28,10 +29,10 @@ def summarize(array: Any, max_elements: int) -> str:
 
 
 def _text(shape: tuple[int, ...], elements: deque[str], inner: bool = False) -> str:
-    """Take as many elements from `elements` as `shape` has, at most, and format them with brackets
-    around inner rows.
+    """Format the elements of an array of shape `shape`, with brackets around inner rows. The
+    iterator `elements` may end before all elements are formatted.
 
-    If `elements` ends within an inner row, the row's text ends with "...".
+    If `elements` ends within an inner row, the text of this row ends with "...".
     """
     if len(shape) > 1:
         rows = []
@@ -49,10 +50,12 @@ _ESCAPES[ord("\\")] = "\\\\"
 
 
 def element_text(value: Any, errors: str = "backslashreplace") -> str:
-    """Format one element as TensorFlow does: bools as 0 and 1, strings with escapes.
+    """Format one element as TensorFlow does. Bools become 0 and 1, and strings have escape
+    sequences.
 
     Args:
-      errors: the `errors` argument of `bytes.decode`, for strings that are not UTF-8.
+      errors: the `errors` argument of `bytes.decode`, which determines how strings that are not
+        UTF-8 are decoded.
     """
     if isinstance(value, bytes):
         return value.decode("utf-8", errors).translate(_ESCAPES)
@@ -66,9 +69,10 @@ def element_text(value: Any, errors: str = "backslashreplace") -> str:
 
 
 def _number(value: Any) -> str:
-    """Format a float with 6 digits if they parse to the same value, otherwise with 9.
+    """Format a float with 6 digits if these digits parse to the same value, otherwise with 9
+    digits.
 
-    For float64, the numbers of digits are 15 and 17.
+    A float64 has 15 or 17 digits.
     """
     double = isinstance(value, np.float64)
     few, many = (15, 17) if double else (6, 9)

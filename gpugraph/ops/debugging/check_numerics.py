@@ -1,7 +1,8 @@
-"""CheckNumerics: forwards a tensor, and raises an error if it contains NaN or infinity.
+"""CheckNumerics, which forwards a tensor and raises an error if the tensor contains NaN or
+infinity.
 
-The op is stateful, as in TensorFlow. So a run executes it even if it is only a control input; the
-compiler would drop a stateless op in that case.
+The op is stateful, as in TensorFlow. A run therefore executes it even if it is only a control
+input. The compiler would remove a stateless op in this case.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ def _bind(context: KernelContext, tensor: Any, out: Any) -> Callable[[], Any]:
 
 
 def _launch(signature: Signature) -> list[Launch]:
-    """Return one launch, with an error flag for each combination of infinities and NaNs."""
+    """Return one launch. Its kernel has a separate error flag for infinities, for NaNs, and for
+    tensors with both.
+    """
     failures = [
         ErrorFlag(f"{signature.attrs['message']} : Tensor had {kinds} values")
         for kinds in _KINDS.values()
@@ -49,7 +52,7 @@ def _launch(signature: Signature) -> list[Launch]:
 
 
 def _gradient(op: Any, dy: Any) -> Any:
-    """Return `dy` through another CheckNumerics."""
+    """Return `dy`, checked by another CheckNumerics."""
     text = "Not a number (NaN) or infinity (Inf) values detected in gradient."
     return raw_ops.CheckNumerics(dy, message=f"{text} {op.attrs['message']}")
 
@@ -72,9 +75,9 @@ _check_numerics = op(
 
 
 def check_numerics(tensor: Any, message: str, name: str | None = None) -> Tensor:
-    """Return `tensor`, with a check in each run that it has no NaNs or infinities.
+    """Return `tensor`, which each run checks for NaNs and infinities.
 
-    If it has, the run raises InvalidArgumentError with `message`. The gradient with respect to it
-    is checked too. Raises TypeError for a dtype that is not floating point.
+    If there are any, the run raises InvalidArgumentError with `message`. The gradient of `tensor`
+    is checked too. Raises TypeError if the dtype is not a floating-point dtype.
     """
     return _check_numerics(tensor, message=message, name=name)

@@ -1,7 +1,8 @@
-"""EnsureShape: forwards a tensor, and raises an error if its shape does not match the attr `shape`.
+"""EnsureShape, which forwards a tensor and raises an error if its shape does not match the attr
+`shape`.
 
-The op is stateful here, unlike in TensorFlow. A run thus executes it even where only a control
-input refers to it.
+The op is stateful here, unlike in TensorFlow. A run therefore executes it even if it is only a
+control input.
 """
 
 from __future__ import annotations
@@ -74,16 +75,16 @@ _ensure_shape = op(
 
 
 def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Tensor:
-    """Return `x` with its static shape refined by `shape`, which each run checks.
+    """Return `x` with a static shape that is refined by `shape`. Each run checks the shape.
 
     Args:
-      shape: a list of sizes, None for an unknown size; or None if even the rank is unknown.
+      shape: a list of sizes, in which None means an unknown size, or None if the rank is unknown.
 
     >>> x = tf.placeholder(tf.float32, [None])
     >>> session.run(tf.ensure_shape(x, [2]), {x: [1, 2]})
     array([1., 2.], dtype=float32)
 
-    Raises ValueError if the static shape of `x` is incompatible with it, and InvalidArgumentError
-    if the shape in a run is.
+    Raises ValueError if the static shape of `x` is incompatible with `shape`. A run raises
+    InvalidArgumentError if the actual shape is.
     """
     return _ensure_shape(x, shape=shape, name=name)

@@ -1,4 +1,4 @@
-"""Timestamp: the time at which a run reaches an op."""
+"""Timestamp, which returns the time at which a run executes it."""
 
 from __future__ import annotations
 
@@ -29,5 +29,5 @@ _timestamp = op(
 
 
 def timestamp(name: str | None = None) -> Tensor:
-    """Return the seconds since 1970 (float64) at the time when the op runs."""
+    """Return the time at which the op runs, in seconds since 1970 (float64)."""
     return _timestamp(name=name)

@@ -1,1 +1,1 @@
-"""Elementwise functions: arithmetic, comparisons, logic, Python's operators."""
+"""Elementwise functions: arithmetic, comparisons, logic, and Python's operators on tensors."""

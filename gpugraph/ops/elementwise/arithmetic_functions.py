@@ -1,7 +1,8 @@
-"""Arithmetic of two tensors, broadcast as in NumPy, under TensorFlow's names, with gradients.
+"""Arithmetic on two tensors, which are broadcast as in NumPy. Functions have TensorFlow's names,
+and gradients.
 
 An operand that is not a tensor is converted to the dtype of the other operand. All functions raise
-TypeError for two different dtypes or an unsupported one, and ValueError for shapes that can't be
+TypeError if the dtypes differ or are not supported, and ValueError if the shapes cannot be
 broadcast. Quotients and remainders are in `division`.
 """
 
@@ -55,13 +56,13 @@ BINARY: dict[str, Any] = {
 
 
 def binary(op_type: str, name: str = "", **declaration: Any) -> BinaryFunction:
-    """Declare an op with the defaults in `BINARY`. Return its public function.
+    """Declare an op of two inputs, with the defaults in `BINARY`. Return its public function.
 
     The function is called `name` and takes (x, y, name=None). By default, the NumPy kernel is
     derived from the expression `elementwise`.
 
     Args:
-      declaration: keywords of `op`.
+      declaration: keyword arguments of `op`.
     """
     if "cpu" not in declaration:
         declaration["cpu"] = numpy_elementwise(declaration["elementwise"])
@@ -131,8 +132,8 @@ _squared_difference_op = binary(
 
 
 def _is_complex(part: Any) -> bool:
-    """Return whether any leaf of a nested structure (tensor, variable, number, array) is
-    complex.
+    """Return whether any leaf of a nested structure is complex. A leaf is a tensor, variable,
+    number or array.
     """
     for leaf in flatten(part):
         dtype = getattr(leaf, "dtype", None)
@@ -142,7 +143,7 @@ def _is_complex(part: Any) -> bool:
 
 
 def squared_difference(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Return (x - y)(x - y), elementwise; for complex numbers, |x - y|².
+    """Return (x - y)(x - y), elementwise. For complex numbers, return |x - y|².
 
     >>> session.run(tf.squared_difference([1.0, 2.0], [4.0, 2.0]))
     array([9., 0.], dtype=float32)
@@ -158,8 +159,8 @@ def squared_difference(x: Any, y: Any, name: str | None = None) -> Tensor:
 def _chosen_gradient(compare: str) -> Callable[..., list[Any]]:
     """Return the gradient function of Maximum or Minimum.
 
-    The gradient dz goes to x where `compare(x, y)` is true, which includes ties, and to y
-    elsewhere.
+    The gradient of x is dz where `compare(x, y)` is true, which includes ties. The gradient of y is
+    dz elsewhere.
     """
 
     def gradient(op: Any, dz: Any) -> list[Any]:
@@ -173,7 +174,7 @@ def _chosen_gradient(compare: str) -> Callable[..., list[Any]]:
 
 
 def _by_name(ufunc: Any) -> Call:
-    """Return a NumPy kernel of `ufunc`, whose output is passed by keyword only."""
+    """Return a NumPy kernel for `ufunc`, which accepts its output as a keyword argument only."""
     return Call(make=lambda context, x, y, out: partial(ufunc, x, y, out=out))
 
 
@@ -214,7 +215,8 @@ def _power(x: Any, y: Any, out: Any) -> None:
 def _pow_gradient(op: Any, dz: Any) -> list[Any]:
     """Return the gradient of x, which is dz y x^(y-1), and the gradient of y, which is dz z log(x).
 
-    The logarithm counts as 0 where x <= 0 or, for complex numbers, where x is 0.
+    The logarithm is replaced by 0 where x <= 0. For complex numbers, it is replaced by 0 where x is
+    0.
     """
     x, y, z = conj(op.inputs[0]), conj(op.inputs[1]), conj(op.outputs[0])
     zeros = raw_ops.ZerosLike(x)
@@ -241,7 +243,9 @@ add_kernel("Pow", "GPU", Call(_power), types={"T": INTEGRAL}, priority=1)
 
 
 def infer_one_shape(context: InferContext) -> Sequence[TensorShape]:
-    """Return the merge of the shapes of all inputs. Raises ValueError if they are incompatible."""
+    """Merge the static shapes of all inputs into one, which has each size that any of them has.
+    Raises ValueError if the shapes are incompatible.
+    """
     shape = context.shapes[0]
     for other in context.shapes[1:]:
         shape = shape.merge_with(other)
@@ -290,9 +294,10 @@ _add_n = op(
 
 
 def add_n(inputs: Sequence[Any], name: str | None = None) -> Tensor:
-    """Return the elementwise sum of the list `inputs` of tensors of one shape and dtype.
+    """Return the elementwise sum of the tensors in the list `inputs`, which have the same shape and
+    dtype.
 
-    A single tensor is returned unchanged. Raises ValueError for an empty list, and for shapes that
+    A single tensor is returned unchanged. Raises ValueError if the list is empty or the shapes
     differ.
 
     >>> session.run(tf.add_n([[1, 2], [3, 4], [5, 6]]))

@@ -28,8 +28,8 @@ def _predicate(op_type: str, expression: str, doc: str, **declaration: Any) -> B
     """Declare a broadcasting op of two tensors with a bool output and without a gradient.
 
     Args:
-      expression: C for one element, of `x` and `y`.
-      declaration: further keywords of `op`.
+      expression: a C expression for one element of the output, in terms of `x` and `y`.
+      declaration: additional keyword arguments of `op`.
     """
     return binary(
         op_type,
@@ -54,8 +54,8 @@ greater_equal = _comparison("GreaterEqual", np.greater_equal, "x >= y")
 def _infer_equal(context: InferContext) -> Sequence[TensorShape]:
     """Infer the shape to which the inputs broadcast.
 
-    If the attr incompatible_shape_error is false, the result for incompatible shapes is a scalar
-    instead of an error.
+    If the shapes are incompatible and the attr incompatible_shape_error is false, the op returns a
+    scalar instead of raising an error.
     """
     x, y = context.shapes
     if context.attrs["incompatible_shape_error"]:
@@ -68,8 +68,8 @@ def _infer_equal(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _compare_or(function: Any, otherwise: bool) -> Call:
-    """Return a kernel that calls `function`, or fills the output with `otherwise` for incompatible
-    shapes.
+    """Return a kernel that calls `function`. If the shapes are incompatible, it fills the output
+    with `otherwise` instead.
 
     The attr incompatible_shape_error determines whether incompatible shapes are allowed.
     """
@@ -159,7 +159,7 @@ def _infer_select(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _select(context: KernelContext, condition: Any, x: Any, y: Any, out: Any) -> Callable[[], Any]:
-    """Bind a copy of y, then of x where the condition is true.
+    """Bind a copy of y to the output, followed by a copy of x where the condition is true.
 
     A vector condition selects slices along the first axis.
     """
@@ -209,12 +209,13 @@ def _select_gradient(op: Any, dy: Any) -> list[Any]:
 
 
 def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
-    """Select `x` where `condition` is true, else `y`; without `x` and `y`, return indices.
+    """Return `x` where `condition` is true, and `y` elsewhere. If `x` and `y` are None, return the
+    indices of true elements.
 
-    The indices are an int64 matrix with one row, the coordinates, for each true element.
+    The indices are an int64 matrix. Each row has the coordinates of one true element.
 
-    `x` and `y` have the same shape and dtype; `condition` has their shape, is a scalar, or is a
-    vector that selects along their first axis. Raises ValueError if only one of `x` and `y` is
+    `x` and `y` have the same shape and dtype. `condition` has the same shape, is a scalar, or is a
+    vector that selects slices along the first axis. Raises ValueError if only one of `x` and `y` is
     passed.
 
     >>> session.run(tf.where([True, False], [1, 2], [3, 4]))
@@ -253,10 +254,11 @@ _choice_op = op(
 
 
 def where_v2(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
-    """Select `x` where `condition` is true, else `y`; all three are broadcast to a common shape.
+    """Return `x` where `condition` is true, and `y` elsewhere. The three tensors are broadcast to a
+    common shape.
 
-    Without `x` and `y`, return the indices that `where` returns. Raises ValueError if only one of
-    `x` and `y` is passed, or if shapes are incompatible.
+    If `x` and `y` are None, return the indices that `where` returns. Raises ValueError if only one
+    of `x` and `y` is passed, or if shapes are incompatible.
     """
     if x is None or y is None:
         return where(condition, x, y, name)

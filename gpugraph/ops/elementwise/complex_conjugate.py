@@ -30,7 +30,7 @@ _conj = op(
 def conj(x: Any, name: str | None = None) -> Tensor:
     """Return the complex conjugate of a numeric tensor. Return a real tensor unchanged.
 
-    Raises TypeError for tensors that are not numeric.
+    Raises TypeError if the tensor is not numeric.
     """
     tensor = x if isinstance(x, Tensor) else convert_to_tensor(x, name="x")
     if not tensor._dtype.is_complex:

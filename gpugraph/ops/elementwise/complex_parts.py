@@ -1,4 +1,4 @@
-"""Complex numbers and their parts: real, imaginary, absolute value, angle.
+"""Complex numbers, and their real parts, imaginary parts, absolute values and angles.
 
 As in TensorFlow, the gradient of a holomorphic function is dy times the conjugate derivative.
 """
@@ -66,7 +66,7 @@ def _complex_of(real: Any, imag: Any) -> Any:
 
 
 def _angle_gradient(op: Any, dy: Any) -> Any:
-    """Return the gradient -dy / (imag z + i real z), which equals i dy / conj(z)."""
+    """Return the gradient of z, -dy / (imag z + i real z), which equals i dy / conj(z)."""
     z = op.inputs[0]
     part = dy.dtype.base_dtype
     swapped = _complex_of(raw_ops.Imag(z, Tout=part), raw_ops.Real(z, Tout=part))
@@ -75,7 +75,7 @@ def _angle_gradient(op: Any, dy: Any) -> Any:
 
 
 def _abs_gradient(op: Any, dy: Any) -> Any:
-    """Return the gradient dy z / |z|, and 0 where z is 0."""
+    """Return the gradient of z, which is dy z / |z|, and 0 where z is 0."""
     zeros = raw_ops.ZerosLike(dy)
     along = raw_ops.Mul(_complex_of(dy, zeros), op.inputs[0])
     return raw_ops.DivNoNan(along, _complex_of(op.outputs[0], zeros))
@@ -142,9 +142,10 @@ _complex = op(
 
 
 def complex(real: Any, imag: Any, name: str | None = None) -> Tensor:
-    """Return real + i imag, elementwise: complex64 for float32 parts, complex128 for float64 parts.
+    """Return real + i imag, elementwise. The result is complex64 for float32 parts, and complex128
+    for float64 parts.
 
-    Raises TypeError for parts of other dtypes, or of different dtypes.
+    Raises TypeError if the parts have any other dtype, or different dtypes.
     """
     parts = convert_to_tensor(real, name="real"), convert_to_tensor(imag, name="imag")
     with op_scope(name, "Complex", *parts) as scope:
@@ -162,10 +163,11 @@ def _of_complex(function: OpFunction, tensor: Tensor, name: str | None) -> Tenso
 
 
 def _part_of(function: OpFunction, input: Any, name: str | None) -> Tensor:
-    """Return a part of a tensor (real, imag or angle), which `function` computes for complex
+    """Return the real part, imaginary part or angle of a tensor. `function` computes it for complex
     dtypes.
 
-    For a tensor of a real dtype, the real part is the tensor itself; the other parts are zeros.
+    If the dtype is real, the real part is the tensor itself, and the imaginary part and the angle
+    are zeros.
     """
     with op_scope(name, function.op_def.name, input) as scope:
         tensor = convert_to_tensor(input, name="input")
@@ -180,12 +182,14 @@ def real(input: Any, name: str | None = None) -> Tensor:
 
 
 def imag(input: Any, name: str | None = None) -> Tensor:
-    """Return the imaginary part, elementwise; zeros for real tensors."""
+    """Return the imaginary part, elementwise. For real tensors, return zeros."""
     return _part_of(_imag, input, name)
 
 
 def angle(input: Any, name: str | None = None) -> Tensor:
-    """Return the angle in (-pi, pi], elementwise; zeros for real tensors, as in TensorFlow."""
+    """Return the angle in (-pi, pi], elementwise. For real tensors, return zeros, as TensorFlow
+    does.
+    """
     return _part_of(_angle, input, name)
 
 

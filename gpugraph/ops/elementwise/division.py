@@ -1,8 +1,9 @@
-"""Quotients and remainders: exact, rounded down, rounded towards zero, and 0 for division by 0.
+"""Quotients and remainders. Quotients are exact, rounded down, rounded towards zero, or 0 where the
+divisor is 0.
 
-On the host, division of integers by zero raises InvalidArgumentError. Kernels on a GPU can't raise:
-on a GPU, such a quotient is 0. The only quotient that overflows, the lowest number / -1, is the
-lowest number on a GPU.
+On the host, division of integers by zero raises InvalidArgumentError. Kernels on a GPU cannot raise
+errors, so the quotient is 0 there. Only the quotient of the lowest number and -1 overflows. On a
+GPU, it is the lowest number.
 """
 
 from __future__ import annotations
@@ -45,8 +46,8 @@ def _raising(divide: Division) -> Division:
 
 
 def _by_kind(floating: Division, integral: Callable[..., Division]) -> Call:
-    """Return a NumPy kernel that calls `floating` for floats, and `integral(context)` for
-    integers.
+    """Return a NumPy kernel that divides floats with `floating`, and integers with the function
+    that `integral(context)` returns.
     """
 
     def make(context: KernelContext, x: Any, y: Any, out: Any) -> Callable[[], Any]:
@@ -58,7 +59,7 @@ def _by_kind(floating: Division, integral: Callable[..., Division]) -> Call:
 
 
 def _rounded_by(round: Any) -> Division:
-    """Return a division of floats that applies the ufunc `round` to the quotient."""
+    """Return a division function for floats that applies the ufunc `round` to the quotient."""
 
     def divide(x: Any, y: Any, out: Any) -> None:
         np.divide(x, y, out=out)
@@ -68,10 +69,10 @@ def _rounded_by(round: Any) -> Division:
 
 
 def _truncate_integers(context: KernelContext) -> Division:
-    """Return the division of integers that rounds towards zero.
+    """Return a division function for integers that rounds towards zero.
 
-    x minus the remainder of x / y is a multiple of y, so floor division of this difference is
-    exact.
+    x minus the remainder of x / y is a multiple of y, so the floor division of this difference by y
+    is exact.
     """
     multiple = context.scratch(context.output_shapes[0], context.output_types[0])
 
@@ -91,11 +92,13 @@ _MODULUS = f"{_UNSAFE} ? (T)0 : x % y + (x % y != (T)0 && (x < (T)0) != (y < (T)
 
 
 def _gradient_by(divide: str) -> Callable[[Any, Any], list[Any]]:
-    """Return the gradient function of a quotient z: dz / y for x, and dz (-x / y / y) for y.
+    """Return the gradient function of a quotient z. The gradient is dz / y for x, and dz (-x / y /
+    y) for y.
+
+    The gradients do not read z itself, because a run may feed another value for z.
 
     Args:
-      divide: the op type that computes these divisions. The gradients do not read z itself, because
-        a run may feed another value for z.
+      divide: the op type that computes the divisions in the gradients.
     """
 
     def gradient(op: Any, dz: Any) -> list[Any]:
@@ -130,7 +133,8 @@ def _division(
     """Declare a quotient or remainder op. Return its public function.
 
     Args:
-      expressions: C for one element, first of floats, then of integers (used on GPUs only).
+      expressions: two C expressions for one element, for floats and for integers. The latter is
+        used on GPUs only.
     """
     floating, integral = expressions
     function = binary(
@@ -142,7 +146,8 @@ def _division(
 
 
 def _remainder_gradient(quotient: str) -> Callable[[Any, Any], list[Any]]:
-    """Return the gradient function of a remainder: dz for x, and -dz times the quotient for y.
+    """Return the gradient function of a remainder. The gradient is dz for x, and -dz times the
+    quotient for y.
 
     Args:
       quotient: the op type that computes the quotient.
@@ -211,7 +216,9 @@ mod = floormod
 
 
 def floordiv(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Return x / y rounded down, elementwise, in the dtype of the operands: Python's `//`."""
+    """Return x / y rounded down, elementwise, in the dtype of the operands. This is Python's
+    `//`.
+    """
     return floor_div(x, y, name=name or "floordiv")
 
 
@@ -223,9 +230,10 @@ _EXACT: dict[DType, DType] = {
 
 
 def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Return x / y, elementwise: Python's `/`.
+    """Return x / y, elementwise. This is Python's `/`.
 
-    Integers are cast first: those of 8 and 16 bits to float32, those of 32 and 64 bits to float64.
+    Integers are first cast: 8-bit and 16-bit integers to float32, 32-bit and 64-bit integers to
+    float64.
     """
     if isinstance(x, Tensor) and isinstance(y, Tensor) and x._dtype not in _EXACT:
         _check_same(x, y)
@@ -239,13 +247,14 @@ def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 
 def _pair(x: Any, y: Any, is_hint: bool = False) -> tuple[Tensor, Tensor]:
-    """Convert x and y to tensors of one dtype: the dtype of x if it is a tensor, else that of y.
+    """Convert x and y to tensors of the same dtype. It is the dtype of x if x has a dtype,
+    otherwise the dtype of y.
 
-    Raises TypeError if the dtypes then differ.
+    Raises TypeError if the dtypes still differ.
 
     Args:
-      is_hint: whether a y that is not a tensor, and does not fit that dtype, becomes a tensor of
-        the dtype of its values.
+      is_hint: whether a Python value y that does not fit the dtype is converted to the dtype of its
+        own values instead.
     """
     known = getattr(x, "dtype", None)
     if not isinstance(known, DType):
@@ -267,7 +276,7 @@ def _check_same(x: Tensor, y: Tensor) -> None:
 
 
 def divide(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Return x / y, elementwise; see `truediv`.
+    """Return x / y, elementwise. See `truediv` for the dtypes.
 
     >>> session.run(tf.divide([1, 2], [2, 2]))
     array([0.5, 1. ])
@@ -276,7 +285,9 @@ def divide(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 
 def div(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Return x / y, elementwise, in the dtype of the operands; integers are rounded down."""
+    """Return x / y, elementwise, in the dtype of the operands. Quotients of integers are rounded
+    down.
+    """
     with op_scope(name, "div", x, y) as scope:
         left, right = _pair(x, y)
         function = floor_div if left.dtype.is_integer else realdiv

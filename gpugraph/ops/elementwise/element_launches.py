@@ -1,7 +1,7 @@
-"""Kernels of elementwise functions that a single C expression can't compute.
+"""Kernels of elementwise functions that a single C expression cannot compute.
 
-They are launches of CUDA files: special_unary.cu and special_binary.cu hold functions that need a
-series or a loop, complex_elementwise.cu functions of complex numbers.
+The kernels are in CUDA files. special_unary.cu and special_binary.cu have functions that need a
+series or a loop, and complex_elementwise.cu has functions of complex numbers.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def special_source(function: str, host: Call) -> Source:
 
 
 def special_pair_source(function: str, host: Call) -> Source:
-    """Return the kernel of a binary function in special_functions.cuh; its operands are
+    """Return the kernel of a binary function in special_functions.cuh. The operands are
     broadcast.
     """
     return Source("special_binary.cu", partial(_launch_special, function), host)

@@ -1,4 +1,4 @@
-"""The error function of arrays, which NumPy lacks; P and Q below are polynomials.
+"""The error function of arrays, which NumPy lacks. P and Q below are polynomials.
 
 float64 (error below 2e-16 of the result's scale): the rational approximations of W. J. Cody,
 "Rational Chebyshev approximation for the error function", Math. Comp. 23 (1969): x P(x^2) / Q(x^2)
@@ -49,7 +49,9 @@ if TYPE_CHECKING:
 
 
 def erf_into(x: Array, out: Array) -> None:
-    """Write erf(x) into `out`, of the same shape, 16384 elements at a time; `out` may be `x`."""
+    """Write erf(x) into `out`, which has the same shape, 16384 elements at a time. `out` may be
+    `x`.
+    """
     source, target = x.reshape(-1), out.reshape(-1)
     function = _double if x.dtype == np.float64 else _single
     for start in range(0, source.size, _BLOCK):
@@ -85,7 +87,7 @@ def _double(x: Array) -> Array:
 
 
 def erfc_into(x: Array, out: Array) -> None:
-    """Write 1 - erf(x) into `out`, of the same shape, 16384 elements at a time; `out` may be
+    """Write 1 - erf(x) into `out`, which has the same shape, 16384 elements at a time. `out` may be
     `x`.
     """
     source, target = x.reshape(-1), out.reshape(-1)
@@ -97,8 +99,8 @@ def erfc_into(x: Array, out: Array) -> None:
 def _complement(x: Array) -> Array:
     """Return 1 - erf(x) in double precision, without cancellation for large x.
 
-    For |x| > 0.46875, erfc(|x|) is exp(-x x) times a rational function of |x|; for negative x, the
-    result is 2 minus that.
+    For |x| > 0.46875, erfc(|x|) is exp(-x x) times a rational function of |x|. For negative x, the
+    result is 2 - erfc(|x|).
     """
     size = np.minimum(np.abs(x), 28.0)
     coarse = (

@@ -1,9 +1,10 @@
-"""Fake quantization: numbers are clamped to a range and rounded to one of 2 ** num_bits steps.
+"""Fake quantization, which clamps numbers to a range and rounds them to one of 2 ** num_bits values
+(steps) in it.
 
 The range is first shifted so that 0 is one of its steps: B. Jacob and others, "Quantization and
 training of neural networks for efficient integer-arithmetic-only inference", 2018. The gradient of
-a number inside the range is passed on unchanged. The gradient of a number outside is added to the
-gradient of the bound (min or max) to which the number was clamped.
+a number inside the range is passed on unchanged. The gradient of a number outside the range is
+added to the gradient of the bound (min or max) to which the number was clamped.
 """
 
 from __future__ import annotations
@@ -261,13 +262,14 @@ def fake_quant_with_min_max_args(
     narrow_range: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Clamp float32 numbers to [min, max] and round them to one of 2 ** num_bits steps. 0 is a
-    step.
+    """Clamp float32 numbers to [min, max] and round them to one of 2 ** num_bits steps, one of
+    which is 0.
+
+    A run raises InvalidArgumentError if `num_bits` is not in [2, 16] or `min` is not below `max`.
 
     Args:
       narrow_range: whether to use one step fewer, so that a symmetric range has as many steps below
-        0 as above. A run raises InvalidArgumentError if num_bits is not in [2, 16] or min is not
-        below max.
+        0 as above.
     """
     ends = {"min": min, "max": max}
     return _args(inputs, **ends, num_bits=num_bits, narrow_range=narrow_range, name=name)
@@ -282,7 +284,7 @@ def fake_quant_with_min_max_args_gradient(
     narrow_range: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Return `gradients` where `inputs` are in the shifted range, else 0.
+    """Return `gradients` where `inputs` are in the shifted range, and 0 elsewhere.
 
     All other arguments are the arguments of the `fake_quant_with_min_max_args` op that is
     differentiated.
@@ -299,10 +301,10 @@ def fake_quant_with_min_max_vars(
     narrow_range: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Quantize like `fake_quant_with_min_max_args`, with a range of float32 scalars `min` and
-    `max`.
+    """Apply fake quantization as `fake_quant_with_min_max_args` does, where `min` and `max` are
+    float32 scalar tensors.
 
-    They are tensors and receive gradients. If both are 0, the result is 0.
+    `min` and `max` receive gradients. If both are 0, the result is 0.
     """
     attrs = {"num_bits": num_bits, "narrow_range": narrow_range}
     return _vars(inputs, min, max, **attrs, name=name)
@@ -330,7 +332,8 @@ def fake_quant_with_min_max_vars_per_channel(
     narrow_range: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Quantize like `fake_quant_with_min_max_vars`, with a range for each index of the last axis.
+    """Apply fake quantization as `fake_quant_with_min_max_vars` does, with a separate range for
+    each index of the last axis.
 
     Args:
       min, max: float32 vectors as long as the last axis.

@@ -1,7 +1,8 @@
-"""Python's operators on tensors: fills the table `OPERATORS`, where `Tensor` looks them up.
+"""Python's operators on tensors. Importing this module fills the table `OPERATORS`, where `Tensor`
+looks them up.
 
-An operand that is not a tensor is converted to the dtype of the other. The operations are named
-after the operator: `x + y` adds an AddV2 named "add".
+An operand that is not a tensor is converted to the dtype of the other operand. The operations are
+named after the operator: `x + y` adds an AddV2 named "add".
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ _add_v2, _multiply = raw_ops.AddV2, raw_ops.Mul
 
 
 def _named(function: Binary, name: str) -> tuple[Binary, Binary]:
-    """Return functions for the operator `x . y`, and for the reflected `y . x`, where y is not a
-    tensor.
+    """Return two functions for an operator with a tensor x: one for `x . y`, and one for `y . x`,
+    which is called if y is not a tensor.
 
     Args:
       name: the name of the operations that `function(x, y, name=name)` adds.
@@ -47,7 +48,8 @@ def _named(function: Binary, name: str) -> tuple[Binary, Binary]:
 
 
 def _in_operator(error: TypeError, function: Binary, x: Any, y: Any) -> TypeError:
-    """Return a TypeError that names both dtypes if y alone would convert to another dtype than x.
+    """Return a TypeError that names both dtypes, if y by itself converts to another dtype than x
+    has.
 
     Otherwise, return `error` unchanged.
     """
@@ -68,7 +70,7 @@ def _in_operator(error: TypeError, function: Binary, x: Any, y: Any) -> TypeErro
 
 
 def _matmul(x: Any, y: Any, name: str) -> Tensor:
-    """Add a MatMul for two tensors of known rank 2, else a BatchMatMulV2."""
+    """Add a MatMul if both tensors are known to have rank 2, otherwise a BatchMatMulV2."""
     with op_scope(name, name, x, y) as scope:
         known = (x if isinstance(x, Tensor) else y).dtype.base_dtype
         left = convert_to_tensor(x, known, "x")
@@ -85,13 +87,15 @@ def _xor(x: Any, y: Any, name: str) -> Tensor:
 
 
 def _add(x: Any, y: Any, name: str) -> Any:
-    """Add an AddV2; for strings, which AddV2 does not accept, add an Add."""
+    """Add an AddV2. For strings, which AddV2 does not accept, add an Add."""
     beside = x if isinstance(x, Tensor) else y
     return (raw_ops.Add if beside.dtype is string else _add_v2)(x, y, name=name)
 
 
 def _mul(x: Any, y: Any, name: str) -> Any:
-    """Add a Mul; if y is a SparseTensor or another composite, use its product with x."""
+    """Add a Mul. If y is a SparseTensor or another composite tensor, return its own product
+    with x.
+    """
     return y * x if isinstance(y, Composite) else _multiply(x, y, name=name)
 
 

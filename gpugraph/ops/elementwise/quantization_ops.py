@@ -2,7 +2,7 @@
 
 The modes for a range [min_range, max_range] and a quantized dtype with n values:
     MIN_COMBINED  the range is divided into n - 1 steps
-    MIN_FIRST     as MIN_COMBINED, with the range shifted so that 0 is on a step
+    MIN_FIRST     like MIN_COMBINED, with the range shifted so that 0 is on a step
     SCALED        a number is an integer times one scale factor, so that 0 stays 0
 """
 
@@ -47,7 +47,7 @@ def _numbers(quantized: Any) -> Any:
 
 
 def _round_half_away(x: Any) -> Any:
-    """Round to the nearest integers, halves away from 0."""
+    """Round to the nearest integers. Halves are rounded away from 0."""
     return np.copysign(np.floor(np.abs(x) + np.float32(0.5)), x)
 
 
@@ -57,11 +57,11 @@ def _bounds(kind: Any) -> tuple[int, int]:
 
 
 def _scaled_ends(low: Any, high: Any, ends: tuple[int, int]) -> tuple[Any, Any, Any]:
-    """Return (scale, low, high): the number of integer steps per 1.0, and the range of real numbers
-    that `ends` covers.
+    """Return (scale, low, high) of mode SCALED: the number of integer steps per 1.0, and the range
+    of real numbers that the integers cover.
 
     Args:
-      ends: the lowest and the highest integer.
+      ends: the lowest and the highest integer of the quantized dtype.
     """
     by_low = ends[0] / low if ends[0] * low > 0 else _LARGEST
     by_high = ends[1] / high if ends[1] * high > 0 else _LARGEST
@@ -70,7 +70,9 @@ def _scaled_ends(low: Any, high: Any, ends: tuple[int, int]) -> tuple[Any, Any, 
 
 
 class _FirstScale:
-    """The conversion with mode MIN_FIRST: the size of a step, and the number of the lowest step."""
+    """The conversion with mode MIN_FIRST. It has the size of a step, and the number of the lowest
+    step.
+    """
 
     def __init__(self, low: Any, high: Any, kind: Any) -> None:
         self.first, self.last = _bounds(kind)
@@ -81,7 +83,7 @@ class _FirstScale:
         self.low = low
 
     def whole(self, x: Any) -> Any:
-        """Convert real numbers to integers, clipped to the bounds of the dtype."""
+        """Convert real numbers to integers that are clipped to the bounds of the dtype."""
         if not self.per_step:
             return np.full(x.shape, self.first)
         places = (
@@ -284,14 +286,16 @@ def quantize(
     round_mode: str = "HALF_AWAY_FROM_ZERO",
     name: str | None = None,
 ) -> Any:
-    """Quantize float32 numbers to dtype `T`. Return (output, output_min, output_max).
+    """Convert float32 numbers to the quantized dtype `T`. Return (output, output_min, output_max).
 
-    Raises ValueError for other modes.
+    Raises ValueError if the mode is unknown.
 
     Args:
-      min_range, max_range: float scalars, widened to contain 0; the outputs are the range used.
-      mode: `"MIN_COMBINED"`, `"MIN_FIRST"` or `"SCALED"` (module docstring).
-      round_mode: `"HALF_TO_EVEN"` has an effect with SCALED only.
+      min_range, max_range: two float scalars. The range is widened to contain 0, and returned as
+        output_min and output_max.
+      mode: `"MIN_COMBINED"`, `"MIN_FIRST"` or `"SCALED"`.
+      round_mode: `"HALF_AWAY_FROM_ZERO"`, or `"HALF_TO_EVEN"`, which has an effect with SCALED
+        only.
     """
     attrs = {"mode": mode, "round_mode": round_mode}
     return raw_ops.QuantizeV2(input, min_range, max_range, T=T, name=name, **attrs)
@@ -306,17 +310,15 @@ def quantize_v2(
     name: str | None = None,
     round_mode: str = "HALF_AWAY_FROM_ZERO",
 ) -> Any:
-    """Quantize as `quantize` does. This is an older name; `name` and `round_mode` are in the other
-    order.
-    """
+    """Call `quantize`. This is an older function, with `name` before `round_mode`."""
     return quantize(input, min_range, max_range, T, mode, round_mode, name)
 
 
 def dequantize(
     input: Any, min_range: Any, max_range: Any, mode: str = "MIN_COMBINED", name: str | None = None
 ) -> Any:
-    """Convert numbers of a quantized dtype to float32: invert `quantize` with the same range and
-    mode.
+    """Convert numbers of a quantized dtype to float32. This inverts `quantize` with the same range
+    and mode.
     """
     return raw_ops.Dequantize(input, min_range, max_range, mode=mode, name=name)
 
@@ -326,15 +328,16 @@ def quantize_and_dequantize(
     range_given: bool = False, round_mode: str = "HALF_TO_EVEN", name: str | None = None,
     narrow_range: bool = False,
 ) -> Any:  # fmt: skip
-    """Round `input` to multiples of a scale, as if it were quantized to `num_bits` bits and back.
+    """Quantize `input` to integers of `num_bits` bits and convert them back. This rounds it to
+    multiples of a scale.
 
     The gradient is the gradient of the identity.
 
     Args:
-      input_min, input_max: scalars, the range if `range_given`; otherwise the range is from the
-        input's minimum to its maximum.
+      input_min, input_max: scalars, the bounds of the range if `range_given` is true. Otherwise the
+        range is from the input's minimum to its maximum.
       round_mode: `"HALF_TO_EVEN"` or `"HALF_UP"`.
-      narrow_range: whether to leave out the lowest integer, so that the range is symmetric.
+      narrow_range: whether to omit the lowest integer, so that the range is symmetric.
     """
     attrs: dict[str, Any] = {"signed_input": signed_input, "range_given": range_given}
     attrs |= {"round_mode": round_mode, "narrow_range": narrow_range, "num_bits": num_bits}

@@ -38,7 +38,7 @@ def _acosh_gradient(op: Any, dy: Any) -> Any:
 def _unary(
     op_type: str, function: Callable[..., Any], grad: Any, doc: str, sparse: bool = False
 ) -> UnaryFunction:
-    """Declare a unary op; C's math library has the function under the op type's name in lower case.
+    """Declare a unary op. Its function in C's math library has the op type's name in lower case.
 
     Args:
       function: the NumPy kernel.
@@ -85,7 +85,7 @@ class AngleFunction(Protocol):
     """The type of `atan2`: a function of the coordinates `y` and `x`, in this order."""
 
     def __call__(self, y: Any, x: Any, name: str | None = None) -> Tensor:
-        """Return the tensor of the angles, with the operation's `name`."""
+        """Return the angle of each point (x, y) in radians, elementwise."""
 
 
 atan2: AngleFunction = public_function(

@@ -1,8 +1,8 @@
 """Unary elementwise functions, under TensorFlow's names, and their gradients.
 
-All functions raise TypeError for a dtype that the op does not support. NaN and infinity follow
-IEEE 754. Functions that are 0 at 0 also accept and return a SparseTensor. The ops that compute
-gradients (`SqrtGrad`, `TanhGrad`, ...) are in `unary_gradients`.
+All functions raise TypeError if the op does not support the dtype. NaN and infinity follow IEEE
+754. Functions that are 0 at 0 also accept and return a SparseTensor. The ops that compute gradients
+(`SqrtGrad`, `TanhGrad`, ...) are in `unary_gradients`.
 """
 
 from __future__ import annotations
@@ -78,8 +78,8 @@ def _from_output(grad_op: str) -> Callable[[Any, Any], Any]:
 
 
 def _from_conjugate(grad_op: str) -> Callable[[Any, Any], Any]:
-    """Return a gradient function that applies the op `grad_op` to conj(y), for the output y, and to
-    dy.
+    """Return a gradient function that applies the op `grad_op` to conj(y) and dy, where y is the
+    output.
     """
     return lambda op, dy: getattr(raw_ops, grad_op)(conj(op.outputs[0]), dy)
 
@@ -121,7 +121,7 @@ add_kernel(
 
 @of_values
 def abs(x: Any, name: str | None = None) -> Tensor:
-    """Return |x|, elementwise; for complex numbers, a real tensor of their absolute values.
+    """Return |x|, elementwise. For complex numbers, the result is a real tensor.
 
     >>> session.run(tf.abs([-1.5, 2.0]))
     array([1.5, 2. ], dtype=float32)
@@ -262,8 +262,8 @@ add_kernel("Round", "GPU", Elementwise("x", Call(_round)), types={"T": INTEGRAL}
 
 
 def round(x: Any, name: str | None = None) -> Tensor:
-    """Round x to the nearest integer, halves to the even one; return tensors of integers
-    unchanged.
+    """Round x to the nearest integers, and halves to the nearest even integer. A tensor of integers
+    is returned unchanged.
 
     >>> session.run(tf.round([0.5, 1.5, 2.4]))
     array([0., 2., 2.], dtype=float32)

@@ -1,11 +1,12 @@
 """Ops that compute gradients of unary functions, mostly from the output y of the function.
 
-Each op takes two tensors of one shape, mostly y and dy, and has a gradient itself, so that second
-derivatives exist. Few of them can write over an input: most NumPy kernels read an input after their
-first write to the output.
+Each op takes two tensors of the same shape, mostly y and dy. Each op itself has a gradient, so that
+second derivatives exist. Few of the ops can write their output over an input, because most NumPy
+kernels read an input after their first write to the output.
 
 For complex numbers the gradient is dy times the conjugate of the derivative. Most of the ops
-conjugate y themselves, as TensorFlow's do; `TanhGrad` and `SigmoidGrad` receive y conjugated.
+conjugate y themselves, as TensorFlow's ops do. `TanhGrad` and `SigmoidGrad` receive the conjugate
+of y instead.
 """
 
 from __future__ import annotations
@@ -77,10 +78,11 @@ def _by_both(
 ) -> Callable[[Any, Any], list[Any]]:
     """Return the gradient function of the op `op_type`, which is linear in dy.
 
+    The gradient for dy is the op itself, applied to the first tensor of `parts` and dz.
+
     Args:
-      parts: computes two tensors from (op, dz).
-      by_y: computes the gradient for y from both tensors. The gradient for dy is the op itself,
-        applied to the first tensor and dz.
+      parts: a function that computes two tensors from (op, dz).
+      by_y: a function that computes the gradient for y from these two tensors.
     """
 
     def gradient(op: Any, dz: Any) -> list[Any]:

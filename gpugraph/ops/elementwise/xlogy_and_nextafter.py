@@ -1,4 +1,4 @@
-"""Products and quotients that are 0 if one factor is 0, and nextafter."""
+"""Products and quotients that are 0 where one operand is 0 (`xlogy` and others), and nextafter."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ from gpugraph.ops.framework.unbroadcasting import unbroadcast_pair
 
 
 def _is_nonzero(x: Any) -> Any:
-    """Return 1 where x is not 0, else 0."""
+    """Return 1 where x is not 0, and 0 where it is."""
     return raw_ops.Cast(raw_ops.NotEqual(x, raw_ops.ZerosLike(x)), DstT=x.dtype.base_dtype)
 
 
 def _log_gradient(op: Any, dz: Any) -> list[Any]:
-    """Return the gradient for x, dz log(y) or 0 where x is 0, and the gradient for y, dz x / y.
+    """Return the gradient for x, which is dz log(y), or 0 where x is 0, and the gradient for y,
+    which is dz x / y.
 
-    For Xlog1py, y + 1 takes the place of y.
+    For Xlog1py, y + 1 replaces y in these formulas.
     """
     x, y = (conj(tensor) for tensor in op.inputs)
     slope = getattr(raw_ops, op.type)(_is_nonzero(x), y)
@@ -37,8 +38,8 @@ def _log_gradient(op: Any, dz: Any) -> list[Any]:
 
 
 def _xdivy_gradient(op: Any, dz: Any) -> list[Any]:
-    """Return the gradient for x, dz / y or 0 where x is 0, and the gradient for y, -dz x / (y
-    y).
+    """Return the gradient for x, which is dz / y, or 0 where x is 0, and the gradient for y, which
+    is -dz x / (y y).
     """
     x, y = (conj(tensor) for tensor in op.inputs)
     slope = raw_ops.Xdivy(raw_ops.Neg(x), raw_ops.Square(y))
@@ -113,15 +114,17 @@ nextafter: NextAfterFunction = public_function(
 
 
 def xlog1py(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Return x log(1 + y), elementwise, precise for small y. Return 0 where x is 0, whatever y
-    is.
+    """Return x log(1 + y), elementwise, which is precise for small y. Return 0 where x is 0, for
+    any y.
     """
     with op_scope(name, "xlog1py", x, y):
         return _xlog1py(x, y)
 
 
 def reciprocal_no_nan(x: Any, name: str | None = None) -> Tensor:
-    """Return 1 / x, elementwise, and 0 where x is 0. Raises TypeError for integers."""
+    """Return 1 / x, elementwise, and 0 where x is 0. Raises TypeError if the dtype is an integer
+    type.
+    """
     with op_scope(name, "reciprocal_no_nan", x) as scope:
         source = convert_to_tensor(x, name="x")
         one = constant(1, dtype=source.dtype.base_dtype, name="one")

@@ -1,6 +1,7 @@
-"""Ops of checkpoints: SaveV2, RestoreV2, MergeV2Checkpoints and names of shards.
+"""Ops on checkpoints: SaveV2, RestoreV2, MergeV2Checkpoints, and ops that return the names of
+shards.
 
-SaveV2 writes each tensor directly from the tensor's memory, so saving makes no copies of them.
+SaveV2 writes each tensor directly from the tensor's memory, so a save copies no tensor.
 """
 
 from __future__ import annotations
@@ -112,7 +113,7 @@ def check_types(reader: TensorReader, names: Sequence[str], types: Sequence[DTyp
     """Raise InvalidArgumentError if a stored dtype differs from the dtype in `types`. The message
     names all such tensors.
 
-    It is raised before any tensor is read.
+    The error is raised before any tensor is read.
     """
     wrong = [
         f"tensor_name = {name}; expected dtype {dtype.name} does not equal original dtype "
@@ -125,8 +126,11 @@ def check_types(reader: TensorReader, names: Sequence[str], types: Sequence[DTyp
 
 
 def restored(reader: TensorReader, name: str, spec: str) -> Any:
-    """Return a tensor of a checkpoint, or the slice that `spec` describes (TensorFlow's slice
-    spec).
+    """Return a tensor of a checkpoint, or a slice of it.
+
+    Args:
+      spec: TensorFlow's slice spec, which describes the slice. If it is empty, return the whole
+        tensor.
     """
     part = parse_slice_spec(spec)
     return reader.read(name) if part is None else reader.read_slice(name, *part)

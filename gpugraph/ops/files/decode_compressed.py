@@ -1,4 +1,4 @@
-"""DecodeCompressed: decompresses zlib and gzip strings."""
+"""DecodeCompressed, which decompresses zlib and gzip strings."""
 
 from __future__ import annotations
 
@@ -56,15 +56,15 @@ _decode_compressed = string_op(
 
 
 def decode_compressed(bytes: Any, compression_type: str = "", name: str | None = None) -> Tensor:
-    """Decompress each string; the result has the same shape.
+    """Decompress each string. The result has the same shape as `bytes`.
 
-    A run raises InvalidArgumentError for another compression_type, and DataLossError for a string
-    that is not compressed in that way, and for a result over 64 MiB that is more than 100 times as
-    large as the compressed string.
+    A run raises InvalidArgumentError if `compression_type` is unknown. It raises DataLossError if a
+    string is not compressed in this format, or if a result is larger than 64 MiB and more than 100
+    times as large as the compressed string.
 
     Args:
       compression_type: "ZLIB", "GZIP", or "" for strings that are not compressed. A string may hold
-        several compressed streams in succession. A truncated stream gives as many bytes as can be
-        read.
+        several compressed streams in succession. A truncated stream is decompressed up to the
+        truncation.
     """
     return _decode_compressed(bytes, compression_type=compression_type, name=name)

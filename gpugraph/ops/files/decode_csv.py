@@ -1,4 +1,6 @@
-"""DecodeCSV: splits records of delimited fields into columns, with quotes as in RFC 4180."""
+"""DecodeCSV, which splits records of delimited fields into columns. Fields are quoted as in RFC
+4180.
+"""
 
 from __future__ import annotations
 
@@ -31,9 +33,9 @@ _SPECIAL = re.compile(rb'["\r\n]')
 
 
 def csv_fields(record: bytes, delimiter: bytes, quotes: bool) -> list[bytes]:
-    """Return the fields of one record, without their quotes; an empty record has no fields.
+    """Return the fields of one record, without their quotes. An empty record has no fields.
 
-    Raises InvalidArgumentError for misplaced quotes and line ends.
+    Raises InvalidArgumentError if a quote or a line end is misplaced.
 
     Args:
       quotes: whether fields may be in double quotes.
@@ -111,13 +113,13 @@ def plain_columns(
     defaults: Sequence[Any],
     missing: bytes,
 ) -> list[Any] | None:
-    """Return the columns, parsed all at once. If a record or field needs the slow path
+    """Parse all records at once, and return the columns. If a record or field needs the slow path
     (`csv_values`), return None.
 
     Args:
       lines: the records.
-      chosen: the columns to return (all if empty).
-      missing: a text that counts as an empty field, like "".
+      chosen: the indices of the columns to return. If it is empty, all columns are returned.
+      missing: a text that is treated as an empty field.
     """
     special = [row for row, line in enumerate(lines) if _SPECIAL.search(line)]
     try:
@@ -147,12 +149,13 @@ def plain_columns(
 
 
 def _plain_column(texts: list[bytes], default: Any, missing: bytes) -> Any:
-    """Return the values of a column as an array, or None if the slow path must parse or report a
-    field.
+    """Return the values of a column as an array, or None if the slow path must parse a field.
+
+    The default replaces empty fields. The result is None if a field is empty and has no default, or
+    is not a plain number.
 
     Args:
-      texts: the fields of the column. The default replaces an empty field. The result is None if a
-        field is empty without a default, or is not a plain number.
+      texts: the fields of the column.
     """
     dtype = as_dtype(default.dtype)
     blank = []
@@ -175,12 +178,12 @@ def csv_values(
     defaults: Sequence[Any],
     missing: bytes,
 ) -> Iterator[Any]:
-    """Yield the values of one record, with defaults for empty fields. Raises InvalidArgumentError
-    for errors.
+    """Yield the values of one record. The default replaces an empty field. Raises
+    InvalidArgumentError if a field is invalid or missing.
 
     Args:
       row: the number of the record, for the messages.
-      missing: a text that counts as an empty field.
+      missing: a text that is treated as an empty field.
     """
     if chosen:
         fields = [field for column, field in enumerate(fields) if column in chosen]
@@ -268,24 +271,25 @@ def decode_csv(
     na_value: str = "",
     select_cols: Sequence[int] | None = None,
 ) -> list[Tensor]:
-    """Split records into fields: return a list with a tensor of the shape of `records` for each
-    column.
+    """Split records into fields. Return a list with one tensor for each column, which has the shape
+    of `records`.
 
-    A run raises InvalidArgumentError for a record with more or fewer fields, for a field that is
-    not a number of its column's dtype, for quotes that don't close, and for a required field that
-    is empty.
+    A run raises InvalidArgumentError if a record does not have one field for each column, if a
+    field is not a number of its column's dtype, if a quote is not closed, or if a required field is
+    empty.
 
     Args:
       records: strings, one record each, without a line end.
-      record_defaults: a list with one entry for each column, the value of an empty field: a scalar
-        or a vector of one element, or an empty vector if the field is required. The dtype of the
-        entry is the column's: float32, float64, int32, int64 or string; raise TypeError for others.
+      record_defaults: a list with one entry for each column. The entry is the value of an empty
+        field, as a scalar or a vector of one element, or an empty vector if the field is required.
+        The dtype of the entry is the dtype of the column: float32, float64, int32, int64 or string.
+        For any other dtype, raise TypeError.
       field_delim: the delimiter between fields, one character.
-      use_quote_delim: whether fields may be in double quotes, with any characters inside and each
-        quote doubled.
-      na_value: a text that counts as an empty field.
-      select_cols: the indices of the columns to return, strictly increasing, as many as there are
-        defaults; otherwise raise ValueError. By default all columns are returned.
+      use_quote_delim: whether fields may be in double quotes. A quoted field may contain any
+        characters. A quote in it is doubled.
+      na_value: a text that is treated as an empty field.
+      select_cols: the indices of the columns to return, by default all columns. Raises ValueError
+        unless they are strictly increasing and there is one for each default.
     """
     chosen = [] if select_cols is None else list(select_cols)
     if select_cols is not None:

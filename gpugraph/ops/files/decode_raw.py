@@ -1,4 +1,4 @@
-"""DecodeRaw: reinterprets the bytes of strings as numbers."""
+"""DecodeRaw, which reinterprets the bytes of strings as numbers."""
 
 from __future__ import annotations
 
@@ -76,14 +76,12 @@ def decode_raw(
 ) -> Tensor:
     """Reinterpret the bytes of strings as numbers of `out_type`, along a new last axis.
 
-    Raises InvalidArgumentError, in a run, for strings of different sizes, or of a size that is not
-    a multiple of the dtype's.
-
-    Raises ValueError if both or neither are passed, and TypeError for an unsupported dtype.
+    A run raises InvalidArgumentError if the strings have different sizes, or a size that is not a
+    multiple of the dtype's size. `bytes` is an older name of `input_bytes`. Raises ValueError if
+    both or neither of these two are passed, and TypeError if the dtype is not supported.
 
     Args:
-      little_endian: whether the first byte of a number is the least significant. `bytes` is an
-        older name of `input_bytes`.
+      little_endian: whether the first byte of a number is the least significant byte.
     """
     if input_bytes is not None and bytes is not None:
         raise ValueError("Cannot specify both 'input_bytes' and 'bytes'")

@@ -1,6 +1,6 @@
-"""ReadFile, WriteFile and MatchingFiles: files of the machine on which the op runs.
+"""ReadFile, WriteFile and MatchingFiles, which access files of the machine on which the op runs.
 
-The op reads or writes again in each run that needs it. An error of the operating system becomes the
+An op reads or writes again in each run that needs it. An error of the operating system becomes the
 corresponding TensorFlow error (`gpugraph.files` has the table).
 """
 
@@ -102,7 +102,7 @@ _matching_files = _file_op(
 
 
 def read_file(filename: Any, name: str | None = None) -> Tensor:
-    """Return the contents of a file as a string scalar, read anew in each run.
+    """Return the contents of a file as a string scalar. Each run reads the file again.
 
     A run raises NotFoundError if there is no such file.
     """
@@ -117,8 +117,9 @@ def write_file(filename: Any, contents: Any, name: str | None = None) -> Operati
 
 
 def matching_files(pattern: Any, name: str | None = None) -> Tensor:
-    """Return a string vector of the sorted paths that match `pattern`, a pattern or a vector of
-    them.
+    """Return a string vector of the sorted paths that match `pattern`, which is one pattern or a
+    vector of patterns.
 
-    A pattern may have `*`, `?` and `[...]` in each part of the path."""
+    A pattern may contain `*`, `?` and `[...]` in each component of the path.
+    """
     return _matching_files(pattern, name=name)

@@ -1,4 +1,5 @@
-"""Save, SaveSlices, Restore and RestoreSlice: V1 checkpoints, in graphs from before TensorFlow 1.0.
+"""Save, SaveSlices, Restore and RestoreSlice, the ops of V1 checkpoints. Graphs from before
+TensorFlow 1.0 contain them.
 
 Restore and RestoreSlice also read V2 checkpoints.
 """
@@ -32,7 +33,8 @@ def _bind_save(count: int) -> Callable[..., Any]:
     """Return the function that binds a save op to its arrays.
 
     Args:
-      count: the number of inputs before the tensors: 2, or 3 with slices.
+      count: the number of inputs that precede the tensors to save. It is 2 for Save, and 3 for
+        SaveSlices.
     """
 
     def bind(context: KernelContext, *inputs: Any) -> Callable[[], list[Any]]:

@@ -1,7 +1,7 @@
 """GenerateVocabRemapping and LoadAndRemapMatrix.
 
-A matrix has a row (or column) for each word of a vocabulary, a file with one word a line. The ops
-reorder a stored matrix for another vocabulary.
+A vocabulary is a file with one word per line. A matrix has a row (or column) for each word of a
+vocabulary. The ops reorder a matrix in a checkpoint for another vocabulary.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _host_op = partial(op, gpu=HostOnly("files are read by the host"), grad=NO_GRADI
 
 
 def _lines(path: str) -> list[bytes]:
-    """Return the lines of a vocabulary file. Raises InvalidArgumentError for an empty line."""
+    """Return the lines of a vocabulary file. Raises InvalidArgumentError if a line is empty."""
     with system_errors(path), open_to_read(path) as file:
         lines = file.read().splitlines()
     for number, line in enumerate(lines):
@@ -47,8 +47,8 @@ def _lines(path: str) -> list[bytes]:
 def _places(path: str, size: int) -> dict[bytes, int]:
     """Return the line number (from 0) of each word in the first `size` lines of a vocabulary file.
 
-    A `size` of -1 stands for all lines. Raises InvalidArgumentError for a repeated word or too few
-    lines.
+    A `size` of -1 means all lines. Raises InvalidArgumentError if a word is repeated or there are
+    too few lines.
     """
     words = _lines(path)
     if size > len(words):
@@ -111,7 +111,9 @@ generate_vocab_remapping = _host_op(
 
 
 def _matrix(path: str, name: str) -> Any:
-    """Read a float32 matrix from a checkpoint. Raises InvalidArgumentError for any other tensor."""
+    """Read a float32 matrix from a checkpoint. Raises InvalidArgumentError if the tensor is
+    anything else.
+    """
     with open_checkpoint(path) as reader:
         entry = reader.entry(name)
         if entry.dtype != dtypes.float32:
@@ -127,13 +129,15 @@ def _matrix(path: str, name: str) -> Any:
 
 
 def _check_places(remapping: Any, size: int, what: str) -> None:
-    """Check a remapping from new to old line numbers. -1 means that a new line has no old line.
+    """Check `remapping`, which has the old line number for each new line. -1 means that a new line
+    has no old line.
 
-    Raises UnimplementedError for an old line used twice, and InternalError for an old line outside
-    the matrix.
+    Raises UnimplementedError if an old line is used twice, and InternalError if an old line is
+    outside the matrix.
 
     Args:
-      size, what: the size and the name of the matrix's axis.
+      size: the size of the matrix along this axis.
+      what: the name of the axis in messages.
     """
     seen: dict[int, int] = {}
     for new, old in enumerate(remapping.tolist()):
@@ -186,7 +190,7 @@ def _check_sizes(rows: Any, columns: Any, num_rows: int, num_cols: int) -> None:
 def _remapped(old: Any, rows: Any, columns: Any, initial: Any) -> Any:
     """Return the matrix whose entry [i, j] is old[rows[i], columns[j]].
 
-    Entries with a negative row or column number are taken from `initial` in order.
+    If rows[i] or columns[j] is negative, the entry is the next element of `initial`.
     """
     is_there = (rows >= 0)[:, None] & (columns >= 0)[None, :]
     missing = is_there.size - np.count_nonzero(is_there)

@@ -1,1 +1,3 @@
-"""Declaration, call and registry of ops, and helpers that all op families share."""
+"""The declaration and registration of ops, the functions that add operations, and helpers that all
+op families share.
+"""

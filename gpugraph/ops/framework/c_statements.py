@@ -1,6 +1,6 @@
-"""Decompositions (ops as elementwise expressions), written as C statements over scalars.
+"""The conversion of decompositions (ops as elementwise expressions) to C statements over scalars.
 
-Kernels in which an op is a part of a larger loop include the statements as macros.
+A kernel whose loop contains the op includes these statements as macros.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from gpugraph.kernel import Builder, Decomposition, Elementwise, Reduction, Sign
 
 
 class _Statements(Builder):
-    """A builder whose values are scalars in C: the value with number i is an expression and a
-    dtype.
+    """A builder whose values are scalars in C. Its value with number i is a pair (C expression,
+    dtype).
     """
 
     def __init__(self) -> None:
@@ -22,7 +22,7 @@ class _Statements(Builder):
         self.lines: list[str] = []
 
     def named(self, expression: str, dtype: DType) -> int:
-        """Append a value that a C expression computes, and return the value's number."""
+        """Append the value of a C expression, and return the value's number."""
         self.values.append((expression, dtype))
         return len(self.values) - 1
 
@@ -75,8 +75,8 @@ def statements(
 
     Args:
       inputs: the C expression and dtype of each input.
-      outputs: the names of C variables. In the kernel, the type T is that of the computation; the
-        macros ELEMENT_STORE and ELEMENT_LOAD round to the dtype in memory.
+      outputs: the names of the C variables. In the kernel, T is the type in which it computes, and
+        the macros ELEMENT_STORE and ELEMENT_LOAD round to the dtype in memory.
     """
     builder = _Statements()
     values = decomposition.build(builder, signature, [builder.named(*value) for value in inputs])

@@ -1,7 +1,7 @@
-"""Composite tensors: values that consist of several tensors and that functions of tensors also
-accept.
+"""Composite tensors, which are values that consist of several tensors. Some functions of tensors
+also accept composite tensors.
 
-`sparse_tensor.SparseTensor` is a composite. It is defined in a higher layer; the functions here
+`sparse_tensor.SparseTensor` is a composite. It is defined in a higher layer. The functions here
 depend only on `Composite`, its base class.
 """
 
@@ -26,19 +26,19 @@ class SparseTensorValue(NamedTuple):
 
 
 class Composite(ABC):
-    """Base of sparse tensors: a tensor of `dense_shape` that is 0 except for the elements
-    `values`.
+    """Base class of sparse tensors. A sparse tensor has the shape `dense_shape` and is 0 except for
+    the elements `values`.
     """
 
     @property
     @abstractmethod
     def values(self) -> Tensor:
-        """The elements that are stored; all others are 0."""
+        """The elements that are stored. All other elements are 0."""
 
     @property
     @abstractmethod
     def dense_shape(self) -> Tensor:
-        """The sizes of the dense tensor."""
+        """The shape of the dense tensor, an int64 vector."""
 
     @abstractmethod
     def _parts(self) -> list[Tensor]:
@@ -46,7 +46,7 @@ class Composite(ABC):
 
     @abstractmethod
     def _with(self, values: Any) -> Any:
-        """Return a composite with the same positions and shape, and with these values."""
+        """Return a composite with the positions and shape of this one, and with these values."""
 
     @abstractmethod
     def _of(self, parts: list[Tensor]) -> Any:
@@ -54,14 +54,16 @@ class Composite(ABC):
 
 
 def of_values(function: Function) -> Function:
-    """Wrap `function(x, ...)`: if x is a composite, apply it to the values and keep the
+    """Wrap `function(x, ...)`. If x is a composite, apply the function to its values and keep the
     positions.
     """
     return _mapping(function, lambda x, apply: x._with(apply(x.values)))
 
 
 def of_parts(function: Function) -> Function:
-    """Wrap `function(x, ...)`: if x is a composite, apply it to each tensor that x consists of."""
+    """Wrap `function(x, ...)`. If x is a composite, apply the function to each tensor of which x
+    consists.
+    """
     return _mapping(function, lambda x, apply: x._of([apply(part) for part in x._parts()]))
 
 

@@ -1,8 +1,9 @@
-"""The value of a tensor before any run, if it follows from constants.
+"""The value of a tensor before any run, if it can be computed from constants.
 
-Shape inference needs such values: the axis of a sum, the sizes of a reshape. Small integer and bool
-ops with constant inputs are evaluated by their CPU kernels; static shapes count as constants. If
-only some sizes in a vector are known, `constant_value_as_shape` returns the known sizes.
+Shape inference needs these values, for example the axis of a sum or the sizes of a reshape. The CPU
+kernels evaluate ops on small integer and bool tensors whose inputs are constant. The output of a
+Shape op is constant if the static shape is known. If only some sizes in a vector are known,
+`constant_value_as_shape` returns the known sizes.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ _MAX_DEPTH = 64
 
 
 def constant_value(tensor: Any) -> Any:
-    """Return the array that `tensor` holds in every run, or None if it is unknown.
+    """Return the value that `tensor` has in every run, as an array. If it is unknown, return None.
 
     A value that is not a tensor is returned unchanged.
     """
@@ -52,11 +53,12 @@ def constant_value(tensor: Any) -> Any:
 
 
 def value_for_programs(tensor: Tensor, partial: bool = False) -> NDArray[Any] | None:
-    """Return the value for `tf.get_static_value`, which evaluates only TensorFlow 1.15's op types.
+    """Return the value as `tf.get_static_value` does, which evaluates only the op types that
+    TensorFlow 1.15 evaluates.
 
     Args:
-      partial: for a Pack along axis 0 with unknown parts, return an array of objects, with None for
-        each unknown part.
+      partial: whether to return an array of objects for a Pack along axis 0 with unknown inputs.
+        The array has None for each unknown input.
     """
     value = _ProgramSearch().value(tensor)
     if value is not None or not partial or not _is_static(tensor.op) or tensor.op.type != "Pack":
@@ -65,16 +67,18 @@ def value_for_programs(tensor: Tensor, partial: bool = False) -> NDArray[Any] | 
 
 
 def constant_value_as_shape(tensor: Tensor) -> TensorShape | None:
-    """Return the shape whose sizes are the elements of `tensor`, a vector. If nothing about it is
-    known, return None.
+    """Return the shape whose sizes are the elements of `tensor`, a vector. If even the number of
+    sizes is unknown, return None.
 
-    Sizes that are not constant are None in the shape.
+    A size that is not constant is None in the shape.
     """
     return _Search().shape(tensor, _MAX_DEPTH)
 
 
 class _Search:
-    """One search: it visits each tensor once, and at most `_MAX_VISITED` tensors."""
+    """One search for the value of a tensor. It visits each tensor once, and at most `_MAX_VISITED`
+    tensors.
+    """
 
     def __init__(self) -> None:
         self._values: dict[Tensor, NDArray[Any] | None] = {}
@@ -83,7 +87,8 @@ class _Search:
     def value(self, tensor: Tensor) -> NDArray[Any] | None:
         """Return the tensor's value, or None if it is unknown.
 
-        Inputs are evaluated before their users, by an explicit stack instead of recursion.
+        Inputs are evaluated before the ops that read them. The search uses an explicit stack
+        instead of recursion.
         """
         values = self._values
         stack = [tensor]
@@ -100,9 +105,9 @@ class _Search:
         return values[tensor]
 
     def _sources(self, tensor: Tensor) -> Sequence[Tensor]:
-        """Return the tensors whose values are needed for the value of this one.
+        """Return the tensors from whose values the value of `tensor` is computed.
 
-        Return none if it cannot be evaluated.
+        If `tensor` cannot be evaluated, return an empty sequence.
         """
         operation = tensor.op
         if operation.type in _PASSED_ON:
@@ -110,8 +115,8 @@ class _Search:
         return operation.inputs if _is_folded(tensor) else ()
 
     def _evaluate(self, tensor: Tensor) -> NDArray[Any] | None:
-        """Return the value of a tensor after its sources were evaluated. If a source has no value,
-        return None.
+        """Return the value of a tensor whose sources are already evaluated. If a source has no
+        value, return None.
         """
         operation = tensor.op
         if operation.type == "Const":
@@ -130,7 +135,9 @@ class _Search:
         return None if outputs is None else outputs[tensor.value_index]
 
     def shape(self, tensor: Tensor, depth: int) -> TensorShape | None:
-        """Return the shape whose sizes `tensor` holds; `depth` bounds the recursion."""
+        """Return the shape whose sizes are the elements of `tensor`. `depth` limits the
+        recursion.
+        """
         tensor = _cast_from(tensor)
         if tensor not in self._shapes:
             self._shapes[tensor] = self._sizes(tensor, depth - 1) if depth else None
@@ -149,7 +156,7 @@ class _Search:
         return None
 
     def _size(self, tensor: Tensor) -> int | None:
-        """Return the size that a scalar tensor holds, or None if it is not constant."""
+        """Return the value of a scalar tensor, which is a size, or None if it is not constant."""
         value = self.value(tensor)
         if value is None:
             value = self.value(_cast_from(tensor))
@@ -171,7 +178,7 @@ class _Search:
         return TensorShape.of(whole)
 
     def _sliced_shape(self, operation: Operation, depth: int) -> TensorShape | None:
-        """Return the shape that a StridedSlice of a vector of sizes holds."""
+        """Return the shape whose sizes a StridedSlice selects from a vector of sizes."""
         source = self.shape(operation.inputs[0], depth)
         bounds = [self.value(source_bound) for source_bound in operation.inputs[1:]]
         if source is None or source.sizes is None or any(bound is None for bound in bounds):
@@ -186,8 +193,8 @@ class _Search:
 
 
 class _ProgramSearch(_Search):
-    """A search for `tf.get_static_value`, with the op types that TensorFlow 1.15 evaluates and
-    without a limit of size.
+    """A search for `tf.get_static_value`. It evaluates the op types that TensorFlow 1.15 evaluates,
+    for tensors of any size.
     """
 
     def _sources(self, tensor: Tensor) -> Sequence[Tensor]:
@@ -213,10 +220,10 @@ def _is_static(operation: Operation) -> bool:
 
 
 def _is_folded(tensor: Tensor) -> bool:
-    """Return whether the search evaluates the op of `tensor`: the op type is foldable, and the
-    tensor small.
+    """Return whether the search evaluates the op of `tensor`. It must have one of certain op types,
+    and the tensor must be small.
 
-    Except for some ops, the tensor must hold integers or bools.
+    Except for some ops, the tensor must also hold integers or bools.
     """
     if tensor.op.type not in _FOLDED:
         return False
@@ -228,8 +235,8 @@ def _is_folded(tensor: Tensor) -> bool:
 
 
 def _cast_from(tensor: Tensor) -> Tensor:
-    """Follow identities and casts backwards from `tensor`, and return the tensor where they
-    begin.
+    """Follow identities and casts backwards from `tensor`, and return the tensor at the start of
+    this chain.
     """
     for _ in range(_MAX_VISITED):
         if tensor.op.type not in _PASSED_ON and tensor.op.type != "Cast":

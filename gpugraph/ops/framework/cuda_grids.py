@@ -1,4 +1,6 @@
-"""Grids of CUDA launches, C types of elements, and axes of broadcasting."""
+"""The grids of CUDA launches, the C types of elements, and the axes and strides of broadcast
+inputs.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ _ITEMS = {1: "uint8_t", 2: "uint16_t", 4: "uint32_t", 8: "uint64_t", 16: "uint4"
 def grid_of(count: int, threads: int = THREADS) -> tuple[int, int, int]:
     """Return the grid for `count` elements, one per thread, with at most `_BLOCKS` blocks.
 
-    If there are more elements, threads loop over several of them.
+    If there are more elements than threads, each thread loops over several of them.
     """
     return min(_BLOCKS, max(1, ceil(count / threads))), 1, 1
 
@@ -33,7 +35,9 @@ def item_type(dtype: DType) -> str:
 
 
 def wide_type(dtype: DType) -> DType:
-    """Return the dtype in which a kernel computes: float32 for 16-bit floats, else `dtype`."""
+    """Return the dtype in which a kernel computes. It is float32 for 16-bit floats, otherwise
+    `dtype`.
+    """
     base = dtype.base_dtype
     return dtypes.float32 if base.is_floating and base.size == 2 else base
 
@@ -41,11 +45,12 @@ def wide_type(dtype: DType) -> DType:
 def shared_axes(
     shapes: Sequence[tuple[int, ...]], out: tuple[int, ...], num_axes: int
 ) -> tuple[list[int], list[list[int]]]:
-    """Return the sizes of `num_axes` axes, and each shape's strides along them in elements.
+    """Return the sizes of `num_axes` axes, and for each shape its strides along these axes in
+    elements.
 
-    The axes are those of `out`, to which the shapes broadcast. Adjacent axes are merged if this is
-    possible for the strides of all shapes. Raises NotImplementedError if more than `num_axes` axes
-    remain.
+    The axes are the axes of `out`, the shape to which all shapes broadcast. Adjacent axes are
+    merged if the strides of all shapes allow this. Raises NotImplementedError if more than
+    `num_axes` axes remain.
     """
     axes: list[tuple[int, list[int]]] = []
     strides = [_strides(shape, len(out)) for shape in shapes]
@@ -66,8 +71,8 @@ def shared_axes(
 
 
 def _strides(shape: tuple[int, ...], rank: int) -> list[int]:
-    """Return the strides of `shape` along each of `rank` axes, in elements; 0 along axes of
-    size 1.
+    """Return the strides of `shape` along each of `rank` axes, in elements. They are 0 along axes
+    of size 1.
     """
     sizes = (1,) * (rank - len(shape)) + shape
     return [prod(sizes[axis + 1 :]) if size > 1 else 0 for axis, size in enumerate(sizes)]

@@ -1,7 +1,8 @@
-"""Op types that TensorFlow deprecated, with the graph version and the replacement.
+"""The op types that TensorFlow deprecated, each with the graph version since which it is deprecated
+and its replacement.
 
-A graph whose producer version is lower may contain these ops and run them. In a graph of that
-version or a later version, they raise UnimplementedError (`OpDef.check_available`).
+A graph with a lower producer version may contain these ops and run them. In a graph with this
+version or a higher one, they raise UnimplementedError (`OpDef.check_available`).
 """
 
 from __future__ import annotations

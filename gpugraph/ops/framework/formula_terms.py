@@ -1,12 +1,13 @@
-"""Decompositions as formulas: Python arithmetic on terms, where each operation adds an expression.
+"""Decompositions written as formulas. A formula is Python arithmetic on terms. Each operation adds
+an expression to the decomposition.
 
     def formula(signature, var, rate, grad):
         return [var - grad * rate]
 
     op("ApplyGradientDescent", ..., native=decomposition(formula))
 
-If a formula has the same operations as the op's NumPy kernel, in the same order, then + - * / and
-sqrt give the same bits.
+If a formula uses only + - * / and sqrt, in the same order as the op's NumPy kernel, the results
+have the same bits.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from gpugraph.kernel import Builder, Decomposition, Reduction, RowSource, Signat
 
 
 class Term:
-    """A value under construction in a builder, with Python's operators.
+    """A value in the code that a builder generates. Python's operators on terms add expressions to
+    this code.
 
-    An operand that is a number becomes a constant of the term's dtype.
+    A number as the other operand becomes a constant of the term's dtype.
     """
 
     def __init__(self, builder: Builder, value: int) -> None:
@@ -46,27 +48,27 @@ class Term:
         fails: tuple[str, str] = ("", ""),
     ) -> Term:
         """Apply an elementwise C expression, in which `x` is this term, and `y` and `z` are the
-        `others`.
+        terms `others`.
 
         Args:
-          dtype: the dtype of the result, by default this term's.
-          fails: (condition in C, message): a run raises an error with the message if the condition
-            is true for an element.
+          dtype: the dtype of the result, by default this term's dtype.
+          fails: a pair (condition in C, message). If the condition is true for an element, the run
+            raises an error with this message.
         """
         values = [self.value, *(self._operand(other) for other in others)]
         value = self.builder.apply(expression, values, dtype or self.dtype, self.dtype, fails)
         return Term(self.builder, value)
 
     def reduced(self, kernel: Reduction, axes: Sequence[int] | None = None) -> Term:
-        """Reduce over `axes`, by default all; the reduced axes stay, with size 1."""
+        """Reduce over `axes`, by default over all axes. The reduced axes are kept with size 1."""
         return Term(self.builder, self.builder.reduce(kernel, self.value, axes))
 
     def expanded(self, shape: Sequence[int]) -> Term:
-        """Return this term in `shape`, which adds axes of size 1."""
+        """Return this term reshaped to `shape`, which has additional axes of size 1."""
         return Term(self.builder, self.builder.expand(self.value, shape))
 
     def index(self, size: int, dtype: DType) -> Term:
-        """Return a term of the values 0, 1, ... size - 1 along the last axis."""
+        """Return a term with the values 0, 1, ..., size - 1 along the last axis."""
         return Term(self.builder, self.builder.index(size, dtype))
 
     def _operand(self, other: Any) -> int:

@@ -1,4 +1,4 @@
-"""Identities, and ops that read the sizes of a tensor but not its elements."""
+"""Identity ops, and ops that read the shape of a tensor but not its elements."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 def _same(op_type: str, grad: Any, doc: str, **attrs: Any) -> OpFunction:
     """Declare an op whose output is a view of its input.
 
-    It copies only if memory can't be shared.
+    The op copies only if the memory cannot be shared.
     """
     return op(
         op_type,
@@ -80,7 +80,7 @@ _prevent_gradient = _same(
 
 
 def prevent_gradient(input: Any, message: str = "", name: str | None = None) -> Tensor:
-    """Return `input`; building a gradient through it raises LookupError with `message`."""
+    """Return `input`. Building a gradient through this op raises LookupError with `message`."""
     return _prevent_gradient(input, message=message, name=name)
 
 
@@ -88,8 +88,8 @@ def prevent_gradient(input: Any, message: str = "", name: str | None = None) -> 
 
 
 def _writes(make: Callable[[tuple[int, ...]], Any]) -> Call:
-    """Return a NumPy kernel that writes `make(shape)` to each output, where `shape` is the shape of
-    the corresponding input.
+    """Return a NumPy kernel that writes `make(shape)` into each output. `shape` is the shape of the
+    corresponding input.
     """
 
     def bind(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
@@ -120,7 +120,9 @@ _OUT_TYPE = Attr("type", dtypes.int32, allowed=(dtypes.int32, dtypes.int64))
 
 
 def _shape_op(op_type: str, input: str, output: str, infer: Any, write: Any, doc: str) -> Any:
-    """Declare an op that outputs `write(shape)` for the shape of each input, in host memory."""
+    """Declare an op that returns `write(shape)` for the shape of each input. The outputs are in
+    host memory.
+    """
     is_typed = "out_type" in output
     return op(
         op_type,
@@ -182,7 +184,7 @@ def _sizes_as(sparse: Composite | SparseTensorValue, dtype: Any) -> Tensor:
 
 
 def value_shape(tensor: Tensor, optimize: bool = True) -> Tensor:
-    """Return the shape of a tensor; for the handle of a resource variable, the shape of the
+    """Return the shape of a tensor. For the handle of a resource variable, return the shape of the
     variable.
     """
     if handle_maker(tensor) is None:
@@ -194,12 +196,13 @@ def value_shape(tensor: Tensor, optimize: bool = True) -> Tensor:
 
 
 def shape_n(input: Any, out_type: Any = dtypes.int32, name: str | None = None) -> list[Tensor]:
-    """Return the shapes of several tensors of one dtype, as a list of int vectors."""
+    """Return the shapes of several tensors of the same dtype, as a list of int vectors."""
     return _shape_n(input, out_type=out_type, name=name)
 
 
 def size(input: Any, name: str | None = None, out_type: Any = dtypes.int32) -> Tensor:
-    """Return the number of elements of `input`, an int scalar; a constant if it is known.
+    """Return the number of elements of `input` as an int scalar, which is a constant if the number
+    is known.
 
     >>> session.run(tf.size([[1, 2, 3], [4, 5, 6]]))
     np.int32(6)
@@ -218,7 +221,7 @@ def size(input: Any, name: str | None = None, out_type: Any = dtypes.int32) -> T
 
 
 def rank(input: Any, name: str | None = None) -> Tensor:
-    """Return the rank of `input`, an int32 scalar; a constant if it is known.
+    """Return the rank of `input` as an int32 scalar, which is a constant if the rank is known.
 
     >>> session.run(tf.rank([[1, 2]]))
     np.int32(2)

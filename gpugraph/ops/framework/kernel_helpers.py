@@ -1,4 +1,6 @@
-"""Functions that kernels share: calls in order, host values, copies between views."""
+"""Functions that several kernels use: calls in order, values in host memory, copies between
+views.
+"""
 
 from __future__ import annotations
 
@@ -14,16 +16,18 @@ from gpugraph.kernel import Call, KernelContext, Launch, Native, Signature, Sour
 
 
 def do_nothing() -> None:
-    """Do nothing, as the bound kernel of an op on empty tensors."""
+    """Do nothing. This is the bound kernel of an op on empty tensors."""
 
 
 def copy_array(source: Any, out: Any) -> None:
-    """Copy the elements: the kernel of ops whose output has the input's elements and shape."""
+    """Copy `source` to `out`. This is the kernel of ops whose output has the elements and shape of
+    the input.
+    """
     np.copyto(out, source)
 
 
 class _OtherAttrs:
-    """A kernel's context (`KernelContext`) with attrs in addition to those of the node."""
+    """A kernel's context (`KernelContext`) with additional attrs that the node does not have."""
 
     def __init__(self, context: KernelContext, attrs: Mapping[str, Any]) -> None:
         self._context, self.attrs = context, {**context.attrs, **attrs}
@@ -65,10 +69,11 @@ def item_size(dtype: DType) -> int:
 
 
 def numpy_kernels(call: Call, native: Native | None = None) -> dict[str, Any]:
-    """Return the kernels, as arguments of `op`, of an op that NumPy computes on CPUs and GPUs.
+    """Return the kernels of an op that NumPy computes on CPUs and GPUs, as keyword arguments of
+    `op`.
 
     Args:
-      native: its native kernel, used instead where it is supported.
+      native: the op's native kernel, which is used instead where it is supported.
     """
     return {"cpu": call, "gpu": call} | ({"native": native} if native else {})
 
@@ -76,7 +81,8 @@ def numpy_kernels(call: Call, native: Native | None = None) -> dict[str, Any]:
 def cuda_kernels(
     file: str, launches: Callable[[Signature], Sequence[Launch]], call: Call, **options: Any
 ) -> dict[str, Any]:
-    """Return the kernels, as arguments of `op`, of an op with CUDA code and a NumPy kernel `call`.
+    """Return the kernels of an op with CUDA code and a NumPy kernel `call`, as keyword arguments of
+    `op`.
 
     Args:
       file, launches, options: the arguments of `Source`.
@@ -89,7 +95,7 @@ Pairs = Sequence[tuple[Any, Any]]
 
 
 def copying(views: Callable[..., Pairs]) -> dict[str, Any]:
-    """Return the kernels, as arguments of `op`, of an op that only copies.
+    """Return the kernels of an op that only copies, as keyword arguments of `op`.
 
     Args:
       views: see `ViewCopies`.

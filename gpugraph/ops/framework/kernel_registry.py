@@ -1,7 +1,9 @@
-"""The registry of kernels: which op types run on which device types, and with which kernel.
+"""The registry of kernels. It determines on which device types an op type runs, and with which
+kernel.
 
 The library's kernels are registered by the declaration of their op. Programs add kernels with
-`register_kernel`: for a new device type or, with a higher priority, instead of the library's.
+`register_kernel`, for a new device type or, with a higher priority, to replace a kernel of the
+library.
 """
 
 from __future__ import annotations
@@ -29,8 +31,9 @@ class KernelDef(NamedTuple):
     """A kernel of an op type on a device type.
 
     Args:
-      types: the dtypes that the kernel supports, by type attr; empty if it supports all.
-      is_ours: whether the kernel is the library's, not a program's.
+      types: a dict from type attrs to the dtypes that the kernel supports. It is empty if the
+        kernel supports all dtypes.
+      is_ours: whether the kernel belongs to the library, not to a program.
     """
 
     op_type: str
@@ -56,14 +59,15 @@ def register_kernel(
     types: Mapping[str, Sequence[DType]] | None = None,
     priority: int = 0,
 ) -> None:
-    """Register a program's kernel; among kernels for a node's dtypes, the one of highest priority
-    runs.
+    """Register a program's kernel. If several kernels support a node's dtypes, the kernel with the
+    highest priority runs.
 
     Raises AlreadyExistsError if there is a kernel with the same op type, device type, dtypes and
     priority.
 
     Args:
-      types: the supported dtypes by type attr, by default all.
+      types: a dict from type attrs to the supported dtypes. By default the kernel supports all
+        dtypes.
     """
     load(op_type)
     add_kernel(op_type, device_type, kernel, types=types, priority=priority, is_ours=False)
@@ -78,8 +82,8 @@ def add_kernel(
     priority: int = 0,
     is_ours: bool = True,
 ) -> None:
-    """Register a kernel, by default one of the library; arguments and errors as in
-    `register_kernel`.
+    """Register a kernel, by default a kernel of the library. See `register_kernel` for arguments
+    and errors.
     """
     if not op_type or not device_type:
         raise invalid_argument("A kernel has an op type and a device type")
@@ -96,8 +100,8 @@ def add_kernel(
 
 
 def find_kernel(op_type: str, device_type: str, attrs: Mapping[str, Any]) -> KernelDef | None:
-    """Return the kernel for a node with these attrs, or the `HostOnly` in its place. If the op type
-    has no kernel, return None.
+    """Return the kernel for a node with these attrs, or the `HostOnly` that is registered instead.
+    If there is neither, return None.
     """
     for entry in _KERNELS.get((op_type, device_type), ()):
         if not entry.types or entry.accepts(attrs):
@@ -113,9 +117,10 @@ def kernels_of(op_type: str) -> list[KernelDef]:
 
 
 def is_ours(op_type: str, device_type: str, attrs: Mapping[str, Any]) -> bool:
-    """Return whether a node with these attrs runs by a kernel of the library, or by none.
+    """Return whether the kernel for a node with these attrs belongs to the library, or there is no
+    kernel.
 
-    The compiler may then replace the node by an equivalent op.
+    The compiler may then replace the node with an equivalent op.
     """
     entry = find_kernel(op_type, device_type, attrs)
     return entry is None or entry.is_ours

@@ -1,4 +1,6 @@
-"""TensorFlow's op types that this library does not implement: alternatives, or the reasons."""
+"""TensorFlow's op types that this library does not implement, each with an alternative or the
+reason.
+"""
 
 from __future__ import annotations
 
@@ -151,7 +153,8 @@ GROUP_REASONS = _read_groups()
 def left_out_reason(op_type: str) -> str:
     """Return an alternative to an op type of TensorFlow, or the reason why it is not implemented.
 
-    Return the empty string for op types that exist, and for unknown ones.
+    Return the empty string if this library implements the op type, or if TensorFlow does not have
+    it.
     """
     if op_type in MODULE_OF:
         return ""

@@ -1,4 +1,4 @@
-"""`tf.make_tensor_proto`: Python values and arrays as TensorProtos, by the rules of
+"""`tf.make_tensor_proto`, which converts Python values and arrays to TensorProtos by the rules of
 `tf.constant`.
 """
 
@@ -24,20 +24,21 @@ def make_tensor_proto(
     verify_shape: bool = False,
     allow_broadcast: bool = False,
 ) -> Any:
-    """Convert a Python value or an array to a TensorProto; return a TensorProto unchanged.
+    """Convert a Python value or an array to a TensorProto. Return a TensorProto unchanged.
 
     Args:
-      values: a scalar, nested lists or an array, of any dtype that constants have.
-      dtype: the dtype, by default the one that `tf.constant` would choose.
-      shape: the shape, by default that of the values; if there are too few values, the last one
-        fills the rest of the shape.
+      values: a scalar, nested lists or an array, of any dtype that a constant can have.
+      dtype: the dtype, by default the dtype that `tf.constant` would choose.
+      shape: the shape, by default the shape of the values. If there are too few values, the last
+        value fills the rest of the shape.
       verify_shape: whether to raise an error unless the values have exactly the shape `shape`.
-      allow_broadcast: whether a single value may fill `shape`; several values must then be as many
-        as the shape's elements.
+      allow_broadcast: whether a single value may fill `shape`. If it is True, several values must
+        be exactly as many as the shape has elements.
 
     Raises:
-      TypeError: values that are not of the dtype, or not of the shape if it is verified.
-      ValueError: None, more values than the shape has, or more than 2 GiB of them.
+      TypeError: a value does not have the dtype, or the values do not have the shape and it is
+        verified.
+      ValueError: `values` is None, has more values than the shape, or exceeds 2 GiB.
     """
     if type(values).__name__ == "TensorProto" and isinstance(values, messages_pb2.TensorProto):
         return values
@@ -56,7 +57,7 @@ def make_tensor_proto(
 
 
 def _check_quantized(value: Any, wanted: DType) -> None:
-    """Raise TypeError unless nested lists hold only tuples of one int, the form of quantized
+    """Raise TypeError unless nested lists contain only tuples of one int, which represent quantized
     values.
     """
     if isinstance(value, list):

@@ -1,8 +1,8 @@
-"""Python values as arrays: the rules for the dtype and shape of a constant.
+"""The conversion of Python values to arrays, with the rules for the dtype and shape of a constant.
 
-By default, Python floats become float32, ints int32 (int64 if 32 bits are too few), and NumPy
-arrays keep their dtype. If a dtype is requested, a Python value of another kind raises TypeError:
-1.5 is not silently rounded to an int.
+By default, Python floats become float32, ints become int32 (or int64 if 32 bits do not suffice),
+and NumPy arrays keep their dtype. If a dtype is requested, a Python value of an incompatible type
+raises TypeError. For example, 1.5 is not silently rounded to an int.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 
 
 def zero_of(dtype: Any) -> Any:
-    """Return the zero of a NumPy dtype: 0, or the empty bytes for strings."""
+    """Return the zero of a NumPy dtype, which is 0, or empty bytes for strings."""
     return b"" if np.dtype(dtype).kind == "O" else 0
 
 
 def constant_array(value: Any, dtype: Any = None, shape: Any = None) -> NDArray[Any]:
-    """Convert `value` to an array of `dtype` and `shape`, which are by default those of the value.
+    """Convert `value` to an array of `dtype` and `shape`. By default, they follow from the value.
 
     A scalar, or the last element of a value with too few elements, fills the rest of `shape`.
-    Raises TypeError if the value is not of the dtype's kind, and ValueError if it does not fit the
-    shape.
+    Raises TypeError if the value is incompatible with the dtype, and ValueError if it does not fit
+    the shape.
     """
     wanted = None if dtype is None else as_dtype(dtype).base_dtype
     number_type = _type_of_numbers(value, wanted)
@@ -54,8 +54,8 @@ _MAX_FLOAT = 1e38
 
 
 def type_of_number(value: Any, wanted: DType | None) -> Any:
-    """Return the NumPy type of a number that certainly fits the dtype `wanted`. If this requires
-    further checks, return None.
+    """Return the NumPy type for a number that certainly fits the dtype `wanted`. If more checks are
+    needed, return None.
     """
     if type(value) is float:
         if -_MAX_FLOAT < value < _MAX_FLOAT and (wanted is None or wanted in _FLOATS):
@@ -71,8 +71,8 @@ def type_of_number(value: Any, wanted: DType | None) -> Any:
 
 
 def _type_of_numbers(value: Any, wanted: DType | None) -> Any:
-    """Return `type_of_number` for a number; for a list of ints, such as a shape, a type that fits
-    all.
+    """Return the result of `type_of_number` for a number. For a list of ints, such as a shape,
+    return a type that all of them fit.
     """
     if type(value) not in (list, tuple):
         return type_of_number(value, wanted)
@@ -123,10 +123,10 @@ def _from_python(value: Any, wanted: DType | None) -> NDArray[Any]:
 
 
 def _from_large_ints(array: NDArray[Any], value: Any, wanted: DType) -> NDArray[Any]:
-    """Convert ints for which NumPy has no common type: to floats, or modulo 2**64 for an integer
-    dtype.
+    """Convert ints for which NumPy has no common type. They become floats or, for an integer dtype,
+    ints modulo 2**64.
 
-    An array of another kind is returned unchanged.
+    An array of any other type is returned unchanged.
     """
     items = np.array(value, object) if array.dtype.kind == "f" else array
     if not all(type(item) is int for item in items.flat):
@@ -143,9 +143,10 @@ def _from_large_ints(array: NDArray[Any], value: Any, wanted: DType) -> NDArray[
 
 
 def _from_objects(array: NDArray[Any], value: Any) -> NDArray[Any]:
-    """Convert Dimension objects in an array of objects to ints. Raises TypeError for other objects.
+    """Convert the Dimension objects in an array of objects to ints. Raises TypeError if there are
+    any other objects.
 
-    Raises ValueError for an unknown Dimension.
+    Raises ValueError if a Dimension is unknown.
     """
     items = array.reshape(-1).tolist()
     if not any(isinstance(item, Dimension) for item in items):
@@ -168,7 +169,7 @@ def _unknown(value: Any) -> TypeError:
 
 
 def _check_texts(array: NDArray[Any]) -> None:
-    """Raise TypeError for items that are not strings: NumPy would format numbers as text."""
+    """Raise TypeError if an item is not a string, because NumPy would format numbers as text."""
     for item in array.reshape(-1).tolist():
         if not isinstance(item, (str, bytes)):
             raise TypeError(
@@ -197,12 +198,12 @@ def _check_kind(value: Any, array: NDArray[Any], wanted: DType) -> None:
 
 
 def _cast(array: NDArray[Any], wanted: DType) -> NDArray[Any]:
-    """Cast the array to `wanted`; ints that don't fit wrap around, as in C."""
+    """Cast the array to `wanted`. Ints that do not fit wrap around, as in C."""
     return array.astype(wanted.as_numpy_dtype)
 
 
 def _strings(array: NDArray[Any]) -> NDArray[Any]:
-    """Convert strings to an object array of bytes. Raises TypeError for other items."""
+    """Convert strings to an object array of bytes. Raises TypeError if an item is not a string."""
     _check_texts(array)
     result = np.empty(array.shape, object)
     flat = result.reshape(-1)
@@ -215,10 +216,11 @@ def _strings(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def filled_up(array: NDArray[Any], dims: Any) -> NDArray[Any]:
-    """Return the array in the shape `dims`; its last value fills the rest if there are too few.
+    """Return the array with the shape `dims`. If there are too few values, the last value fills the
+    rest.
 
-    Raises ValueError if the array is empty or has too many elements, and for a shape that is not
-    fully defined.
+    Raises ValueError if the array is empty or has too many elements, or if the shape is not fully
+    defined.
     """
     shape = as_shape(dims)
     sizes = [size for size in shape.as_list() if size is not None]

@@ -1,4 +1,5 @@
-"""The declaration of an op, in one place: signature, inference, kernels, gradient.
+"""The declaration of an op: its signature, shape inference, kernels and gradient, in a single
+place.
 
     relu = op("Relu", inputs="features: T", outputs="activations: T", attrs={"T": REAL},
               infer=same_shape(0), memory=OpMemory(alias={0: 0}), cpu=Call(relu_host),
@@ -6,8 +7,8 @@
 
 `op` rejects an incomplete declaration: each op has shape inference, a CPU kernel, a GPU kernel or
 the reason why there is none, and a gradient or `NO_GRADIENT`. `op` returns the function that adds
-operations of this type to a graph. Gradients call other ops through `raw_ops`, by op type, so that
-families need not import each other.
+operations of this type to a graph. A gradient calls other ops by op type through `raw_ops`, so that
+op families need not import each other.
 """
 
 from __future__ import annotations
@@ -57,9 +58,9 @@ class Attr(NamedTuple):
     """The declaration of an attr: its kind (`"int"`, `"bool"`, `"shape"`, ...) and its default.
 
     Args:
-      minimum: the minimum of an int (for `N` in `N * T`, 1 by default), or the minimum length of a
-        list.
-      allowed: the allowed dtypes for the kind "type", the allowed texts for the kind "string".
+      minimum: the minimum value of an int, or the minimum length of a list. For `N` in `N * T`, it
+        is 1 by default.
+      allowed: the allowed dtypes for the kind "type", or the allowed texts for the kind "string".
       default: for a type attr, the dtype to which a Python value is converted if it fits.
     """
 
@@ -183,7 +184,7 @@ def register_op(
     harmless_without: int | None = None,
     doc: str = "",
 ) -> OpFunction:
-    """Declare an op type and return the function that adds such operations to graphs.
+    """Declare an op type and return the function that adds operations of this type to graphs.
 
     This is `op`, by which the package declares its own ops, with the fields of `OpMemory` as
     keywords: `host` is `host_inputs`, and `uninitialized` is `allows_uninitialized`.
@@ -228,8 +229,8 @@ def _for_bfloat16(
 ) -> Kernel | HostOnly:
     """Return the kernel with the indices `writes`, and marked as `direct` if it only copies values.
 
-    A `direct` kernel receives bfloat16 arrays. Other kernels receive float32 arrays instead. An op
-    that also takes strings has a kernel that only copies.
+    A `direct` kernel receives bfloat16 arrays. All other kernels receive float32 arrays instead. If
+    an op also accepts strings, its kernel only copies.
     """
     if isinstance(kernel, HostOnly):
         return kernel

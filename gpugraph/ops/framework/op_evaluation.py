@@ -1,6 +1,7 @@
-"""Evaluation of one op on arrays, outside any plan: for constant folding and constant values.
+"""The evaluation of a single op on arrays, outside of any plan. Constant folding and
+`constant_value` use it.
 
-The op's CPU kernel runs on new NumPy arrays, so the value equals the value in a run to the bit.
+The op's CPU kernel runs on new NumPy arrays, so the value has the same bits as in a run.
 """
 
 from __future__ import annotations
@@ -27,55 +28,55 @@ if TYPE_CHECKING:
 
 
 class ContextOutsideRun:
-    """The methods of a `KernelContext` that need a session or a run.
+    """The methods of a `KernelContext` that need a session or a run, neither of which exists here.
 
-    Here they raise LookupError.
+    They raise LookupError.
     """
 
     name: str
     on_host: frozenset[int] = frozenset()
 
     def state(self, make: Callable[[], Any]) -> Any:
-        """Raise LookupError: outside a run, there is no state."""
+        """Raise LookupError, because there is no state outside a run."""
         raise LookupError(f"'{self.name}' keeps no state")
 
     def shared(self, container: str, name: str, make: Callable[[], Any]) -> Any:
-        """Raise LookupError: outside a run, there is no session to share objects in."""
+        """Raise LookupError, because outside a run there is no session that could share objects."""
         raise LookupError(f"'{self.name}' shares nothing: it is in no session")
 
     def variable(self, index: int) -> Any:
-        """Raise LookupError: outside a run, inputs are arrays, not variables."""
+        """Raise LookupError, because outside a run inputs are arrays, not variables."""
         raise LookupError(f"Input {index} of '{self.name}' is an array, not a variable")
 
     def compiled(self, file: str, dtype: str = "float32") -> Callable[[float], None]:
-        """Return a callable that ignores its argument: outside a run, no native code is
-        compiled.
+        """Return a callable that ignores its argument, because no native code is compiled outside a
+        run.
         """
         return lambda seconds: None
 
     def allocate(self, shape: tuple[int, ...], dtype: DType) -> Any:
-        """Raise LookupError: there is no run that could own the memory."""
+        """Raise LookupError, because there is no run that could own the memory."""
         raise LookupError(f"'{self.name}' can keep nothing: it is in no run")
 
     def own(self, container: Any) -> None:
-        """Raise LookupError: outside a run, there is no plan."""
+        """Raise LookupError, because there is no plan outside a run."""
         raise LookupError(f"'{self.name}' can keep nothing: it is in no run")
 
     def new_handle(self, block: Any) -> Any:
-        """Raise LookupError: outside a run, there is no session."""
+        """Raise LookupError, because there is no session outside a run."""
         raise LookupError(f"'{self.name}' can keep nothing: it is in no session")
 
     def function(self, function: Any) -> Any:
-        """Raise LookupError: there is no session."""
+        """Raise LookupError, because there is no session."""
         raise LookupError(f"'{self.name}' calls no functions: it is in no session")
 
     @property
     def kept_tensors(self) -> Any:
-        """LookupError: outside a run, there is no session that keeps tensors."""
+        """Raise LookupError, because outside a run there is no session that keeps tensors."""
         raise LookupError(f"'{self.name}' finds no kept tensors: it is in no session")
 
     def keep(self, container: Any) -> None:
-        """Raise LookupError: outside a run, there is nothing that could keep a container."""
+        """Raise LookupError, because outside a run nothing could keep a container."""
         raise LookupError(f"'{self.name}' can keep nothing: it is in no run")
 
 
@@ -128,12 +129,12 @@ def evaluate(
     values: Sequence[NDArray[Any]],
     types: Sequence[DType] = (),
 ) -> list[NDArray[Any]] | None:
-    """Return the outputs for these inputs. Return None if there is no CPU `Call`, or if the call
-    fails.
+    """Return the outputs of an op for these inputs. If the op has no CPU `Call`, or the call fails,
+    return None.
 
     Args:
-      types: the inputs' dtypes, if some inputs are arrays of open sizes (sizes unknown until a
-        run).
+      types: the inputs' dtypes. They are required if some inputs are arrays of open sizes, which
+        are unknown until a run.
     """
     entry = find_kernel(op_def.name, "CPU", attrs)
     if op_def.infer is None or entry is None or not isinstance(entry.kernel, Call):
@@ -149,7 +150,9 @@ def evaluate(
 def run_kernel(
     op_def: OpDef, kernel: Call, attrs: Mapping[str, Any], values: Sequence[NDArray[Any]]
 ) -> list[NDArray[Any]]:
-    """Run `kernel` on fresh outputs of the inferred shapes; raise the kernel's exceptions."""
+    """Run `kernel`, and return new outputs of the inferred shapes. Exceptions of the kernel are
+    passed on.
+    """
     dtypes = [as_dtype(value.dtype) for value in values]
     return _run(op_def, kernel, attrs, values, dtypes, attrgetter("as_numpy_dtype"))
 
@@ -161,10 +164,9 @@ def _of_open_sizes(
     values: Sequence[NDArray[Any]],
     types: Sequence[DType],
 ) -> list[NDArray[Any]] | None:
-    """Return the outputs for inputs that are open sizes, computed by the kernel on arrays of
-    objects.
+    """Return the outputs for inputs that are open sizes. The kernel runs on arrays of objects.
 
-    Return None if the outputs are neither integers nor truth values.
+    If the outputs are neither integers nor bools, return None.
     """
     results = output_types(op_def, dict(attrs))
     if not all(dtype.is_integer or dtype.is_bool for dtype in (*results, *types)):

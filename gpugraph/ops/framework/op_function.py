@@ -1,4 +1,4 @@
-"""OpFunction: the Python function of an op type, which adds its operations to graphs.
+"""OpFunction, the Python function of an op type, which adds its operations to graphs.
 
 Its arguments are the op's inputs in order, then its attrs, and the operation's `name`. Values that
 are not tensors become constants in the operation's name scope (`add/y`). In the common case, in
@@ -35,13 +35,13 @@ from gpugraph.ops.framework.tensor_conversion import NUMBERS, constant_of, numbe
 
 
 class _Typed(NamedTuple):
-    """Facts about an operation that depend only on the types of its inputs.
+    """Properties of an operation that depend only on the types of its inputs.
 
     Args:
       follows: the attrs that the inputs determine.
-      complete: all attrs if the caller passes none; all operations created without attrs share this
-        dict.
-      dtypes: the dtypes of the outputs; None if they depend on attrs that the caller passes.
+      complete: all attrs if the caller passes none. All operations that are created without attrs
+        share this dict.
+      dtypes: the dtypes of the outputs, or None if they depend on attrs that the caller passes.
       numbers: for each input that is a Python number, its slot and the dtype of its constant.
     """
 
@@ -54,8 +54,8 @@ class _Typed(NamedTuple):
 class OpFunction(OpInputs):
     """Adds operations of one op type to graphs when called.
 
-    A call returns the output, a named tuple or list of outputs, or the operation if it has no
-    output.
+    A call returns the output, or a named tuple or a list of several outputs. If the op has no
+    outputs, the call returns the operation.
     """
 
     def __init__(self, op_def: OpDef) -> None:
@@ -96,8 +96,8 @@ class OpFunction(OpInputs):
         return keys.pop() if simple else ""
 
     def _shared_attrs(self) -> dict[int, dict[str, Any]]:
-        """Return the attrs of a plain op for each dtype, by the dtype's id (dtypes are never
-        freed).
+        """Return a dict from the id of each dtype to the attrs of a plain op of this dtype. Dtypes
+        are never freed, so the ids stay valid.
         """
         if not self._plain:
             return {}
@@ -107,7 +107,7 @@ class OpFunction(OpInputs):
     def _has_lists(self) -> bool:
         """Return whether an operation depends on more than the attrs and the dtypes of its inputs.
 
-        It does if there are lists or references, and for ops without inputs.
+        It does if some inputs are lists or references, or if there are no inputs.
         """
         args = (*self.op_def.inputs, *self.op_def.outputs)
         return not self.op_def.inputs or any(arg.is_list or arg.is_ref for arg in args)
@@ -127,7 +127,8 @@ class OpFunction(OpInputs):
         return self._of(args, name)
 
     def _of(self, values: Sequence[Any], name: str | None = None) -> Any:
-        """Add an operation with these inputs, one for each in the signature, and default attrs.
+        """Add an operation with default attrs, and with these inputs, one for each input in the
+        signature.
 
         Plain ops on tensors take a fast path.
         """
@@ -151,12 +152,12 @@ class OpFunction(OpInputs):
     def _with_attrs(
         self, values: Sequence[Any], attrs: dict[str, Any] | None, name: str | None
     ) -> Any:
-        """Add an operation with these attrs (None: the defaults) and the attrs that its inputs
-        determine.
+        """Add an operation with these attrs and the attrs that its inputs determine. If `attrs` is
+        None, use the defaults.
 
-        The facts that follow from the types of tensors and numbers are cached by those types. The
-        key consists of ids. Dtypes and the types of numbers exist as long as the process, so an id
-        is unique.
+        The properties that follow from the types of tensors and numbers are cached. The key of the
+        cache consists of the ids of these types. Dtypes and the types of numbers exist as long as
+        the process, so an id is unique.
         """
         if self._by_types is None or not (attrs is None or self._derived.isdisjoint(attrs)):
             return self._results(self._general(values, attrs, name))
@@ -179,10 +180,11 @@ class OpFunction(OpInputs):
         return op._outputs[0] if self._is_single else self._results(op)
 
     def _keep_types(self, key: tuple[int, ...], values: Sequence[Any], op: Operation) -> None:
-        """Cache the facts that follow from the types of `values`, if these are tensors and numbers.
+        """Cache the properties that follow from the types of `values`, if all of these are tensors
+        and numbers.
 
         Args:
-          op: the operation that was made from them.
+          op: the operation that was created with these inputs.
         """
         numbers = [slot for slot, value in enumerate(values) if type(value) is not Tensor]
         if self._by_types is not None and all(type(values[slot]) in NUMBERS for slot in numbers):
@@ -215,7 +217,9 @@ class OpFunction(OpInputs):
         attrs: dict[str, Any] | None,
         name: str | None,
     ) -> Operation:
-        """Add the operation, with its number inputs as constants in the operation's name scope."""
+        """Add the operation. Its inputs that are numbers become constants in the operation's name
+        scope.
+        """
         graph = _graph_of(values)
         label = as_name(name or self.op_def.name)
         with graph._scope_of_op(label) as scope:
@@ -314,7 +318,9 @@ def _all_tensors(values: Sequence[Any]) -> bool:
 
 
 def _graph_of(values: Sequence[Any]) -> Graph:
-    """Return the graph of the first tensor or variable among `values`, else the default graph."""
+    """Return the graph of the first tensor or variable among `values`. If there is none, return the
+    default graph.
+    """
     for value in values:
         for item in value if isinstance(value, (list, tuple)) else (value,):
             graph = getattr(item, "graph", None)

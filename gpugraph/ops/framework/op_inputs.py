@@ -1,8 +1,8 @@
 """Conversion of a program's values to the tensors that an op's signature accepts.
 
 The dtype of an input comes from the signature, an attr, or another tensor operand. A value that
-can't have it raises TypeError or ValueError with TensorFlow's message, to which the operation and
-the user's line are added.
+cannot be converted to this dtype raises TypeError or ValueError with TensorFlow's message, to which
+the operation and the user's line are added.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _MAX_SHOWN = 8
 
 
 class OpInputs:
-    """Base of `OpFunction`: converts the inputs of operations, and adds the attrs that they
-    determine.
+    """Base class of `OpFunction`, which converts the inputs of operations and adds the attrs that
+    the inputs determine.
 
     Attributes:
       op_def: the op's signature.
@@ -47,7 +47,9 @@ class OpInputs:
             ) from error
 
     def _labels(self, values: Sequence[Any]) -> str:
-        """Return a list of the tensors among `values` with their dtypes, for error messages."""
+        """Return a text that lists the tensors among `values` with their dtypes, for error
+        messages.
+        """
         tensors = [
             f"{arg.name} = {_label(item)} ({dtype.name})"
             for arg, value in zip(self.op_def.inputs, values)
@@ -73,8 +75,8 @@ class OpInputs:
     ) -> DType | None:
         """Return the dtype that an argument must have. If nothing determines it, return None.
 
-        It is the declared dtype, the dtype of the argument's type attr, or the dtype of a tensor
-        among `values` with the same type attr.
+        The dtype is declared, or is the value of the argument's type attr, or is the dtype of a
+        tensor among `values` with the same type attr.
         """
         if arg.type is not None:
             return arg.type
@@ -118,8 +120,8 @@ class OpInputs:
         return tensor
 
     def _of_parameter(self, error: TypeError, arg: ArgDef, wanted: DType | None) -> TypeError:
-        """Return the TypeError for a value that can't have the dtype `wanted`, with the argument's
-        name.
+        """Return the TypeError, with the argument's name, for a value that cannot have the dtype
+        `wanted`.
         """
         text = str(error)
         start = f"Expected {wanted.name}, got " if wanted is not None else ""
@@ -131,8 +133,8 @@ class OpInputs:
         )
 
     def _default_type(self, arg: ArgDef) -> DType | None:
-        """Return the dtype that values without a dtype become if possible: the default of the type
-        attr.
+        """Return the dtype to which values without a dtype are converted if possible. It is the
+        default of the type attr.
 
         Return None if there is no default.
         """
@@ -140,10 +142,10 @@ class OpInputs:
         return attr.default if attr is not None and attr.has_default else None
 
     def _source_of_type(self, arg: ArgDef, wanted: DType) -> str:
-        """Return a description of the source of an argument's dtype: the first argument with the
-        same type attr.
+        """Return a text for messages that explains the dtype which an argument must have.
 
-        If the argument itself is the first, name only the dtype.
+        It names the first argument with the same type attr. If the argument itself is the first, it
+        names only the dtype.
         """
         others = (other.name for other in self.op_def.inputs if other.type_attr == arg.type_attr)
         first = next(others, arg.name) if arg.type_attr else arg.name
@@ -198,8 +200,8 @@ class OpInputs:
             raise why from error
 
     def _unlike(self, arg: ArgDef, values: Sequence[Any]) -> TypeError | None:
-        """Return the error for list elements that convert to different dtypes, or None if they
-        agree.
+        """Return the error for list elements that convert to different dtypes. If all convert to
+        the same dtype, return None.
         """
         types = [_own_type(value) for value in values]
         if len({*types}) < 2:
@@ -211,13 +213,13 @@ class OpInputs:
 
 
 def _dtype_of(value: Any) -> DType | None:
-    """Return the dtype of a tensor or variable. Return None for plain values."""
+    """Return the dtype of a tensor or variable. For any other value, return None."""
     dtype = getattr(value, "dtype", None)
     return dtype.base_dtype if isinstance(dtype, DType) else None
 
 
 def _own_type(value: Any) -> str:
-    """Return the name of the dtype to which a value converts by default, for messages."""
+    """Return the name of the dtype to which a value is converted by default, for messages."""
     try:
         return convert_to_tensor(value).dtype.base_dtype.name
     except (TypeError, ValueError):

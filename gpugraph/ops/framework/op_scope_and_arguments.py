@@ -1,5 +1,5 @@
-"""Functions that the ops' functions and gradients share: for name scopes, and for sizes and attrs
-as arguments.
+"""Helpers of the functions that add ops and build gradients. They open name scopes, and pass sizes
+and attrs as arguments.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gpugraph.ops.framework.op_declaration import raw_ops
 def op_scope(name: str | None, default: str, *values: Any) -> Iterator[str]:
     """Open the name scope `name`, or `default`, in the graph of the first tensor among `values`.
 
-    That graph is also the default graph within the block. Yield the full name of the scope.
+    This graph is the default graph within the block. Yield the full name of the scope.
     """
     graph = get_default_graph()
     for value in values:
@@ -34,13 +34,13 @@ def op_scope(name: str | None, default: str, *values: Any) -> Iterator[str]:
 
 
 def attrs_of(op: Any, keys: Iterable[str]) -> dict[str, Any]:
-    """Return these attrs of an operation, as keyword arguments for another op's function."""
+    """Return some attrs of an operation as keyword arguments for the function of another op."""
     return {key: op.attrs[key] for key in keys}
 
 
 def int_argument(value: Any) -> Any:
-    """Return sizes or axes as an argument of an op: an empty list, which has no dtype, becomes
-    int32.
+    """Return sizes or axes as an argument of an op. An empty list, which has no dtype, becomes an
+    int32 array.
     """
     if isinstance(value, (list, tuple)) and not value:
         return np.zeros(0, np.int32)
@@ -48,8 +48,8 @@ def int_argument(value: Any) -> Any:
 
 
 def shape_of(tensor: Tensor, dtype: Any = dtypes.int32) -> Any:
-    """Return a tensor's shape as an argument of an op: an array if all sizes are known, else a
-    Shape op.
+    """Return a tensor's shape as an argument of an op. It is an array if all sizes are known,
+    otherwise the output of a Shape op.
     """
     sizes = tensor.shape.sizes
     if sizes is not None and None not in sizes:
@@ -58,10 +58,10 @@ def shape_of(tensor: Tensor, dtype: Any = dtypes.int32) -> Any:
 
 
 def size_at(tensor: Tensor, axis: int) -> Any:
-    """Return the size of an axis as an argument: an int32 if it is known, else a slice of a Shape
-    op.
+    """Return the size of an axis as an argument of an op. It is an int32 number if it is known,
+    otherwise a slice of a Shape op's output.
 
-    Raises ValueError for an axis out of range.
+    Raises ValueError if the axis is out of range.
     """
     sizes = tensor.shape.sizes
     if sizes is not None and not -len(sizes) <= axis < len(sizes):

@@ -32,7 +32,9 @@ _NAMES = {
 
 
 def argument_names(op_def: OpDef) -> dict[str, str]:
-    """Return the argument names of inputs and attrs whose argument has another name."""
+    """Return a dict from the names of inputs and attrs to the names of their arguments, for those
+    with different names.
+    """
     known = {*(arg.name for arg in op_def.inputs), *op_def.attrs}
     names = _NAMES.get(op_def.name, {})
     return {name: argument for name, argument in names.items() if name in known}
@@ -49,14 +51,18 @@ def derived_attrs(op_def: OpDef) -> set[str]:
 
 
 def attr_names(op_def: OpDef) -> list[str]:
-    """Return the attrs that a caller can pass: first those without a default, as in TensorFlow."""
+    """Return the attrs that a caller can pass. As in TensorFlow, attrs without a default come
+    first.
+    """
     derived = derived_attrs(op_def)
     attrs = [attr for key, attr in op_def.attrs.items() if key not in derived]
     return [attr.name for attr in sorted(attrs, key=lambda attr: attr.has_default)]
 
 
 def signature_of(op_def: OpDef) -> Signature:
-    """Return the signature of the op's function: the inputs, the attrs, then `name`."""
+    """Return the signature of the op's function. Its parameters are the inputs, the attrs and
+    `name`, in this order.
+    """
     plain, names = Parameter.POSITIONAL_OR_KEYWORD, argument_names(op_def)
     inputs = [Parameter(names.get(arg.name, arg.name), plain) for arg in op_def.inputs]
     attrs = [
@@ -73,7 +79,7 @@ def _default(attr: AttrDef) -> Any:
 def doc_of(op_def: OpDef) -> str:
     """Return the docstring of the op's function.
 
-    It has the call, the summary, the arguments with their types, and the results.
+    The docstring has the call, the summary, the arguments with their types, and the results.
     """
     types = {arg.name: _input_type(arg, op_def) for arg in op_def.inputs}
     types |= {key: _attr_type(op_def.attrs[key]) for key in attr_names(op_def)}
@@ -122,8 +128,8 @@ def _attr_type(attr: AttrDef) -> str:
 
 
 class FunctionDoc:
-    """A descriptor for `__doc__`: on an instance it returns the doc of the op, on the class
-    `class_doc`.
+    """A descriptor for `__doc__`. Access through an instance returns the op's docstring. Access
+    through the class returns `class_doc`.
     """
 
     def __init__(self, class_doc: str) -> None:
@@ -198,8 +204,8 @@ EXAMPLES = {
 
 
 def example_of(op_type: str) -> str:
-    """Return the end of a docstring with the example of an op type. If the op type has no example,
-    return "".
+    """Return the text with the example of an op type that ends the docstring. If there is no
+    example, return "".
     """
     if op_type not in EXAMPLES:
         return ""

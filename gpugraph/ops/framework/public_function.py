@@ -2,8 +2,9 @@
 
     negative: UnaryFunction = public_function(op("Neg", inputs="x: T", ...), "negative")
 
-Such a function takes the op's inputs and `name`, and has the op's docstring. A public function
-that also takes attrs, or changes its arguments, is written as Python code next to its op instead.
+A generated function has the op's inputs and `name` as parameters, and the op's docstring. If a
+public function also has attrs as parameters, or changes its arguments, it is written in Python next
+to the declaration of its op.
 """
 
 from __future__ import annotations
@@ -61,8 +62,8 @@ def public_function(op_function: OpFunction, name: str = "", sparse: bool = Fals
 
     Args:
       name: the function's `__name__`, by default the op type in snake case.
-      sparse: whether the function also accepts a SparseTensor: it then maps the values, and returns
-        a SparseTensor.
+      sparse: whether the function also accepts a SparseTensor. It then applies the op to the
+        SparseTensor's values and returns a SparseTensor.
     """
     label = name or op_function.__name__
     inputs = ", ".join(arg.name for arg in op_function.op_def.inputs)
@@ -79,8 +80,8 @@ def public_function(op_function: OpFunction, name: str = "", sparse: bool = Fals
 
 
 def scoped_function(op_function: OpFunction, name: str, doc: str) -> UnaryFunction:
-    """Return a function `name(x, name=None)` that calls `op_function` in a name scope of that
-    name.
+    """Return a function of the parameters `x` and `name` that calls `op_function` in a name scope.
+    Its `__name__` is `name`.
     """
     default = name
 
@@ -99,7 +100,7 @@ def _of_module(function: Any) -> Any:
 
 
 def _importing_module(frame: FrameType) -> str:
-    """Return the name of the module in whose import this frame is."""
+    """Return the name of the module whose import has created this frame."""
     while frame.f_code.co_name != "<module>" and frame.f_back is not None:
         frame = frame.f_back
     return str(frame.f_globals["__name__"])

@@ -1,12 +1,13 @@
-"""Launches of row_update_order.cu, row_gather_and_put.cu and scatter_combine.cu: updates of rows.
+"""Launches of the kernels in row_update_order.cu, row_gather_and_put.cu and scatter_combine.cu,
+which update rows of a matrix.
 
-A change consists of the index of a row and a new value or an operand for the row, as in scatter
-ops. If several changes have the same row, they are applied in order.
+As in scatter ops, a change consists of the index of a row, and a new value or an operand for this
+row. If several changes have the same row, they are applied in order.
 
     sort_changes(...)      `order` and `keys` (scratch memory): the changes, sorted by their rows
     combine_changes(...)   associative rules: within pieces of the sorted changes, then across them
     apply_in_order(...)    other rules
-    keep_last(...)         the last change of a row wins
+    keep_last(...)         the last change of a row is used
 
 All of these are deterministic. The changed matrix has `rows` rows of `width` elements.
 """
@@ -33,8 +34,8 @@ _FULL = 1 << 18
 
 
 class UpdateRule(NamedTuple):
-    """C expressions: `combine` merges two changes `a` and `b`, `finish` applies change `b` to row
-    `a`.
+    """Two C expressions. `combine` merges two changes `a` and `b` into one, and `finish` applies
+    change `b` to row `a`.
     """
 
     combine: str
@@ -61,8 +62,9 @@ class Changes(NamedTuple):
     Args:
       size: the number of changes.
       rows, width: the size of the changed matrix.
-      keys, order: the row of each change, and its position before the sort.
-      step: 0 if a single number updates all rows, else 1.
+      keys: the row of each change.
+      order: the position of each change before the sort.
+      step: 0 if the same number updates all rows, otherwise 1.
     """
 
     size: int
@@ -74,17 +76,17 @@ class Changes(NamedTuple):
 
     @property
     def sorted(self) -> tuple[Scratch, Scratch]:
-        """The scratch arrays `keys` and `order`, as arguments of kernels."""
+        """The scratch arrays `keys` and `order`, in the order of the kernels' arguments."""
         return self.keys, self.order
 
 
 def columns_and_rows(
     rows: int, width: int, max_across: int = THREADS
 ) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
-    """Return the grid and block for a matrix, with threadIdx.x along its columns.
+    """Return the grid and block of a launch for a matrix. threadIdx.x numbers the columns.
 
     Args:
-      max_across: the maximum number of threads of a block along the columns.
+      max_across: the maximum number of threads along the columns in one block.
     """
     across = 1
     while across < min(width, max_across):
@@ -104,15 +106,16 @@ def sort_changes(
     step: int = 1,
     message: str = "",
 ) -> tuple[list[Launch], Changes]:
-    """Return launches that sort `count` changes by row, and the sorted changes.
+    """Return the launches that sort `count` changes by row, and the sorted `Changes`.
 
     Raises NotImplementedError if the number of changes or of rows exceeds 32 bits.
 
     Args:
-      indices: for each change, a row's number, or its coordinates in `sizes`.
-      drops: 1 to ignore changes with negative row numbers, 2 to ignore those with too high numbers,
-        3 to ignore both. Any other row number that is out of range makes the run fail with
-        `message`.
+      indices: for each change, the number of its row. If there are several `sizes`, the coordinates
+        of its row.
+      drops: 1 to ignore changes with negative row numbers, 2 to ignore changes with row numbers
+        that are too high, 3 to ignore both. Any other row number that is out of range makes the run
+        fail with `message`.
       step: see `Changes`.
     """
     rows = int(np.prod(sizes, dtype=object)) if sizes else 1
@@ -145,7 +148,7 @@ def radix_passes(
 ) -> tuple[list[Launch], Scratch, Scratch]:
     """Return launches that sort pairs (key, number), and the two buffers that hold the result.
 
-    The sort is stable; it compares the lowest `bits` bits of the keys.
+    The sort is stable, and compares only the lowest `bits` bits of the keys.
     """
     tiles = ceil(count / _TILE)
     counts = Scratch("counts", 256 * tiles, dtypes.uint32)
@@ -170,7 +173,9 @@ def radix_passes(
 
 
 def _other(buffer: Scratch) -> Scratch:
-    """Return the other buffer of a pair; the passes of the sort alternate between the buffers."""
+    """Return the other buffer of a pair. The passes of the sort alternate between the two
+    buffers.
+    """
     name = buffer.name.removeprefix("other ")
     return buffer._replace(name=f"other {name}" if name == buffer.name else name)
 
@@ -183,10 +188,12 @@ def combine_changes(
     rule: UpdateRule,
     target_type: DType | None = None,
 ) -> list[Launch]:
-    """Return launches for target[row] = rule.finish(target[row], the row's changes combined).
+    """Return launches that combine the changes of each row with `rule.combine`, and set target[row]
+    to `rule.finish(target[row], combined)`.
 
     Args:
-      dtype: the dtype of the updates, and of the target unless `target_type` is passed.
+      dtype: the dtype of the updates. Unless `target_type` is passed, it is also the dtype of the
+        target.
     """
     count, width = changes.size, changes.width
     piece = 4
@@ -255,10 +262,10 @@ def gather_rows(
     count: int,
     width: int,
 ) -> Launch:
-    """Return a launch for out[i] = params[indices[i]], for `count` rows of `width` elements.
+    """Return a launch that sets out[i] = params[indices[i]] for `count` rows of `width` elements.
 
     Args:
-      indices: coordinates in `sizes`.
+      indices: the coordinates of rows within `sizes`.
     """
     if len(sizes) > 8:
         raise NotImplementedError(f"positions have {len(sizes)} coordinates, more than 8")
@@ -287,8 +294,8 @@ def spread_value(value: Arg, target: Arg, count: int, dtype: DType) -> Launch:
 
 
 def check_order(changes: Changes, message: str) -> Launch:
-    """Return a launch that makes the run fail with `message` unless the rows of changes strictly
-    ascend.
+    """Return a launch that makes the run fail with `message` unless the row numbers of the changes
+    strictly increase.
     """
     arguments = (*changes.sorted, ErrorFlag(message), changes.size)
     block = (THREADS, 1, 1)
@@ -298,7 +305,7 @@ def check_order(changes: Changes, message: str) -> Launch:
 def fill_array(target: Arg | Scratch, value: Any, count: int, dtype: DType) -> Launch:
     """Return a launch that sets all `count` elements of `target` to the Python value `value`.
 
-    Raises NotImplementedError for dtypes of more than 8 bytes per element.
+    Raises NotImplementedError if an element has more than 8 bytes.
     """
     raw = np.asarray(value, dtype.as_numpy_dtype).tobytes()
     if len(raw) > 8:

@@ -1,4 +1,4 @@
-"""Shape inference that many ops share: functions of an `InferContext`, for `op(infer=...)`."""
+"""Shape inference functions that many ops share. They are passed to `op(infer=...)`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ UNKNOWN = TensorShape.of(None)
 
 
 def same_shape(index: int) -> InferFunction:
-    """Return the inference that gives every output the shape of input `index`."""
+    """Return a shape inference function that infers the shape of input `index` for every output."""
     return ShapeRule(itemgetter(index))
 
 
@@ -51,7 +51,7 @@ scalar: InferFunction = ShapeRule(lambda _: SCALAR)
 
 
 def unknown(context: InferContext) -> Sequence[TensorShape]:
-    """Return an unknown shape for each output: only the kernel determines the sizes."""
+    """Return an unknown shape for each output, because only the kernel determines the sizes."""
     return [UNKNOWN] * context.num_outputs
 
 
@@ -61,7 +61,7 @@ def no_outputs(_: InferContext) -> Sequence[TensorShape]:
 
 
 def from_attr(key: str) -> InferFunction:
-    """Return the inference that gives every output the shape in the attr `key`."""
+    """Return an inference function by which every output has the shape in the attr `key`."""
 
     def infer(context: InferContext) -> Sequence[TensorShape]:
         return [context.attrs[key]] * context.num_outputs
@@ -70,8 +70,8 @@ def from_attr(key: str) -> InferFunction:
 
 
 def from_value(index: int) -> InferFunction:
-    """Return the inference of an output whose shape is the value of input `index`, a vector of
-    sizes.
+    """Return an inference function for an output whose shape is the value of input `index`, a
+    vector of sizes.
     """
 
     def infer(context: InferContext) -> Sequence[TensorShape]:
@@ -81,11 +81,11 @@ def from_value(index: int) -> InferFunction:
 
 
 def of_rank(shape: TensorShape, rank: int, what: str, in_run: str = "") -> tuple[int | None, ...]:
-    """Return the sizes of `shape`; raise a Misfit (a ValueError) unless it has `rank` axes.
+    """Return the sizes of `shape`. Raise a Misfit (a ValueError) unless it has `rank` axes.
 
     Args:
       what: the name of the shape in messages.
-      in_run: the message in a run, if it differs from that of graph construction.
+      in_run: the message in a run, if it differs from the message at graph construction.
     """
     if shape.sizes is None:
         return (None,) * rank
@@ -96,10 +96,10 @@ def of_rank(shape: TensorShape, rank: int, what: str, in_run: str = "") -> tuple
 
 
 def merge_sizes(first: int | None, second: int | None) -> int | None:
-    """Return the size of an axis that two inputs share, as far as it is known.
+    """Return the size of an axis that two inputs share, or None if both sizes are unknown.
 
-    Raises ValueError if both sizes are known and differ, with TensorFlow's message for dimensions,
-    which differs from the one for shapes.
+    Raises ValueError if both sizes are known and differ, with the message that TensorFlow has for
+    dimensions, which differs from its message for shapes.
     """
     if None not in (first, second) and first != second:
         raise value_error(
@@ -112,17 +112,18 @@ def merge_sizes(first: int | None, second: int | None) -> int | None:
 def is_old_scalar(context: InferContext, index: int) -> bool:
     """Return whether, in a run, input `index` is a vector of one element.
 
-    Some older ops accept such a vector in place of a scalar in a run, but not at graph
+    Some older ops accept a vector of one element instead of a scalar in a run, but not at graph
     construction.
     """
     return not context.is_building and context.shapes[index].sizes == (1,)
 
 
 def normalize_axis(axis: Any, rank: int, what: str = "axis") -> int:
-    """Return `axis` as a number in [0, rank); negative axes count from the end.
+    """Return `axis` as a number in [0, rank). A negative axis counts from the end. Raises
+    ValueError if `axis` is outside [-rank, rank).
 
     Args:
-      what: the axis's name in the message of the ValueError that is raised outside [-rank, rank).
+      what: the axis's name in the error's message.
     """
     value = whole_number(what, axis)
     if not -rank <= value < rank:
@@ -131,11 +132,11 @@ def normalize_axis(axis: Any, rank: int, what: str = "axis") -> int:
 
 
 def with_ranks(infer: InferFunction, args: Sequence[ArgDef]) -> InferFunction:
-    """Wrap `infer` to check the ranks of its inputs against the declarations `args`.
+    """Wrap `infer` so that the ranks of the inputs are checked against the declarations `args`.
 
     Inference runs when the graph is built, when a run is compiled, and during a run for steps whose
-    shapes are known only then. So no kernel receives an input of another rank. If `infer` itself
-    accepts a wrong rank, the graph can still be built, and the run raises the error, as with
+    shapes are known only then. Therefore no kernel receives an input of a wrong rank. If `infer`
+    itself accepts a wrong rank, the graph can still be built, and the run raises the error, as with
     TensorFlow's kernels.
     """
     wanted = [(index, arg.rank) for index, arg in enumerate(args) if arg.rank is not None]

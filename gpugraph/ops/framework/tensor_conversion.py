@@ -1,7 +1,7 @@
 """Conversion of values to tensors: `convert_to_tensor`, its registry, and the Const op.
 
-All other ops are declared in a higher layer: their functions convert arguments to tensors, which
-needs Const.
+All other ops are declared in a higher layer, because their functions convert arguments to tensors,
+for which they need Const.
 """
 
 from __future__ import annotations
@@ -59,15 +59,14 @@ def constant(
 ) -> Tensor:
     """Return a constant tensor.
 
-    Raises TypeError for a value of another kind than `dtype`, and ValueError for a value that does
-    not fit `shape`.
+    A TensorProto as the value keeps its dtype and shape. Raises TypeError if the value is
+    incompatible with `dtype`, and ValueError if it does not fit `shape`.
 
     Args:
       value: a Python value or an array.
-      dtype: by default it follows from the value (float32 for floats, int32 for ints).
-      shape: the shape, which a scalar fills.
-      verify_shape: whether the value must have exactly this shape. A TensorProto keeps its dtype
-        and shape.
+      dtype: the dtype. By default it follows from the value: float32 for floats, int32 for ints.
+      shape: the shape, by default the shape of the value. A scalar fills it.
+      verify_shape: whether the value must have exactly this shape.
 
     >>> session.run(tf.constant([[1, 2], [3, 4]]))
     array([[1, 2],
@@ -88,12 +87,12 @@ def constant(
 def constant_of(
     array: Any, name: str, count: int | None = None, dtype: DType | None = None
 ) -> Tensor:
-    """Add a constant with this array to the default graph; the array becomes read-only.
+    """Add a constant with this array to the default graph. The array becomes read-only.
 
     Args:
-      count: the number of values that the constant's protobuf message has, if fewer than the
-        elements; the last value fills the rest.
-      dtype: the array's dtype, if the caller has it.
+      count: the number of values in the constant's protobuf message, if it is smaller than the
+        number of elements. The last value fills the remaining elements.
+      dtype: the array's dtype. If it is None, it is determined from the array.
     """
     array.setflags(write=False)
     graph = get_default_graph()
@@ -109,11 +108,11 @@ def constant_of(
 def register_tensor_conversion_function(
     base_type: type | tuple[type, ...], conversion_func: Conversion, priority: int = 100
 ) -> None:
-    """Register a conversion of values of `base_type`; conversions with a lower `priority` run
-    first.
+    """Register a function that converts values of `base_type` to tensors. Functions with a lower
+    `priority` are called first.
 
-    `conversion_func(value, dtype=None, name=None, as_ref=False)` returns a tensor, or
-    NotImplemented to leave the value to the next conversion.
+    `conversion_func(value, dtype=None, name=None, as_ref=False)` returns a tensor. If it returns
+    NotImplemented, the next function is called.
     """
     if not callable(conversion_func):
         raise TypeError("conversion_func must be callable.")
@@ -131,16 +130,15 @@ def convert_to_tensor(
     *,
     as_ref: bool = False,
 ) -> Tensor:
-    """Convert `value` (tensor, variable, array, number, nested list) to a tensor.
+    """Convert a value to a tensor. It is a tensor, variable, array, number or nested list.
 
-    preferred_dtype, dtype_hint (its newer name): the dtype to try first if `dtype` is None; it is
-    ignored if the value does not fit.
-
-    Raises ValueError for a tensor of another dtype than `dtype`, and TypeError if there is no
+    Raises ValueError if a tensor does not have the dtype `dtype`, and TypeError if there is no
     conversion.
 
     Args:
-      as_ref: whether a variable converts to a reference.
+      preferred_dtype, dtype_hint: the older and the newer name of the dtype that is tried first if
+        `dtype` is None. It is ignored if the value does not fit.
+      as_ref: whether to convert a variable to a reference.
 
     >>> tf.convert_to_tensor([1.0, 2.0]).shape
     TensorShape([Dimension(2)])
@@ -172,9 +170,9 @@ def _conversions_of(value: Any) -> list[Conversion]:
 
 
 def number_array(value: Any, dtype: DType) -> Any:
-    """Convert an int or a float to an array of `dtype` if it certainly fits; otherwise return None.
+    """Convert an int or a float to an array of `dtype`. Return None if it may not fit.
 
-    Return None also if a conversion is registered for the number's type.
+    Also return None if a conversion function is registered for the number's type.
     """
     numpy_type = type_of_number(value, dtype)
     return None if numpy_type is None or _conversions_of(value) else np.array(value, numpy_type)
@@ -192,7 +190,7 @@ def _checked(tensor: Tensor, wanted: DType | None) -> Tensor:
 def convert_n_to_tensor(
     values: Sequence[Any], dtype: Any = None, name: str | None = None
 ) -> list[Tensor]:
-    """Convert each of `values` to a tensor; their names are `name_0`, `name_1`, ..."""
+    """Convert each of `values` to a tensor. The tensors are named `name_0`, `name_1`, ..."""
     return [
         convert_to_tensor(value, dtype, None if name is None else f"{name}_{index}")
         for index, value in enumerate(values)

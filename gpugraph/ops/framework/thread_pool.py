@@ -1,4 +1,4 @@
-"""Threads for kernels, as many as there are cores; idle threads block instead of spinning."""
+"""Threads for kernels, one for each core. Idle threads block instead of spinning."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ Work = Callable[[], Any]
 
 
 class _Pool:
-    """Daemon threads that take work from one queue, and report to the caller's queue when it is
-    done.
+    """Daemon threads that take callables from one queue, call them, and report the end of each call
+    to the caller's queue.
     """
 
     def __init__(self, size: int) -> None:
@@ -49,10 +49,11 @@ _MAKING = new_lock()
 
 
 def run_in_threads(works: Sequence[Work]) -> None:
-    """Run the works in parallel, the first in this thread, and wait for all.
+    """Call all of `works` in parallel, the first of them in this thread, and wait until all have
+    returned.
 
-    If some of them fail, raise the error of `works[0]` or, if that succeeded, the error that
-    occurred first.
+    If some of the calls fail, raise the error of `works[0]`. If `works[0]` succeeded, raise the
+    error that occurred first.
     """
     pool = _POOLS.get(os.getpid())
     if pool is None:

@@ -1,4 +1,4 @@
-"""The gradient of broadcasting: sums over the axes along which an input was broadcast."""
+"""The gradient of broadcasting, which is a sum over the axes along which an input was broadcast."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from gpugraph.ops.framework.tensor_conversion import constant
 
 
 def unbroadcast(grad: Any, source: Tensor, other: Tensor) -> Any:
-    """Sum `grad` over the axes along which `source` was broadcast against `other`.
+    """Sum `grad` over the axes along which `source` was broadcast against `other`. The result has
+    the shape of `source`.
 
     Args:
-      grad: a tensor of the broadcast shape. The result has the shape of `source`.
+      grad: a tensor of the broadcast shape.
     """
     here, there = source.shape, other.shape
     axes = _repeated(here, there)
@@ -28,10 +29,11 @@ def unbroadcast(grad: Any, source: Tensor, other: Tensor) -> Any:
 
 
 def _repeated(here: TensorShape, there: TensorShape) -> list[int] | None:
-    """Return the axes of the broadcast shape to sum over, or None if only a run determines them.
+    """Return the axes of the broadcast shape over which to sum. If they are known only in a run,
+    return None.
 
-    An axis of size 1 in `here` can be summed over even if its size in `there` is unknown: if that
-    is 1 too, the sum has one element.
+    An axis of size 1 in `here` can be summed over even if its size in `there` is unknown. If the
+    size in `there` is also 1, the sum has a single term.
     """
     if here.sizes is None or there.sizes is None:
         return None
@@ -57,7 +59,7 @@ def _unbroadcast_known(grad: Any, here: TensorShape, there: TensorShape, axes: l
 def _shape(tensor: Tensor) -> Tensor:
     """Return the shape of `tensor`, as a constant if it is known.
 
-    With a constant, a gradient loop need not store the shape for each iteration.
+    If the shape is a constant, the gradient of a loop need not store it for each iteration.
     """
     if tensor.shape.is_fully_defined():
         return constant(np.array(tensor.shape.sizes, np.int32), name="Shape")

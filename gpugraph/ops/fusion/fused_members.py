@@ -1,7 +1,7 @@
-"""Members of a fused step: the ops that it runs.
+"""Members of a fused step, which are the ops that it runs.
 
-The values in a fused step are numbered: first its inputs, then the outputs of its members, in the
-order in which the members run.
+The values in a fused step are numbered. The step's inputs come first, followed by the outputs of
+its members, in the order in which the members run.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ class FusedMember(NamedTuple):
     """One op of a fused step.
 
     Args:
-      sources: the numbers of the values that it reads, without inputs in host memory (sizes, axes).
+      sources: the numbers of the values that the op reads, except for inputs in host memory, such
+        as sizes and axes.
       expressions: C code and reductions for native code.
-      kernel: its NumPy kernel.
+      kernel: the op's NumPy kernel.
       origin: the line of the user's program that created the op.
     """
 
@@ -46,10 +47,11 @@ class FusedMember(NamedTuple):
 
 
 class MemberContext(ContextOutsideRun):
-    """The `KernelContext` with which a member binds its kernel, for arrays of these shapes.
+    """The `KernelContext` with which a member binds its kernel, for arrays of certain shapes.
 
-    If the step runs tile by tile, the shapes are those of a tile. `allocate_array(key, shape,
-    dtype)` returns the scratch array of a key.
+    If the step runs tile by tile, the shapes are the shapes of a tile. The callable
+    `allocate_array(key, shape, dtype)` returns a scratch array. Calls with the same key return the
+    same array.
     """
 
     def __init__(
@@ -78,6 +80,6 @@ class MemberContext(ContextOutsideRun):
         """Return an array that all members share. Its contents are valid until this member has run.
 
         Args:
-          slot: distinguishes several such arrays of one member.
+          slot: a number that distinguishes several such arrays of one member.
         """
         return self._allocate_array(("passing", slot), shape, dtype)

@@ -1,9 +1,9 @@
 """The op `_Fused`: a group of elementwise ops and reductions that run as one step.
 
-The C compiler, if there is one, compiles one function from the expressions of the members. Until
-the compilation has ended, and if it fails, the members run one after another by their NumPy
-kernels. A group of elementwise ops over large tensors then runs tile by tile (`tiled_execution`).
-The fusion pass adds this op; client graphs never contain it.
+If there is a C compiler, it compiles one function from the members' expressions. Until the
+compilation has ended, and if it fails, the members' NumPy kernels run one after another. In this
+case, a group of elementwise ops over large tensors runs tile by tile (`tiled_execution`). The
+fusion pass adds this op. Client graphs never contain it.
 """
 
 from __future__ import annotations
@@ -39,9 +39,10 @@ def _bind(context: KernelContext, *arrays: Any) -> Run:
 
 
 class Steps:
-    """A callable that runs the members one by one by their NumPy kernels, over whole tensors.
+    """A callable that runs the members' NumPy kernels one after another, over whole tensors.
 
-    Its memory for the values between members is allocated in the first call and freed by `release`.
+    The memory for the values that members pass to each other is allocated in the first call and
+    freed by `release`.
     """
 
     __slots__ = ("arrays", "blocks", "context", "members", "runs", "stores")
@@ -73,7 +74,9 @@ class Steps:
             raise
 
     def release(self) -> None:
-        """Free the memory of the values between members; the next call allocates it again."""
+        """Free the memory of the values that members pass to each other. The next call allocates it
+        again.
+        """
         self.runs = None
         blocks, self.blocks = self.blocks, []
         for block in blocks:

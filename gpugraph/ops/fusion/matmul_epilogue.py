@@ -1,9 +1,10 @@
-"""Matrix products with an epilogue: bias, addition and Relu before the product is stored.
+"""Matrix products with an epilogue: bias, addition and Relu, which are applied before the product
+is stored.
 
-The epilogue pass replaces MatMul or BatchMatMulV2 and the BiasAdd, Add and Relu after it by these
-ops; client graphs never contain them. The attr `fused_ops` lists the ops of the epilogue, at least
-one of these, in this order: BiasAdd of a vector, Add of a tensor with as many elements as the
-product, Relu.
+The epilogue pass replaces MatMul or BatchMatMulV2, and the BiasAdd, Add and Relu after it, with
+these ops. Client graphs never contain them. The attr `fused_ops` lists the ops of the epilogue. It
+contains one or more of these, in this order: BiasAdd of a vector, Add of a tensor with as many
+elements as the product, Relu.
 """
 
 from __future__ import annotations
@@ -47,7 +48,8 @@ _EPILOGUE_OPS = ("BiasAdd", "Add", "Relu")
 def _epilogue_ops(attrs: Mapping[str, Any]) -> list[str]:
     """Return the op types of the epilogue.
 
-    Raises ValueError for other op types, and if `num_args` does not fit them.
+    Raises ValueError if there are other op types, or if `num_args` is not the number of their
+    inputs.
     """
     fused = [text(op_type) for op_type in attrs["fused_ops"]]
     if not fused or fused != [op_type for op_type in _EPILOGUE_OPS if op_type in fused]:
@@ -76,9 +78,7 @@ def _infer_with(infer: InferFunction) -> InferFunction:
 
 
 def _epilogue(signature: Signature, *arrays: Any) -> Epilogue:
-    """Return the epilogue: the bias as a vector, the addend in the product's shape, and the flag
-    for Relu.
-    """
+    """Return the epilogue. The bias is a vector, and the addend has the product's shape."""
     fused = _epilogue_ops(signature.attrs)
     args, out = list(arrays[2:-1]), arrays[-1]
     bias = args.pop(0).reshape(-1) if "BiasAdd" in fused else None
@@ -90,8 +90,8 @@ def addend_input(attrs: Mapping[str, Any], factor: tuple[int, ...] | None) -> Se
     """Return [index of the addend], or [] if the product on the CPU must not be written over the
     addend.
 
-    It may be written there if each element's sum of products is complete before the addition, that
-    is, if at most SUMMED_AT_ONCE products are summed.
+    The product may be written over the addend if the sum of each element is complete before the
+    addend is added. This is the case if the sum has at most SUMMED_AT_ONCE terms.
 
     Args:
       factor: the static shape of the first factor, or None.
@@ -103,7 +103,9 @@ def addend_input(attrs: Mapping[str, Any], factor: tuple[int, ...] | None) -> Se
 
 
 def _call(bind: Callable[..., Callable[[], Any]]) -> Call:
-    """Return the NumPy kernel of a product, which `bind` binds, followed by its epilogue."""
+    """Return a NumPy kernel that computes a product with the kernel that `bind` binds, and then
+    applies the epilogue.
+    """
 
     def bind_all(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
         out = product = arrays[-1]

@@ -1,4 +1,6 @@
-"""Memory for the values that members of a fused step pass to each other when NumPy runs them."""
+"""The memory for the values that members of a fused step pass to each other if NumPy kernels
+run.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +24,10 @@ class MemoryLayout:
     An offset is reused after the last use of its value. Fused steps that differ only in the names
     of their nodes share one layout.
 
-    plain: for each member, whether its kernel is a plain function of the arrays, without a binding.
-    takes: for each member, a callable that selects the member's arrays (inputs, then outputs) from
-      the arrays of all values. in_place: for each output of the step, the inputs whose memory it
-      may reuse; computed on demand.
+    `plain` states, for each member, whether its kernel is a plain function of the arrays, without a
+    binding. `takes` has a callable for each member. It receives the arrays of all values, and
+    returns the member's inputs, followed by its outputs. `in_place` is a dict from an output of the
+    step to the inputs whose memory it may reuse. Its entries are computed on demand.
     """
 
     __slots__ = ("_numbers", "_places", "_size", "in_place", "plain", "takes")
@@ -92,7 +94,7 @@ class MemoryLayout:
     ) -> list[Any]:
         """Return the arrays of all values by number.
 
-        The caller passes the step's inputs and outputs; the other arrays are views of one block of
+        The caller passes the step's inputs and outputs. All other arrays are views of one block of
         bytes, which `allocate` returns.
         """
         arrays: list[Any] = []

@@ -1,6 +1,7 @@
 """The C expressions of ops, from which fused kernels for CPUs and GPUs are generated.
 
-An op declares them by its `Elementwise` or `Reduction` kernel for a GPU, or by a `Decomposition`.
+An op declares its expressions with an `Elementwise` or `Reduction` kernel for GPUs, or with a
+`Decomposition`.
 """
 
 from __future__ import annotations
@@ -37,9 +38,9 @@ def build(
 ) -> Sequence[int]:
     """Add the op to the code that `builder` generates. Return the numbers of its outputs' values.
 
-    For an op that writes variables, these are the new values of the variables.
+    For an op that writes variables, the outputs' values are the new values of the variables.
 
-    Raises NotImplementedError if there are no expressions for these attrs or shapes.
+    Raises NotImplementedError if there are no expressions for the attrs or shapes in `signature`.
 
     Args:
       inputs: the numbers of the values of the op's inputs, except for inputs in host memory.
@@ -55,8 +56,9 @@ def build(
 
 
 def axis_source(expressions: Expressions, signature: Signature) -> RowSource | None:
-    """Return the C function of a reduction over one axis, or neighbouring ones, with axes that are
-    kept on both sides; None for any other op.
+    """Return the C function of a reduction over one axis, or over several neighbouring axes.
+
+    The kept axes may precede and follow the reduced axes. For any other op, return None.
     """
     if not isinstance(expressions, Reduction) or len(signature.input_types) == 1:
         return None

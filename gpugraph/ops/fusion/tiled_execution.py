@@ -1,10 +1,10 @@
-"""Tiles: a group of elementwise ops over large tensors, tile by tile, in several threads.
+"""The execution of a group of elementwise ops over large tensors, tile by tile, in several threads.
 
     for each tile:  a = x * 1.5;  b = a + 0.3;  c = tanh(b) ...
 
-A tile and the few temporaries of a group stay in the cache. To run op after op over whole tensors
-would read and write main memory each time. Each op runs by its NumPy kernel, which gives the same
-bits as without tiles. NumPy releases the GIL, so the threads run in parallel.
+A tile and the few temporaries of a group stay in the cache. Running each op over whole tensors
+would read and write main memory each time. Each op runs its NumPy kernel, so the results have the
+same bits as without tiles. NumPy releases the GIL, so the threads run in parallel.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ def tiled(
     inputs: Sequence[Any],
     outputs: Sequence[Any],
 ) -> Run:
-    """Return a callable that computes the outputs of a group, whose values all have one shape.
+    """Return a callable that computes the outputs of a group. All values of the group have the same
+    shape.
 
     Args:
       stores: the numbers of the values that become `outputs`, in this order.
@@ -58,7 +59,7 @@ def slots(members: Sequence[FusedMember], stores: Sequence[int], num_inputs: int
     A temporary is reused after the last member that reads it.
 
     Args:
-      stores: the values that are outputs of the group.
+      stores: the numbers of the values that are outputs of the group.
     """
     last_reader = {
         k - num_inputs: index
@@ -115,7 +116,7 @@ class _Tiled:
         return array
 
     def bind(self, tiles: Sequence[slice]) -> list[Run]:
-        """Return the calls of one thread: each member for each of its tiles.
+        """Return the calls of one thread. For each of its tiles, they run each member.
 
         All tiles of the thread use the same temporaries.
         """

@@ -1,1 +1,1 @@
-"""Images: file formats, colours, resizing, boxes, quality measures."""
+"""Image ops: file formats, colours, resizing, bounding boxes, and quality measures."""

@@ -1,6 +1,7 @@
-"""Non-maximum suppression: the selection of the best boxes, except those that overlap better boxes.
+"""Non-maximum suppression, which selects the boxes with the best scores, but drops boxes that
+overlap better boxes.
 
-NaN scores, corners and overlaps compare as in C++: a comparison with NaN is false.
+As in C++, each comparison with a score, corner or overlap that is NaN is false.
 """
 
 from __future__ import annotations
@@ -22,13 +23,15 @@ def choose_boxes(
     overlaps: Overlaps,
     sigma: float = 0,
 ) -> list[tuple[int, float]]:
-    """Return (box, score when it was chosen) for at most `max_boxes` boxes, best first.
+    """Return (index of a box, its score when it was chosen) for at most `max_boxes` boxes, best
+    first.
 
     Args:
-      min_score: boxes up to this score are never chosen.
-      threshold: boxes that overlap a chosen box by more than this are dropped; with a `sigma`,
-        overlaps reduce the score instead (soft suppression).
-      overlaps: a function from a box and a list of other boxes to their overlaps.
+      min_score: boxes with this score or a lower score are never chosen.
+      threshold: boxes that overlap a chosen box by more than this are dropped.
+      sigma: if it is above 0, overlaps reduce the score of a box instead (soft suppression).
+      overlaps: a function that receives a box and a list of other boxes, and returns their overlaps
+        with the box.
     """
     waiting = [(-float(score), box, 0) for box, score in enumerate(scores) if score > min_score]
     heapq.heapify(waiting)
@@ -51,8 +54,8 @@ def choose_boxes(
 
 
 def _corners(boxes: Any) -> Any:
-    """Return boxes [n, 4], of two opposite corners, as y1, x1, y2, x2 with y1 <= y2 and x1 <=
-    x2.
+    """Order the corners of boxes [n, 4], which are two opposite corners. Return y1, x1, y2, x2 with
+    y1 <= y2 and x1 <= x2.
     """
     low, high = boxes[:, :2], boxes[:, 2:]
     return np.concatenate([_minimum(low, high), _maximum(low, high)], 1)
@@ -69,8 +72,8 @@ def _maximum(one: Any, other: Any) -> Any:
 
 
 def _overlap(box: Any, others: Any) -> Any:
-    """Return the intersection over union of a box with each other box. Return 0 for boxes without
-    an area.
+    """Return the intersection over union of a box with each of `others`. It is 0 if a box has no
+    area.
     """
     low, high = _maximum(box[:2], others[:, :2]), _minimum(box[2:], others[:, 2:])
     shared = np.maximum(high - low, 0).prod(axis=1)
@@ -81,15 +84,18 @@ def _overlap(box: Any, others: Any) -> Any:
 
 
 def overlaps_of_boxes(boxes: Any) -> Overlaps:
-    """Return the function that computes overlaps among these boxes [n, 4]. See `_overlap`.
+    """Return a function that computes the overlaps (`_overlap`) of one of these boxes [n, 4] with
+    others.
 
-    A box is two opposite corners.
+    A box consists of two opposite corners.
     """
     corners = _corners(boxes)
     return lambda box, others: _overlap(corners[box], corners[others])
 
 
 def overlaps_without_nan(boxes: Any) -> Overlaps:
-    """Return `overlaps_of_boxes(boxes)` with 0 in place of NaN, so that scores stay unchanged."""
+    """Return `overlaps_of_boxes(boxes)`, with each overlap of NaN replaced by 0, so that it does
+    not change the score.
+    """
     overlaps = overlaps_of_boxes(boxes)
     return lambda box, others: np.nan_to_num(overlaps(box, others))

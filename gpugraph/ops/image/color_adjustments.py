@@ -1,6 +1,6 @@
-"""Colours: conversions between RGB, HSV and grey; changes of brightness, contrast, hue and so on.
+"""Conversions between RGB, HSV and grey, and changes of brightness, contrast, saturation and hue.
 
-Floating point images have colours in [0, 1]. In integer images, the maximum of the dtype represents
+Floating-point images have values in [0, 1]. In integer images, the maximum of the dtype represents
 1.
 """
 
@@ -194,7 +194,7 @@ def convert_image_dtype(
     """Convert `image` to another dtype, and scale its values from the range of the old dtype to the
     range of the new dtype.
 
-    The range of floats is [0, 1], that of ints [0, maximum].
+    The range of a float dtype is [0, 1], and the range of an int dtype is [0, its maximum].
 
     Args:
       saturate: whether to clip values to the range of `dtype` before the cast.
@@ -221,8 +221,8 @@ def convert_image_dtype(
 def _adjust(
     default: str, image: Any, adjust: Callable[[Tensor], Any], name: str | None = None
 ) -> Tensor:
-    """Apply `adjust` to the image as floats, and convert the result to the image's dtype,
-    clipped.
+    """Convert the image to floats, apply `adjust`, and convert the result back to the image's
+    dtype. Values are clipped to the dtype's range.
     """
     with op_scope(name, default, image):
         source = convert_to_tensor(image, name="image")
@@ -237,8 +237,8 @@ def _by(op_type: str, factor: Any) -> Callable[[Tensor], Any]:
 
 
 def adjust_brightness(image: Any, delta: Any) -> Tensor:
-    """Add `delta` to all pixels of `image`, as floats. In integer images, the maximum of the dtype
-    represents 1.
+    """Convert `image` to floats, add `delta` to all pixels, and convert the result back. In integer
+    images, the maximum of the dtype represents 1.
     """
     return _adjust("adjust_brightness", image, lambda x: raw_ops.AddV2(x, _as(delta, x)))
 
@@ -247,27 +247,30 @@ def adjust_contrast(images: Any, contrast_factor: Any) -> Tensor:
     """Multiply the distance of each pixel from its channel's mean by `contrast_factor`.
 
     Args:
-      images: [..., height, width, channels].
+      images: a tensor of shape [..., height, width, channels].
     """
     return _adjust("adjust_contrast", images, _by("AdjustContrastv2", contrast_factor))
 
 
 def adjust_saturation(image: Any, saturation_factor: Any, name: str | None = None) -> Tensor:
-    """Multiply the saturation of the colours of `image` [..., 3] by a factor; it is clipped to [0,
-    1].
+    """Multiply the saturation of the colours of `image` [..., 3] by a factor. The product is
+    clipped to [0, 1].
     """
     return _adjust("adjust_saturation", image, _by("AdjustSaturation", saturation_factor), name)
 
 
 def adjust_hue(image: Any, delta: Any, name: str | None = None) -> Tensor:
-    """Add `delta` to the hue of the colours of `image` [..., 3]; 1 is the full colour circle."""
+    """Add `delta` to the hue of the colours of `image` [..., 3]. A delta of 1 is the full colour
+    circle.
+    """
     return _adjust("adjust_hue", image, _by("AdjustHue", delta), name)
 
 
 def adjust_gamma(image: Any, gamma: Any = 1, gain: Any = 1) -> Tensor:
-    """Return gain * image ** gamma, computed on floats in [0, 1].
+    """Return gain * image ** gamma. It is computed on floats in [0, 1], and converted back to the
+    image's dtype.
 
-    Raises ValueError for a negative gamma.
+    Raises ValueError if gamma is negative.
     """
     if not isinstance(gamma, Tensor) and gamma < 0:
         raise ValueError("Gamma should be a non-negative real number.")
@@ -286,8 +289,8 @@ _GREY = np.array([0.2989, 0.5870, 0.1140])
 
 
 def rgb_to_grayscale(images: Any, name: str | None = None) -> Tensor:
-    """Return the luma 0.2989 R + 0.5870 G + 0.1140 B, [..., 1], of colours [..., 3], in their
-    dtype.
+    """Return the luma 0.2989 R + 0.5870 G + 0.1140 B of RGB colours [..., 3], with shape [..., 1]
+    and the same dtype.
     """
     with op_scope(name, "rgb_to_grayscale", images) as scope:
         source = convert_to_tensor(images, name="images")
@@ -300,7 +303,9 @@ def rgb_to_grayscale(images: Any, name: str | None = None) -> Tensor:
 
 
 def grayscale_to_rgb(images: Any, name: str | None = None) -> Tensor:
-    """Repeat grey pixels [..., 1] as colours [..., 3]. Raises ValueError for an unknown rank."""
+    """Repeat the grey value of each pixel [..., 1] as RGB [..., 3]. Raises ValueError if the rank
+    is unknown.
+    """
     with op_scope(name, "grayscale_to_rgb", images) as scope:
         source = convert_to_tensor(images, name="images")
         rank = source.shape.rank
@@ -328,7 +333,7 @@ def _check_range(lower: Any, upper: Any) -> None:
 def random_brightness(image: Any, max_delta: float, seed: int | None = None) -> Tensor:
     """Apply `adjust_brightness` with a random delta in [-max_delta, max_delta), drawn in each run.
 
-    Raises ValueError for a negative max_delta.
+    Raises ValueError if max_delta is negative.
     """
     if real_number("max_delta", max_delta) < 0:
         raise ValueError("max_delta must be non-negative.")
@@ -356,7 +361,7 @@ def random_saturation(image: Any, lower: float, upper: float, seed: int | None =
 def random_hue(image: Any, max_delta: float, seed: int | None = None) -> Tensor:
     """Apply `adjust_hue` with a random delta in [-max_delta, max_delta), drawn in each run.
 
-    Raises ValueError for a max_delta outside [0, 0.5].
+    Raises ValueError if max_delta is outside [0, 0.5].
     """
     if real_number("max_delta", max_delta) > 0.5:
         raise ValueError("max_delta must be <= 0.5.")

@@ -1,4 +1,4 @@
-"""`combined_non_max_suppression`: boxes of several classes in batches of images."""
+"""`combined_non_max_suppression`, which selects boxes of several classes in a batch of images."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _best_of_all(
     Args:
       boxes: [n, classes or 1, 4].
       scores: [n, classes].
-      max_boxes: the maximum for each class.
+      max_boxes: the maximum number of boxes for each class.
     """
     items = []
     for kind in range(scores.shape[1]):
@@ -121,16 +121,18 @@ def combined_non_max_suppression(
     clip_boxes: bool = True,
     name: str | None = None,
 ) -> tuple[Any, ...]:
-    """Return (boxes, scores, classes, number) of the best boxes of each image over all classes.
+    """Select the best boxes of each image over all classes. Return (boxes, scores, classes,
+    number).
+
+    For each class, at most `max_output_size_per_class` boxes are chosen with `non_max_suppression`.
+    The best `max_total_size` of all these boxes are returned, padded with zeros. The results are
+    float32, except for `number`, the number of boxes without the padding, which is int32.
 
     Args:
-      boxes: [batch, n, classes or 1, 4].
-      scores: [batch, n, classes]. For each class, at most `max_output_size_per_class` boxes are
-        chosen as by `non_max_suppression`; of all these, the best `max_total_size` are returned,
-        padded with zeros. The results are float32, except for the number of boxes before the
-        padding, which is int32.
+      boxes: a tensor of shape [batch, n, classes or 1, 4].
+      scores: a tensor of shape [batch, n, classes].
       pad_per_class: whether to pad to `max_output_size_per_class` times the number of classes, if
-        that is less than `max_total_size`.
+        this is less than `max_total_size`.
       clip_boxes: whether to clip corners to [0, 1].
     """
     with op_scope(name, "combined_non_max_suppression", boxes, scores):

@@ -1,8 +1,8 @@
-"""CropAndResize: crops boxes out of images and resizes them, with gradients.
+"""CropAndResize, which crops boxes out of images and resizes them, and its gradients.
 
-A box is [y1, x1, y2, x2] in fractions of the image: (0, 0) is the center of the first pixel, (1, 1)
-that of the last pixel. As in resizing, a crop is a product: a matrix of weights for rows, the
-image, and a matrix of weights for columns.
+A box is [y1, x1, y2, x2] in fractions of the image. (0, 0) is the center of the first pixel, and
+(1, 1) is the center of the last pixel. A crop is computed as the product of a matrix of weights for
+rows, the image, and a matrix of weights for columns. `ResizeBilinear` is computed in the same way.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ _Box = tuple[float, ...]
 
 
 def _check_boxes(context: InferContext, boxes: int) -> int | None:
-    """Return the number of boxes, from input `boxes` and the next input, the image indices."""
+    """Check the input `boxes` and the next input, the image indices. Return the number of boxes, or
+    None if it is unknown.
+    """
     count, columns = of_rank(context.shapes[boxes], 2, "boxes")
     (others,) = of_rank(context.shapes[boxes + 1], 1, "box_ind")
     if columns not in (4, None):
@@ -64,18 +66,20 @@ def _is_bilinear(attrs: Any) -> bool:
 
 
 def _shares(new: int) -> Any:
-    """Return the position of each pixel of a crop in its box: 0 is the first edge, 1 the last
-    edge.
+    """Return the position of each pixel of a crop in its box, where 0 is the first edge and 1 is
+    the last edge.
     """
     return np.arange(new) / (new - 1) if new > 1 else np.array([0.5])
 
 
 def _places(first: float, last: float, size: int, new: int) -> Any:
-    """Return each crop pixel's float32 position in the image, and whether it is inside the image.
+    """Return the position in the image of each pixel of a crop along one axis, as float32, and
+    whether the position is inside the image.
 
     Args:
-      first, last: the box's edges.
-      size, new: the numbers of pixels of the image and of the crop.
+      first, last: the edges of the box along this axis.
+      size: the number of pixels of the image.
+      new: the number of pixels of the crop.
     """
     low, high, last_pixel = np.float32(first), np.float32(last), np.float32(size - 1)
     if new > 1:
@@ -103,7 +107,8 @@ def _box_weights(box: _Box, sizes: Any, news: Any, bilinear: bool) -> tuple[Any,
     """Return the weight matrices of a crop's rows and of its columns.
 
     Args:
-      sizes, news: (height, width) of the image and of the crop.
+      sizes: (height, width) of the image.
+      news: (height, width) of the crop.
     """
     y1, x1, y2, x2 = box
     rows = _weights(y1, y2, sizes[0], news[0], bilinear)
@@ -122,7 +127,7 @@ def _slopes(first: float, last: float, size: int, new: int) -> Any:
 def _crops(boxes: Any, numbers: Any, count: int) -> Iterator[tuple[int, int, _Box]]:
     """Yield (index of the box, index of its image, box).
 
-    Raises OutOfRangeError for an image index that is not below `count`, the number of images.
+    Raises OutOfRangeError if an image index is not below `count`, the number of images.
     """
     if numbers.size and (numbers.min() < 0 or numbers.max() >= count):
         raise OutOfRangeError(None, None, "box_index has values outside [0, batch_size)")
@@ -271,15 +276,14 @@ def crop_and_resize(
 ) -> Tensor:
     """Crop boxes out of images [batch, height, width, depth], and resize them to `crop_size`.
 
-    The result is float32 [n, *crop_size, depth].
-
-    Raises ValueError for incompatible shapes; a run raises OutOfRangeError for an index of an image
-    that does not exist.
+    The result is float32 [n, *crop_size, depth]. `box_indices` is a newer name of `box_ind`. Raises
+    ValueError if shapes are incompatible. A run raises OutOfRangeError if there is no image with
+    one of the indices.
 
     Args:
-      boxes: [n, 4], rows of y1, x1, y2, x2, in fractions of the image from 0 to 1; pixels outside
-        the image become `extrapolation_value`. box_ind (or box_indices): [n], the index of each
-        box's image.
+      boxes: a tensor of shape [n, 4], with rows of y1, x1, y2, x2 in fractions of the image from 0
+        to 1. Pixels outside the image become `extrapolation_value`.
+      box_ind: a tensor of shape [n], with the index of each box's image.
       method: "bilinear" or "nearest".
     """
     return raw_ops.CropAndResize(

@@ -1,7 +1,7 @@
-"""DrawBoundingBoxes: draws the edges of boxes into images, one pixel thick.
+"""DrawBoundingBoxes, which draws the edges of boxes into images, one pixel thick.
 
-A box is [y1, x1, y2, x2] in fractions of the image: (0, 0) is the first pixel, (1, 1) the last
-pixel.
+A box is [y1, x1, y2, x2] in fractions of the image, where (0, 0) is the first pixel and (1, 1) is
+the last pixel.
 """
 
 from __future__ import annotations
@@ -112,11 +112,12 @@ def draw_bounding_boxes(
 ) -> Tensor:
     """Draw the edges of boxes [batch, n, 4] into images [batch, h, w, c] of 1, 3 or 4 channels.
 
-    Raises ValueError for incompatible shapes.
+    Edges outside an image are not drawn. There is no gradient. Raises ValueError if shapes are
+    incompatible.
 
     Args:
-      colors: [colours, channels], used in rotation, by default ten bright colours, in grey images
-        white. Edges outside an image are not drawn. There is no gradient.
+      colors: a tensor of shape [colours, channels] whose colours are used in rotation. By default,
+        there are ten bright colours. In grey images, boxes are white by default.
     """
     if colors is None:
         return raw_ops.DrawBoundingBoxes(images, boxes, name=name)

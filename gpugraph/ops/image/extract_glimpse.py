@@ -1,4 +1,4 @@
-"""ExtractGlimpse: cuts a window out of each image.
+"""ExtractGlimpse, which cuts a window out of each image.
 
 Parts of a window that are outside the image are filled with noise.
 """
@@ -49,7 +49,9 @@ def _first(offsets: Any, images: Any, out: Any, attrs: Any) -> Any:
 
 
 def _random(shape: Any) -> Any:
-    """Return random float64 numbers in [0, 1), seeded by the operating system at each call."""
+    """Return random float64 numbers in [0, 1). Each call uses a new seed of the operating
+    system.
+    """
     generator = Philox(int.from_bytes(os.urandom(8), "little"), 0)
     count = int(np.prod(shape))
     return doubles(generator.words(2 * count).view(np.uint64)).reshape(shape)
@@ -141,11 +143,12 @@ def extract_glimpse(
     There is no gradient.
 
     Args:
-      centered: whether offsets count from the image's center instead of its first pixel.
-      normalized: whether offsets are fractions of the image (if centered, of half the image);
-        otherwise they are pixels (if centered, half pixels).
-      uniform_noise: whether the noise outside the image is uniform between the image's minimum and
-        maximum; otherwise it is normal, with each channel's mean and standard deviation.
+      centered: whether offsets are relative to the image's center instead of its first pixel.
+      normalized: whether offsets are fractions of the image, or of half the image if `centered` is
+        true. Otherwise they are in pixels, or in half pixels if `centered` is true.
+      uniform_noise: whether the noise outside the image is uniformly distributed between the
+        image's minimum and maximum. Otherwise it is normally distributed, with each channel's mean
+        and standard deviation.
     """
     return _extract_glimpse(
         input,

@@ -1,4 +1,4 @@
-"""Patches of images and volumes: ExtractImagePatches and ExtractVolumePatches."""
+"""ExtractImagePatches and ExtractVolumePatches, which extract patches of images and volumes."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from gpugraph.ops.nn.windows.window_launches import WindowBatch
 
 
 class Window(NamedTuple):
-    """The patches along one axis: the size of a patch in pixels, the distance between patches, and
-    the distance between the pixels of one patch.
+    """The patches along one axis, described by the size of a patch in pixels, the distance between
+    patches, and the distance between the pixels of one patch.
     """
 
     size: int
@@ -35,8 +35,8 @@ _FORMS = {4: "[1, rows, columns, 1]", 5: "[1, planes, rows, columns, 1]"}
 
 
 def _windows(attrs: Any, rank: int) -> list[Window]:
-    """Return the patches' windows along the spatial axes. Raises ValueError for windows along other
-    axes.
+    """Return the windows of the patches along the spatial axes. Raises ValueError if there are
+    windows along other axes.
     """
     lists = [attrs["ksizes"], attrs["strides"], attrs.get("rates") or [1] * rank]
     for sizes in lists:
@@ -54,7 +54,7 @@ def _is_same(attrs: Any) -> bool:
 
 
 def _reach(window: Window) -> int:
-    """Return the number of pixels from the first to the last pixel of a patch."""
+    """Return how many pixels of the image a patch spans, from its first to its last pixel."""
     return window.size + (window.size - 1) * (window.rate - 1)
 
 
@@ -142,8 +142,8 @@ def _launch_patches(signature: Signature) -> list[Launch]:
 
 
 def _patches_back(op: Any, dy: Any) -> Any:
-    """Return the gradient of the images: the gradients of all patch pixels that are copies of the
-    same image pixel are added.
+    """Return the gradient of the images. The gradient of an image pixel is the sum of the gradients
+    of its copies in patches.
     """
     images = op.inputs[0]
     windows = _windows(op.attrs, len(op.attrs["ksizes"]))
@@ -211,16 +211,16 @@ def extract_image_patches(
     name: str | None = None,
     sizes: Any = None,
 ) -> Tensor:
-    """Extract patches of images [b, h, w, c]; the pixels of a patch become channels.
+    """Extract patches of images [b, h, w, c]. The pixels of a patch become channels.
 
-    The result has shape [b, rows, columns, kr * kc * c]. ksizes (also: sizes), strides, rates: [1,
-    rows, columns, 1]: the size of patches, the distance between patches, and the distance between
-    the pixels of one patch.
-
-    Raises ValueError for other forms of these arguments.
+    The result has shape [b, rows, columns, kr * kc * c]. Raises ValueError if `ksizes`, `strides`
+    or `rates` is not of the form [1, rows, columns, 1].
 
     Args:
-      padding: "VALID", or "SAME" to pad images with zeros for patches that reach beyond them.
+      ksizes: the sizes of patches in pixels. `sizes` is a newer name.
+      strides: the distances between patches.
+      rates: the distances between the pixels of one patch.
+      padding: "VALID", or "SAME" to pad images with zeros for patches that extend beyond them.
 
     >>> ones, two = [1, 1, 1, 1], [1, 2, 2, 1]
     >>> session.run(tf.extract_image_patches(tf.ones([1, 4, 4, 1]), two, two, ones, "VALID")).shape
@@ -260,16 +260,16 @@ op(
 def extract_volume_patches(
     input: Any, ksizes: Any, strides: Any, padding: str, name: str | None = None
 ) -> Tensor:
-    """Extract patches of volumes [b, d, h, w, c]; the elements of a patch become channels.
+    """Extract patches of volumes [b, d, h, w, c]. The elements of a patch become channels.
 
     The result has shape [b, planes, rows, columns, kp * kr * kc * c].
 
-    Raises ValueError for other forms of these arguments.
+    Raises ValueError if `ksizes` or `strides` has any other form.
 
     Args:
-      ksizes, strides: [1, planes, rows, columns, 1]: the size of patches, and the distance between
-        them.
-      padding: "VALID", or "SAME" to pad volumes with zeros for patches that reach beyond them.
+      ksizes: the sizes of patches, as [1, planes, rows, columns, 1].
+      strides: the distances between patches, in the same form.
+      padding: "VALID", or "SAME" to pad volumes with zeros for patches that extend beyond them.
     """
     return raw_ops.ExtractVolumePatches(
         input, ksizes=list(ksizes), strides=list(strides), padding=padding, name=name

@@ -1,7 +1,7 @@
 """Functions that rotate, flip, crop, pad and resize images, composed of other ops.
 
-`image` may be a single image [height, width, channels], or several [batch, height, width,
-channels].
+The argument `image` is one image [height, width, channels], or several images [batch, height,
+width, channels].
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from gpugraph.ops.random.random_ops import random_uniform
 
 
 def as_images(image: Any, name: str = "image") -> tuple[Tensor, int]:
-    """Return `image` as a tensor, and the axis of its height: 0 for one image, 1 for several.
+    """Return `image` as a tensor, and the axis of its height, which is 0 for one image and 1 for
+    several.
 
     A tensor of unknown rank, such as that of `decode_image`, is one image. Raises ValueError for
     ranks other than 3 and 4.
@@ -70,7 +71,7 @@ def _reverse(source: Tensor, *axes: int) -> Any:
 
 
 def flip_left_right(image: Any) -> Tensor:
-    """Mirror one or several images left to right. Raises ValueError for other ranks.
+    """Mirror one or several images left to right. Raises ValueError if the rank is neither 3 nor 4.
 
     >>> session.run(tf.image.flip_left_right(tf.reshape([1, 2], [1, 2, 1]))).ravel()
     array([2, 1], dtype=int32)
@@ -81,7 +82,9 @@ def flip_left_right(image: Any) -> Tensor:
 
 
 def flip_up_down(image: Any) -> Tensor:
-    """Mirror one or several images upside down. Raises ValueError for other ranks."""
+    """Mirror one or several images upside down. Raises ValueError if the rank is neither 3 nor
+    4.
+    """
     with op_scope(None, "flip_up_down", image):
         return _reverse(*as_images(image))
 
@@ -113,7 +116,9 @@ def _transpose(source: Tensor, height: int) -> Tensor:
 
 
 def transpose_image(image: Any, name: str | None = None) -> Tensor:
-    """Exchange height and width of one or several images. Raises ValueError for other ranks."""
+    """Exchange the height and width of one or several images. Raises ValueError if the rank is
+    neither 3 nor 4.
+    """
     with op_scope(name, "transpose", image):
         return _transpose(*as_images(image))
 
@@ -141,7 +146,7 @@ def rot90(image: Any, k: int = 1, name: str | None = None) -> Tensor:
 
 
 def _pixels(what: str, value: Any) -> Any:
-    """Return a size in pixels: a tensor, or an int."""
+    """Return a size in pixels as an int, or as a tensor if it is not known."""
     return value if isinstance(value, Tensor) else whole_number(what, value)
 
 
@@ -160,10 +165,10 @@ def _slice(source: Tensor, height: int, begin: list[Any], sizes: list[Any]) -> T
 def crop_to_bounding_box(
     image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any
 ) -> Tensor:
-    """Return the part of one or several images that begins at the offsets and has the target size.
+    """Crop one or several images to a box, which begins at the offsets and has the target size.
 
-    Raises ValueError if the part is not inside the image; if the sizes are known only in a run, the
-    run raises InvalidArgumentError.
+    Raises ValueError if the box is not inside the image. If the sizes are known only in a run, the
+    run raises InvalidArgumentError instead.
     """
     with op_scope(None, "crop_to_bounding_box", image):
         source, height = as_images(image)
@@ -183,9 +188,9 @@ def pad_to_bounding_box(
 ) -> Tensor:
     """Pad one or several images with zeros to the target size.
 
-    The offsets are the numbers of zero rows and columns added before the image. Raises ValueError
-    if the target is too small; if the sizes are known only in a run, the run raises
-    InvalidArgumentError.
+    The offsets are the numbers of zero rows above the image and of zero columns to its left. Raises
+    ValueError if the target is too small. If the sizes are known only in a run, the run raises
+    InvalidArgumentError instead.
     """
     with op_scope(None, "pad_to_bounding_box", image):
         source, height = as_images(image)
@@ -207,9 +212,10 @@ def pad_to_bounding_box(
 
 
 def central_crop(image: Any, central_fraction: float) -> Tensor:
-    """Return the central part of one or several images, with this fraction of height and of width.
+    """Crop one or several images to a box at the center, which has the given fraction of the height
+    and of the width.
 
-    Raises ValueError for a fraction outside (0, 1].
+    Raises ValueError if the fraction is outside (0, 1].
     """
     if not 0.0 < central_fraction <= 1.0:
         raise ValueError("central_fraction must be within (0, 1]")
@@ -233,7 +239,7 @@ def central_crop(image: Any, central_fraction: float) -> Tensor:
 def resize_image_with_crop_or_pad(image: Any, target_height: Any, target_width: Any) -> Tensor:
     """Crop one or several images centrally, or pad them with zeros, to the target size.
 
-    Raises ValueError for a target size that is not positive.
+    Raises ValueError if a target size is not positive.
     """
     with op_scope(None, "resize_image_with_crop_or_pad", image):
         source, height = as_images(image)
@@ -279,16 +285,16 @@ def resize_images(
     preserve_aspect_ratio: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Resize one or several images to `size`, [height, width], by a method of `ResizeMethod`.
+    """Resize one or several images to `size`, [height, width], with a method of `ResizeMethod`.
 
-    The result is float32, except for nearest neighbours and for images that have the size already:
-    these keep their dtype.
+    The result is float32. However, the dtype is kept if the method is nearest neighbour, or if the
+    images already have the size.
 
-    Raises ValueError for other ranks, sizes and methods.
+    Raises ValueError if the rank is neither 3 nor 4, or if the size or the method is invalid.
 
     Args:
-      preserve_aspect_ratio: whether to use the largest size within `size` that has the image's
-        proportions; this requires sizes that are known at graph construction.
+      preserve_aspect_ratio: whether to resize to the largest size within `size` that has the
+        image's aspect ratio. The sizes must then be known at graph construction.
     """
     with op_scope(name, "resize", images, size):
         source, height = as_images(images, "images")
@@ -312,7 +318,7 @@ def resize_images(
 
 
 def _fitting(old: tuple[Any, Any], size: Any) -> Any:
-    """Return the largest [height, width] within `size` that has the proportions of `old`."""
+    """Return the largest [height, width] within `size` that has the aspect ratio of `old`."""
     before = np.array(old, np.float32)
     scale = (np.asarray(size, np.float32) / before).min()
     return np.rint(scale * before).astype(np.int32)
@@ -327,8 +333,9 @@ def resize_image_with_pad(
 ) -> Tensor:
     """Resize one or several images to the largest size that fits the target, and pad with zeros.
 
-    The proportions are kept. Raises ValueError for sizes that are not known at graph construction,
-    or not positive."""
+    The aspect ratio is kept. Raises ValueError if a size is not known at graph construction, or is
+    not positive.
+    """
     with op_scope(None, "resize_image_with_pad", image):
         source, height = as_images(image)
         old = _sizes(source, height)

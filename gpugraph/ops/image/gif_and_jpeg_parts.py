@@ -1,4 +1,6 @@
-"""Ops that decode GIF files and parts of JPEG files, by the library Pillow (the extra `images`)."""
+"""Ops that decode GIF files and parts of JPEG files. They use the library Pillow (the extra
+`images`).
+"""
 
 from __future__ import annotations
 
@@ -145,7 +147,8 @@ _extract_jpeg_shape = op(
 def decode_gif(contents: Any, name: str | None = None) -> Tensor:
     """Decode a GIF file, a string scalar, to its frames [frames, h, w, 3], uint8.
 
-    Raises ModuleNotFoundError without Pillow; a run raises InvalidArgumentError for other files.
+    Raises ModuleNotFoundError if Pillow is not installed. A run raises InvalidArgumentError if the
+    string is not a GIF file.
     """
     pillow()
     return _decode_gif(contents, name=name)
@@ -164,7 +167,7 @@ def decode_and_crop_jpeg(
 ) -> Tensor:
     """Decode a window of a JPEG file to pixels [h, w, channels], uint8.
 
-    Other arguments and errors are as in `decode_jpeg`.
+    For the remaining arguments and the errors, see `decode_jpeg`.
 
     Args:
       crop_window: top, left, height and width.
@@ -188,8 +191,11 @@ def extract_jpeg_shape(
 ) -> Tensor:
     """Return the height, the width and the number of channels of a JPEG file.
 
+    Raises ModuleNotFoundError if Pillow is not installed. A run raises InvalidArgumentError if the
+    string is not a JPEG file.
+
     Args:
-      output_type: tf.int32 or tf.int64. Errors are as in `decode_gif`.
+      output_type: tf.int32 or tf.int64.
     """
     pillow()
     return _extract_jpeg_shape(contents, output_type=output_type, name=name)

@@ -1,4 +1,6 @@
-"""`tf.image.is_jpeg`, which recognizes JPEG files; `jpeg_ops` decodes and encodes them."""
+"""`tf.image.is_jpeg`, which recognizes JPEG files. The module `jpeg_ops` decodes and encodes
+them.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,8 @@ _FIRST_BYTES = b"\xff\xd8\xff"
 
 
 def is_jpeg(contents: Any, name: str | None = None) -> Tensor:
-    """Return a bool scalar: whether a string scalar with a file's contents begins as JPEG files
-    do.
+    """Return a bool scalar that states whether the file contents in a string scalar begin with the
+    signature of a JPEG file.
     """
     with op_scope(name, "is_jpeg", contents):
         start = raw_ops.Substr(contents, 0, len(_FIRST_BYTES))

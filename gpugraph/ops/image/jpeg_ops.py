@@ -177,13 +177,15 @@ def decode_jpeg(
 ) -> Tensor:
     """Decode a JPEG file, a string scalar, to pixels [h, w, channels], uint8.
 
-    Raises ModuleNotFoundError without Pillow; a run raises InvalidArgumentError for other files.
+    Pillow decodes the file, so `fancy_upscaling`, `acceptable_fraction` and `dct_method` have no
+    effect. Raises ModuleNotFoundError if Pillow is not installed. A run raises InvalidArgumentError
+    if the string is not a JPEG file.
 
     Args:
       channels: 1 for grey, 3 for RGB, or 0 for the channels of the file.
-      ratio: 1, 2, 4 or 8, the divisor of the size.
-      try_recover_truncated: whether missing lines are filled. Pillow decodes; `fancy_upscaling`,
-        `acceptable_fraction` and `dct_method` have no effect.
+      ratio: 1, 2, 4 or 8, the divisor of the height and the width.
+      try_recover_truncated: whether to fill the missing lines of a truncated file instead of
+        raising an error.
     """
     pillow()
     return decode_jpeg_op(
@@ -213,12 +215,14 @@ def encode_jpeg(
 ) -> Tensor:
     """Encode an image [h, w, 1 or 3], uint8, as a JPEG file, a string scalar.
 
-    Raises ModuleNotFoundError without Pillow; a run raises InvalidArgumentError for other images.
+    Raises ModuleNotFoundError if Pillow is not installed. A run raises InvalidArgumentError if the
+    image cannot be encoded.
 
     Args:
       format: "grayscale", "rgb", or "" for either.
-      quality: from 0 to 100. Pixels per `density_unit` ("in" or "cm") are written into the file, in
-        inches.
+      quality: the quality from 0 to 100.
+      density_unit: the unit of `x_density` and `y_density`, "in" or "cm".
+      x_density, y_density: the pixels per unit. They are stored in the file, in pixels per inch.
     """
     pillow()
     return encode_jpeg_op(

@@ -1,4 +1,4 @@
-"""The native kernel of non-maximum suppression in all its variants (host_box_selection.h)."""
+"""The native kernel for all variants of non-maximum suppression (host_box_selection.h)."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ _BOUNDED = 1 << 14
 
 
 def chosen_boxes(by_overlaps: bool = False) -> RowSource:
-    """Return the kernel that chooses boxes. Its inputs are boxes or overlaps, scores, the maximum
-    number, and the limits that the op has: the threshold, the minimum score and sigma.
+    """Return the kernel that chooses boxes.
+
+    Its inputs are the boxes or their overlaps, the scores, the maximum number, and the limits that
+    the op has, in the order threshold, minimum score, sigma.
     """
 
     def parameters(signature: Signature) -> list[int]:
@@ -45,5 +47,5 @@ def chosen_boxes(by_overlaps: bool = False) -> RowSource:
 
 
 def chosen_boxes_with_scores() -> RowSource:
-    """Return a kernel like that of `chosen_boxes` with a second output, the scores."""
+    """Return the kernel of `chosen_boxes` with a second output, the scores."""
     return chosen_boxes()._replace(counted=[0, 1])

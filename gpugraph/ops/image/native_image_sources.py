@@ -1,7 +1,7 @@
 """Native kernels that resize images, with their integer parameters (kernels/host/images).
 
-A method of resizing is two matrices of weights. The rows of these matrices have few weights, so the
-parameters hold only the weights and their columns.
+A resizing method is represented by two matrices of weights, for rows and for columns. Most of their
+elements are zero, so the kernel's parameters contain only the nonzero weights and their columns.
 """
 
 from __future__ import annotations
@@ -38,14 +38,20 @@ _MAX_WEIGHTS = 1 << 20
 
 
 def pixel_kind(dtype: DType) -> int:
-    """Return the number of a dtype of pixels. Raises NotImplementedError for others."""
+    """Return the number by which the kernels identify a dtype of pixels. Raises NotImplementedError
+    if they do not support it.
+    """
     if dtype.base_dtype not in PIXELS:
         raise NotImplementedError(f"pixels are real numbers, not {dtype.base_dtype.name}")
     return PIXELS.index(dtype.base_dtype)
 
 
 def _table(matrix: Any) -> list[int]:
-    """Return a matrix as the number of its weights, their ranges by row, columns and bits."""
+    """Return a matrix as a list of integers that a kernel reads.
+
+    The list has the number of nonzero weights, the index at which each row's weights start, the
+    weights' columns, and the bits of the weights as float64.
+    """
     rows, columns = np.nonzero(matrix)
     if len(rows) > _MAX_WEIGHTS:
         raise NotImplementedError(f"{len(rows)} weights along one axis")
@@ -55,7 +61,9 @@ def _table(matrix: Any) -> list[int]:
 
 
 def _kept(matrix: Any) -> int:
-    """Return the maximum distance between two weights of a row, plus 1."""
+    """Return the maximum, over all rows, of the number of columns from the first to the last
+    nonzero weight.
+    """
     used = matrix[matrix.any(axis=1)] != 0
     if not len(used):
         return 1
@@ -64,7 +72,9 @@ def _kept(matrix: Any) -> int:
 
 
 class _Axis(NamedTuple):
-    """The weights along one axis: their table, `_kept`, and how many columns have any."""
+    """The weights along one axis. They consist of the list of `_table`, the number of `_kept`, and
+    the number of columns that have a nonzero weight.
+    """
 
     table: Any
     kept: int
@@ -75,8 +85,10 @@ class _Axis(NamedTuple):
 def _axis(
     matrix: Matrix, size: int, new: int, aligns: bool, is_centered: bool, is_back: bool
 ) -> _Axis:
-    """Return the weights from `size` to `new` pixels for these attrs, or of the gradient. Images
-    whose sizes vary have few sizes along each axis.
+    """Return the weights that resize `size` pixels to `new` pixels, or the weights of the gradient.
+
+    The results are cached by size, because images of varying sizes have few different sizes along
+    each axis.
     """
     attrs = {"align_corners": aligns, "half_pixel_centers": is_centered}
     weights = matrix(size, new, attrs)
@@ -86,8 +98,8 @@ def _axis(
 
 
 def resized(matrix: Matrix, is_back: bool = False, has_original: bool = False) -> RowSource:
-    """Return the native kernel that multiplies images by matrices of weights on both sides, or by
-    their transposes, which is the gradient.
+    """Return the native kernel that multiplies images by matrices of weights on both sides. The
+    gradient multiplies by the transposed matrices.
 
     Args:
       has_original: whether the original images are the second input.
@@ -135,8 +147,9 @@ def cropped(function: str, images: int, crops: int) -> RowSource:
     """Return the native kernel of crops or of their gradients (host_crops.h).
 
     Args:
-      images, crops: the numbers of the arguments with images and crops, inputs and then outputs
-        without host inputs.
+      images: the number of the argument with the images. The arguments are the inputs, except for
+        host inputs, followed by the outputs.
+      crops: the number of the argument with the crops.
     """
 
     def parameters(signature: Signature) -> list[int]:
@@ -160,7 +173,9 @@ TO_HSV, TO_RGB, SATURATION, HUE = range(4)
 
 
 def colored(conversion: int) -> RowSource:
-    """Return the native kernel that converts or changes colours along the last axis."""
+    """Return the native kernel that converts or changes colours. The last axis has a colour's
+    channels.
+    """
 
     def parameters(signature: Signature) -> list[int]:
         return [prod(signature.input_shapes[0][:-1]), conversion]

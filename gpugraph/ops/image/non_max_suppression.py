@@ -1,8 +1,9 @@
-"""Non-maximum suppression: selection of the best boxes, except those that overlap better boxes.
+"""Non-maximum suppression, which selects the boxes with the best scores, but drops boxes that
+overlap better boxes.
 
-Boxes are considered in descending order of score; of equal scores, the lower index comes first. A
-box that overlaps a chosen box by more than the threshold is suppressed. In soft suppression, it is
-considered again with a lower score (Bodla and others, "Soft-NMS", 2017).
+Boxes are considered in descending order of score. Among boxes with equal scores, the lowest index
+comes first. A box that overlaps a chosen box by more than the threshold is suppressed. In soft
+suppression, such a box is considered again with a lower score (Bodla and others, "Soft-NMS", 2017).
 """
 
 from __future__ import annotations
@@ -94,12 +95,13 @@ def non_max_suppression_overlaps(
     score_threshold: Any = float("-inf"),
     name: str | None = None,
 ) -> Tensor:
-    """Return the indices, int32, of at most `max_output_size` items, by descending score.
+    """Return the int32 indices of at most `max_output_size` items, sorted by descending score.
 
     Args:
-      overlaps: [n, n], of each item with each other.
-      scores: [n]. Items with a score of `score_threshold` or less are never chosen, nor are items
-        that overlap a better chosen item by more than `overlap_threshold`.
+      overlaps: a tensor of shape [n, n], with the overlap of each item with each other item.
+      scores: a tensor of shape [n]. Items with a score of `score_threshold` or less are never
+        chosen. Neither are items that overlap a better chosen item by more than
+        `overlap_threshold`.
     """
     with op_scope(name, "non_max_suppression_overlaps", overlaps, scores):
         limit = convert_to_tensor(overlap_threshold, float32, name="overlap_threshold")
@@ -112,7 +114,9 @@ def non_max_suppression_overlaps(
 
 
 def _infer_boxes(context: InferContext) -> TensorShape:
-    """Return the shape of the chosen indices: unknown, or `max_output_size` if they are padded."""
+    """Return the shape of the chosen indices. Their number is unknown, or `max_output_size` if they
+    are padded.
+    """
     count, columns = of_rank(context.shapes[0], 2, "boxes")
     (others,) = of_rank(context.shapes[1], 1, "scores")
     if columns not in (4, None):
@@ -228,14 +232,15 @@ def non_max_suppression(
     score_threshold: Any = float("-inf"),
     name: str | None = None,
 ) -> Tensor:
-    """Return the indices, int32, of at most `max_output_size` boxes, by descending score.
+    """Return the int32 indices of at most `max_output_size` boxes, sorted by descending score.
 
-    A run raises InvalidArgumentError for an iou_threshold outside [0, 1].
+    A run raises InvalidArgumentError if `iou_threshold` is outside [0, 1].
 
     Args:
-      boxes: [n, 4], rows of two opposite corners.
-      scores: [n]. Boxes with a score of `score_threshold` or less are never chosen, nor are those
-        whose intersection over union with a better chosen box exceeds `iou_threshold`.
+      boxes: a tensor of shape [n, 4]. Each row has two opposite corners.
+      scores: a tensor of shape [n]. Boxes with a score of `score_threshold` or less are never
+        chosen. Neither are boxes whose intersection over union with a better chosen box exceeds
+        `iou_threshold`.
     """
     with op_scope(name, "non_max_suppression", boxes, scores):
         limits = limit_tensors(iou_threshold=iou_threshold, score_threshold=score_threshold)
@@ -251,7 +256,8 @@ def non_max_suppression_padded(
     pad_to_max_output_size: bool = False,
     name: str | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Return (indices, number) of the boxes that `non_max_suppression` chooses, both int32.
+    """Return the indices of the boxes that `non_max_suppression` chooses, and their number, both as
+    int32.
 
     Args:
       pad_to_max_output_size: whether to pad the indices with zeros to `max_output_size`.
@@ -275,11 +281,11 @@ def non_max_suppression_with_scores(
 ) -> tuple[Tensor, Tensor]:
     """Return the indices (int32) and scores of the boxes that are chosen, the best first.
 
-    The arguments are as in `non_max_suppression`.
+    For the remaining arguments, see `non_max_suppression`.
 
     Args:
-      soft_nms_sigma: if above 0, a box that overlaps a better box is not suppressed; its score is
-        multiplied by exp(-overlap^2 / (2 sigma)) instead.
+      soft_nms_sigma: if it is above 0, a box that overlaps a better box is not suppressed. Its
+        score is multiplied by exp(-overlap^2 / (2 sigma)) instead.
     """
     with op_scope(name, "non_max_suppression_with_scores", boxes, scores):
         limits = limit_tensors(iou_threshold=iou_threshold, score_threshold=score_threshold)

@@ -1,4 +1,4 @@
-"""Ops that encode PNG files and decode PNG and BMP files; `jpeg_ops` has JPEG."""
+"""Ops that encode PNG files and decode PNG and BMP files. `jpeg_ops` has the ops for JPEG files."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ def _grey(pixels: Any) -> Any:
 
 
 def _with_channels(pixels: Any, channels: int) -> Any:
-    """Convert pixels [h, w, 1 to 4] to `channels`
+    """Convert pixels [h, w, 1 to 4] to `channels` channels.
 
     A missing alpha channel becomes opaque.
 
     Args:
-      channels: 1 or 3 colours; plus alpha for 2 or 4.
+      channels: 1 for grey, 2 for grey and alpha, 3 for RGB, 4 for RGB and alpha.
     """
     colors = pixels[..., : pixels.shape[2] - 1 + pixels.shape[2] % 2]
     alpha = pixels[..., colors.shape[2] :]
@@ -110,7 +110,7 @@ def _bmp_pixels(data: bytes, channels: int) -> Any:
     """Return the pixels [h, w, channels] of an uncompressed BMP file of 8 (grey), 24 or 32 bits.
 
     Args:
-      channels: the number of channels that the file must have, or 0 for any.
+      channels: the number of channels that the file must have, or 0 for any number.
     """
     if len(data) < _BMP_HEADER.size or not data.startswith(_BMP_SIGNATURE):
         reason = f"it does not begin as a BMP file{pointer_text(data)}"
@@ -245,12 +245,11 @@ def _check_type(dtype: Any, allowed: Sequence[DType]) -> DType:
 def encode_png(image: Any, compression: int = -1, name: str | None = None) -> Tensor:
     """Encode an image [h, w, channels], uint8 or uint16, as a PNG file, a string scalar.
 
-    1 channel is grey, 2 grey and alpha, 3 RGB, 4 RGB and alpha.
-
-    Raises ValueError for other shapes; a run raises InvalidArgumentError for an empty image.
+    The channels are grey, grey and alpha, RGB, or RGB and alpha, depending on their number. Raises
+    ValueError if the shape is different. A run raises InvalidArgumentError if the image is empty.
 
     Args:
-      compression: zlib's level from 0 to 9. Return -1 for zlib's default.
+      compression: the compression level of zlib from 0 to 9, or -1 for zlib's default.
     """
     return _encode_png(image, compression=compression, name=name)
 
@@ -260,11 +259,11 @@ def decode_png(
 ) -> Tensor:
     """Decode a PNG file, a string scalar, to pixels [h, w, channels], uint8 or uint16.
 
-    Raises TypeError for other dtypes. A run raises InvalidArgumentError for a file that is no PNG
-    file, and UnimplementedError for an interlaced one.
+    Raises TypeError if `dtype` is neither of these. A run raises InvalidArgumentError if the string
+    is not a PNG file, and UnimplementedError if the file is interlaced.
 
     Args:
-      channels: 1 for grey, 3 for RGB, 4 for RGB and alpha; 0 for the channels of the file.
+      channels: 1 for grey, 3 for RGB, 4 for RGB and alpha, or 0 for the channels of the file.
 
     >>> png = tf.image.encode_png(tf.zeros([2, 3, 1], tf.uint8))
     >>> session.run(tf.image.decode_png(png)).shape
@@ -277,9 +276,10 @@ def decode_png(
 def decode_bmp(contents: Any, channels: int = 0, name: str | None = None) -> Tensor:
     """Decode an uncompressed BMP file of 8, 24 or 32 bits to pixels [h, w, channels], uint8.
 
+    A run raises InvalidArgumentError if the file is any other file.
+
     Args:
-      channels: the number of channels that the file must have, or 0 for any. A run raises
-        InvalidArgumentError for another file.
+      channels: the number of channels that the file must have, or 0 for any number.
     """
     return _decode_bmp(contents, channels=channels, name=name)
 
@@ -291,14 +291,15 @@ def decode_image(
     name: str | None = None,
     expand_animations: bool = True,
 ) -> Tensor:
-    """Decode a PNG, BMP or JPEG file to pixels [h, w, channels]: uint8, uint16, or float32.
+    """Decode a PNG, BMP or JPEG file to pixels [h, w, channels] of dtype uint8, uint16 or float32.
 
     float32 pixels are in [0, 1].
 
-    `expand_animations`, which concerns GIF files, has no effect.
+    `expand_animations` concerns only GIF files, so it has no effect here.
 
-    Raises TypeError for other dtypes. A run raises UnimplementedError for GIF and WebP files, and
-    for JPEG files without Pillow, and InvalidArgumentError for other files.
+    Raises TypeError if `dtype` is none of these. A run raises UnimplementedError if the file is a
+    GIF or WebP file, or a JPEG file and Pillow is not installed. It raises InvalidArgumentError for
+    any other file.
     """
     wanted = _check_type(dtype, _IMAGE_TYPES)
     return _decode_image(

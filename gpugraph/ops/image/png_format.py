@@ -1,8 +1,10 @@
-"""PNG files: pixels to bytes and back (ISO 15948), all colour types, not interlaced.
+"""The encoding and decoding of PNG files (ISO 15948) of all colour types. Interlaced files are not
+supported.
 
-Before compression, PNG applies one of five filters to each row: it stores differences from
-neighbouring pixels. Files are written with 8 or 16 bits per channel and the Sub filter (difference
-from the pixel to the left), which suits most images; rows with any filter are read.
+Before compression, PNG applies one of five filters to each row. Four of them replace pixels with
+differences from neighbouring pixels. Files are written with 8 or 16 bits per channel and the Sub
+filter (the difference from the pixel to the left), which suits most images. Rows with all filters
+can be read.
 """
 
 from __future__ import annotations
@@ -48,7 +50,7 @@ def encoded_png(pixels: Any, level: int = -1) -> bytes:
     """Return the bytes of a PNG file of an image [height, width, 1 to 4 channels], uint8 or uint16.
 
     Args:
-      level: zlib's level, 0 to 9, or -1 for its default.
+      level: the compression level of zlib from 0 to 9, or -1 for zlib's default.
     """
     height, width, channels = pixels.shape
     bits = 8 * pixels.dtype.itemsize
@@ -81,7 +83,7 @@ class _Header(NamedTuple):
 def _chunks(data: bytes) -> Iterator[tuple[bytes, bytes]]:
     """Yield (kind, contents) of each chunk of a PNG file.
 
-    Raises ValueError for a chunk that is damaged or cut off.
+    Raises ValueError if a chunk is damaged or cut off.
     """
     offset = len(PNG_SIGNATURE)
     while offset + 12 <= len(data):
@@ -112,17 +114,21 @@ def _header_of(contents: bytes) -> _Header:
 
 
 def _nearest(left: Any, up: Any, corner: Any) -> Any:
-    """Return whichever of the three bytes is nearest to left + up - corner: Paeth's predictor."""
+    """Return the one of the three bytes that is nearest to left + up - corner, which is Paeth's
+    predictor.
+    """
     a, b, c = np.abs(up - corner), np.abs(left - corner), np.abs(left + up - 2 * corner)
     return np.where((a <= b) & (a <= c), left, np.where(b <= c, up, corner))
 
 
 def _unfiltered_row(kind: int, filtered: Any, above: Any, step: int) -> Any:
-    """Return the bytes of a row, from its filter, its filtered bytes and the row above.
+    """Undo the filter of a row, and return the row's bytes.
 
     Args:
-      kind: the filter, 0 to 4.
-      step: the bytes of a pixel, at least 1.
+      kind: the number of the filter, 0 to 4.
+      filtered: the filtered bytes of the row.
+      above: the bytes of the row above.
+      step: the number of bytes per pixel, at least 1.
     """
     if kind == 0:
         return filtered
@@ -134,8 +140,8 @@ def _unfiltered_row(kind: int, filtered: Any, above: Any, step: int) -> Any:
 
 
 def _unfiltered_by_bytes(is_nearest: bool, filtered: bytes, above: bytes, step: int) -> Any:
-    """Return the bytes of a row with the filter Average or, if `is_nearest`, Paeth, byte by
-    byte.
+    """Undo the filter Paeth (if `is_nearest`) or Average of a row byte by byte, and return the
+    row's bytes.
     """
     row, above = bytearray(step) + filtered, bytes(step) + above
     for index in range(step, len(row)):
@@ -152,12 +158,12 @@ def _unfiltered_by_bytes(is_nearest: bool, filtered: bytes, above: bytes, step: 
 
 
 def _unfiltered_band(kinds: Any, filtered: Any, above: Any, step: int) -> Any:
-    """Return the bytes [height, bytes] of rows, from their filters, filtered bytes and the row
-    above.
+    """Undo the filters of several rows, and return their bytes [height, bytes]. `above` has the
+    bytes of the row above.
 
-    A pixel depends on those to the left, above, and above to the left, so all pixels of a diagonal,
-    x + y = constant, are computed at once. `skewed[x + y + 2, y + 1]` is pixel (x, y); row -1 is
-    the row above, column -1 is zero.
+    A pixel depends on the pixels to the left, above, and above to the left. All pixels of a
+    diagonal, x + y = constant, are therefore computed at once. `skewed[x + y + 2, y + 1]` is pixel
+    (x, y). Row -1 is `above`, and column -1 is zero.
     """
     height, width = len(filtered), filtered.shape[1] // step
     skewed = np.zeros((width + height + 1, height + 1, step), np.int16)
@@ -194,7 +200,7 @@ _LONG = 64
 
 
 def _inflated(parts: Sequence[bytes], size: int) -> bytes:
-    """Return the first `size` bytes of a zlib stream in `parts`, without decompressing more.
+    """Decompress the zlib stream in `parts` up to `size` bytes, and return these bytes.
 
     Raises ValueError if the stream is shorter.
     """
@@ -247,7 +253,7 @@ def _unfiltered(kinds: Any, filtered: Any, step: int) -> Any:
 
 
 def _pixels_of(rows: Any, header: _Header) -> Any:
-    """Return the pixels [height, width, channels] with the values in the file.
+    """Return the pixels [height, width, channels] with the values that are stored in the file.
 
     Values of fewer than 8 bits become uint8, and are not yet scaled to 0 to 255.
     """
@@ -265,11 +271,11 @@ def _pixels_of(rows: Any, header: _Header) -> Any:
 
 
 def _alpha(pixels: Any, transparent: bytes, header: _Header) -> Any:
-    """Return an alpha channel: 0 for the colour that the chunk tRNS declares transparent, else the
-    maximum.
+    """Return an alpha channel. It is 0 where a pixel has the colour that the chunk tRNS declares
+    transparent, and the maximum elsewhere.
 
     Args:
-      transparent: the contents of that chunk; if it is empty, the result is None.
+      transparent: the contents of the chunk tRNS. If it is empty, the result is None.
     """
     if not transparent:
         return None
@@ -302,10 +308,10 @@ def _joined(chunks: dict[bytes, list[bytes]], kind: bytes) -> bytes:
 def decoded_png(data: bytes, native: Any = None) -> tuple[Any, Any]:
     """Return (pixels, alpha) of the bytes of a PNG file.
 
-    pixels: [height, width, channels], uint8 or uint16; 1 channel is grey, 2 grey and alpha, 3 RGB,
-    4 RGB and alpha. Indices of a palette are replaced by its colours; values of fewer than 8 bits
-    are scaled to 8. alpha: if the file declares one colour transparent, an alpha channel that is
-    not in `pixels`, else None.
+    The pixels are [height, width, channels], uint8 or uint16. The channels are grey, grey and
+    alpha, RGB, or RGB and alpha, depending on their number. The colours of a palette replace its
+    indices. Values of fewer than 8 bits are scaled to 8 bits. If the file declares one colour
+    transparent, `alpha` is an additional alpha channel. Otherwise it is None.
 
     Raises ValueError if the file is damaged or not a PNG file, and NotImplementedError if it is
     interlaced.

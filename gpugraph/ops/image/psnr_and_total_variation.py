@@ -1,4 +1,4 @@
-"""Measures of images: PSNR, total variation and gradients; and standardization."""
+"""Measures of images (PSNR, total variation and gradients), and standardization."""
 
 from __future__ import annotations
 
@@ -18,11 +18,13 @@ from gpugraph.ops.reductions.reduction_functions import reduce_mean, reduce_sum
 
 
 def per_image_standardization(image: Any) -> Tensor:
-    """Return each image minus its mean, divided by its standard deviation, as float32.
+    """Subtract from each image its mean, and divide by its standard deviation. The result is
+    float32.
+
+    The divisor is at least 1 / sqrt(number of elements of an image).
 
     Args:
-      image: one image, or several. The divisor is at least 1 / sqrt(number of elements of an
-        image).
+      image: one image, or several images.
     """
     with op_scope(None, "per_image_standardization", image) as scope:
         source, height = as_images(image)
@@ -50,13 +52,13 @@ def total_variation(images: Any, name: str | None = None) -> Tensor:
 
 
 def image_gradients(image: Any) -> tuple[Tensor, Tensor]:
-    """Return (dy, dx): for each pixel, the pixel below minus it, and the pixel to its right minus
-    it.
+    """Return (dy, dx), the differences of adjacent pixels. dy is the pixel below minus the pixel,
+    and dx is the pixel to the right minus the pixel.
 
     The last row of dy and the last column of dx are 0.
 
     Args:
-      image: [batch, height, width, channels]; other ranks raise ValueError.
+      image: a tensor of shape [batch, height, width, channels].
     """
     source = convert_to_tensor(image)
     if source.shape.rank != 4:
@@ -71,13 +73,13 @@ def image_gradients(image: Any) -> tuple[Tensor, Tensor]:
 
 
 def psnr(a: Any, b: Any, max_val: Any, name: str | None = None) -> Tensor:
-    """Return the peak signal-to-noise ratio of `a` and `b` in decibels: [...] for images [..., h,
-    w, c].
+    """Return the peak signal-to-noise ratio of `a` and `b` in decibels. Images [..., h, w, c] give
+    a result [...].
 
-    Raises ValueError for shapes that differ.
+    Raises ValueError if the shapes differ.
 
     Args:
-      max_val: the difference between the largest and the smallest number that images may hold.
+      max_val: the difference between the largest and the smallest value that a pixel may have.
     """
     with op_scope(name, "PSNR", a, b):
         one, other = convert_to_tensor(a), convert_to_tensor(b)

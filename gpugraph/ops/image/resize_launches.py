@@ -21,9 +21,8 @@ class _Resize:
     """The launches of a resizing op or of its gradient.
 
     Args:
-      taps: the number of input pixels along each axis that an output pixel is computed from.
-      back: whether the op is the gradient, whose output has the sizes of the images before
-        resizing.
+      taps: the number of input pixels along each axis from which an output pixel is computed.
+      back: whether the op is the gradient. Its output has the sizes of the images before resizing.
     """
 
     def __init__(self, taps: int, scale: Scale, signature: Signature, back: bool) -> None:
@@ -46,16 +45,17 @@ class _Resize:
         return 2 if attrs["align_corners"] else 0
 
     def launch(self, function: str, count: int, *arguments: Arg | Scratch | int | float) -> Launch:
-        """Return a launch of `function` with `count` threads."""
+        """Return a launch of `function` for `count` elements."""
         types = {"T": self.source, "R": self.target, "S": self.real}
         defines: dict[str, str | int] = {"TAPS": self.taps, "ITEM": item_type(self.target)}
         return Launch(function, grid_of(count), (THREADS, 1, 1), arguments, types, defines)
 
     def tables(self) -> tuple[list[Launch], list[tuple[Scratch, Scratch]]]:
-        """Return (launches, tables) for the two axes, height first.
+        """Return (launches, tables). There is a pair of tables for each of the two axes, height
+        first.
 
-        The launches fill the tables: for each tap of each resized pixel, the original pixel's index
-        and its weight.
+        The launches fill the tables. For each tap of each resized pixel, the two tables have the
+        index of an original pixel and its weight.
         """
         launches: list[Launch] = []
         tables = []
@@ -72,8 +72,8 @@ class _Resize:
     def starts(self, indices: list[Scratch]) -> tuple[list[Launch], list[Scratch]]:
         """Return launches that invert the tables of indices, and the inverted tables.
 
-        A table of indices is in ascending order. The inverted table has, for each original pixel,
-        its first position in that table.
+        The entries of a table of indices are in ascending order. The inverted table has, for each
+        original pixel, the first position of its index in the table.
         """
         launches: list[Launch] = []
         tables = []
@@ -118,7 +118,8 @@ def nearest_gpu(host: Call, scale: Scale) -> Source:
 
 
 def resize_back_gpu(host: Call, taps: int, scale: Scale, out: int) -> Source:
-    """Return the CUDA kernel of the gradient of interpolation or of nearest pixels.
+    """Return the CUDA kernel that computes the gradient of interpolation or of copying the nearest
+    pixels.
 
     Args:
       out: the number of the output among the kernel's arguments.

@@ -1,8 +1,9 @@
-"""Resizing of images: bilinear, nearest neighbour, bicubic and area interpolation.
+"""Ops that resize images by bilinear, nearest neighbour, bicubic or area interpolation.
 
 Every method is linear and separable. An image is multiplied by a matrix of weights on its left (for
-rows) and on its right (for columns), and its gradient by the transposes of these matrices. As in
-TensorFlow's kernels, the position of an output pixel in the input is computed in float32.
+rows) and by another on its right (for columns). The gradient is multiplied by the transposes of
+these matrices. As in TensorFlow's kernels, the position of an output pixel in the input is computed
+in float32.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def _scale(size: int, new: int, attrs: Any) -> np.float32:
 
 
 def _sources(size: int, new: int, attrs: Any) -> Any:
-    """Return the position in the input, a float32, of each pixel of the output."""
+    """Return the position in the input of each output pixel along one axis, as float32."""
     places = np.arange(new, dtype=np.float32)
     scale = _scale(size, new, attrs)
     if attrs.get("half_pixel_centers"):
@@ -64,8 +65,8 @@ def _weight_matrix(size: int, terms: Sequence[tuple[Any, Any]]) -> Any:
     """Return a matrix [new, size] of weights.
 
     Args:
-      terms: pairs (columns, weights). Each pair gives, for every row, a column and the weight that
-        is added there.
+      terms: pairs (columns, weights) of vectors. weights[i] is added to the element in row i and
+        column columns[i].
     """
     new = len(terms[0][0])
     matrix = np.zeros((new, size))
@@ -88,8 +89,8 @@ _STEPS = 1024
 
 
 def _cubic(distance: Any, a: float) -> Any:
-    """Return Keys' cubic kernel: "Cubic convolution interpolation for digital image processing",
-    1981.
+    """Return the value of Keys' cubic kernel ("Cubic convolution interpolation for digital image
+    processing", 1981) at a distance.
     """
     x = np.abs(distance)
     near = ((a + 2) * x - (a + 3)) * x * x + 1
@@ -150,7 +151,7 @@ def _matrices(kind: str, sizes: Sequence[int], news: Sequence[int], attrs: Any) 
 def _weigh(matrix: Any, wide: Any) -> Any:
     """Return matrix @ wide.
 
-    Elements with weight 0 are skipped, since they may be NaN or infinite.
+    Elements with weight 0 are skipped, because 0 times NaN or infinity would be NaN.
     """
     chosen = [np.flatnonzero(weights) for weights in matrix]
     parts = [row[places] @ wide[..., places, :] for row, places in zip(matrix, chosen)]
@@ -200,8 +201,8 @@ def _resize_back(kind: str, op: Any, dy: Any) -> list[Any]:
 
 
 def _by_size(op_type: str, op: Any, dy: Any) -> list[Any]:
-    """Return the gradient of `op`: an op of type `op_type` on dy and the input's (height,
-    width).
+    """Return the gradient of `op`. It is an op of type `op_type`, whose inputs are dy and the
+    (height, width) of the input of `op`.
     """
     size = raw_ops.Slice(raw_ops.Shape(op.inputs[0]), np.array([1], np.int32), [2])
     return [getattr(raw_ops, op_type)(dy, size, **_modes(op)), None]
@@ -333,7 +334,7 @@ def resize_bilinear(
 
     A pixel between input pixels is the mean of its neighbours, weighted by nearness.
 
-    Raises ValueError for other ranks and for sizes that are not positive.
+    Raises ValueError if the rank is not 4 or a size is not positive.
 
     Args:
       align_corners: whether the centers of the corner pixels keep their positions.
@@ -354,8 +355,8 @@ def resize_bicubic(
     name: str | None = None,
     half_pixel_centers: bool = False,
 ) -> Tensor:
-    """Resize images by cubic convolution. The result is float32. The arguments are as in
-    `resize_bilinear`.
+    """Resize images by cubic convolution. The result is float32. See `resize_bilinear` for the
+    arguments.
     """
     return raw_ops.ResizeBicubic(
         images, size, align_corners=align_corners, half_pixel_centers=half_pixel_centers, name=name
@@ -369,8 +370,8 @@ def resize_nearest_neighbor(
     name: str | None = None,
     half_pixel_centers: bool = False,
 ) -> Tensor:
-    """Resize images by nearest neighbour; the dtype stays. The arguments are as in
-    `resize_bilinear`.
+    """Resize images by nearest neighbour interpolation, which keeps the dtype. See
+    `resize_bilinear` for the arguments.
     """
     return raw_ops.ResizeNearestNeighbor(
         images, size, align_corners=align_corners, half_pixel_centers=half_pixel_centers, name=name
@@ -380,8 +381,9 @@ def resize_nearest_neighbor(
 def resize_area(
     images: Any, size: Any, align_corners: bool = False, name: str | None = None
 ) -> Tensor:
-    """Resize images, as float32; each pixel is the mean of the area of the input that it covers.
+    """Resize images. Each pixel of the result is the mean of the area of the input that it covers,
+    as float32.
 
-    There is no gradient. The arguments are as in `resize_bilinear`.
+    There is no gradient. See `resize_bilinear` for the arguments.
     """
     return raw_ops.ResizeArea(images, size, align_corners=align_corners, name=name)

@@ -1,7 +1,8 @@
-"""SampleDistortedBoundingBoxV2: a random part of an image that contains enough of an object.
+"""SampleDistortedBoundingBoxV2, which draws a random crop of an image that contains enough of an
+object.
 
-The same seed gives the same parts as in TensorFlow: each draw consumes the next random word
-(uint32), and sizes are rounded as TensorFlow rounds them, in float32.
+The same seed gives the same crops as in TensorFlow. To this end, each draw consumes the next random
+word (uint32), and sizes are computed and rounded in float32 as in TensorFlow.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _RATIOS, _AREAS = (0.75, 1.33), (0.05, 1.0)
 
 
 class _Box(NamedTuple):
-    """A box in pixels: rows y1 to y2 - 1, and columns x1 to x2 - 1."""
+    """A box in pixels. It covers the rows y1 to y2 - 1, and the columns x1 to x2 - 1."""
 
     y1: int
     x1: int
@@ -46,18 +47,18 @@ class _Box(NamedTuple):
 
 
 class _Draws:
-    """Random numbers, each computed from the next of `words`."""
+    """Random numbers. Each is computed from the next element of `words`."""
 
     def __init__(self, words: Any) -> None:
         self._words: Iterator[int] = iter(words.tolist())
 
     def share(self) -> Any:
-        """Return a random float32 in [0, 1), from the next word."""
+        """Return a random float32 in [0, 1), computed from the next word."""
         bits = np.uint32(next(self._words) & 0x7FFFFF | 0x3F800000)
         return bits.view(np.float32) - np.float32(1)
 
     def below(self, count: int) -> int:
-        """Return a random integer in [0, count), from the next word."""
+        """Return a random integer in [0, count), computed from the next word."""
         return next(self._words) % count
 
 
@@ -74,7 +75,7 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _round(number: Any) -> int:
-    """Return the integer nearest to `number`; a half is rounded to the even integer."""
+    """Return the integer nearest to `number`. A half is rounded to the nearest even integer."""
     return int(np.rint(np.float32(number)))
 
 
@@ -82,8 +83,8 @@ def _crop(height: int, width: int, areas: Any, ratio: Any, draws: _Draws) -> _Bo
     """Draw a box of random size and position. Return None if no box fits the image.
 
     Args:
-      areas: (minimum, maximum) of the box's area, in fractions of the image's.
-      ratio: width / height.
+      areas: (minimum, maximum) of the box's area, as fractions of the image's area.
+      ratio: the width of the box divided by its height.
     """
     if areas[1] <= 0 or ratio <= 0 or min(width, height) <= 0 or areas[0] > areas[1]:
         return None
@@ -206,21 +207,21 @@ def sample_distorted_bounding_box(
     use_image_if_no_bounding_boxes: bool | None = None,
     name: str | None = None,
 ) -> tuple[Any, ...]:
-    """Draw a random part of an image. Return (begin, size, box).
+    """Draw a random crop of an image. Return (begin, size, box).
 
-    begin and size are arguments of `tf.slice`; box is [1, 1, 4], for `draw_bounding_boxes`.
-
-    A run also raises InvalidArgumentError for boxes outside [0, 1].
+    `begin` and `size` are arguments of `tf.slice`. `box` has shape [1, 1, 4], for
+    `draw_bounding_boxes`. If `max_attempts` (by default 100) draws are unsuccessful, the crop is
+    the whole image. A run raises InvalidArgumentError if a bounding box is outside [0, 1].
 
     Args:
       image_size: [height, width, channels].
-      bounding_boxes: [batch, n, 4], rows of y1, x1, y2, x2 in [0, 1].
-      min_object_covered: the fraction of one of these boxes that the part must at least contain.
+      bounding_boxes: a tensor of shape [batch, n, 4], with rows of y1, x1, y2, x2 in [0, 1].
+      min_object_covered: the minimum fraction of one of these boxes that the crop must contain.
       aspect_ratio_range: the range of width / height, by default 0.75 to 1.33.
-      area_range: the range of the area as a fraction of the image's area, by default 0.05 to 1.
-        After `max_attempts` (by default 100) draws without success, the part is the whole image.
-      use_image_if_no_bounding_boxes: whether the whole image counts as a box if there are no boxes;
-        otherwise the run raises InvalidArgumentError.
+      area_range: the range of the crop's area as a fraction of the image's area, by default 0.05 to
+        1.
+      use_image_if_no_bounding_boxes: whether to use the whole image as the bounding box if there
+        are no boxes. Otherwise the run raises InvalidArgumentError.
     """
     with op_scope(name, "sample_distorted_bounding_box"):
         return raw_ops.SampleDistortedBoundingBoxV2(

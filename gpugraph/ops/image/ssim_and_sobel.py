@@ -1,7 +1,7 @@
-"""The structural similarity of images (SSIM, also over several scales), and edges by Sobel.
+"""The structural similarity of images (SSIM, for one or several scales), and Sobel edges.
 
 SSIM: Wang, Bovik, Sheikh and Simoncelli, "Image quality assessment: from error visibility to
-structural similarity" (2004); over several scales: Wang, Simoncelli and Bovik (2003).
+structural similarity" (2004). Several scales: Wang, Simoncelli and Bovik (2003).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _HALF = [1, 2, 2, 1]
 
 
 def _bell(size: int, sigma: float) -> Any:
-    """Return the weights [size, size, 1, 1] of a Gaussian filter; their sum is 1."""
+    """Return the weights [size, size, 1, 1] of a Gaussian filter, whose sum is 1."""
     squares = (np.arange(size) - (size - 1) / 2) ** 2
     weights = np.exp(-0.5 / sigma**2 * (squares[:, None] + squares))
     return (weights / weights.sum()).astype(np.float32)[:, :, None, None]
@@ -69,7 +69,9 @@ def _by_channel(
 
 
 def _floats(img1: Any, img2: Any, max_val: Any) -> tuple[Tensor, Tensor, Tensor]:
-    """Return both images and `max_val` as float32. Raises ValueError for incompatible shapes."""
+    """Return both images and `max_val` as float32. Raises ValueError if the shapes are
+    incompatible.
+    """
     one, other = convert_to_tensor(img1, name="img1"), convert_to_tensor(img2, name="img2")
     for image in (one, other):
         if image.shape.rank is not None and image.shape.rank < 3:
@@ -89,16 +91,16 @@ def ssim(
     k1: float = 0.01,
     k2: float = 0.03,
 ) -> Tensor:
-    """Return the structural similarity of images [..., h, w, c], as float32 [...]. Return 1 for
+    """Return the structural similarity of images [..., h, w, c], as float32 [...]. It is 1 for
     equal images.
 
-    Raises ValueError if shapes differ or images are smaller than a window.
+    Raises ValueError if the shapes differ or the images are smaller than a window.
 
     Args:
-      max_val: the largest number that images may hold.
-      filter_size, filter_sigma: the window's size, and the standard deviation of its Gaussian
-        weights, in pixels.
-      k1, k2: small constants that keep quotients finite.
+      max_val: the largest value that a pixel may have.
+      filter_size: the size of the window in pixels.
+      filter_sigma: the standard deviation of the window's Gaussian weights, in pixels.
+      k1, k2: small constants that keep divisors away from 0.
     """
     with op_scope(None, "SSIM", img1, img2):
         one, other, largest = _floats(img1, img2, max_val)
@@ -107,9 +109,9 @@ def ssim(
 
 
 def _halve(images: Tensor) -> Tensor:
-    """Halve height and width of the images by averages of 2 x 2 pixels.
+    """Halve the height and width of the images by averaging squares of 2 x 2 pixels.
 
-    An odd size first grows by one: the last row or column is repeated.
+    If a size is odd, the last row or column is first repeated.
     """
     sizes = raw_ops.Shape(images)
     flat = raw_ops.Reshape(images, concat([[-1], sizes[-3:]], 0))
@@ -139,11 +141,13 @@ def ssim_multiscale(
     """Return the multi-scale structural similarity of images [..., h, w, c], as float32 [...] in
     [0, 1].
 
-    There is one scale per power factor, each half the size of the previous one. The result is the
-    product over all scales of a similarity raised to the scale's power: `ssim` at the last scale,
-    contrast times structure at the others.
+    There is one scale for each power factor. The images of each scale have half the size of the
+    previous scale. The result is the product of a similarity for each scale, raised to the scale's
+    power factor. The similarity is `ssim` for the last scale, and contrast times structure for all
+    other scales.
 
-    Raises ValueError if shapes differ, and if the smallest images are smaller than a window.
+    Raises ValueError if the shapes differ, or if the images of the last scale are smaller than a
+    window.
     """
     with op_scope(None, "MS-SSIM", img1, img2):
         one, other, largest = _floats(img1, img2, max_val)
@@ -164,10 +168,10 @@ _DOWN = np.array([[-1, -2, -1], [0, 0, 0], [1, 2, 1]])
 
 
 def sobel_edges(image: Any) -> Tensor:
-    """Return the Sobel derivatives of images [b, h, w, c]: [b, h, w, c, 2], first the vertical,
-    then the horizontal derivative.
+    """Return the Sobel derivatives of images [b, h, w, c], with shape [b, h, w, c, 2]. The vertical
+    derivative is first, the horizontal derivative second.
 
-    Images are mirrored at their edges. Raises ValueError for other ranks.
+    Images are mirrored at their edges. Raises ValueError if the rank is not 4.
     """
     source = convert_to_tensor(image, name="image")
     if source.shape.rank != 4:

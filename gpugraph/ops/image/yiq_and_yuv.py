@@ -1,4 +1,6 @@
-"""Conversions between RGB and television colour spaces, YIQ and YUV: products with a matrix."""
+"""Conversions between RGB and the television colour spaces YIQ and YUV. Each is a product with a
+matrix.
+"""
 
 from __future__ import annotations
 
@@ -38,24 +40,28 @@ def _convert(images: Any, matrix: list[list[float]]) -> Tensor:
 
 
 def rgb_to_yiq(images: Any) -> Tensor:
-    """Convert floating point colours [..., 3] in [0, 1] to YIQ: luma and two colour differences."""
+    """Convert floating-point RGB colours [..., 3] in [0, 1] to YIQ, which is luma and two colour
+    differences.
+    """
     return _convert(images, _RGB_TO_YIQ)
 
 
 def yiq_to_rgb(images: Any) -> Tensor:
-    """Convert YIQ to RGB colours [..., 3], the inverse of `rgb_to_yiq`; they are not clipped to [0,
-    1].
+    """Convert YIQ to RGB colours [..., 3]. This inverts `rgb_to_yiq`. The result is not clipped to
+    [0, 1].
     """
     return _convert(images, _YIQ_TO_RGB)
 
 
 def rgb_to_yuv(images: Any) -> Tensor:
-    """Convert floating point colours [..., 3] in [0, 1] to YUV: luma and two colour differences."""
+    """Convert floating-point RGB colours [..., 3] in [0, 1] to YUV, which is luma and two colour
+    differences.
+    """
     return _convert(images, _RGB_TO_YUV)
 
 
 def yuv_to_rgb(images: Any) -> Tensor:
-    """Convert YUV to RGB colours [..., 3], the inverse of `rgb_to_yuv`; they are not clipped to [0,
-    1].
+    """Convert YUV to RGB colours [..., 3]. This inverts `rgb_to_yuv`. The result is not clipped to
+    [0, 1].
     """
     return _convert(images, _YUV_TO_RGB)

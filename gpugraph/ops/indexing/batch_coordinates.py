@@ -1,4 +1,6 @@
-"""Coordinates of gather_nd within batch entries, converted to coordinates of the whole tensor."""
+"""The conversion of gather_nd's coordinates within batch entries to coordinates in the whole
+tensor.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +15,13 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 def whole_coordinates(indices: Any, batch_dims: int) -> Tensor:
-    """Return coordinates in the whole tensor, from coordinates within each batch entry.
+    """Convert coordinates within batch entries to coordinates in the whole tensor.
 
     Raises ValueError unless `batch_dims` is less than the rank of `indices`.
 
     Args:
-      indices: [..., depth]; its first `batch_dims` axes are the batch. The result is [...,
-        batch_dims + depth].
+      indices: a tensor of shape [..., depth], whose first `batch_dims` axes are batch axes. The
+        result has shape [..., batch_dims + depth].
     """
     tensor = convert_to_tensor(indices, name="indices")
     rank = tensor.shape.rank

@@ -17,7 +17,8 @@ from gpugraph.ops.indexing.gather import gather
 
 
 def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:
-    """Gather rows along the last axis of `indices`; the axes of `indices` before it are batch axes.
+    """Gather slices of `params` within each batch entry. All axes of `indices` except the last are
+    batch axes.
 
     Raises ValueError if `indices` is a scalar or of unknown rank.
     """
@@ -30,13 +31,12 @@ def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:
 
 
 def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None = None) -> Tensor:
-    """Repeat each slice of `input` along `axis`.
+    """Repeat each slice of `input` along `axis`. If `axis` is None, flatten `input` first.
 
-    Raises ValueError for an axis that `input` does not have, and for an unknown rank.
+    Raises ValueError if `input` does not have the axis, or if its rank is unknown.
 
     Args:
-      repeats: the number of repetitions, or a vector with a number for each slice. Without an axis,
-        the input is flattened first.
+      repeats: the number of repetitions, or a vector with a number for each slice.
     """
     with op_scope(name, "Repeat", input, repeats):
         data = convert_to_tensor(input, name="input")

@@ -1,7 +1,7 @@
-"""gather_nd and scatter_nd: elements of a tensor that are addressed by their coordinates.
+"""gather_nd and scatter_nd, which read and write elements of a tensor at given coordinates.
 
-All coordinates are checked before anything is written; a run raises InvalidArgumentError for
-coordinates out of range. If several updates have the same position, they are applied in order.
+All coordinates are checked before anything is written. A run raises InvalidArgumentError if
+coordinates are out of range. If several updates have the same position, they are applied in order.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Coordinates:
         self.rows = context.scratch((self.indices.shape[0],), dtypes.int64)
 
     def __call__(self) -> Any:
-        """Return the row numbers. Raises InvalidArgumentError for coordinates out of range."""
+        """Return the row numbers. Raises InvalidArgumentError if coordinates are out of range."""
         rows = self.rows
         rows.fill(0)
         for column, (step, size) in enumerate(zip(self.steps, self.sizes.tolist(), strict=True)):
@@ -114,8 +114,8 @@ def _refuse_empty(shape: Sequence[int]) -> None:
 
 
 def _as_matrix(array: Any, depth: int) -> Any:
-    """Return the array as a matrix: its first `depth` axes become the rows, and the remaining axes
-    the columns.
+    """Return the array as a matrix. Its first `depth` axes become the rows, and the remaining axes
+    become the columns.
     """
     return array.reshape(prod(array.shape[:depth]), prod(array.shape[depth:]))
 
@@ -129,7 +129,9 @@ def _launch_gather_nd(signature: Signature) -> list[Launch]:
 
 
 def _matrices(signature: Signature) -> tuple[int, Sequence[int], int, int, int]:
-    """Return the sizes that the native kernel needs, in the form that `gathered` takes."""
+    """Return the sizes that the native kernel needs, in the form that `row_sources.gathered`
+    requires.
+    """
     params, indices = signature.input_shapes
     depth, count = indices[-1], prod(indices[:-1])
     return count, params[:depth], 1, count, prod(params[depth:])
@@ -138,10 +140,10 @@ def _matrices(signature: Signature) -> tuple[int, Sequence[int], int, int, int]:
 def by_coordinates(
     indices: Arg, index_type: DType, shape: Sequence[int], sizes: Sequence[int]
 ) -> tuple[list[Launch], Changes]:
-    """Return launches that sort changes by rows, and the sorted changes.
+    """Return the launches that sort changes by row, and the sorted `Changes`.
 
     Args:
-      sizes: the sizes of the changed tensor's axes for which a coordinate has an entry.
+      sizes: the sizes of the changed tensor's leading axes, one for each coordinate.
       shape: the shape of `indices`, whose last axis holds the coordinates.
     """
     depth = shape[-1]
@@ -181,13 +183,13 @@ _gather_nd = op(
 def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: Any = 0) -> Tensor:
     """Gather the elements or slices of `params` at the coordinates in the last axis of `indices`.
 
-    Raises ValueError for other `batch_dims`; a run raises InvalidArgumentError for coordinates out
+    The result has shape indices.shape[:-1] + params.shape[batch_dims + indices.shape[-1]:]. Raises
+    ValueError if `batch_dims` is invalid. A run raises InvalidArgumentError if coordinates are out
     of range.
 
     Args:
-      batch_dims: the number of leading axes that params and indices share, an int or a constant
-        tensor; coordinates then count within each batch entry. The result has shape
-        indices.shape[:-1] + params.shape[batch_dims + indices.shape[-1]:].
+      batch_dims: the number of leading axes that params and indices share, as an int or a constant
+        tensor. Coordinates then refer to elements of each batch entry.
 
     >>> session.run(tf.gather_nd([[1, 2], [3, 4]], [[0, 1], [1, 0]]))
     array([2, 3], dtype=int32)
@@ -216,7 +218,7 @@ def check_updates(
     """Raise ValueError if indices and updates do not fit a tensor of this shape.
 
     Args:
-      target_name: the name of that tensor in the message.
+      target_name: the name of the tensor in the message.
     """
     depth = _depth(indices.sizes)
     if shape.sizes is None or indices.sizes is None or depth is None:
@@ -250,9 +252,10 @@ def _without_nan(values: Any, number: float) -> Any:
 
 
 def combine_rows(combine: Any, target: Any, rows: Any, values: Any) -> None:
-    """Set target[rows[i]] = combine(target[rows[i]], values[i]), in order of i;
+    """Set target[rows[i]] = combine(target[rows[i]], values[i]), in order of i.
 
-    target and values are matrices. For `np.maximum` and `np.minimum`, NaN values have no effect.
+    `target` and `values` are matrices. If `combine` is `np.maximum` or `np.minimum`, values that
+    are NaN have no effect.
 
     Args:
       combine: a ufunc.
@@ -278,12 +281,12 @@ def combine_rows(combine: Any, target: Any, rows: Any, values: Any) -> None:
 def scattering(combine: Any) -> Call:
     """Return the NumPy kernel of updates by coordinates.
 
-    The updates are applied to a copy of the input before the indices, or to zeros if there is no
-    such input.
+    The updates are applied to a copy of the input that precedes the indices. If there is no such
+    input, they are applied to zeros.
 
     Args:
-      combine: a ufunc; with None, an update replaces the row, and of several updates the last one
-        wins.
+      combine: a ufunc. If it is None, an update replaces the row, and the last of several updates
+        of a row is used.
     """
 
     def make(context: KernelContext, *arrays: Any) -> Callable[[], Any]:

@@ -1,5 +1,5 @@
-"""DynamicPartition: distributes the slices of a tensor to several tensors by number. The inverse is
-dynamic_stitch.
+"""DynamicPartition, which distributes the slices of a tensor among several tensors by number.
+`dynamic_stitch` is its inverse.
 """
 
 from __future__ import annotations
@@ -72,12 +72,12 @@ _partition = op(
 def dynamic_partition(
     data: Any, partitions: Any, num_partitions: int, name: str | None = None
 ) -> list[Tensor]:
-    """Return `num_partitions` tensors: tensor n has the slices of `data` whose number in
+    """Return a list of `num_partitions` tensors. Tensor n has the slices of `data` whose number in
     `partitions` is n, in order.
 
     Args:
-      partitions: int32, the numbers; its shape is a prefix of the shape of `data`. A run raises
-        InvalidArgumentError for numbers outside [0, num_partitions).
+      partitions: an int32 tensor with a number for each slice. Its shape is a prefix of the shape
+        of `data`. A run raises InvalidArgumentError if a number is outside [0, num_partitions).
     """
     outputs: Any = _partition(data, partitions, num_partitions=num_partitions, name=name)
     return [outputs] if isinstance(outputs, Tensor) else list(outputs)

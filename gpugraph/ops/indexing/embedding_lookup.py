@@ -1,4 +1,4 @@
-"""Lookup of rows by number in a table that may be split into several tensors."""
+"""The lookup of rows by number in a table, which may be split into several tensors."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ def embedding_lookup(
 ) -> Tensor:
     """Return the rows of `params` with the numbers `ids`, an int tensor.
 
-    The result has shape ids.shape + params.shape[1:]. Raises ValueError without params and for
-    another strategy; a run raises InvalidArgumentError for row numbers out of range.
+    The result has shape ids.shape + params.shape[1:]. Raises ValueError if `params` is empty or the
+    strategy is unknown. A run raises InvalidArgumentError if a row number is out of range.
 
     Args:
-      params: the table: one tensor or variable, or the tensors into which it is split, as a list or
-        a PartitionedVariable.
+      params: the table. It is one tensor or variable, or a list or PartitionedVariable of the
+        tensors into which the table is split.
       partition_strategy: how the rows are distributed over the n tensors. "mod": row i of the table
         is row i // n of tensor i % n. "div": each tensor is a block of consecutive rows. If the
-        blocks can't be of equal size, the first ones have one row more, as partitioners create
-        them.
-      max_norm: if given, rows with a larger l2 norm are scaled down to it.
+        blocks cannot have equal sizes, the first blocks have one row more. Variable partitioners
+        create the same blocks.
+      max_norm: if it is not None, rows with a larger l2 norm are scaled down to this norm.
       validate_indices: ignored.
 
     >>> session.run(tf.nn.embedding_lookup([[1.0, 2.0], [3.0, 4.0]], [1, 1]))
@@ -94,8 +94,8 @@ def _rows(table: Any, positions: Tensor, name: str | None = None) -> Tensor:
 
 
 def _from_parts(tables: Sequence[Any], positions: Tensor, strategy: str, scope: str) -> Tensor:
-    """Return the rows with the numbers `positions`. They are gathered from each tensor of the
-    table, then put in order.
+    """Return the rows with the numbers `positions`. The rows are gathered from each tensor of the
+    table, and then put in order.
     """
     flat = reshape(positions, [-1])
     order = range_of(size(flat))
@@ -126,7 +126,9 @@ def _by_remainder(tables: Sequence[Any], flat: Tensor) -> tuple[Any, Any]:
 
 
 def _by_block(tables: Sequence[Any], flat: Tensor) -> tuple[Any, Any]:
-    """Return the index of each row's tensor, and its row number there, for the strategy "div"."""
+    """Return, for the strategy "div", the index of the tensor that has each row, and the row's
+    number in that tensor.
+    """
     total = _row_count(tables, flat.dtype)
     block_size, larger = total // len(tables), total % len(tables)
     number = maximum(flat // (block_size + 1), (flat - larger) // block_size)
@@ -149,7 +151,7 @@ def _row_count(tables: Sequence[Any], dtype: Any) -> Tensor:
 def _limit_norm(rows: Tensor, positions: Tensor, max_norm: Any) -> Tensor:
     """Return `rows`, with each row whose norm exceeds `max_norm` scaled down to this norm.
 
-    Axes after those of `positions` belong to a row.
+    The axes of `rows` that follow the axes of `positions` belong to a row.
     """
     if max_norm is None:
         return rows

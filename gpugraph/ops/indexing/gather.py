@@ -1,6 +1,6 @@
-"""Selection of elements by position along an axis: gather and boolean_mask.
+"""The selection of slices by position along an axis: gather and boolean_mask.
 
-All indices are checked before anything is written; a run raises InvalidArgumentError for an index
+All indices are checked before anything is written. A run raises InvalidArgumentError if an index is
 out of range.
 """
 
@@ -37,7 +37,8 @@ from gpugraph.ops.indexing.row_sources import gathered
 
 
 def check_inside(indices: Any, size: int, what: str = "indices") -> None:
-    """Raise InvalidArgumentError if an index is outside [0, size); the message names the first one.
+    """Raise InvalidArgumentError if an index is outside [0, size). The message names the first such
+    index.
 
     Args:
       what: the name of the indices in the message.
@@ -76,7 +77,7 @@ def _infer_gather(context: InferContext) -> Sequence[TensorShape]:
 def _gathered_axis(axis: int, rank: int) -> int:
     """Return the axis as a non-negative number.
 
-    Raises a Misfit (ValueError) outside [-rank, rank).
+    Raises a Misfit (a ValueError) if the axis is outside [-rank, rank).
     """
     if -rank <= axis < rank:
         return axis % rank
@@ -95,7 +96,7 @@ def _batch_dims(attrs: Any, indices_rank: int) -> int:
 def _batch_parts(batch: int, *arrays: Any) -> list[tuple[Any, ...]]:
     """Return, for each batch entry, a view of its slice of each array.
 
-    The indices end in `...`, so that a single element is an array, too.
+    The NumPy indices end in `...`, so that a single element is also an array.
     """
     entries = np.ndindex(*arrays[1].shape[:batch])
     return [tuple(array[entry + (...,)] for array in arrays) for entry in entries]
@@ -104,7 +105,9 @@ def _batch_parts(batch: int, *arrays: Any) -> list[tuple[Any, ...]]:
 def _bind_gather(
     by_take: bool, context: KernelContext, params: Any, indices: Any, out: Any
 ) -> Callable[[], Any]:
-    """Return the call that gathers by `np.take`, or by indexing if arrays may be on a GPU."""
+    """Bind a callable that gathers. If `by_take` is true, it uses `np.take`. Otherwise it uses
+    indexing, which also works for arrays on a GPU.
+    """
     axis = normalize_axis(ints(context.value(2))[0], params.ndim)
     batch = _batch_dims(context.attrs, indices.ndim)
     size = params.shape[axis]
@@ -145,7 +148,9 @@ def _launch_gather(signature: Signature) -> list[Launch]:
 
 
 def _matrices(signature: Signature) -> tuple[int, Sequence[int], int, int, int]:
-    """Return the sizes that the native kernel needs, in the form that `gathered` takes."""
+    """Return the sizes that the native kernel needs, in the form that `row_sources.gathered`
+    requires.
+    """
     params, indices = signature.input_shapes[:2]
     axis = normalize_axis(ints(signature.value(2))[0], len(params))
     batch = _batch_dims(signature.attrs, len(indices))
@@ -185,9 +190,9 @@ def gathered_rows(params: Tensor, indices: Tensor, dy: Tensor) -> IndexedSlices:
 def _gather_back_anywhere(op: Any, dy: Any) -> Any:
     """Return the gradient of params as a dense tensor, for any axis and batch_dims.
 
-    params are viewed as [batch, outer, size, inner] and dy as [batch, outer, count, inner]; the
-    gathered axis is moved in front of `outer`. Each batch entry gets its own range of row numbers,
-    so that one segment sum handles all entries.
+    `params` is viewed as [batch, outer, size, inner], and dy as [batch, outer, count, inner]. The
+    gathered axis is moved in front of `outer`. Each batch entry has its own range of row numbers,
+    so that a single segment sum computes all entries.
     """
     params, indices, axis = op.inputs
     shape = raw_ops.Shape(params)
@@ -238,11 +243,12 @@ def gather(
 ) -> Tensor:
     """Gather the slices of `params` at `indices` along `axis`, by default `batch_dims`.
 
+    The result has shape params.shape[:axis] + indices.shape[batch_dims:] + params.shape[axis + 1:].
+    A run raises InvalidArgumentError if an index is outside [0, size of the axis).
+
     Args:
       batch_dims: the number of leading axes that params and indices share.
-      validate_indices: ignored. The result has shape params.shape[:axis] +
-        indices.shape[batch_dims:] + params.shape[axis + 1:]. A run raises InvalidArgumentError for
-        an index outside [0, size of the axis).
+      validate_indices: ignored.
 
     >>> session.run(tf.gather([10, 20, 30], [2, 0]))
     array([30, 10], dtype=int32)
@@ -265,13 +271,13 @@ def boolean_mask(
     """Return the slices of `tensor` where the bool `mask` is true, in order.
 
     Args:
-      axis: the first axis of `tensor` that the mask covers, by default 0; the mask's shape must be
-        the sizes of the axes from there on.
+      axis: the first axis of `tensor` that the mask covers, by default 0. The mask's shape must
+        equal the sizes of this axis and the following axes.
 
     >>> session.run(tf.boolean_mask([1, 2, 3], [True, False, True]))
     array([1, 3], dtype=int32)
 
-    Raises ValueError for any other shape, for a scalar mask and for a mask of unknown rank.
+    Raises ValueError if the mask has any other shape, is a scalar, or has an unknown rank.
     """
     with op_scope(name, "boolean_mask", tensor, mask):
         source = convert_to_tensor(tensor, name="tensor")
@@ -294,7 +300,7 @@ def boolean_mask(
 
 
 def _merge_axes(tensor: Tensor, first: int, count: int) -> Tensor:
-    """Return `tensor` with `count` axes, from `first` on, merged into one."""
+    """Return `tensor` with `count` axes, starting at `first`, merged into one."""
     sizes = tensor.shape.sizes
     if sizes is not None and None not in sizes:
         product = prod(sizes[first : first + count])  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Ops that create or use indices: one_hot, where, unique, dynamic_stitch; and linspace.
+"""Ops that create or use indices (one_hot, where, unique, dynamic_stitch), and linspace.
 
 The sizes of the results of Where, Unique and DynamicStitch depend on input values.
 """
@@ -135,15 +135,16 @@ def one_hot(
     dtype: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """Return a tensor with a new axis: along it, the element at the index is `on_value` (default
-    1), and all others are `off_value` (default 0).
+    """Return a tensor with a new axis. Along this axis, the element at the index is `on_value`
+    (default 1), and all other elements are `off_value` (default 0).
 
-    Raises TypeError if the dtypes of values and `dtype` differ.
+    Raises TypeError if the dtypes of `on_value`, `off_value` and `dtype` differ.
 
     Args:
-      axis: the position of the new axis, by default the last; its size is `depth`. An index outside
-        [0, depth) gives only `off_value`.
-      dtype: by default the dtype of the two values, else float32.
+      axis: the position of the new axis, by default the last. Its size is `depth`. For an index
+        outside [0, depth), all elements are `off_value`.
+      dtype: the dtype of the result. By default it is the dtype of `on_value` or `off_value`, or
+        float32 if neither is passed.
 
     >>> session.run(tf.one_hot([0, 2], depth=3))
     array([[1., 0., 0.],
@@ -228,10 +229,10 @@ def _infer_unique(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _in_order_of_appearance(x: Any, index_type: Any) -> tuple[Any, Any]:
-    """Return (distinct elements of a vector in order of appearance, index of each element among
-    them).
+    """Return (distinct elements of a vector in order of appearance, index of each element among the
+    distinct elements).
 
-    Each NaN counts as distinct, because it does not equal itself.
+    Each NaN is a distinct element, because it does not equal itself.
     """
     values, first, inverse = np.unique(x, return_index=True, return_inverse=True, equal_nan=False)
     order = np.argsort(first)
@@ -254,7 +255,7 @@ def _bind_unique(context: KernelContext, x: Any) -> Callable[[], Any]:
 
 
 def declare_unique(op_type: str, outputs: str, doc: str) -> OpFunction:
-    """Declare Unique or, with a third output for the counts, UniqueWithCounts."""
+    """Declare Unique, or UniqueWithCounts, which has a third output for the counts."""
     return op(
         op_type,
         inputs="x: T",
@@ -353,10 +354,11 @@ _declare_stitch("ParallelDynamicStitch", "DynamicStitch of indices that are all 
 
 
 def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Tensor:
-    """Interleave the parts of `data` into one tensor: merged[indices[m][i, ...]] = data[m][i, ...].
+    """Interleave the tensors in `data` into one tensor: merged[indices[m][i, ...]] = data[m][i,
+    ...].
 
     The size of the first axis is the largest index + 1. If an index occurs several times, its last
-    slice is used. Slices at missing indices are 0. Raises ValueError for empty lists.
+    slice is used. Slices at missing indices are 0. Raises ValueError if the lists are empty.
 
     >>> session.run(tf.dynamic_stitch([[0, 2], [1]], [[10, 30], [20]]))
     array([10, 20, 30], dtype=int32)

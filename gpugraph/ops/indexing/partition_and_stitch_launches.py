@@ -1,6 +1,6 @@
-"""Launches of partition_and_stitch.cu for DynamicPartition and DynamicStitch.
+"""Launches of the kernels in partition_and_stitch.cu for DynamicPartition and DynamicStitch.
 
-DynamicPartition sorts rows by their partition number; DynamicStitch puts rows from several lists at
+DynamicPartition sorts rows by their partition number. DynamicStitch writes rows of several lists at
 given indices.
 """
 
@@ -30,7 +30,7 @@ def _options(dtype: DType) -> dict[str, Any]:
 
 
 def _in_parts(signature: Signature) -> tuple[list[Launch], Any]:
-    """Return launches that sort the row numbers by partition, and the sorted `Changes`."""
+    """Return the launches that sort the row numbers by partition, and the sorted `Changes`."""
     count, parts = prod(signature.input_shapes[1]), len(signature.output_types)
     message = f"partitions hold a number that is not in [0, {parts})"
     return sort_changes(Arg(1), dtypes.int32, count, 1, (parts,), message=message)
@@ -78,13 +78,13 @@ def _fill_parts(signature: Signature, numbers: Sequence[int]) -> list[Launch]:
 
 
 def partitioned(host: Call) -> Sized:
-    """Return the CUDA kernel that distributes the rows of input 0 to the outputs by the numbers in
-    input 1.
+    """Return the CUDA kernel that distributes the rows of input 0 among the outputs by the numbers
+    in input 1.
 
     Rows with the same number keep their order.
 
     Args:
-      host: the NumPy kernel, to fall back to.
+      host: the NumPy kernel, which is the fallback.
     """
     return Sized("partition_and_stitch.cu", _count_parts, _part_shapes, _fill_parts, host, _TYPES)
 
@@ -147,11 +147,11 @@ def _fill_stitch(signature: Signature, numbers: Sequence[int]) -> list[Launch]:
 
 
 def stitched(host: Call) -> Sized:
-    """Return the CUDA kernel that puts rows from several lists at indices. For an index that occurs
+    """Return the CUDA kernel that writes rows of several lists at given indices. If an index occurs
     twice, the last row is used.
 
     Args:
-      host: the NumPy kernel, its fallback.
+      host: the NumPy kernel, which is the fallback.
     """
     parts = _count_stitch, _stitch_shape, _fill_stitch, host, _TYPES
     return Sized("partition_and_stitch.cu", *parts, lambda known: [known.output_shapes[0][0] - 1])

@@ -33,9 +33,10 @@ _MAX_COORDINATES = 8
 def places(
     count: int, index_type: DType, sizes: Sequence[int], drops_negative: bool = False
 ) -> list[int]:
-    """Return the parameters that describe `count` indices, which are coordinates in `sizes`.
+    """Return the integer parameters of a native kernel that describe `count` indices, which are
+    coordinates in `sizes`.
 
-    Raises NotImplementedError for more than 8 coordinates.
+    Raises NotImplementedError if there are more than 8 coordinates.
     """
     if len(sizes) > _MAX_COORDINATES:
         raise NotImplementedError(f"positions have {len(sizes)} coordinates, more than 8")
@@ -52,13 +53,12 @@ Matrices = Callable[[Signature], tuple[int, Sequence[int], int, int, int]]
 
 
 def gathered(matrices: Matrices) -> RowSource:
-    """Return the native kernel that copies those rows of input 0 that the indices in input 1
-    select.
+    """Return the native kernel that copies the rows of input 0 at the indices in input 1.
 
     Args:
-      matrices: a function from the signature to the number of indices, the sizes of their
-        coordinates, the number of matrices per batch entry, the number of indices per batch entry,
-        and the width of a row.
+      matrices: a function that receives the signature and returns five sizes: the number of
+        indices, the sizes within which they are coordinates, the number of matrices per batch
+        entry, the number of indices per batch entry, and the width of a row.
     """
 
     def parameters(signature: Signature) -> list[int]:
@@ -70,10 +70,11 @@ def gathered(matrices: Matrices) -> RowSource:
 
 
 def put(by_coordinates: bool) -> RowSource:
-    """Return the native kernel that replaces the rows of variable 0 at indices 1 by input 2.
+    """Return the native kernel that replaces rows of the variable in input 0, at the indices in
+    input 1, with input 2.
 
     Args:
-      by_coordinates: whether indices are coordinates along the last axis of input 1, not row
+      by_coordinates: whether the last axis of input 1 has coordinates. Otherwise input 1 has row
         numbers.
     """
 
@@ -89,10 +90,12 @@ def put(by_coordinates: bool) -> RowSource:
 def _changed_rows(
     signature: Signature, whole: int, indices: int, by_coordinates: bool
 ) -> tuple[int, Sequence[int], int]:
-    """Return the number of indices, the sizes of their coordinates, and the width of a row.
+    """Return the number of indices, the sizes within which they are coordinates, and the width of a
+    row.
 
     Args:
-      whole, indices: the inputs with the changed tensor and the indices.
+      whole: the number of the input with the changed tensor.
+      indices: the number of the input with the indices.
     """
     sizes, shape = signature.input_shapes[whole], signature.input_shapes[indices]
     depth = shape[-1] if by_coordinates else 1
@@ -131,8 +134,8 @@ def merged_rows() -> RowSource:
 
 
 def scattered(rule: int, by_coordinates: bool) -> RowSource:
-    """Return the native kernel that combines rows of variable 0, at indices in input 1, with input
-    2.
+    """Return the native kernel that combines rows of the variable in input 0, at the indices in
+    input 1, with input 2.
     """
 
     def parameters(signature: Signature) -> list[int]:
@@ -145,8 +148,8 @@ def scattered(rule: int, by_coordinates: bool) -> RowSource:
 
 
 def scattered_in_tensor(rule: int) -> RowSource:
-    """Return the native kernel that copies tensor 0 and combines its rows at coordinates 1 with
-    input 2.
+    """Return the native kernel that copies input 0 and combines its rows, at the coordinates in
+    input 1, with input 2.
     """
 
     def parameters(signature: Signature) -> list[int]:
@@ -158,8 +161,9 @@ def scattered_in_tensor(rule: int) -> RowSource:
 
 
 def added_at(rule: int) -> RowSource:
-    """Return the native kernel that copies tensor 3 (2 is on the host) and combines its elements at
-    coordinates 0 with input 1."""
+    """Return the native kernel that copies input 3 and combines its elements, at the coordinates in
+    input 0, with input 1. Input 2 is in host memory.
+    """
 
     def parameters(signature: Signature) -> list[int]:
         sizes, count = signature.output_shapes[0], signature.input_shapes[0][0]
@@ -171,7 +175,7 @@ def added_at(rule: int) -> RowSource:
 
 def scattered_in_zeros() -> RowSource:
     """Return the native kernel that adds input 1 to a tensor of zeros, at the coordinates in input
-    0. Input 2, in host memory, is the shape.
+    0. Input 2, which is in host memory, is the tensor's shape.
     """
 
     def parameters(signature: Signature) -> list[int]:
@@ -193,12 +197,13 @@ def ascending_segments(
 ) -> RowSource:
     """Return the native kernel that combines the rows of input 0 by ascending segment numbers.
 
-    The segment numbers are the last input that is not a host input.
+    The segment numbers are the last input, not counting inputs in host memory.
 
     Args:
       by: whether to combine only the rows whose indices are in input 1.
       empty: the value of segments without rows.
-      divided: "mean" or "root" divides sums by the number of rows, or by its square root.
+      divided: "mean" to divide sums by the number of rows, "root" to divide them by its square
+        root.
       counted: whether the last segment number determines the number of segments.
     """
 
@@ -224,7 +229,9 @@ def ascending_segments(
 def scattered_by_segment(rule: int, start: Callable[[Any], Any]) -> RowSource:
     """Return the native kernel that combines the rows of input 0 by the segment numbers in input 1.
 
-    Each segment starts with `start(dtype)`. Rows with negative numbers are ignored."""
+    Each segment starts with the value `start(dtype)`. Rows with negative segment numbers are
+    ignored.
+    """
     return RowSource("host_scatter.h", "gg_scatter", partial(_segment_parameters, rule, start))
 
 
@@ -243,10 +250,10 @@ _MAX_UNIQUE = 1 << 30
 
 
 def different_elements() -> RowSource:
-    """Return the native kernel that finds the distinct elements of vector 0.
+    """Return the native kernel that finds the distinct elements of input 0, a vector.
 
-    The second output is the index of each element among the distinct elements; a third, if any, is
-    the count of each distinct element.
+    The second output is the index of each element among the distinct elements. A third output, if
+    the op has one, is the count of each distinct element.
     """
 
     def parameters(signature: Signature) -> list[int]:

@@ -1,5 +1,5 @@
-"""The elements that a strided slice selects, given begin, end, strides, the five masks and the
-shape.
+"""The selection of elements by a strided slice, which is described by begin, end, strides, five
+masks and the shape.
 
 Bit i of the masks determines the meaning of position i of the three vectors:
 
@@ -24,8 +24,8 @@ MASKS = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axi
 
 
 class Spec(NamedTuple):
-    """The meaning of one axis of the slice: "new" axis, "all" elements, "one" element, or a
-    "range".
+    """The meaning of one axis of the slice. `kind` is "new" (a new axis), "all" (all elements),
+    "one" (one element), or "range".
 
     Args:
       position: the position in begin, end and strides, or -1 for "all".
@@ -36,10 +36,10 @@ class Spec(NamedTuple):
 
 
 def layout(attrs: Mapping[str, Any], count: int, rank: int) -> list[Spec]:
-    """Return the meaning of each axis, for `count` positions over `rank` axes, with the ellipsis
-    expanded.
+    """Return the meaning of each axis for a slice with `count` positions of a tensor with `rank`
+    axes. The ellipsis is replaced by the axes that it covers.
 
-    Raises ValueError for a second ellipsis, and for more positions than axes.
+    Raises ValueError if there is a second ellipsis, or if there are more positions than axes.
     """
     kinds: list[Spec] = []
     ellipsis = -1
@@ -70,9 +70,10 @@ def numpy_index(
     end: Sequence[int],
     strides: Sequence[int],
 ) -> tuple[Any, ...]:
-    """Return NumPy's index for the slice; it ends in `...`, so that single elements are views, too.
+    """Return NumPy's index for the slice. The index ends in `...`, so that a single element is also
+    a view.
 
-    Raises ValueError for a stride of 0 and for a single element outside its axis.
+    Raises ValueError if a stride is 0 or a single element is outside its axis.
     """
     index: list[Any] = []
     dim = 0
@@ -115,10 +116,10 @@ def sliced_shape(
     end: Sequence[int] | None,
     strides: Sequence[int] | None,
 ) -> TensorShape:
-    """Return the slice's static shape, as far as it follows from the arguments.
+    """Return the slice's static shape. Sizes that do not follow from the arguments are unknown.
 
     Args:
-      begin, end, strides: None if they are not constant.
+      begin, end, strides: the values of these inputs, or None if they are not constant.
     """
     if shape.sizes is None:
         return TensorShape.of(None)
@@ -148,7 +149,9 @@ def _length(
     end: Sequence[int] | None,
     strides: Sequence[int] | None,
 ) -> int | None:
-    """Return the size of an axis with a range, or None if it is unknown."""
+    """Return the number of elements that a "range" selects along its axis, or None if it is
+    unknown.
+    """
     if strides is None:
         return None
     first, last = begin[position] if begin else 0, end[position] if end else 0
@@ -161,7 +164,7 @@ def _length(
 
 
 def _length_of_unknown(bounds: slice, stride: int) -> int | None:
-    """Return 0 if the range is empty for an axis of any size, else None."""
+    """Return 0 if the range is empty for any size of the axis, otherwise None."""
     start, stop = bounds.start, bounds.stop
     if start is None or stop is None or (start < 0) != (stop < 0):
         return None

@@ -1,4 +1,4 @@
-"""Reordering of elements (roll, sort, argsort), NthElement, and searchsorted."""
+"""Ops that reorder elements (roll, sort, argsort), NthElement, and searchsorted."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def _infer_roll(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _roll_views(signature: Signature, source: Any, out: Any) -> Pairs:
-    """Return copies between views: for each axis with a shift, they swap the elements before and
-    after the split.
+    """Return pairs of views to copy. For each axis with a shift, the copies exchange the elements
+    before and after the split position.
     """
     sizes = signature.input_shapes[0]
     shifts = dict.fromkeys(range(len(sizes)), 0)
@@ -97,7 +97,7 @@ roll: Callable[..., Tensor] = public_function(
 
 
 def _mirror(values: Tensor) -> Tensor:
-    """Return f(values), where f is its own inverse and reverses the order: x < y becomes f(x) >
+    """Return f(values), where f is its own inverse and reverses the order. If x < y, then f(x) >
     f(y).
     """
     if values.dtype.is_unsigned:
@@ -142,10 +142,10 @@ def _sort(values: Any, axis: Any, direction: str, indices: bool, name: str | Non
 def sort(
     values: Any, axis: Any = -1, direction: str = "ASCENDING", name: str | None = None
 ) -> Tensor:
-    """Sort `values` along `axis`;
+    """Sort `values` along `axis`, by default the last.
 
-    Raises ValueError for another direction, for an axis that is not a constant, and, if the rank is
-    unknown, for an axis other than the last.
+    Raises ValueError if the direction is unknown, if the axis is not a constant, or if the rank is
+    unknown and the axis is not the last.
 
     Args:
       direction: "ASCENDING" or "DESCENDING".
@@ -163,9 +163,9 @@ def argsort(
     stable: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Return the int32 indices that sort `values` along `axis`; equal elements keep their order.
+    """Return the int32 indices that sort `values` along `axis`. Equal elements keep their order.
 
-    axis, direction, errors: see `sort`.
+    See `sort` for `axis`, `direction` and the errors.
     """
     del stable  # sorting is always stable
     return _sort(values, axis, direction, True, name)
@@ -206,7 +206,9 @@ def _launch_nth(signature: Signature) -> list[Launch]:
 
 
 def _nth_back(op: Any, dy: Any) -> list[Any]:
-    """Return the gradient: dy is divided equally among all elements that equal the n-th element."""
+    """Return the gradient, which divides dy equally among all elements that equal the n-th
+    element.
+    """
     value, dy = raw_ops.ExpandDims(op.outputs[0], -1), raw_ops.ExpandDims(dy, -1)
     chosen = raw_ops.Cast(raw_ops.Equal(value, op.inputs[0]), DstT=dy.dtype.base_dtype)
     count = raw_ops.Sum(chosen, np.array(-1, np.int32), keep_dims=True)
@@ -251,7 +253,8 @@ def _launch_bound(side: str, signature: Signature) -> list[Launch]:
 
 
 def _find_by_halves(row: Any, wanted: Any, side: str) -> Any:
-    """Return `np.searchsorted(row, wanted, side)` by bisection, with C's comparisons of NaN.
+    """Return `np.searchsorted(row, wanted, side)`, except that comparisons with NaN are false, as
+    in C. It is computed by bisection.
 
     NumPy's function treats NaN as the largest number.
     """
@@ -298,13 +301,14 @@ def searchsorted(
     out_type: Any = dtypes.int32,
     name: str | None = None,
 ) -> Tensor:
-    """Return, for each of `values`, the index at which it would be inserted in its sorted row.
+    """Return, for each of `values`, the index at which it would be inserted into the corresponding
+    sorted row.
 
-    Raises ValueError for any other `side`.
+    Raises ValueError if `side` is neither "left" nor "right".
 
     Args:
-      sorted_sequence: [..., n].
-      values: [..., m], with the same leading sizes.
+      sorted_sequence: a tensor of shape [..., n] with sorted rows.
+      values: a tensor of shape [..., m] with the same leading sizes.
       side: "left" for an index before equal elements, "right" for an index after them.
       out_type: int32 or int64.
     """

@@ -1,9 +1,9 @@
-"""Launches of sort_and_select.cu: the first elements of each row in sorted order, and their
-indices.
+"""Launches of the kernels in sort_and_select.cu, which find the first elements of each row in
+sorted order, and their indices.
 
-Short rows are sorted completely, in shared memory. To find a few elements of many long rows, one
-thread block per row selects them. Otherwise all elements of all rows are sorted together
-(radix_sort.cu), and then, stably, by row.
+Short rows are sorted completely in shared memory. If a few elements of many long rows are needed,
+one thread block per row selects them. Otherwise all elements of all rows are sorted together
+(radix_sort.cu), and then stably sorted by row.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _key_type(dtype: DType) -> DType:
 
 
 def order_defines(dtype: DType, descending: bool = False) -> dict[str, str | int]:
-    """Return the macros by which the kernels convert elements to unsigned keys that sort in the
+    """Return macro definitions for the kernels. They convert elements to unsigned keys with the
     same order.
     """
     base = dtype.base_dtype
@@ -59,8 +59,8 @@ def _options(dtype: DType, descending: bool, capacity: int) -> dict[str, Any]:
 
 
 def _threads(size: int) -> tuple[int, int, int]:
-    """Return the block size for sorting `size` elements: a thread for every two elements, within
-    limits.
+    """Return the block size for sorting `size` elements. There is one thread for every two
+    elements, within limits.
     """
     return max(32, min(512, (1 << (size - 1).bit_length()) // 2)), 1, 1
 
@@ -68,8 +68,8 @@ def _threads(size: int) -> tuple[int, int, int]:
 def element_order(
     x: Arg, count: int, dtype: DType, descending: bool = False
 ) -> tuple[list[Launch], Scratch, Scratch]:
-    """Return launches that sort all elements stably, and scratch arrays: sorted keys and original
-    indices.
+    """Return launches that sort all elements stably, and two scratch arrays: the sorted keys and
+    the original indices.
     """
     if count >= 1 << 31:
         raise NotImplementedError(f"{count} elements exceed 31 bits")
@@ -86,12 +86,13 @@ def element_order(
 def first_in_order(
     x: Arg, out: Arg, places: Arg, rows: int, size: int, count: int, dtype: DType, descending: bool
 ) -> list[Launch]:
-    """Return launches for the first `count` elements of each row in sorted order, and their
+    """Return launches that store the first `count` elements of each row in sorted order, and their
     indices.
 
     Args:
-      rows, size: the numbers of rows and of elements per row.
-      places: receives the indices.
+      rows: the number of rows.
+      size: the number of elements per row.
+      places: the array that receives the indices.
     """
     return _in_order((x, out, places), (rows, size, 0, count), dtype, descending)
 

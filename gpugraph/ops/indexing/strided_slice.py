@@ -124,7 +124,7 @@ def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor
     array([[2, 3],
            [5, 6]], dtype=int32)
 
-    Raises ValueError for a part that is not inside `input_`.
+    Raises ValueError if the slice is not inside `input_`.
     """
     return _slice(input_, int_argument(begin), int_argument(size), name=name)
 
@@ -133,8 +133,8 @@ def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor
 
 
 def _vectors(context: Any, first: int) -> list[tuple[int, ...] | None]:
-    """Return the values of begin, end and strides, from input `first` on. Return None for unknown
-    values.
+    """Return the values of begin, end and strides, which are three inputs starting with input
+    `first`. An unknown value is None.
     """
     values = [context.value(index) for index in range(first, first + 3)]
     return [None if value is None else ints(value) for value in values]
@@ -236,8 +236,8 @@ def strided_slice(
 
     The bits of the masks are described in `slice_spec`.
 
-    Raises ValueError for a stride of 0, a second ellipsis, too many entries, and a single element
-    out of range.
+    Raises ValueError if a stride is 0, if there is a second ellipsis, if there are too many
+    entries, or if a single element is out of range.
 
     Args:
       var: ignored.
@@ -275,7 +275,7 @@ class _Entries:
         self.masks: dict[str, Any] = dict.fromkeys(MASKS, 0)
 
     def add(self, entry: Any) -> None:
-        """Append one entry: a slice, `...`, None or an index."""
+        """Append one entry, which is a slice, `...`, None or an index."""
         if isinstance(entry, _slice_type):
             self._append(
                 self._open(entry.start, "begin_mask"),
@@ -309,7 +309,9 @@ class _Entries:
 
 
 def _position(value: Any) -> Any:
-    """Return an index as an int or an int scalar tensor. Raises TypeError for other values."""
+    """Return an index as an int or an int scalar tensor. Raises TypeError if the value is
+    neither.
+    """
     dtype = getattr(value, "dtype", None)
     if isinstance(dtype, DType) and dtype.base_dtype in INDEX:
         return convert_to_tensor(value)
@@ -349,8 +351,8 @@ def _is_mask(value: Any) -> bool:
 
 
 def _getitem(tensor: Tensor, key: Any) -> Tensor:
-    """Return `tensor[key]` for ints, slices, `...` and None, as in NumPy; a bool mask selects
-    elements.
+    """Return `tensor[key]` for ints, slices, `...` and None, as in NumPy. If `key` is a bool mask,
+    return the elements that it selects.
     """
     if _is_mask(key):
         return boolean_mask(tensor, key)
@@ -367,8 +369,8 @@ def _getitem(tensor: Tensor, key: Any) -> Tensor:
 
 
 def _no_assign(value: Any, name: str | None = None) -> Any:
-    """Raise ValueError: only a slice of a variable can be assigned to. This function is the
-    `assign` of any other slice.
+    """Raise ValueError, because only slices of variables can be assigned to. This function is the
+    method `assign` of all other slices.
     """
     raise ValueError("Sliced assignment is only supported for variables")
 

@@ -1,7 +1,7 @@
-"""Ops that copy a tensor and replace, or update, its elements at given coordinates.
+"""Ops that copy a tensor and replace or update the copy's elements at given coordinates.
 
-All coordinates are checked before anything is written; a run raises InvalidArgumentError for
-coordinates out of range. If several updates have the same position, they are applied in order.
+All coordinates are checked before anything is written. A run raises InvalidArgumentError if
+coordinates are out of range. If several updates have the same position, they are applied in order.
 """
 
 from __future__ import annotations
@@ -90,10 +90,10 @@ def _declare_tensor_scatter(
 
 
 def _extreme_back(op: Any, dy: Any) -> list[Any]:
-    """Return the gradients of TensorScatterMax and Min.
+    """Return the gradients of TensorScatterMax or TensorScatterMin.
 
-    Each element's gradient is divided equally among the tensor's element and the updates that equal
-    the result.
+    The gradient of each result element is divided equally among the tensor's element and those
+    updates that equal the result.
     """
     tensor, indices, updates = op.inputs
     result, element = op.outputs[0], dy.dtype.base_dtype

@@ -1,4 +1,4 @@
-"""top_k and in_top_k: the largest elements of each row."""
+"""`top_k` and `in_top_k`, which find the largest elements of each row."""
 
 from __future__ import annotations
 
@@ -89,9 +89,10 @@ def _bind_top_k(_: KernelContext, source: Any, values: Any, indices: Any) -> Cal
 
 
 def _top_k_back(op: Any, dvalues: Any, dindices: Any) -> list[Any]:
-    """Return the gradient: each value's gradient at the position of the value in the input, else 0.
+    """Return the gradient of the input. It has each value's gradient at the value's position in the
+    input, and 0 elsewhere.
 
-    To apply a single scatter op, all rows are joined to one vector.
+    All rows are joined into one vector, so that a single scatter op suffices.
     """
     del dindices
     source, indices = op.inputs[0], op.outputs[1]
@@ -138,8 +139,9 @@ _top_k = op(
 def top_k(input: Any, k: Any = 1, sorted: bool = True, name: str | None = None) -> Any:
     """Return (values, indices) of the `k` largest elements along the last axis, largest first.
 
-    Of equal elements the one with the lower index comes first. If `sorted` is False, the order is
-    unspecified. Raises ValueError for a scalar and for rows of fewer than k elements.
+    Among equal elements, the element with the lower index comes first. If `sorted` is False, the
+    order is unspecified. Raises ValueError if `input` is a scalar, or if its rows have fewer than k
+    elements.
 
     >>> values, indices = tf.nn.top_k([1, 5, 3], k=2)
     >>> session.run(values), session.run(indices)
@@ -217,10 +219,12 @@ _in_top_k = op(
 def in_top_k(predictions: Any, targets: Any, k: Any, name: str | None = None) -> Tensor:
     """Return whether each target is among the k classes with the largest `predictions` of its row.
 
+    Classes that tie with the k-th class are included. The result is False if the target is outside
+    [0, classes), or if a prediction in its row is not finite.
+
     Args:
-      predictions: [batch, classes].
-      targets: [batch], class numbers. Classes that tie with the k-th are included. The result is
-        False for a target outside [0, classes), and for a row that is not finite.
+      predictions: a tensor of shape [batch, classes].
+      targets: a tensor of shape [batch] with class numbers.
 
     >>> session.run(tf.nn.in_top_k([[0.1, 0.9]], targets=[1], k=1))
     array([ True])

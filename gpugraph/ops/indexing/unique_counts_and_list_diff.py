@@ -1,6 +1,5 @@
-"""setdiff1d, the elements of one vector that are not in another; and unique_with_counts.
-
-The count of each element.
+"""setdiff1d, which returns the elements of one vector that are not in another, and
+unique_with_counts.
 """
 
 from __future__ import annotations
@@ -51,9 +50,10 @@ _difference = op(
 
 
 def setdiff1d(x: Any, y: Any, index_dtype: Any = dtypes.int32, name: str | None = None) -> Any:
-    """Return (out, idx): the elements of vector x that are not in y, in order, and out = x[idx].
+    """Return (out, idx). `out` has the elements of vector x that are not in y, in order, and x[idx]
+    equals `out`.
 
-    Elements that occur several times in x stay.
+    An element that occurs several times in x also occurs several times in `out`.
 
     Raises ValueError unless x and y are vectors.
 
@@ -71,7 +71,8 @@ _counts = declare_unique(
 
 
 def unique_with_counts(x: Any, out_idx: Any = dtypes.int32, name: str | None = None) -> Any:
-    """Return (y, idx, count): the results of `unique`, and how often each element of y is in x.
+    """Return (y, idx, count). `y` and `idx` are the results of `unique`, and `count` is how often
+    each element of y occurs in x.
 
     Raises ValueError if x is not a vector.
     """

@@ -1,6 +1,7 @@
-"""Launches of where_nonzero.cu and unique.cu, which select elements in order.
+"""Launches of the kernels in where_nonzero.cu and unique.cu, which select elements in order.
 
-The number of elements is known only after a first kernel has counted them."""
+The number of selected elements is known only after a first kernel has counted them.
+"""
 
 from __future__ import annotations
 
@@ -28,10 +29,11 @@ def _count_launches(
     options: Mapping[str, Any],
     name: str = "starts",
 ) -> tuple[list[Launch], Scratch]:
-    """Return launches that count which of `count` elements are selected, and each tile's offset.
+    """Return launches that count the selected elements in each tile of `count` elements, and a
+    scratch array with each tile's offset.
 
-    A tile is the elements of one thread block; its offset is the number of elements selected before
-    it.
+    A tile consists of the elements of one thread block. Its offset is the number of selected
+    elements before it.
     """
     tiles = ceil(count / _TILE)
     starts = Scratch(name, tiles, dtypes.int64)
@@ -88,7 +90,7 @@ def where_nonzero_elements(host: Call) -> Sized:
     """Return the CUDA kernel that finds the coordinates of the elements that are not 0.
 
     Args:
-      host: the NumPy kernel, its fallback.
+      host: the NumPy kernel, which is the fallback.
     """
     types = (*REAL, *COMPLEX, dtypes.bool)
     return Sized("where_nonzero.cu", _count_where, _shape_where, _fill_where, host, types)
@@ -155,11 +157,11 @@ def _fill_unique(signature: Signature, numbers: Sequence[int]) -> list[Launch]:
 def unique_elements(host: Call) -> Sized:
     """Return the CUDA kernel that finds the distinct elements in order of appearance.
 
-    The kernel also returns the index of each element among the distinct ones and, for a third
-    output, their counts.
+    The kernel also returns the index of each element among the distinct elements. If the op has a
+    third output, the kernel also returns their counts.
 
     Args:
-      host: the NumPy kernel, to fall back to.
+      host: the NumPy kernel, which is the fallback.
     """
     types = (*REAL, dtypes.bool)
     return Sized("unique.cu", _count_unique, _shapes_unique, _fill_unique, host, types)

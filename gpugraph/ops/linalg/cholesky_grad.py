@@ -1,4 +1,4 @@
-"""CholeskyGrad: the gradient of Cholesky factorization, as one op."""
+"""CholeskyGrad, which computes the gradient of Cholesky factorization as a single op."""
 
 from __future__ import annotations
 

@@ -1,10 +1,8 @@
-"""Einstein summation, `tf.einsum`: operands are combined pair by pair, as matrix products.
+"""Einstein summation, `tf.einsum`, which multiplies the operands pair by pair as matrix products.
 
-einsum("ijm,jkm->ikm", a, b)
-axes of both and of the output    m     batches, in front
-axes of both, not of the output   j     summed over by the product
-axes of one and of the output     i, k  rows and columns
-axes of one only                        summed over before the product
+einsum("ijm,jkm->ikm", a, b) axes of both and of the output m batches, in front axes of both, not of
+the output j summed over by the product axes of one and of the output i, k rows and columns axes of
+one only summed over before the product
 """
 
 from __future__ import annotations
@@ -29,8 +27,8 @@ _EQUATION = re.compile(r"^([A-Za-z]*(?:,[A-Za-z]*)*)(->[A-Za-z]*)?$")
 
 
 def _parse(equation: str, count: int) -> tuple[list[str], str]:
-    """Return the labels (letters of axes) of each of `count` inputs, and the labels of the
-    output.
+    """Return the labels of each of the `count` inputs, and the labels of the output. A label is the
+    letter that names an axis.
     """
     text = text_of("equation", equation).replace(" ", "")
     match = _EQUATION.match(text)
@@ -64,7 +62,7 @@ class _Operand:
         self.labels = labels
 
     def ordered(self, labels: str) -> _Operand:
-        """Return the operand with its axes transposed to the order of `labels`."""
+        """Return the operand, transposed so that its axes have the order of `labels`."""
         if labels == self.labels:
             return self
         order = np.array([self.labels.index(label) for label in labels], np.int32)
@@ -79,7 +77,9 @@ class _Operand:
         return _Operand(reduce_sum(self.tensor, axes), rest)
 
     def without_repeats(self) -> _Operand:
-        """Return the diagonal over repeated labels, so that each label occurs only once."""
+        """Return the diagonal along the axes with the same label, so that each label occurs only
+        once.
+        """
         operand: _Operand = self
         for label in sorted(set(self.labels)):
             while operand.labels.count(label) > 1:
@@ -94,8 +94,8 @@ class _Operand:
         return _Operand(matrix_diag_part(matrices), labels)
 
     def sizes(self, labels: str) -> list[Any]:
-        """Return the sizes of the axes with these labels: ints if they are known, else scalar
-        tensors.
+        """Return the sizes of the axes with these labels. A size is an int if it is known,
+        otherwise a scalar tensor.
         """
         known = self.tensor.shape.sizes
         assert known is not None
@@ -125,7 +125,7 @@ def _pair(left: _Operand, right: _Operand, wanted: set[str]) -> _Operand:
 
 
 def _broadcast(left: _Operand, right: _Operand, batch: str, rows: str, columns: str) -> _Operand:
-    """Return the elementwise product. The axes of one operand must all be axes of the other
+    """Return the elementwise product. All axes of one operand must also be axes of the other
     operand.
     """
     a, b = left.tensor, right.tensor
@@ -137,8 +137,8 @@ def _broadcast(left: _Operand, right: _Operand, batch: str, rows: str, columns: 
 
 
 def _as_matrices(left: _Operand, right: _Operand, groups: tuple[str, str, str, str]) -> _Operand:
-    """Return the product as a batch of matrix products: the axes of each group are merged into
-    one.
+    """Return the product as a batch of matrix products. The axes of each group are merged into one
+    axis.
     """
     batch, rows, inner, columns = groups
     batches = left.sizes(batch)
@@ -163,15 +163,17 @@ def _reshape(tensor: Any, sizes: list[Any]) -> Any:
 
 
 def einsum(equation: str, *inputs: Any, name: str | None = None) -> Tensor:
-    """Return products of tensors summed over axes: `einsum("ij,jk->ik", a, b)` is a @ b.
+    """Return a product of tensors, summed over some axes. For example, `einsum("ij,jk->ik", a, b)`
+    is a @ b.
 
-    Raises ValueError for equations that don't fit the inputs, and for inputs of unknown rank.
+    Raises ValueError if the equation does not fit the inputs, or if the rank of an input is
+    unknown.
 
     Args:
-      equation: a letter for each axis of each input, with a comma between inputs, and after "->"
-        the letters of the output. Without "->" the output has the letters that appear once, in
-        alphabetical order. Axes with the same letter must have the same size; if an input has a
-        letter twice, its diagonal is taken.
+      equation: a letter for each axis of each input, with a comma between inputs, followed by "->"
+        and the letters of the output. Without "->", the output has the letters that occur only
+        once, in alphabetical order. Axes with the same letter must have the same size. If an input
+        has a letter twice, the diagonal along these axes is used.
 
     >>> session.run(tf.einsum("ij,jk->ik", tf.ones([2, 3]), tf.ones([3, 1])))
     array([[3.],

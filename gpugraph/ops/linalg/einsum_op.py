@@ -1,6 +1,7 @@
-"""Einsum: sums of products of tensors, whose axes are named by letters, as a single op.
+"""Einsum, a single op that sums products of tensors whose axes are named by letters.
 
-Imported graphs contain this op. `tf.einsum` does not create it, but adds matrix products.
+Imported graphs may contain this op. `tf.einsum` does not create it, but adds matrix products
+instead.
 """
 
 from __future__ import annotations
@@ -99,7 +100,7 @@ def _bind(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
 
 
 def _shared(inputs: list[str], index: int, output: str) -> str:
-    """Return those labels of input `index` that are also labels of another input or of the output.
+    """Return the labels of input `index` that are also labels of another input or of the output.
 
     All remaining axes of the input are summed over first.
     """

@@ -1,7 +1,8 @@
-"""LU factorization: square matrices, with rows exchanged, as a lower times an upper triangle.
+"""LU factorization, in which a square matrix with permuted rows is the product of a lower and an
+upper triangular matrix.
 
-A factorization of a matrix A is (lower_upper, perm). lower_upper holds both triangles, without the
-diagonal of the lower triangle, which is all ones. perm: row i of the triangles' product is row
+The factorization of a matrix A is (lower_upper, perm). `lower_upper` holds both triangles, without
+the diagonal of the lower triangle, which is all ones. Row i of the triangles' product is row
 perm[i] of A.
 """
 
@@ -117,14 +118,14 @@ _lu = lapack_op(
 
 
 def lu(input: Any, output_idx_type: Any = dtypes.int32, name: str | None = None) -> Any:
-    """Return (lower_upper, perm) of square matrices: L @ U is input[perm].
+    """Return (lower_upper, perm) of square matrices, where L @ U is input[perm].
 
-    The shapes are [..., n, n] and [..., n]; lower_upper holds L below its diagonal, without L's
-    diagonal of ones, and U on and above its diagonal. The pivot of each column is its element of
-    largest magnitude.
+    The shapes are [..., n, n] and [..., n]. `lower_upper` holds L below its diagonal, without L's
+    diagonal of ones, and U on and above its diagonal. The pivot of each column is the element with
+    the largest magnitude.
 
-    Raises ValueError for matrices that are not square; a run raises InvalidArgumentError for
-    singular ones.
+    Raises ValueError if the matrices are not square. A run raises InvalidArgumentError if a matrix
+    is singular.
     """
     both, perm = _lu(input, output_idx_type=as_dtype(output_idx_type), name=name)
     return both, perm
@@ -175,10 +176,10 @@ def _rows(values: Tensor, order: Tensor) -> Tensor:
 def lu_solve(
     lower_upper: Any, perm: Any, rhs: Any, validate_args: bool = False, name: str | None = None
 ) -> Tensor:
-    """Return the solution X, [..., n, k], of A @ X = rhs, given the result of lu(A).
+    """Solve A @ X = rhs, given the result of `lu(A)`. Return X, [..., n, k].
 
     Args:
-      validate_args: whether to raise ValueError for static shapes that are incompatible.
+      validate_args: whether to raise ValueError if the static shapes are incompatible.
     """
     with op_scope(name, "lu_solve", lower_upper, perm, rhs):
         both, order = _factorization(lower_upper, perm, validate_args)

@@ -42,7 +42,7 @@ def _check_inner(left: int | None, right: int | None, operands: Sequence[TensorS
 def infer_matmul(context: InferContext) -> Sequence[TensorShape]:
     """Return the shape of the product of inputs 0 and 1.
 
-    Inputs after the first two, which fused ops have, are ignored.
+    The additional inputs of fused ops are ignored.
     """
     a, b = [of_rank(shape, 2, "A matrix") for shape in context.shapes[:2]]
     rows, left = a[::-1] if context.attrs["transpose_a"] else a
@@ -52,7 +52,7 @@ def infer_matmul(context: InferContext) -> Sequence[TensorShape]:
 
 
 def matrices_of(signature: Signature, a: Any, b: Any, out: Any) -> list[tuple[Any, Any, Any]]:
-    """Return a list of one triple (left factor, right factor, product): views of a MatMul's
+    """Return a list of one triple (left factor, right factor, product) of views of a MatMul's
     arrays.
     """
     left = a.T if signature.attrs["transpose_a"] else a
@@ -61,16 +61,17 @@ def matrices_of(signature: Signature, a: Any, b: Any, out: Any) -> list[tuple[An
 
 
 def bind_matmul(context: KernelContext, a: Any, b: Any, out: Any) -> Callable[[], Any]:
-    """Return the NumPy call that computes a MatMul."""
+    """Bind the NumPy call that computes a MatMul."""
     [matrices] = matrices_of(context, a, b, out)
     return _bind_product(context, *matrices)
 
 
 def _bind_product(context: KernelContext, left: Any, right: Any, out: Any) -> Callable[[], Any]:
-    """Return the call that computes out = left @ right.
+    """Bind the call that computes out = left @ right.
 
-    NumPy has no fast float16 product: its factors are converted to float32, and the float32 sums
-    are rounded once, as in TensorFlow."""
+    NumPy has no fast product for float16. Such factors are converted to float32, and the float32
+    result is rounded once, as in TensorFlow.
+    """
     if out.dtype != np.float16 or not isinstance(out, np.ndarray):
         return partial(np.matmul, left, right, out)
     wide = [_wide_like(context, array) for array in (left, right, out)]
@@ -136,7 +137,7 @@ def _factor_gradients(
     """Return the gradients of the two factors.
 
     Args:
-      product: adds a product, given two factors and whether each is transposed.
+      product: a function that adds a product, given two factors and whether each is transposed.
       trans_a, trans_b: whether the forward op transposes its factors.
     """
     da = product(b, dy, trans_b, True) if trans_a else product(dy, b, False, not trans_b)
@@ -162,8 +163,8 @@ matmul_op = op(
 
 
 def infer_batch_matmul(context: InferContext) -> Sequence[TensorShape]:
-    """Return the shape of the products of inputs 0 and 1. Inputs after them, which fused ops have,
-    are ignored.
+    """Return the shape of the products of inputs 0 and 1. The additional inputs of fused ops are
+    ignored.
     """
     x, y = (shape.with_rank_at_least(2) for shape in context.shapes[:2])
     if x.sizes is None or y.sizes is None:
@@ -175,7 +176,7 @@ def infer_batch_matmul(context: InferContext) -> Sequence[TensorShape]:
 
 
 def bind_batch_matmul(context: KernelContext, x: Any, y: Any, out: Any) -> Callable[[], Any]:
-    """Return the NumPy call that computes a BatchMatMulV2."""
+    """Bind the NumPy call that computes a BatchMatMulV2."""
     conjugates: list[Callable[[], Any]] = []
 
     def operand(array: Any, index: int, adjoint: bool) -> Any:
@@ -203,9 +204,10 @@ def bind_batch_matmul(context: KernelContext, x: Any, y: Any, out: Any) -> Calla
 def batches_of_matrices(
     signature: Signature, x: Any, y: Any, out: Any
 ) -> list[tuple[Any, Any, Any]]:
-    """Return a list of one triple (left factors, right factors, products): views of the arrays.
+    """Return a list of one triple (left factors, right factors, products) of views of the arrays.
 
-    Raises NotImplementedError for adjoints of complex matrices, which are not views.
+    Raises NotImplementedError if an adjoint of complex matrices is needed, because it is not a
+    view.
     """
 
     def operand(array: Any, index: int, adjoint: bool) -> Any:
@@ -271,12 +273,12 @@ def matmul(
     b_is_sparse: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Return the product of the matrices in the last two axes; leading axes are broadcast.
+    """Return the product of the matrices in the last two axes. Leading axes are broadcast.
 
     Each operand may first be transposed, or transposed and conjugated (adjoint).
 
-    Raises ValueError if the inner sizes differ, if a rank is below 2, and if an operand is to be
-    both transposed and adjoint.
+    Raises ValueError if the inner sizes differ, if a rank is below 2, or if both the transpose and
+    the adjoint of an operand are requested.
 
     Args:
       a_is_sparse, b_is_sparse: ignored.
@@ -305,7 +307,7 @@ def _product(
     """Add the product of `a` and `b`.
 
     Args:
-      flags_a, flags_b: for each operand, whether to transpose it, and whether to take its adjoint.
+      flags_a, flags_b: for each operand, whether to transpose it, and whether to use its adjoint.
     """
     left, right = a._shape.sizes, b._shape.sizes
     if left is not None and right is not None and len(left) <= 2 and len(right) <= 2:
@@ -329,7 +331,7 @@ def _product(
 def matrix_transpose(
     a: Any, name: str | None = "matrix_transpose", conjugate: bool = False
 ) -> Tensor:
-    """Transpose the last two axes of `a`; with `conjugate`, also conjugate its elements.
+    """Transpose the last two axes of `a`. If `conjugate` is true, also conjugate its elements.
 
     Raises ValueError if `a` has fewer than two axes.
     """

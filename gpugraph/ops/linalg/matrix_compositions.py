@@ -1,4 +1,6 @@
-"""Functions of matrices composed of other ops: identities, traces, norms, least squares."""
+"""Functions on matrices that are composed of other ops: identities, traces, norms, least
+squares.
+"""
 
 from __future__ import annotations
 
@@ -52,8 +54,8 @@ def eye(
     """Return identity matrices, of shape batch_shape + [num_rows, num_columns].
 
     Args:
-      num_columns: by default num_rows.
-      batch_shape: a list or vector of ints; by default [].
+      num_columns: the number of columns, by default `num_rows`.
+      batch_shape: a list or vector of ints, by default [].
 
     >>> session.run(tf.eye(2))
     array([[1., 0.],
@@ -80,8 +82,8 @@ def eye(
 
 
 def trace(x: Any, name: str | None = None) -> Tensor:
-    """Return the sum of each matrix's diagonal: [...] for [..., m, n]. Raises ValueError for a rank
-    below 2.
+    """Return the sum of the diagonal of each matrix. Matrices [..., m, n] give a result [...].
+    Raises ValueError if the rank is below 2.
     """
     with op_scope(name, "Trace", x) as scope:
         source = convert_to_tensor(x, name="x")
@@ -89,7 +91,7 @@ def trace(x: Any, name: str | None = None) -> Tensor:
 
 
 def adjoint(matrix: Any, name: str | None = None) -> Tensor:
-    """Transpose matrices [..., m, n] and conjugate their elements. Raises ValueError for a rank
+    """Transpose matrices [..., m, n] and conjugate their elements. Raises ValueError if the rank is
     below 2.
     """
     with op_scope(name, "adjoint", matrix):
@@ -105,7 +107,7 @@ def matvec(
     b_is_sparse: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Return the products of matrices [..., m, n] and vectors [..., n]: [..., m].
+    """Return the products of matrices [..., m, n] and vectors [..., n], which are vectors [..., m].
 
     The flags have the same meaning as in `matmul`.
     """
@@ -120,7 +122,7 @@ def matvec(
 def logdet(matrix: Any, name: str | None = None) -> Tensor:
     """Return the log of the determinants, [...], of positive definite matrices [..., n, n].
 
-    A run raises InvalidArgumentError for matrices that are not positive definite.
+    A run raises InvalidArgumentError if a matrix is not positive definite.
     """
     with op_scope(name, "logdet", matrix):
         diagonal = matrix_diag_part(raw_ops.Cholesky(matrix))
@@ -159,9 +161,10 @@ def _matrix_norm(x: Any, order: Any, axis: list[int]) -> Any:
 
 
 def _largest_singular(x: Any, axis: list[int]) -> Any:
-    """Return the largest singular value of the matrices in two axes; these axes stay, with size 1.
+    """Return the largest singular value of the matrices in two axes. These axes are kept with size
+    1.
 
-    Raises ValueError for an unknown rank.
+    Raises ValueError if the rank is unknown.
     """
     rank = x.shape.rank
     if rank is None:
@@ -189,8 +192,8 @@ def _checked_order(order: Any, is_matrix: bool) -> None:
 
 
 def _norm_axes(axis: Any) -> tuple[Any, bool]:
-    """Return (the axes as a list, an int or None; whether they are the rows and columns of
-    matrices).
+    """Return two values: the axes as a list, an int or None, and whether they are the rows and
+    columns of matrices.
     """
     if not isinstance(axis, (list, tuple)):
         return axis, False
@@ -212,15 +215,15 @@ def norm(
 ) -> Tensor:
     """Return the norm of all of `tensor` as one vector, of vectors along an axis, or of matrices.
 
-    Raises ValueError for other orders and axes.
+    The axes are removed. With `keepdims` (older name: `keep_dims`) they are kept with size 1.
+    Raises ValueError if the order or the axis is invalid.
 
     Args:
-      axis: None for one vector, an int, or a pair of ints: the axes of the rows and columns of
-        matrices.
-      ord: for vectors "euclidean", or any positive number p (np.inf: the largest magnitude); for
-        matrices "euclidean" or "fro" (both the Frobenius norm), 1, 2 (the largest singular value)
-        or np.inf. The axes are dropped; with `keepdims` (older name: `keep_dims`) they stay, with
-        size 1.
+      axis: None for one vector, an int, or a pair of ints, which are the axes of the rows and
+        columns of matrices.
+      ord: for vectors, "euclidean" or any positive number p (np.inf gives the largest magnitude).
+        For matrices, "euclidean" or "fro" (which are both the Frobenius norm), 1, 2 (the largest
+        singular value) or np.inf.
 
     >>> session.run(tf.norm([3.0, 4.0]))
     np.float32(5.0)
@@ -248,9 +251,9 @@ def norm(
 
 
 def cholesky_solve(chol: Any, rhs: Any, name: str | None = None) -> Tensor:
-    """Return the solution x of A @ x = rhs [..., n, k], given A's Cholesky factor [..., n, n].
+    """Solve A @ x = rhs [..., n, k], given the Cholesky factor [..., n, n] of A. Return x.
 
-    A run raises InvalidArgumentError for a singular factor.
+    A run raises InvalidArgumentError if the factor is singular.
     """
     with op_scope(name, "cholesky_solve", chol, rhs):
         half = raw_ops.MatrixTriangularSolve(chol, rhs, adjoint=False, lower=True)
@@ -297,7 +300,7 @@ def _bind_least_squares(
 
 
 def _least_squares_back(op: Any, dy: Any) -> list[Any]:
-    """Return the gradients by the normal equations.
+    """Return the gradients, which are computed with the normal equations.
 
     If the sizes are unknown, matrices are assumed to have at least as many rows as columns.
     """
@@ -322,8 +325,8 @@ def _least_squares_back(op: Any, dy: Any) -> list[Any]:
 
 
 def _gramian(matrices: Any, tall: bool) -> Any:
-    """Return the product of each matrix with its adjoint, in the order that gives the smaller
-    matrix.
+    """Return the product of each matrix with its adjoint. The order of the factors is the one that
+    gives the smaller matrix.
     """
     return matmul(matrices, matrices, adjoint_a=tall, adjoint_b=not tall)
 
@@ -347,13 +350,13 @@ def matrix_solve_ls(
 ) -> Tensor:
     """Return the least squares solution x [..., n, k] of matrix [..., m, n] @ x = rhs [..., m, k].
 
-    It minimizes |matrix @ x - rhs|^2 + l2_regularizer |x|^2; of several solutions, it is the one of
-    minimum norm.
+    x minimizes |matrix @ x - rhs|^2 + l2_regularizer |x|^2. If there are several solutions, it is
+    the solution with the minimum norm.
 
     Args:
-      fast: whether to solve the normal equations, for which a run raises InvalidArgumentError if a
-        matrix has no full rank. Otherwise a pseudo-inverse is used, which ignores l2_regularizer
-        and gives 0 for matrices that are not finite.
+      fast: whether to solve the normal equations. A run then raises InvalidArgumentError if a
+        matrix does not have full rank. Otherwise the op uses a pseudo-inverse, ignores
+        `l2_regularizer`, and returns 0 for matrices that are not finite.
     """
     if not fast:
         return _matrix_solve_ls(matrix, rhs, l2_regularizer, fast=False, name=name)

@@ -1,7 +1,7 @@
 """Diagonals and bands: matrices of diagonals, the diagonals of matrices, and bands around them.
 
-The elements of a diagonal have a constant stride in memory: it is a view of the flat matrix with a
-step of one row plus one column. So MatrixDiag and similar ops are copies between views.
+The elements of a diagonal have a constant stride in memory, one row plus one element. A diagonal is
+therefore a view of the matrix, and MatrixDiag and similar ops are copies between views.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def diagonal_of(matrices: Any, number: int = 0) -> Any:
     """Return a view of a diagonal of each matrix, [batch, length].
 
     Args:
-      number: 0 is the main diagonal, positive numbers are above it.
+      number: the number of the diagonal. 0 is the main diagonal, and positive numbers are above it.
     """
     rows, columns = matrices.shape[-2:]
     flat = matrices.reshape(prod(matrices.shape[:-2]), rows * columns)
@@ -68,7 +68,7 @@ def _length(rows: int, columns: int, number: int) -> int:
 
 
 def as_rows(array: Any) -> Any:
-    """Return a view of the array as rows along its last axis, [batch, length]."""
+    """Return a view [batch, length] of the array, whose rows are along the array's last axis."""
     return array.reshape(prod(array.shape[:-1]), array.shape[-1])
 
 
@@ -86,7 +86,7 @@ def diagonal_op(
     """Declare an op that copies between diagonals and matrices.
 
     Args:
-      views: returns the copies, as in `ViewCopies`.
+      views: a function that returns the pairs of views to copy, see `ViewCopies`.
     """
     return op(
         op_type,
@@ -258,9 +258,9 @@ def matrix_band_part(input: Any, num_lower: Any, num_upper: Any, name: str | Non
     """Return the matrices `input`, [..., m, n], with zeros outside a band around the main diagonal.
 
     Args:
-      num_lower, num_upper: the number of diagonals to keep below and above the main diagonal; a
-        negative number keeps all. A run raises InvalidArgumentError for numbers larger than the
-        matrix.
+      num_lower, num_upper: the number of diagonals to keep below and above the main diagonal. A
+        negative number keeps all diagonals. A run raises InvalidArgumentError if a number exceeds
+        the size of the matrix.
 
     >>> session.run(tf.matrix_band_part(tf.ones([2, 2]), -1, 0))
     array([[1., 0.],

@@ -1,7 +1,8 @@
-"""MatrixDiagV2 and similar ops: any diagonals of matrices, several at once.
+"""MatrixDiagV2 and similar ops, which work on any diagonals of matrices, or on several diagonals at
+once.
 
-Several diagonals are stored as rows of one array, the highest first; `k` holds the numbers of the
-lowest and the highest diagonal.
+Several diagonals are stored as rows of one array, the highest diagonal first. `k` holds the numbers
+of the lowest and the highest diagonal.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ from gpugraph.ops.linalg.matrix_diag_and_band import Sizes, as_rows, diagonal_of
 
 
 def _range_of(value: Any) -> tuple[int, int] | None:
-    """Return (lowest, highest diagonal) of input `k`, or None if its value is unknown."""
+    """Return (lowest diagonal, highest diagonal), the value of input `k`. If its value is unknown,
+    return None.
+    """
     if value is None:
         return None
     numbers = ints(value)
@@ -100,8 +103,8 @@ def _infer_diag_v2(context: InferContext) -> Sequence[TensorShape]:
 def _matrix_sizes(longest: int, low: int, high: int, rows: int, columns: int) -> tuple[int, int]:
     """Return (rows, columns) of the matrices.
 
-    If rows or columns is -1, it becomes the smallest size into which diagonals of `longest`
-    elements fit.
+    If `rows` or `columns` is -1, it is replaced by the smallest size for which the diagonals have
+    up to `longest` elements. Raises ValueError if there are no such matrices.
     """
     min_rows, min_columns = longest - min(high, 0), longest + max(low, 0)
     if rows == -1 and columns == -1:
@@ -224,13 +227,14 @@ def matrix_diag(
 ) -> Tensor:
     """Return matrices with the given diagonals, and `padding_value` elsewhere.
 
-    Raises ValueError for sizes that don't fit the diagonals.
+    Raises ValueError if the sizes do not fit the diagonals.
 
     Args:
-      diagonal: [..., n] for one diagonal, [..., count, n] for `k` = (lowest, highest): row 0 is the
-        highest diagonal, and each diagonal begins at the start of its row.
-      k: 0 is the main diagonal, positive numbers are above it.
-      num_rows, num_cols: the matrices' sizes; -1: the smallest possible.
+      diagonal: a tensor of shape [..., n] for one diagonal, or [..., count, n] for `k` = (lowest,
+        highest). Row 0 is the highest diagonal, and each diagonal begins at the start of its row.
+      k: the number of the diagonal, or a pair. 0 is the main diagonal, and positive numbers are
+        above it.
+      num_rows, num_cols: the sizes of the matrices. -1 means the smallest possible size.
     """
     if all(map(_is_zero, (k, padding_value))) and (num_rows, num_cols) == (-1, -1):
         return raw_ops.MatrixDiag(diagonal, name=name)
@@ -244,7 +248,7 @@ def matrix_diag_part(
 
     The shape is [..., longest] for one number, and [..., count, longest] for a pair, with the
     highest diagonal first. Shorter diagonals are padded with `padding_value` at their end. Raises
-    ValueError for diagonals outside the matrices.
+    ValueError if a diagonal is outside the matrices.
     """
     if _is_zero(k):
         return raw_ops.MatrixDiagPart(input, name=name)
@@ -254,7 +258,7 @@ def matrix_diag_part(
 def matrix_set_diag(input: Any, diagonal: Any, name: str = "set_diag", k: Any = 0) -> Tensor:
     """Return the matrices `input`, [..., m, n], with the diagonals `k` replaced by `diagonal`.
 
-    Raises ValueError for another shape.
+    Raises ValueError if `diagonal` has any other shape.
 
     Args:
       diagonal: a tensor of the shape that `matrix_diag_part` returns.

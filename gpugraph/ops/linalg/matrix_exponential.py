@@ -1,14 +1,14 @@
-"""Functions of whole matrices: exponential, logarithm, square root, in double precision.
+"""The exponential, logarithm and square root of square matrices, computed in double precision.
 
-exp: the matrix is halved until it is small; a Pade approximant of degree 13 is computed, and
-squared once for each halving (N. Higham, "The scaling and squaring method for the matrix
-exponential revisited", 2005). Square roots: the product form of the Denman-Beavers iteration (N.
-Higham, "Functions of matrices", 2008, 6.29); if that meets a singular matrix, by eigenvectors. log:
-square roots are taken until the matrix is near the identity, then an integral over inverses is
-computed (11.5).
+Exponential: the matrix is halved until its norm is small. A Pade approximant of degree 13 is then
+computed, and squared once for each halving (N. Higham, "The scaling and squaring method for the
+matrix exponential revisited", 2005). Square root: the product form of the Denman-Beavers iteration
+is used (N. Higham, "Functions of matrices", 2008, 6.29). If the iteration meets a singular matrix,
+the square root is computed from eigenvectors instead. Logarithm: square roots are computed until
+the matrix is near the identity, followed by an integral over inverses (ibid., 11.5).
 
 The derivative of a function at A in direction E is the upper right block of the function of the
-matrix [[A, E], [0, A]]. So gradients, of any order, need no other op (R. Mathias, 1996).
+matrix [[A, E], [0, A]]. Gradients of any order therefore need no other op (R. Mathias, 1996).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _SMALL = 5.0
 def _gauss() -> list[tuple[float, float]]:
     """Return (node in [0, 1], weight) pairs of a Gauss-Legendre quadrature.
 
-    They are computed on first use, since NumPy's module for them is loaded late.
+    The pairs are computed on first use, so that NumPy's module for them is imported only if needed.
     """
     nodes, weights = np.polynomial.legendre.leggauss(16)
     return list(zip(((nodes + 1) / 2).tolist(), (weights / 2).tolist(), strict=True))
@@ -85,9 +85,9 @@ def _by_iteration(matrix: Array) -> Array | None:
 
 
 def _by_eigenvectors(matrix: Array) -> Array:
-    """Return the square root of a matrix, computed by eigenvectors.
+    """Return the square root of a matrix, computed from its eigenvectors.
 
-    The result is NaN if it is inaccurate, or if it is not real for a real matrix.
+    The result is NaN if it is inaccurate, or if the matrix is real and its square root is not.
     """
     values, vectors = np.linalg.eig(matrix)
     root = vectors * np.sqrt(values.astype(complex)) @ np.linalg.inv(vectors)
@@ -141,7 +141,7 @@ def _one_by_one(function: Callable[[Array], Array]) -> Call:
 
 
 def _back(op: Any, dy: Any) -> Any:
-    """Return the gradient: the derivative of the function at A^H in direction dy.
+    """Return the gradient, which is the derivative of the function at A^H in direction dy.
 
     This is the adjoint of the derivative at A.
     """
@@ -187,9 +187,8 @@ matrix_square_root: InputFunction = public_function(
 
 
 def matrix_exponential(input: Any, name: str | None = None) -> Tensor:
-    """Return the exponentials 1 + A + A A / 2! + ... of square matrices, [..., n, n].
+    """Return the exponentials 1 + A + A A / 2! + ... of square matrices A, [..., n, n].
 
-    The result is NaN for matrices that are not finite. Raises ValueError for matrices that are not
-    square.
+    The result is NaN if a matrix is not finite. Raises ValueError if the matrices are not square.
     """
     return _matrix_exponential(input, name=name or "matrix_exponential")

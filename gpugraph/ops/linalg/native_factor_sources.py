@@ -1,4 +1,6 @@
-"""Native kernels of LU factors and of triangular equations (host_triangular.h)."""
+"""Native kernels that compute LU factors and solve triangular systems of equations
+(host_triangular.h).
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,8 @@ _MAX_SIZE = 256
 
 
 def _size_of(signature: Signature) -> tuple[int, int]:
-    """Return the number of matrices and their size. Raises NotImplementedError for matrices that
-    are too large.
+    """Return the number of matrices and their size. Raises NotImplementedError if the matrices are
+    too large.
     """
     *batch, size, _ = signature.input_shapes[0]
     if size > _MAX_SIZE:

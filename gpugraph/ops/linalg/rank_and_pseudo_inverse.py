@@ -1,4 +1,4 @@
-"""Ranks and pseudo-inverses of matrices, by singular values; and normalization."""
+"""Ranks and pseudo-inverses of matrices, computed from singular values, and normalization."""
 
 from __future__ import annotations
 
@@ -19,10 +19,9 @@ from gpugraph.ops.reductions.reduction_functions import reduce_max, reduce_sum
 
 
 def _matrices(a: Any, validate: bool) -> Tensor:
-    """Convert `a` to a tensor. Raises TypeError for dtypes that are neither floating point nor
-    complex.
+    """Convert `a` to a tensor. Raises TypeError if its dtype is neither floating-point nor complex.
 
-    Raises ValueError for a rank below 2, and with `validate` for an unknown rank.
+    Raises ValueError if the rank is below 2, or if `validate` is set and the rank is unknown.
     """
     matrices = convert_to_tensor(a, name="a")
     if not (matrices.dtype.is_floating or matrices.dtype.is_complex):
@@ -36,8 +35,8 @@ def _matrices(a: Any, validate: bool) -> Tensor:
 
 
 def _longer(matrices: Tensor) -> Any:
-    """Return the larger of the numbers of rows and columns: an int if it is known, else a scalar
-    tensor.
+    """Return the maximum of the number of rows and the number of columns. It is an int if it is
+    known, otherwise a scalar tensor.
     """
     sizes = matrices.shape.sizes
     if sizes is not None and None not in sizes[-2:]:
@@ -49,10 +48,11 @@ def _longer(matrices: Tensor) -> Any:
 def matrix_rank(
     a: Any, tol: Any = None, validate_args: bool = False, name: str | None = None
 ) -> Tensor:
-    """Return the ranks, int32 [...], of matrices [..., m, n]: the number of singular values above
-    `tol`.
+    """Return the ranks, int32 [...], of matrices [..., m, n]. The rank is the number of singular
+    values above `tol`.
 
-    Raises ValueError for inputs of a rank below 2, and with `validate_args` for an unknown rank.
+    Raises ValueError if the tensor's rank is below 2, or if `validate_args` is set and it is
+    unknown.
 
     Args:
       tol: by default the largest singular value times max(m, n) times the dtype's machine epsilon.
@@ -73,8 +73,9 @@ def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | Non
     Raises the errors of `matrix_rank`.
 
     Args:
-      rcond: [...], a fraction of the largest singular value; singular values up to it count as 0.
-        By default 10 max(m, n) times the dtype's machine epsilon.
+      rcond: a tensor of shape [...], a fraction of the largest singular value. Singular values up
+        to this fraction are treated as 0. The default is 10 max(m, n) times the dtype's machine
+        epsilon.
     """
     with op_scope(name, "pinv", a):
         matrices = _matrices(a, validate_args)
@@ -98,9 +99,9 @@ def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | Non
 def normalize(
     tensor: Any, ord: Any = "euclidean", axis: Any = None, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Return (`tensor` divided by its norm, the norm); the norm's axes stay, with size 1.
+    """Return (`tensor` divided by its norm, the norm). The norm's axes are kept with size 1.
 
-    The arguments are as in `norm`.
+    See `norm` for the arguments.
     """
     with op_scope(name, "normalize", tensor):
         source = convert_to_tensor(tensor)

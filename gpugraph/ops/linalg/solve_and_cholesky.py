@@ -1,6 +1,7 @@
-"""Square matrices in batches: inverses, determinants, Cholesky factors, linear equations.
+"""Ops on batches of square matrices: inverses, determinants, Cholesky factors, systems of linear
+equations.
 
-LAPACK computes them, through NumPy. If LAPACK rejects a matrix, the run raises
+The results are computed by LAPACK, through NumPy. If LAPACK rejects a matrix, the run raises
 InvalidArgumentError.
 """
 
@@ -30,9 +31,10 @@ LAPACK_TYPES = (float64, float32, *COMPLEX)
 
 
 def square(shape: TensorShape) -> tuple[TensorShape, int | None]:
-    """Return the batch shape and the size of square matrices; both are unknown for an unknown rank.
+    """Return the batch shape and the size of square matrices. If the rank is unknown, both are
+    unknown.
 
-    Raises ValueError for a rank below 2 and for matrices that are not square.
+    Raises ValueError if the rank is below 2 or the matrices are not square.
     """
     sizes = shape.with_rank_at_least(2).sizes
     if sizes is None:
@@ -58,8 +60,8 @@ def lapack_op(
     """Declare an op on matrices whose kernel uses `np.linalg`, on the CPU and on GPUs.
 
     Args:
-      native: the kernel in C for matrices that are not large.
-      attrs: `T`, if given, holds the allowed dtypes, by default LAPACK_TYPES.
+      native: the native kernel for matrices that are not large.
+      attrs: the attrs. `T` has the allowed dtypes, by default LAPACK_TYPES.
     """
     call = kernel._replace(by_lapack=True)
     return op(
@@ -89,7 +91,7 @@ def triangle(matrices: Any, lower: bool) -> Any:
 
 
 def adjoint_view(matrices: Any) -> Any:
-    """Return the adjoint (transpose and conjugate) of each array of matrices. For real matrices it
+    """Return the adjoint (transpose and conjugate) of an array of matrices. For real matrices, it
     is a view.
     """
     swapped = matrices.swapaxes(-1, -2)
@@ -97,10 +99,11 @@ def adjoint_view(matrices: Any) -> Any:
 
 
 def finite_matrices(matrices: Any) -> tuple[Any, Any]:
-    """Return the matrices, with zeros in place of each matrix that is not finite; and a mask of the
-    latter.
+    """Return the matrices, with each matrix that is not finite replaced by zeros, and a mask of the
+    replaced matrices.
 
-    The mask is None if all are finite. LAPACK's iterations may never end for infinite elements.
+    The mask is None if all matrices are finite. Infinite elements are replaced because LAPACK's
+    iterations may never end for them.
     """
     is_finite = np.isfinite(matrices).all(axis=(-2, -1))
     if is_finite.all():
@@ -121,7 +124,7 @@ def refusing(message: str, compute: Callable[[], Any]) -> Callable[[], Any]:
 
 
 def infer_square(context: InferContext) -> Sequence[TensorShape]:
-    """Return the shape of input 0, square matrices. Raises ValueError for other shapes."""
+    """Return the shape of input 0. Raises ValueError if it is not a shape of square matrices."""
     batch, size = square(context.shapes[0])
     return [batch + (size, size)]
 
@@ -161,10 +164,11 @@ _matrix_inverse = lapack_op(
 
 
 def matrix_inverse(input: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
-    """Return the inverses of square matrices [..., n, n], or of their adjoints if `adjoint`.
+    """Return the inverses of square matrices [..., n, n], or of their adjoints if `adjoint` is
+    true.
 
-    Raises ValueError for matrices that are not square; a run raises InvalidArgumentError for
-    singular matrices.
+    Raises ValueError if the matrices are not square. A run raises InvalidArgumentError if a matrix
+    is singular.
 
     >>> session.run(tf.matrix_inverse([[2.0, 0.0], [0.0, 4.0]]))
     array([[0.5 , 0.  ],
@@ -246,7 +250,9 @@ def _bind_cholesky(_: KernelContext, matrices: Any, out: Any) -> Callable[[], An
 
 
 def _cholesky_back(op: Any, dy: Any) -> Any:
-    """Return the gradient for symmetric inputs (Smith, 1995). Only the lower triangle is read."""
+    """Return the gradient of the input, which is symmetric (Smith, 1995). Only the lower triangle
+    is read.
+    """
     factor = op.outputs[0]
     middle = matmul(factor, dy, adjoint_a=True)
     middle = raw_ops.MatrixSetDiag(middle, 0.5 * raw_ops.MatrixDiagPart(middle))
@@ -332,7 +338,7 @@ def _solve_back(op: Any, dy: Any) -> list[Any]:
 
 
 def _from_right(dright: Any, solved: Any, is_adjoint: bool) -> Any:
-    """Return the gradient of the matrix, given the gradient of the right side."""
+    """Return the gradient of the matrix, given the gradient of the right-hand side."""
     pair = (solved, dright) if is_adjoint else (dright, solved)
     return raw_ops.Neg(matmul(*pair, adjoint_b=True))
 
@@ -356,11 +362,10 @@ _matrix_solve = lapack_op(
 
 
 def matrix_solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
-    """Return the solution x of matrix [..., n, n] @ x = rhs [..., n, k], or of matrix^H with
-    `adjoint`.
+    """Solve matrix [..., n, n] @ x = rhs [..., n, k], and return x.
 
-    Raises ValueError for incompatible shapes; a run raises InvalidArgumentError for singular
-    matrices.
+    If `adjoint` is true, solve with the adjoint of `matrix` instead. Raises ValueError if the
+    shapes are incompatible. A run raises InvalidArgumentError if a matrix is singular.
     """
     return _matrix_solve(matrix, rhs, adjoint=adjoint, name=name)
 
@@ -390,13 +395,13 @@ _matrix_triangular_solve = lapack_op(
 def matrix_triangular_solve(
     matrix: Any, rhs: Any, lower: bool = True, adjoint: bool = False, name: str | None = None
 ) -> Tensor:
-    """Return the solution x of matrix [..., n, n] @ x = rhs [..., n, k] for triangular matrices.
+    """Solve matrix [..., n, n] @ x = rhs [..., n, k] for triangular matrices, and return x.
 
-    Raises ValueError for incompatible shapes; a run raises InvalidArgumentError for a 0 on the
-    diagonal.
+    Raises ValueError if the shapes are incompatible. A run raises InvalidArgumentError if there is
+    a 0 on the diagonal.
 
     Args:
-      lower: whether the lower triangle is read; otherwise the upper one is.
+      lower: whether to read the lower triangle. Otherwise the upper triangle is read.
       adjoint: whether to solve with the triangle's adjoint.
     """
     return _matrix_triangular_solve(matrix, rhs, lower=lower, adjoint=adjoint, name=name)

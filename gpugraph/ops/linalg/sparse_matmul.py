@@ -1,6 +1,6 @@
-"""SparseMatMul: the product of dense tensors that may be mostly zero.
+"""SparseMatMul, which multiplies dense matrices that may be mostly zero.
 
-The product is computed as if the matrices were dense.
+The kernel does not make use of zeros.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def sparse_matmul(
 ) -> Tensor:
     """Return the float32 product of dense float32 or bfloat16 matrices that are mostly zero.
 
-    Raises ValueError for other ranks and for incompatible sizes.
+    Raises ValueError if a rank is not 2 or the sizes are incompatible.
 
     Args:
       a_is_sparse, b_is_sparse: ignored.

@@ -1,7 +1,7 @@
-"""Factorizations of matrices: singular values (SVD), orthogonal times triangular (QR),
+"""Factorizations of matrices: singular values (SVD), orthogonal times triangular matrices (QR),
 eigenvectors.
 
-The sign of a singular vector or an eigenvector is LAPACK's choice.
+LAPACK determines the signs of singular vectors and eigenvectors.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ _BEFORE_LAST = np.array(-2, np.int32)
 
 
 def _differences(values: Any) -> Any:
-    """Return the matrix with 1 / (v_j - v_i) for each pair of elements of a vector. Return 0 where
-    they are equal.
+    """Return the matrix with 1 / (v_j - v_i) for each pair of elements of a vector, or 0 if the
+    elements are equal.
     """
     row, column = raw_ops.ExpandDims(values, _BEFORE_LAST), raw_ops.ExpandDims(values, _LAST)
     return _reciprocals(raw_ops.Sub(row, column))
@@ -48,7 +48,7 @@ def _reciprocals(numbers: Any) -> Any:
 
 
 def _columns(matrices: Any, numbers: Any) -> Any:
-    """Return the matrices with each column multiplied by its number: matrices @ diag(numbers)."""
+    """Return matrices @ diag(numbers), which multiplies each column by its number."""
     return raw_ops.Mul(matrices, raw_ops.ExpandDims(numbers, _BEFORE_LAST))
 
 
@@ -56,7 +56,9 @@ def _columns(matrices: Any, numbers: Any) -> Any:
 
 
 def _matrix_sizes(shape: TensorShape) -> tuple[TensorShape, int | None, int | None, int | None]:
-    """Return (batch shape, rows, columns, their minimum); all are unknown for an unknown rank."""
+    """Return (batch shape, number of rows, number of columns, minimum of these numbers). If the
+    rank is unknown, all are unknown.
+    """
     sizes = shape.with_rank_at_least(2).sizes
     if sizes is None:
         return UNKNOWN, None, None, None
@@ -157,9 +159,9 @@ def _check_full(matrices: Tensor) -> None:
 
 
 def _thin(vectors: Any, dvectors: Any, values: Any) -> tuple[Any, Any]:
-    """Return the vectors that have a singular value, and their gradient.
+    """Return the first of the full set of vectors, one for each singular value, and their gradient.
 
-    The result includes what the gradients of the other vectors contribute.
+    The returned gradient includes the contribution of the gradients of the remaining vectors.
     """
     count, total = (raw_ops.Shape(tensor)[-1:] for tensor in (values, vectors))
     split = raw_ops.ConcatV2([count, raw_ops.Sub(total, count)], np.array(0, np.int32))
@@ -188,15 +190,15 @@ _svd = lapack_op(
 def svd(
     tensor: Any, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None
 ) -> Any:
-    """Factor matrices [..., m, n] as u @ diag(s) @ v^H.
+    """Factor matrices [..., m, n] as u @ diag(s) @ v^H. Return (s, u, v), or only s if not
+    `compute_uv`.
 
-    Returns (s, u, v), or only s if `compute_uv` is False. s: [..., min(m, n)], real, largest first.
-    u: [..., m, p], v: [..., n, p], with orthonormal columns; p is min(m, n), or with
-    `full_matrices` m for u and n for v. For a matrix that is not finite, or for which LAPACK does
-    not converge, all results are NaN.
+    The singular values s, [..., min(m, n)], are real, the largest first. u, [..., m, p], and v,
+    [..., n, p], have orthonormal columns. p is min(m, n). If `full_matrices` is true, p is m for u
+    and n for v. If a matrix is not finite, or LAPACK does not converge, all results are NaN.
 
-    The gradient raises NotImplementedError for complex matrices, and with `full_matrices` for
-    |m - n| > 1.
+    The gradient raises NotImplementedError for complex matrices, and with `full_matrices` if |m -
+    n| > 1.
     """
     s, u, v = _svd(tensor, compute_uv=compute_uv, full_matrices=full_matrices, name=name)
     if s.dtype.is_complex:
@@ -278,9 +280,9 @@ _qr = lapack_op(
 def qr(input: Any, full_matrices: bool = False, name: str | None = None) -> Any:
     """Factor matrices [..., m, n] as q @ r.
 
-    q, [..., m, p], has orthonormal columns; r, [..., p, n], is upper triangular; p is min(m, n), or
-    m with `full_matrices`. The gradient raises NotImplementedError for complex matrices, for more
-    columns than rows, and with `full_matrices` unless m = n.
+    q, [..., m, p], has orthonormal columns, and r, [..., p, n], is upper triangular. p is min(m,
+    n), or m if `full_matrices` is true. The gradient raises NotImplementedError if the matrices are
+    complex or have more columns than rows, and with `full_matrices` unless m = n.
     """
     return _qr(input, full_matrices=full_matrices, name=name)
 
@@ -321,7 +323,9 @@ def _bind_eig(context: KernelContext, matrices: Any, values: Any, vectors: Any) 
 
 
 def _eig_back(op: Any, de: Any, dv: Any) -> Any:
-    """Return the gradient of the matrices' lower triangles, since only these are read."""
+    """Return the gradient of the matrices. It is a lower triangle, because the op reads only the
+    lower triangle.
+    """
     matrices = op.inputs[0]
     if op.attrs["compute_v"]:
         values, vectors = op.outputs
@@ -353,8 +357,9 @@ _self_adjoint_eig = lapack_op(
 def self_adjoint_eig(tensor: Any, name: str | None = None) -> Any:
     """Return (eigenvalues, eigenvectors) of self-adjoint matrices [..., n, n].
 
-    The eigenvalues, [..., n], are ascending; the eigenvectors are the columns of [..., n, n]. Only
-    the lower triangles are read. Raises ValueError for matrices that are not square.
+    The eigenvalues, [..., n], are in ascending order. The eigenvectors are the columns of matrices
+    [..., n, n]. Only the lower triangles of `tensor` are read. Raises ValueError if the matrices
+    are not square.
     """
     e, v = _self_adjoint_eig(convert_to_tensor(tensor, name="input"), compute_v=True, name=name)
     return e, v

@@ -1,4 +1,4 @@
-"""`tf.tensordot`: sums of products over pairs of axes, computed as a matrix product."""
+"""`tf.tensordot`, which sums products over pairs of axes. It is computed as a matrix product."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from gpugraph.ops.linalg.matmul import matmul
 
 
 class _Matrix(NamedTuple):
-    """An operand as a matrix: the summed axes are merged to its columns (first operand) or rows
-    (second).
+    """An operand as a matrix. The summed axes are merged into its columns for the first operand,
+    and into its rows for the second.
     """
 
     tensor: Tensor
@@ -30,14 +30,14 @@ class _Matrix(NamedTuple):
 def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
     """Return the sum of products of `a` and `b` over pairs of axes.
 
-    Raises ValueError if the lists differ in length or n exceeds a rank, and IndexError for an axis
-    outside the rank; a run raises InvalidArgumentError for sizes that don't fit.
+    The result has the remaining sizes of a, followed by the remaining sizes of b. Its static shape
+    is unknown if a rank is unknown, or if the axes are known only in a run. Raises ValueError if
+    the lists differ in length or n exceeds a rank, and IndexError if an axis is outside the rank. A
+    run raises InvalidArgumentError if the sizes of a pair of axes differ.
 
     Args:
-      axes: an int n, for the last n axes of a and the first n axes of b; or two lists, of axes of a
-        and of the corresponding axes of b; or a tensor with two rows of axes. The result has the
-        remaining sizes of a, then those of b; its static shape is unknown if a rank is unknown, or
-        if the axes are known only in a run.
+      axes: an int n, which means the last n axes of a and the first n axes of b. Alternatively, two
+        lists with the axes of a and the corresponding axes of b, or a tensor with two rows of axes.
 
     >>> session.run(tf.tensordot([[1, 2]], [[3], [4]], axes=1))
     array([[11]], dtype=int32)
@@ -58,8 +58,9 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
 
 
 def _contracted_axes(axes: Any, left: Tensor, right: Tensor) -> tuple[Any, Any]:
-    """Return the axes of each tensor to sum over: lists, or tensors if they are known only in a
-    run."""
+    """Return the axes of each tensor over which to sum. They are lists, or tensors if they are
+    known only in a run.
+    """
     if isinstance(axes, (int, np.integer)):
         return _last_axes(int(axes), left), _first_axes(int(axes), right)
     if isinstance(axes, Tensor):
@@ -105,7 +106,9 @@ def _check_count(count: int, tensor: Tensor) -> None:
 
 
 def _as_matrix(tensor: Tensor, axes: Any, last: bool) -> _Matrix:
-    """Return `tensor` as a matrix whose last (or first) axis holds the summed axes."""
+    """Return `tensor` as a matrix. The summed axes are merged into its last axis, or into its first
+    axis if not `last`.
+    """
     sizes = tensor.shape.sizes
     if sizes is None or not isinstance(axes, list):
         return _matrix_of_run(tensor, axes, last)
@@ -136,7 +139,9 @@ def _index(axis: int, rank: int, tensor: Tensor) -> int:
 
 
 def _matrix_of_run(tensor: Tensor, axes: Any, last: bool) -> _Matrix:
-    """Return `_as_matrix(tensor, axes, last)` if the rank or the axes are known only in a run."""
+    """Return the result of `_as_matrix(tensor, axes, last)`. It is used if the rank or the axes are
+    known only in a run.
+    """
     shape, rank = raw_ops.Shape(tensor), raw_ops.Rank(tensor)
     asked = convert_to_tensor(axes, int32)
     negative = raw_ops.Cast(raw_ops.Less(asked, 0), DstT=int32)

@@ -1,6 +1,6 @@
-"""Tridiagonal matrices: products with them, and systems of linear equations.
+"""Products with tridiagonal matrices, and systems of linear equations with tridiagonal matrices.
 
-Each diagonal is a vector with as many elements as the matrix has rows: the last element of the
+Each diagonal is a vector with as many elements as the matrix has rows. The last element of the
 upper diagonal and the first element of the lower diagonal are not read.
 """
 
@@ -28,17 +28,17 @@ _LAST, _ROWS = np.array(-1, np.int32), np.array(-2, np.int32)
 
 
 def _next(x: Any) -> Any:
-    """Return `x` with its rows moved up by one; the last row is zeros."""
+    """Return `x` with its rows moved up by one. The last row is zeros."""
     return raw_ops.ConcatV2([x[..., 1:, :], raw_ops.ZerosLike(x[..., :1, :])], _ROWS)
 
 
 def _previous(x: Any) -> Any:
-    """Return `x` with its rows moved down by one; the first row is zeros."""
+    """Return `x` with its rows moved down by one. The first row is zeros."""
     return raw_ops.ConcatV2([raw_ops.ZerosLike(x[..., :1, :]), x[..., :-1, :]], _ROWS)
 
 
 def _column(row: Any) -> Any:
-    """Return the conjugate of a diagonal [..., 1, m] as one number per row, [..., m, 1]."""
+    """Return the conjugate of a diagonal [..., 1, m] as a column [..., m, 1]."""
     return conj(matrix_transpose(row))
 
 
@@ -111,12 +111,13 @@ def _infer_solved(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _eliminate(diagonals: Any, x: Any, pivoting: bool) -> Any:
-    """Eliminate the lower diagonal. Return the three diagonals of the upper triangle that remains.
+    """Eliminate the lower diagonal. Return the three diagonals of the remaining upper triangular
+    matrix, which are the main diagonal and two diagonals above it.
 
     Args:
-      x: the right side; the same row operations are applied to it.
-      pivoting: whether to swap a row with the next one if the next one has the larger pivot. A swap
-        fills a second diagonal above the main one.
+      x: the right-hand side, to which the same row operations are applied in place.
+      pivoting: whether to swap a row with the next row if the next row has the larger pivot. A swap
+        creates nonzero elements in a second diagonal above the main diagonal.
     """
     above, main, below = (diagonals[..., row, :].copy() for row in range(3))
     second = np.zeros_like(above)
@@ -164,10 +165,10 @@ def _bind_solve(context: KernelContext, diagonals: Any, right: Any, out: Any) ->
 
 
 def _solve_back(op: Any, dy: Any) -> list[Any]:
-    """Return the gradients of the diagonals and of the right side.
+    """Return the gradients of the diagonals and of the right-hand side.
 
-    They are computed from a solution with the transposed matrix, and from the diagonals of an outer
-    product.
+    The gradient of the right-hand side is a solution with the transposed matrix. The gradients of
+    the diagonals are diagonals of an outer product.
     """
     diagonals, solved = op.inputs[0], op.outputs[0]
     columns = conj(matrix_transpose(diagonals))
@@ -201,7 +202,7 @@ _FORMATS = ("matrix", "sequence", "compact")
 
 
 def _of_format(diagonals: Any, format: str) -> Tensor:
-    """Return the diagonals, given in this format, as [..., 3, m]."""
+    """Convert diagonals in the format `format` to [..., 3, m]."""
     if format == "compact":
         return convert_to_tensor(diagonals, name="diagonals")
     if format == "sequence":
@@ -229,16 +230,17 @@ def tridiagonal_solve(
     name: str | None = None,
     partial_pivoting: bool = True,
 ) -> Tensor:
-    """Return the solutions X, [..., m, k], of A @ X = rhs for tridiagonal matrices A.
+    """Solve A @ X = rhs for tridiagonal matrices A, and return X, [..., m, k].
 
-    The result is NaN for singular matrices. Raises ValueError for incompatible shapes.
+    The result is NaN if a matrix is singular. Raises ValueError if the shapes are incompatible.
 
     Args:
-      diagonals: in format "compact" [..., 3, m] (the upper, main and lower diagonal; the last
-        element of the upper and the first of the lower one are ignored), in "sequence" three [...,
-        m], in "matrix" [..., m, m].
-      rhs: [..., m, k], or [..., m]; with `transpose_rhs` [..., k, m].
-      partial_pivoting: whether rows may be exchanged for a larger pivot.
+      diagonals: in the format "compact", a tensor of shape [..., 3, m] with the upper, main and
+        lower diagonals. The last element of the upper diagonal and the first element of the lower
+        diagonal are ignored. In the format "sequence", a list of the three diagonals [..., m]. In
+        the format "matrix", matrices [..., m, m].
+      rhs: a tensor of shape [..., m, k] or [..., m], or [..., k, m] if `transpose_rhs` is true.
+      partial_pivoting: whether to exchange rows if this gives a larger pivot.
     """
     three = _of_format(diagonals, diagonals_format)
     right = convert_to_tensor(rhs, three.dtype.base_dtype, name="rhs")

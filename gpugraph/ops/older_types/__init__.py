@@ -1,1 +1,3 @@
-"""Op types of older graphs and of TensorFlow's own rewriters, which no public function adds."""
+"""Op types that no public function adds. They occur in older graphs and in graphs that TensorFlow
+has rewritten.
+"""

@@ -1,4 +1,4 @@
-"""Array ops of older graphs: Concat, ConjugateTranspose, TileGrad, BatchToSpace, ..."""
+"""Array ops of older graphs: Concat, ConjugateTranspose, TileGrad, BatchToSpace and others."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from gpugraph.ops.older_types.numpy_op import numpy_op
 
 
 def _reordered(context: InferContext, order: Sequence[int], extra: Any = None) -> InferContext:
-    """Return the context for the shape inference of the newer op type, which replaced this one.
+    """Return a context with which the shape inference of a newer op type runs for this op.
 
     Args:
       order: for each input of the newer op type, its number among this op's inputs.

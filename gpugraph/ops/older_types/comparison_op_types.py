@@ -1,4 +1,4 @@
-"""ApproximateEqual and ClipByValue: comparisons as single ops."""
+"""ApproximateEqual and ClipByValue, which compute comparisons as a single op."""
 
 from __future__ import annotations
 
@@ -60,7 +60,8 @@ def _clip(t: Any, low: Any, high: Any, out: Any) -> None:
 def _clip_back(op: Any, dy: Any) -> list[Any]:
     """Return the gradients for t, low and high.
 
-    dy is the gradient of t where t is inside the range, otherwise of the bound that replaced t.
+    dy is the gradient of t where t is inside the range. Elsewhere it is the gradient of the bound
+    that replaced t.
     """
     t, low, high = op.inputs
     below, above = raw_ops.Less(t, low), raw_ops.Greater(t, high)

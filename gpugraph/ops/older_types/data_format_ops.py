@@ -1,4 +1,5 @@
-"""DataFormatDimMap and DataFormatVecPermute: convert axes and sizes from one layout to another.
+"""DataFormatDimMap and DataFormatVecPermute, which convert axes and sizes from one layout to
+another.
 
 A layout is a string of four letters, such as NHWC. TensorFlow's layout optimizer adds these ops.
 """
@@ -26,10 +27,11 @@ def _text(value: Any) -> str:
 
 
 def _order(attrs: Any) -> list[int]:
-    """Return, for each axis of dst_format, the number of the axis with its letter in src_format.
+    """Return, for each axis of dst_format, the number of the axis in src_format with the same
+    letter.
 
-    Unless both have the same four letters, raise a Misfit; TensorFlow raises this error only in a
-    run.
+    Raises a Misfit unless both formats have the same four letters. TensorFlow raises this error
+    only in a run.
     """
     source, destination = _text(attrs["src_format"]), _text(attrs["dst_format"])
     for what, layout in (("Source", source), ("Destination", destination)):

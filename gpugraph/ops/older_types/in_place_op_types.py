@@ -1,7 +1,8 @@
-"""InplaceUpdate, InplaceAdd, InplaceSub and TensorStridedSliceUpdate: change rows or a slice of x.
+"""InplaceUpdate, InplaceAdd, InplaceSub and TensorStridedSliceUpdate, which change rows or a slice
+of x.
 
 TensorFlow's kernels write into the memory of their input x. Here the result is a separate tensor,
-unless this op is the only reader of x. DeepCopy and Empty create tensors for these ops to change.
+unless the op is the only reader of x. DeepCopy and Empty create tensors that these ops change.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Functions that declare ops whose kernel runs in NumPy on every device. The kernel may be the one
-of another op type.
+"""Functions that declare ops whose kernel runs in NumPy on every device. The kernel may be the
+kernel of another op type.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ def numpy_op(
     """Declare an op type whose kernel is `call` on every device.
 
     Args:
-      signature: the op's inputs and outputs, as in `"x: T, y: T -> z: T"`.
-      others: further keywords of `op`.
+      signature: the op's inputs and outputs, such as `"x: T, y: T -> z: T"`.
+      others: additional keyword arguments of `op`.
     """
     inputs, _, outputs = signature.partition("->")
     kernels = numpy_kernels(call)
@@ -37,10 +37,11 @@ def numpy_op(
 
 
 def like(op_type: str, **attrs: Any) -> Callable[..., Any]:
-    """Return a function that binds the CPU kernel of `op_type`, for the argument `make` of `Call`.
+    """Return a function that binds the CPU kernel of `op_type`. It is passed as the argument `make`
+    of `Call`.
 
     Args:
-      attrs: attrs that `op_type` has in addition to the attrs of the node.
+      attrs: values of attrs that `op_type` has and the node does not have.
     """
     DECLARATIONS[op_type]
     entry = find_kernel(op_type, "CPU", {})

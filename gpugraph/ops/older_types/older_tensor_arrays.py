@@ -1,7 +1,8 @@
-"""TensorArray ops of graphs from before TensorFlow 1.0, where creation of an array outputs no flow.
+"""TensorArray ops of graphs from before TensorFlow 1.0. In these graphs, the op that creates an
+array has no flow as an output.
 
-The flow is a dummy float that orders the ops on an array. The handles are resources here, as in
-version 3 of these ops, and the kernels are those of version 3. Op types with the same inputs as in
+The flow is a dummy float that orders the ops on an array. As in version 3 of these ops, the handles
+are resources here, and the kernels of version 3 are used. Op types that have the same inputs as in
 version 3 are in `renamed_op_types`.
 """
 

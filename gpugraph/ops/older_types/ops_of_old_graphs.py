@@ -138,9 +138,11 @@ _NORM_ATTRS: dict[str, Any] = {
 
 
 def _infer_norm(outputs: int) -> Callable[[InferContext], Sequence[TensorShape]]:
-    """Return the shape inference for images [batch, height, width, channels] as input 0.
+    """Return a shape inference function for an op whose input 0 is images [batch, height, width,
+    channels].
 
-    The op outputs the images' shape and `outputs` vectors with one element for each channel.
+    The op's outputs are images of the same shape, and `outputs` vectors with one element for each
+    channel.
     """
 
     def infer(context: InferContext) -> Sequence[TensorShape]:
@@ -246,11 +248,11 @@ _VOLUMES: dict[str, Any] = {
 
 
 def _bind_volumes(op_type: str, shape_input: int) -> Callable[..., Callable[[], Any]]:
-    """Return a function that binds the kernel of `op_type` to a node that has a shape as input
-    where `op_type` has a tensor.
+    """Return a function that binds the kernel of `op_type` to a node with an additional input,
+    which `op_type` does not have.
 
     Args:
-      shape_input: the number of the input of which only the shape is used.
+      shape_input: the number of this input. Only its static shape matters.
     """
     bind = like(op_type, data_format="NDHWC")
 

@@ -1,6 +1,8 @@
-"""FusedPadConv2D and FusedResizeAndPadConv2D: resize images, mirror-pad them, and convolve.
+"""FusedPadConv2D and FusedResizeAndPadConv2D, which mirror-pad images and convolve them. The latter
+first resizes the images.
 
-TensorFlow's graph transforms for inference replace ResizeBilinear, MirrorPad and Conv2D by them.
+TensorFlow's graph transforms for inference replace ResizeBilinear, MirrorPad and Conv2D with these
+ops.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ def _text(value: Any) -> str:
 
 
 def _edges(value: Any) -> list[tuple[int, int]]:
-    """Return (before, after), the padding, for each axis.
+    """Return the padding (before, after) of each axis.
 
     Raises a Misfit unless there are 4 pairs.
     """
@@ -90,12 +92,12 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _resized(images: Any, size: Sequence[int], align: bool) -> Any:
-    """Resize images [batch, height, width, depth] bilinearly; output pixel i samples at i times a
-    scale.
+    """Resize images [batch, height, width, depth] bilinearly. Output pixel i is sampled at position
+    i times a scale.
 
     Args:
-      align: whether the scale maps the last pixel to the last pixel, as align_corners of
-        ResizeBilinear does.
+      align: whether the scale maps the last output pixel to the last input pixel, which is
+        align_corners of ResizeBilinear.
     """
     for axis, new in zip((1, 2), size):
         old = images.shape[axis]

@@ -1,4 +1,4 @@
-"""MaxPoolV2 and its gradients: pooling with inputs, not attrs, for window sizes and strides."""
+"""MaxPoolV2 and its gradients, whose window sizes and strides are inputs instead of attrs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ATTRS = {"padding": PADDING, "data_format": IMAGES.format}
 
 
 def _windows(context: Any, first: int) -> dict[str, Any] | None:
-    """Return the attrs of the op type with attrs, or None if a value is not known.
+    """Return the attrs of the equivalent op type with attrs, or None if a value is not known.
 
     ksize and strides are the values of inputs `first` and `first + 1`.
     """
@@ -33,8 +33,8 @@ def _windows(context: Any, first: int) -> dict[str, Any] | None:
 
 
 def _infer(like: str, first: int) -> Callable[[InferContext], Sequence[TensorShape]]:
-    """Return shape inference that calls the inference of `like`, the op type with ksize and strides
-    as attrs.
+    """Return a shape inference function that calls the inference of `like`, the op type with ksize
+    and strides as attrs.
 
     Args:
       first: the number of the input `ksize`.
@@ -70,10 +70,10 @@ def _bind(like: str, first: int) -> Callable[..., Callable[[], Any]]:
 
 
 def _declare(name: str, like: str, inputs: str, first: int, grad: Callable[..., Any]) -> None:
-    """Declare the op type `name`;
+    """Declare the op type `name`.
 
     Args:
-      like: the op type with attrs.
+      like: the op type with ksize and strides as attrs.
       first: the number of the input `ksize`.
     """
     numpy_op(

@@ -1,4 +1,4 @@
-"""Older names of op types that are otherwise unchanged: inputs, attrs, kernels and gradients."""
+"""Older names of op types. Inputs, attrs, kernels and gradients are the same under both names."""
 
 from __future__ import annotations
 

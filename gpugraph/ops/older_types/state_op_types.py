@@ -1,4 +1,4 @@
-"""Variable and Stack: the op types before VariableV2 and StackV2."""
+"""Variable and Stack, the op types that preceded VariableV2 and StackV2."""
 
 from __future__ import annotations
 

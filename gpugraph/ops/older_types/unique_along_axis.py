@@ -1,4 +1,4 @@
-"""UniqueV2 and UniqueWithCountsV2: the distinct slices of a tensor along an axis."""
+"""UniqueV2 and UniqueWithCountsV2, which return the distinct slices of a tensor along an axis."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _axis_of(value: Any, rank: int) -> int:
-    """Return the axis: the only element of `value`, or 0 if `value` is empty.
+    """Return the axis, which is the only element of `value`, or 0 if `value` is empty.
 
-    Raises ValueError for more elements, for an axis out of range, and for an empty `value` unless
-    the tensor is a vector.
+    Raises ValueError if there are more elements, if the axis is out of range, or if `value` is
+    empty and the tensor is not a vector.
     """
     if len(value) > 1:
         raise ValueError(f"axis does not support input tensors larger than 1 elements: {value}")

@@ -1,1 +1,1 @@
-"""Examples and tensors in messages: parsing to tensors, and tensors as messages."""
+"""The parsing of Examples to tensors, and the conversion between tensors and protobuf messages."""

@@ -1,7 +1,8 @@
-"""Parsing of a batch of Examples at once, feature by feature.
+"""The parsing of a whole batch of Examples at once, feature by feature.
 
-Native code reads Examples as protobuf writes them. Without it, NumPy reads them if all Examples of
-the batch have the same byte layout: see `formats/example_columns.py`.
+Native code reads Examples in the layout in which protobuf writes them. If there is no native code,
+NumPy reads the Examples, provided that all Examples of the batch have the same byte layout
+(`formats/example_columns.py`).
 """
 
 from __future__ import annotations
@@ -38,9 +39,9 @@ def parse_columns(
 ) -> tuple[list[tuple[Any, Any, Any]], list[Any]]:
     """Return the sparse features as (indices, values, shape), and the dense features as arrays.
 
-    Raise ValueError if the batch must be read example by example instead: for Examples with
-    different byte layouts that native code does not read, features of another kind or size than
-    expected, and missing dense features without a default.
+    Raises ValueError if the batch must be read example by example instead. This is the case if
+    Examples have different byte layouts and native code does not read them, if features do not have
+    the expected dtype or size, or if dense features without a default are missing.
     """
     kinds = [*sparse, *((feature.key, feature.dtype) for feature in dense)]
     values = _native_values(examples, kinds, native)
@@ -70,7 +71,7 @@ def _native_values(
 
 
 def _values(columns: ExampleColumns, number: int, key: bytes, dtype: DType) -> tuple[Any, Any, Any]:
-    """Return the values of a feature, read by NumPy."""
+    """Read the values of a feature with NumPy. See `Values` for the result."""
     column = columns.column(key)
     if not ((column.kinds == KIND_OF[dtype]) | (column.kinds == 0)).all():
         raise Irregular("a feature of another kind")
@@ -82,7 +83,11 @@ def _values(columns: ExampleColumns, number: int, key: bytes, dtype: DType) -> t
 
 
 def sparse_parts(feature_values: tuple[Any, Any, Any], dtype: DType) -> tuple[Any, Any, Any]:
-    """Return the values of `Values` as indices, values and shape."""
+    """Return the values of a feature as the indices, values and shape of a sparse tensor.
+
+    Args:
+      feature_values: the result of a `Values` function.
+    """
     values, counts, _ = feature_values
     return ragged_indices(counts), as_vector(values, dtype), matrix_shape(counts)
 
@@ -112,7 +117,7 @@ def _padded(values: Any, counts: Any, feature: DenseFeature) -> Any:
 
     Args:
       values: the values of all examples.
-      counts: their number in each example.
+      counts: the number of values in each example.
     """
     stride = feature.stride
     if not stride or (counts % stride).any() or feature.default.size != 1:

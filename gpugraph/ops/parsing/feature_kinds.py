@@ -47,11 +47,11 @@ class FixedLenSequenceFeature(
         defaults=[False, None],
     )
 ):
-    """A feature with any number of rows of one shape, parsed to a dense tensor.
+    """A feature with any number of rows of the same shape, parsed to a dense tensor.
 
-    shape: the shape of a row. allow_missing: whether an example may lack rows, or lack the feature.
-    default_value: a scalar that pads the examples of a batch to the maximum number of rows; 0 or ""
-      by default.
+    `shape` is the shape of a row. `allow_missing` states whether an example may have no rows or
+    lack the feature. `default_value` is a scalar that pads the examples of a batch to the maximum
+    number of rows. The default is 0 or "".
     """
 
     __slots__ = ()
@@ -64,12 +64,12 @@ class SparseFeature(
         defaults=[False],
     )
 ):
-    """Several features that together form one SparseTensor: one has the values, the others have the
-    indices.
+    """Several features that together form one SparseTensor.
 
-    index_key: the key of the int64 feature with the indices, or a list of keys, one for each
-    dimension. value_key: the key of the feature with the values. size: the size of the dimension,
-    or a list of sizes. already_sorted: whether the indices are in order in each example.
+    One feature has the values, and the other features have the indices. `index_key` is the key of
+    the int64 feature with the indices, or a list of keys, one for each dimension. `value_key` is
+    the key of the feature with the values. `size` is the size of the dimension, or a list of sizes.
+    `already_sorted` states whether the indices are in order in each example.
     """
 
     __slots__ = ()
@@ -79,12 +79,13 @@ FEATURE_CLASSES = (VarLenFeature, SparseFeature, FixedLenFeature, FixedLenSequen
 
 
 class RawFeatures(NamedTuple):
-    """Features in the form of the arguments of parsing ops, each dictionary sorted by key.
+    """Feature specifications in the form of the arguments of parsing ops. Each dictionary is sorted
+    by key.
 
     Args:
       sparse: the dtype of each sparse feature.
       dense: (dtype, shape, default) of each dense feature.
-      merged: the SparseFeatures, whose parts are in `sparse`.
+      merged: the SparseFeatures. Their features are in `sparse`.
     """
 
     sparse: dict[str, DType]
@@ -103,7 +104,7 @@ class RawFeatures(NamedTuple):
 def raw_features(features: Any, kinds: Sequence[type]) -> RawFeatures:
     """Convert a dictionary of feature specifications to arguments of the parsing ops.
 
-    Raises ValueError for other classes and for incomplete specifications, and TypeError if
+    Raises ValueError if a specification has another class or is incomplete, and TypeError if
     `features` is not a dictionary.
 
     Args:
@@ -133,8 +134,8 @@ def _add_sparse(raw: RawFeatures, key: str, feature: VarLenFeature) -> None:
 
 
 def _add_list(raw: RawFeatures, key: str, dtype: DType) -> None:
-    """Add a list of values, which several SparseFeatures may use. Raises ValueError for another
-    dtype.
+    """Add a feature that is a list of values. Several SparseFeatures may use it. Raises ValueError
+    if they require different dtypes.
     """
     if raw.sparse.setdefault(key, dtype) != dtype:
         raise ValueError(f"Conflicting type {raw.sparse[key]} vs {dtype} for feature {key}.")
@@ -211,7 +212,7 @@ def merge_sparse(features: Any, raw: RawFeatures, tensors: Mapping[str, Any]) ->
     """Return the tensors of the features that the program specified, by key.
 
     Args:
-      tensors: the outputs of the parsing op by key, from which SparseFeatures are merged.
+      tensors: the outputs of the parsing op by key. SparseFeatures are merged from them.
     """
     result = {key: tensors[key] for key in tensors if key in (features or {})}
     for key, feature in raw.merged.items():
@@ -228,9 +229,7 @@ def merge_sparse(features: Any, raw: RawFeatures, tensors: Mapping[str, Any]) ->
 
 
 def named_tensors(raw: RawFeatures, outputs: Sequence[Tensor]) -> dict[str, Any]:
-    """Return the outputs of a parsing op by key: first SparseTensors of sparse features, then dense
-    tensors.
-    """
+    """Return the outputs of a parsing op by key. SparseTensors come first, dense tensors second."""
     count = len(raw.sparse)
     tensors: dict[str, Any] = {
         key: SparseTensor(outputs[at], outputs[count + at], outputs[2 * count + at])

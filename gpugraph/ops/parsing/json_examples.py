@@ -1,6 +1,6 @@
-"""DecodeJSONExample: converts Examples from JSON to serialized messages.
+"""DecodeJSONExample, which converts Examples from JSON to serialized messages.
 
-The JSON is that of protobuf's JSON mapping.
+The JSON has the format of protobuf's JSON mapping.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ _LISTS = {
 
 
 def _fields(value: Any, known: tuple[str, ...]) -> dict[str, Any]:
-    """Return the non-null fields of a JSON object. Raises ValueError for fields not in `known`."""
+    """Return the non-null fields of a JSON object. Raises ValueError if a field is not in
+    `known`.
+    """
     if not isinstance(value, dict):
         raise ValueError(f"an object is expected, not {value!r:.50}")
     for key in value:
@@ -104,10 +106,12 @@ _decode_json_example = string_op(
 
 
 def decode_json_example(json_examples: Any, name: str | None = None) -> Tensor:
-    """Convert Examples from JSON to serialized messages, as `tf.parse_example` takes them.
+    """Convert Examples from JSON to serialized messages, which `tf.parse_example` accepts.
+
+    The result has the shape of `json_examples`. A run raises InvalidArgumentError if a string is
+    not the JSON of an Example.
 
     Args:
-      json_examples: strings in protobuf's JSON mapping; the result has their shape. A run raises
-        InvalidArgumentError for a string that is not the JSON of an Example.
+      json_examples: strings in protobuf's JSON mapping.
     """
     return _decode_json_example(json_examples, name=name)

@@ -1,11 +1,11 @@
-"""Examples whose features native code locates and reads (host_examples.h), without the GIL.
+"""Native code that locates and reads the features of Examples (host_examples.h), without the GIL.
 
     located = NativeExamples(context).located(contents, keys, kinds)
     values, counts, present = located.values(number)
 
-It refuses what it does not read, with None or `Irregular`: messages in another form than protobuf
-writes them, features of another kind, and any input before the code is compiled. The callers then
-parse by NumPy or Python, which raise the errors.
+It returns None or raises `Irregular` if it cannot read the input: if a message is not in the layout
+in which protobuf writes it, if a feature has another dtype, or if the code is not compiled yet. The
+callers then parse with NumPy or Python, and raise errors for invalid input.
 """
 
 from __future__ import annotations
@@ -42,8 +42,9 @@ class Located(NamedTuple):
 
     Args:
       contents: the examples.
-      kinds: of the lists.
-      counts, starts, ends: [features, examples].
+      kinds: the kind of values (bytes, floats or integers) of each feature.
+      counts, starts, ends: arrays [features, examples] with the number of values and the range of
+        bytes of each feature.
     """
 
     reader: NativeExamples
@@ -55,8 +56,8 @@ class Located(NamedTuple):
     is_long: bool
 
     def values(self, number: int) -> tuple[Any, Any, Any]:
-        """Return the values of a feature in all examples, concatenated, their number in each, and
-        whether each has the feature.
+        """Return three arrays: the values of a feature in all examples, concatenated, the number of
+        values in each example, and whether each example has the feature.
         """
         counts, starts = self.counts[number], self.starts[number]
         kind = int(self.kinds[number])
@@ -67,7 +68,7 @@ class Located(NamedTuple):
         return out, counts, starts > 0
 
     def _strings(self, spans: Any, rows: Any) -> Any:
-        """Return strings, given their addresses and sizes and the examples that hold them."""
+        """Return strings, given their addresses and sizes, and the examples that contain them."""
         contents = self.contents.tolist()
         first = np.fromiter(map(id, contents), np.int64, len(contents)) + _BYTES_BEFORE
         begin = spans[:, 0] - first[rows]
@@ -75,8 +76,8 @@ class Located(NamedTuple):
         return strings([contents[row][start:end] for row, start, end in parts])
 
     def steps(self, number: int, kind: int) -> tuple[Located, Any]:
-        """Return the steps of a feature list in all examples as examples with one feature, and
-        their number in each example.
+        """Return the steps of a feature list in all examples, and the number of steps in each
+        example. Each step is represented as an example with one feature.
         """
         reader, count = self.reader, len(self.contents)
         spans = np.stack([self.starts[number], self.ends[number]], 1)
@@ -95,7 +96,7 @@ class Located(NamedTuple):
 
 
 class NativeExamples:
-    """The native code as one node calls it: from one thread at a time."""
+    """The native code for one node, which calls it from one thread at a time."""
 
     def __init__(self, context: KernelContext) -> None:
         self._compiled = context.compiled(_FILE, "bytes") if IS_USUAL else None
@@ -115,10 +116,10 @@ class NativeExamples:
         return bool(self._calls)
 
     def call(self, is_long: bool, mode: int, count: int, field: int = 1, **arrays: Any) -> None:
-        """Make a call; Irregular if it is refused.
+        """Call the native code. Raises Irregular if it cannot read the input.
 
         Args:
-          arrays: the fields of `gg_request`.
+          arrays: the arrays for the fields of the C struct `gg_request`.
         """
         kind = int(arrays.pop("kind", 0))
         numbers = [mode, count, _address(arrays, "items"), id(bytes)]
@@ -133,10 +134,10 @@ class NativeExamples:
     def located(
         self, contents: Sequence[bytes], keys: Sequence[bytes], kinds: Sequence[int], field: int = 1
     ) -> Located | None:
-        """Return the locations of features. If they must be parsed otherwise, return None.
+        """Return the locations of features, or None if the native code cannot read the examples.
 
         Args:
-          field: 1 for the features of Examples, or of the context of SequenceExamples; 2 for
+          field: 1 for the features of Examples, or of the context of SequenceExamples. 2 for
             feature lists, whose counts are 0.
         """
         if not self.is_ready:
@@ -156,7 +157,9 @@ class NativeExamples:
         return Located(self, items, wanted, table[0], table[1], table[2], is_long)
 
     def read(self, kind: int, counts: Any, starts: Any, ends: Any, is_long: bool) -> Any:
-        """Return the values of lists, concatenated; of strings their addresses and sizes."""
+        """Return the values of lists, concatenated. For strings, return their addresses and
+        sizes.
+        """
         total = int(counts.sum())
         shape = (total, 2) if kind == BYTES else (total,)
         out = np.empty(shape, np.float32 if kind == FLOATS else np.int64)

@@ -1,4 +1,4 @@
-"""Batches of SequenceExamples that native code locates and reads (`native_examples`)."""
+"""Native code that reads batches of SequenceExamples (`native_examples`)."""
 
 from __future__ import annotations
 
@@ -22,12 +22,14 @@ from gpugraph.ops.parsing.parsed_features import (
 
 
 class Sequences(NamedTuple):
-    """The features of SequenceExamples: dense ones as arrays, sparse ones as parts.
+    """The features of a batch of SequenceExamples. Dense features are arrays. Sparse features are
+    (indices, values, shape).
 
     Args:
-      list_sparse: for each list the values of steps, their number in each, and the number of steps
-        in each example.
-      list_dense: for each list the rows of all steps, and the number of steps.
+      list_sparse: for each sparse feature list, the values of all steps, the number of values in
+        each step, and the number of steps in each example.
+      list_dense: for each dense feature list, the rows of all steps, and the number of steps in
+        each example.
     """
 
     context_sparse: list[tuple[Any, Any, Any]]
@@ -51,7 +53,7 @@ class SequenceReader:
         list_dense: Sequence[Any],
         may_be_missing: Collection[bytes],
     ) -> Sequences | None:
-        """Return the features. If Python must parse the examples, return None."""
+        """Return the features, or None if Python must parse the examples instead."""
         in_context = [*context_sparse, *((one.key, one.dtype) for one in context_dense)]
         in_lists = [*list_sparse, *((row.key, row.dtype) for row in list_dense)]
         try:
@@ -102,7 +104,7 @@ def outputs_of(sequences: Sequences, list_dense: Sequence[Any]) -> list[Any]:
     """Return the features as the outputs of the op.
 
     Args:
-      list_dense: the specifications of the lists.
+      list_dense: the specifications of the dense feature lists.
     """
     list_sparse = []
     for values, in_step, counts in sequences.list_sparse:
@@ -120,7 +122,7 @@ def outputs_of(sequences: Sequences, list_dense: Sequence[Any]) -> list[Any]:
 
 
 def _step_indices(in_step: Any, counts: Any) -> tuple[Any, Any]:
-    """Return the indices [values, 3] and the shape of a batch of sparse lists."""
+    """Return the indices [number of values, 3] and the shape of a batch of sparse lists."""
     flat, (_, widest) = ragged_indices(in_step), matrix_shape(in_step)
     example = np.repeat(np.arange(counts.size), counts)[flat[:, 0]]
     step = flat[:, 0] - (np.cumsum(counts) - counts)[example]

@@ -1,4 +1,4 @@
-"""ParseExample and ParseSingleExample: the features of Examples as tensors."""
+"""ParseExample and ParseSingleExample, which parse the features of Examples to tensors."""
 
 from __future__ import annotations
 
@@ -83,11 +83,11 @@ def parse_batch(
     dense: list[DenseFeature],
     native: NativeExamples | None = None,
 ) -> tuple[list[Any], list[Any]]:
-    """Parse a batch of Examples: return (indices, values, shape) of sparse features, and dense
-    arrays.
+    """Parse a batch of Examples. Return the sparse features as (indices, values, shape), and the
+    dense features as arrays.
 
-    Raises InvalidArgumentError for Examples that do not match the features, and unless the number
-    of `names` is 0 or that of the Examples.
+    Raises InvalidArgumentError if an Example does not match the features, or unless there are no
+    `names` or one name for each Example.
     """
     _check_names(examples, names)
     contents = examples.tolist()
@@ -103,7 +103,7 @@ def _parse_each(
     sparse: Sequence[tuple[bytes, DType]],
     dense: list[DenseFeature],
 ) -> tuple[list[Any], list[Any]]:
-    """Return the features as `parse_batch` does, reading one Example after another."""
+    """Parse the features as `parse_batch` does, but one Example at a time."""
     lists: list[list[Any]] = [[] for _ in sparse]
     rows: list[list[Any]] = [[] for _ in dense]
     for index, content in enumerate(contents):
@@ -170,7 +170,7 @@ def parse_one(
     dense: list[DenseFeature],
     name: bytes = b"",
 ) -> tuple[list[Any], list[Any]]:
-    """Parse one Example as `parse_batch` does; sparse features become vectors."""
+    """Parse a single Example as `parse_batch` does. Sparse features become vectors."""
     location, spans = Location(name), _spans(content)
     parts = [
         sparse_vector(feature_at(content, spans, key, dtype, location), dtype)

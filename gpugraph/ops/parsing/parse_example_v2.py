@@ -1,7 +1,7 @@
-"""ParseExampleV2: like ParseExample, but with vectors of keys, with ragged features, and for one or
-many Examples.
+"""ParseExampleV2, a variant of ParseExample that has vectors of keys and ragged features, and
+parses one or many Examples.
 
-`tf.io.parse_example` of TensorFlow 2 creates this op; graphs from TensorFlow 2 contain it.
+`tf.io.parse_example` of TensorFlow 2 creates this op, so imported graphs may contain it.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _keys(key_kind: str, keys: Any, count: int) -> list[bytes]:
     """Return `keys` as a list. Raises InvalidArgumentError unless it is a vector of `count` keys.
 
     Args:
-      key_kind: the kind of the keys, for the message.
+      key_kind: the name of the input with the keys, for the message.
     """
     if keys.shape != (count,):
         raise invalid_argument(
@@ -97,9 +97,10 @@ def _row_splits(indices: Any, shape: tuple[int, ...]) -> Any:
     """Return the position at which the values of each example begin, followed by the total number
     of values.
 
+    The result is int64 [n + 1]. For a single example, it is empty.
+
     Args:
-      indices, shape: the indices and the dense shape of a SparseTensor. The result is int64 [n +
-        1]; it is empty for a single example.
+      indices, shape: the indices and the dense shape of a SparseTensor.
     """
     if not shape:
         return np.empty(0, np.int64)

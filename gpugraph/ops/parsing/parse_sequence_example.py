@@ -1,8 +1,8 @@
-"""ParseSequenceExample and ParseSingleSequenceExample: SequenceExamples as tensors.
+"""ParseSequenceExample and ParseSingleSequenceExample, which parse SequenceExamples to tensors.
 
-A SequenceExample has features, its context, and feature lists, which have one feature for each
-step. A dense list becomes a tensor with a row for each step; a sparse list becomes a SparseTensor
-whose last dimension numbers the values of a step.
+A SequenceExample has features, which are its context, and feature lists, which have one feature for
+each step. A dense list becomes a tensor with a row for each step. A sparse list becomes a
+SparseTensor whose last dimension numbers the values of a step.
 """
 
 from __future__ import annotations
@@ -54,7 +54,9 @@ Lists = Mapping[bytes, Span]
 
 
 class _Row(NamedTuple):
-    """A dense feature list that an op reads: the dtype and shape of the feature of each step."""
+    """The specification of a dense feature list, with the dtype and shape of the feature of each
+    step.
+    """
 
     key: bytes
     dtype: DType
@@ -62,7 +64,7 @@ class _Row(NamedTuple):
 
 
 class _Wanted(NamedTuple):
-    """The features that an op reads; `may_be_missing` has the keys of optional dense lists."""
+    """The features that an op reads. `may_be_missing` has the keys of optional dense lists."""
 
     context_sparse: Sequence[tuple[bytes, DType]]
     context_dense: Sequence[DenseFeature]
@@ -158,9 +160,9 @@ def _sparse_steps(
 def _dense_steps(
     content: bytes, lists: Lists, row: _Row, may_be_missing: frozenset[bytes], location: Location
 ) -> Any:
-    """Return the steps of a list as rows; a list in `may_be_missing` may be missing.
+    """Return the steps of a list as rows. If a list in `may_be_missing` is missing, it has no rows.
 
-    Raises InvalidArgumentError for any other missing list.
+    Raises InvalidArgumentError if any other list is missing.
     """
     spans = _spans_of(content, lists, row.key, location)
     if spans is None and row.key not in may_be_missing:
@@ -248,8 +250,10 @@ _ATTRS: dict[str, Any] = {
 
 
 def _sparse_outputs(kind: str) -> tuple[str, ...]:
-    """Return the declarations of outputs for the sparse features of `kind`: "context" or
-    "feature_list".
+    """Return the declarations of the outputs for sparse features.
+
+    Args:
+      kind: "context" or "feature_list".
     """
     return (
         f"{kind}_sparse_indices: N{kind}_sparse*int64",
@@ -370,7 +374,9 @@ def _sparse_steps_of_batch(
 
 
 def _padded(rows: Sequence[Any], row: _Row) -> Any:
-    """Return the dense lists of all examples as one array, padded with 0 or "" to the longest."""
+    """Return the dense lists of all examples as one array. Lists are padded with 0 or "" to the
+    length of the longest list.
+    """
     filler = as_vector([b""] if row.dtype.name == "string" else [0], row.dtype)
     return batch_of(rows, DenseFeature(row.key, row.dtype, (None, *row.shape), filler))
 

@@ -1,6 +1,7 @@
-"""Functions for all ops that parse examples: they convert features to dense or sparse tensors.
+"""Functions that all ops which parse examples use. They convert features to dense or sparse
+tensors.
 
-The messages of errors are TensorFlow's: they contain the example's name, the feature's key and the
+The error messages are TensorFlow's. They contain the example's name, the feature's key and the
 example's index in the batch.
 """
 
@@ -48,9 +49,9 @@ class DenseFeature(NamedTuple):
     """The specification of a feature that becomes a dense tensor.
 
     Args:
-      shape: the shape of the feature's values in each example; the first size is None if the number
+      shape: the shape of the feature's values in each example. The first size is None if the number
         of rows varies.
-      default: the values of a missing feature; an array without elements if the feature is
+      default: the values of a missing feature, or an array without elements if the feature is
         required.
     """
 
@@ -75,7 +76,7 @@ class Location(NamedTuple):
 
     Args:
       name: the example's name, or b"".
-      row: its index in the batch, None for a single example.
+      row: the example's index in the batch, or None for a single example.
       in_context: whether the feature is in the context of a SequenceExample.
     """
 
@@ -98,7 +99,7 @@ class Location(NamedTuple):
 
     @property
     def prefix(self) -> str:
-        """The example's name for a message; empty for a single example without a name."""
+        """The example's name for a message. It is empty for a single example without a name."""
         if self.row is None and not self.name:
             return ""
         return f"Name: {self.name.decode('utf-8', 'replace') or '<unknown>'}, "
@@ -109,7 +110,7 @@ def dense_features(
 ) -> list[DenseFeature]:
     """Return the dense features of a parsing op.
 
-    Raises InvalidArgumentError for invalid defaults.
+    Raises InvalidArgumentError if a default is invalid.
     """
     features = []
     for number, (key, default) in enumerate(zip(keys, defaults)):
@@ -144,7 +145,7 @@ def _check_default(feature: DenseFeature, number: int) -> None:
 
 
 def text_keys(arrays: Sequence[Any]) -> list[bytes]:
-    """Return the keys as bytes, from scalar arrays with one key each."""
+    """Return the keys as bytes, given scalar arrays with one key each."""
     return [array[()] for array in arrays]
 
 
@@ -171,7 +172,7 @@ def feature_at(
 ) -> ExampleFeature | None:
     """Return the values of a feature, or None if it is missing or empty.
 
-    Raises InvalidArgumentError for a list of another dtype, and for invalid bytes.
+    Raises InvalidArgumentError if the values have another dtype or the bytes are invalid.
 
     Args:
       spans: the range of bytes of each feature in `content`.
@@ -210,7 +211,8 @@ def check_kind(feature: ExampleFeature, key: bytes, dtype: DType, location: Loca
 def dense_value(feature: ExampleFeature | None, dense: DenseFeature, location: Location) -> Any:
     """Return the values of a dense feature in one example, or its default if it is missing.
 
-    The array has the feature's shape; if the number of rows varies, it has the example's rows.
+    The array has the feature's shape. If the number of rows varies, it has as many rows as the
+    example.
     """
     if feature is None:
         if dense.is_ragged:
@@ -240,7 +242,8 @@ def dense_value(feature: ExampleFeature | None, dense: DenseFeature, location: L
 def batch_of(values: Sequence[Any], dense: DenseFeature) -> Any:
     """Return the arrays of a dense feature in all examples as one array, with the example first.
 
-    If the number of rows varies, arrays are padded with the default to the longest.
+    If the number of rows varies, each array is padded with the default to the length of the longest
+    array.
     """
     if not dense.is_ragged:
         if not values:
@@ -258,11 +261,11 @@ def batch_of(values: Sequence[Any], dense: DenseFeature) -> Any:
 
 
 def sparse_batch(values: Sequence[Any], dtype: DType) -> tuple[Any, Any, Any]:
-    """Return a sparse feature of a batch as indices, values and shape of a matrix, a row per
-    example.
+    """Return a sparse feature of a batch as the indices, values and shape of a matrix with a row
+    for each example.
 
     Args:
-      values: for each example, its Feature, or None if it is missing.
+      values: the Feature of each example, or None if it is missing.
     """
     lists = [() if value is None else value.values for value in values]
     counts = np.array([len(value) for value in lists], np.int64)
@@ -284,7 +287,7 @@ def ragged_indices(counts: Any) -> Any:
 
 
 def matrix_shape(counts: Any) -> Any:
-    """Return the shape of the smallest matrix whose row i has counts[i] values: int64 [2]."""
+    """Return the shape, int64 [2], of the smallest matrix whose row i has counts[i] values."""
     return np.array([counts.size, counts.max(initial=0)], np.int64)
 
 
@@ -296,12 +299,14 @@ def sparse_vector(feature: ExampleFeature | None, dtype: DType) -> tuple[Any, An
 
 
 def by_part(sparse: Sequence[tuple[Any, Any, Any]]) -> list[Any]:
-    """Return the indices of sparse features, then their values, then their shapes."""
+    """Return one list with the indices of all sparse features, followed by their values, followed
+    by their shapes.
+    """
     return [part[kind] for kind in range(3) for part in sparse]
 
 
 def split(arrays: Sequence[Any], *counts: int) -> list[Sequence[Any]]:
-    """Split `arrays` into consecutive groups of sizes `counts`, and a last group with the
+    """Split `arrays` into consecutive groups with the sizes `counts`. The last group has the
     remainder.
     """
     groups, start = [], 0
@@ -314,7 +319,8 @@ def split(arrays: Sequence[Any], *counts: int) -> list[Sequence[Any]]:
 def sparse_shapes(count: int, rank: int) -> list[TensorShape]:
     """Return static shapes for `count` SparseTensors of rank `rank`.
 
-    The shapes of all indices come first, then those of all values, then those of all shapes.
+    The shapes of all indices come first, followed by the shapes of all values and the shapes of all
+    dense shapes.
     """
     kinds = (None, rank), (None,), (rank,)
     return [TensorShape.of(kind) for kind in kinds for _ in range(count)]

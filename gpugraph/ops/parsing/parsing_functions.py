@@ -1,4 +1,4 @@
-"""tf.parse_example and tf.parse_single_example: Examples as a dictionary of tensors."""
+"""tf.parse_example and tf.parse_single_example, which parse Examples to a dictionary of tensors."""
 
 from __future__ import annotations
 
@@ -44,16 +44,16 @@ def _batch(serialized: Any, raw: RawFeatures, names: Any, name: str) -> dict[str
 def parse_example(
     serialized: Any, features: Any, name: str | None = None, example_names: Any = None
 ) -> dict[str, Any]:
-    """Parse a batch of Examples to a dictionary of tensors by feature key.
+    """Parse a batch of Examples. Return a dictionary from feature keys to tensors.
 
-    Raises ValueError for incomplete specifications. A run raises InvalidArgumentError for strings
-    that are not Examples, features of another dtype or size, and missing features that are
-    required.
+    Raises ValueError if a specification is incomplete. A run raises InvalidArgumentError if a
+    string is not an Example, if a feature has another dtype or size, or if a required feature is
+    missing.
 
     Args:
-      serialized: a vector of strings, each the bytes of a `tf.train.Example`.
+      serialized: a vector of strings, each of which is a serialized `tf.train.Example`.
       features: a dictionary of feature specifications. `FixedLenFeature` and
-        `FixedLenSequenceFeature` become dense tensors with a row for each example; `VarLenFeature`
+        `FixedLenSequenceFeature` become dense tensors with a row for each example. `VarLenFeature`
         and `SparseFeature` become SparseTensors, whose first dimension is the example.
       example_names: a vector of names, for error messages.
     """
@@ -68,11 +68,11 @@ def parse_example(
 def parse_single_example(
     serialized: Any, features: Any, name: str | None = None, example_names: Any = None
 ) -> dict[str, Any]:
-    """Parse one Example, a string scalar, as `parse_example` does; results have no dimension for
-    examples.
+    """Parse one Example, a string scalar, as `parse_example` does. The results have no dimension
+    for examples.
 
     Args:
-      example_names: the example's name, a scalar, for error messages.
+      example_names: the example's name, for error messages. It is a scalar.
 
     >>> floats = tf.train.FloatList(value=[1.0, 2.0])
     >>> features = tf.train.Features(feature={"x": tf.train.Feature(float_list=floats)})

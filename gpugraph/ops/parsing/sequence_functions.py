@@ -1,4 +1,6 @@
-"""tf.parse_single_sequence_example and tf.io.parse_sequence_example: contexts and feature lists."""
+"""tf.parse_single_sequence_example and tf.io.parse_sequence_example, which parse SequenceExamples
+to tensors.
+"""
 
 from __future__ import annotations
 
@@ -29,10 +31,10 @@ _Parsed = tuple[RawFeatures, RawFeatures, list[str]]
 
 
 def _features(context_features: Any, sequence_features: Any) -> _Parsed:
-    """Return the features of the context and of lists, and the keys of the lists that may be
+    """Return the features of the context, the feature lists, and the keys of the lists that may be
     missing.
 
-    Raises ValueError if there are no features, or for an incomplete specification.
+    Raises ValueError if there are no features, or if a specification is incomplete.
     """
     if not (context_features or sequence_features):
         raise ValueError("Missing features.")
@@ -79,14 +81,15 @@ def parse_single_sequence_example(
     example_name: Any = None,
     name: str | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Parse a SequenceExample to two dictionaries of tensors: its context and its feature lists.
+    """Parse a SequenceExample. Return two dictionaries of tensors, for its context and for its
+    feature lists.
 
-    Raises ValueError for incomplete specifications. A run raises InvalidArgumentError for bytes
-    that are not a SequenceExample, features of another dtype or size, and missing features that are
-    required.
+    Raises ValueError if a specification is incomplete. A run raises InvalidArgumentError if the
+    bytes are not a SequenceExample, if a feature has another dtype or size, or if a required
+    feature is missing.
 
     Args:
-      serialized: a string scalar, the bytes of a `tf.train.SequenceExample`.
+      serialized: a string scalar, a serialized `tf.train.SequenceExample`.
       context_features: a dictionary of `FixedLenFeature` and `VarLenFeature`.
       sequence_features: a dictionary of `FixedLenSequenceFeature` (a dense tensor with a row for
         each step) and `VarLenFeature` (a SparseTensor of steps and their values).
@@ -119,15 +122,16 @@ def parse_sequence_example(
     example_names: Any = None,
     name: str | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-    """Parse a batch of SequenceExamples. Return dictionaries of contexts, feature lists and
+    """Parse a batch of SequenceExamples. Return three dictionaries: contexts, feature lists and
     lengths.
 
-    Other arguments, and the first two results, are as in `parse_single_sequence_example`, with the
-    example as the first dimension of each tensor; dense lists are padded with 0 or "" to the
-    longest.
+    For the first two, see `parse_single_sequence_example`. In this function, the first dimension of
+    each tensor is the example, and dense lists are padded with 0 or "" to the length of the
+    longest. The third has the number of steps of each dense list. See
+    `parse_single_sequence_example` for the remaining arguments and the errors.
 
     Args:
-      serialized: a vector of strings. The third result has the number of steps of each dense list.
+      serialized: a vector of strings.
     """
     context, lists, may_be_missing = _features(context_features, sequence_features)
     with op_scope(name, "ParseSequenceExample", serialized, example_names):

@@ -1,4 +1,6 @@
-"""SparseTensors as strings: indices, values and shape, each the bytes of a TensorProto."""
+"""The conversion between SparseTensors and strings. There are three strings, for indices, values
+and shape. Each is a serialized TensorProto.
+"""
 
 from __future__ import annotations
 
@@ -26,10 +28,9 @@ _TEXT = Attr("type", dtypes.string, allowed=(dtypes.string, dtypes.variant))
 
 
 def _content_bytes(array: Any, dtype: DType) -> bytes:
-    """Return the bytes of a TensorProto as `tensor_bytes` does, but write strings in
-    `tensor_content`.
+    """Return the bytes of a TensorProto, with strings in the field `tensor_content`.
 
-    The strings have TensorFlow's encoding.
+    Strings are encoded as TensorFlow encodes them. All other dtypes are written by `tensor_bytes`.
     """
     if dtype is not dtypes.string or not array.size:
         return tensor_bytes(array, dtype)
@@ -39,7 +40,7 @@ def _content_bytes(array: Any, dtype: DType) -> bytes:
 
 
 def serialized_triple(indices: Any, values: Any, shape: Any, dtype: DType) -> list[bytes]:
-    """Return the three serialized parts of a sparse tensor."""
+    """Return the serialized indices, values and shape of a sparse tensor."""
     return [
         tensor_bytes(indices, dtypes.int64),
         _content_bytes(values, dtype),
@@ -163,10 +164,10 @@ def _bind_deserialize(context: KernelContext, serialized: Any) -> Callable[[], l
 def _parts(row: Any, number: int, wanted: DType) -> tuple[Any, Any, Any]:
     """Return the indices, values and shape of one SparseTensor from its three strings.
 
-    Raises InvalidArgumentError for invalid strings and other dtypes.
+    Raises InvalidArgumentError if a string is invalid or has another dtype.
 
     Args:
-      number: its index, for messages.
+      number: the index of the SparseTensor, for messages.
       wanted: the dtype of the values.
     """
     try:
@@ -185,8 +186,8 @@ def _parts(row: Any, number: int, wanted: DType) -> tuple[Any, Any, Any]:
 
 
 def _joined(parts: Sequence[tuple[Any, Any, Any]], outer: tuple[int, ...]) -> list[Any]:
-    """Join SparseTensors to one; its leading dimensions have the shape `outer` and number the
-    parts.
+    """Join SparseTensors into one. Its leading dimensions have the shape `outer`, and are the index
+    of the SparseTensor.
     """
     rank = len(parts[0][2])
     for number, (_, _, shape) in enumerate(parts):
@@ -278,11 +279,11 @@ def serialize_many_sparse(
     """Serialize a SparseTensor to a matrix with three strings for each index of its first
     dimension.
 
-    Raises TypeError if the input is not a SparseTensor.
+    Raises TypeError if the input is not a SparseTensor. A run raises InvalidArgumentError if its
+    rank is 1.
 
     Args:
-      out_type: string, or variant, which `tf.data` batches. A run raises InvalidArgumentError for
-        rank 1.
+      out_type: string, or variant, which `tf.data` batches.
     """
     parts = _sparse(sp_input)
     return _serialize_many_sparse(
@@ -302,11 +303,12 @@ def deserialize_many_sparse(
 ) -> SparseTensor:
     """Deserialize a matrix [n, 3] of strings to one SparseTensor, whose first dimension has size n.
 
+    Each other dimension is the maximum over the n SparseTensors. A run raises InvalidArgumentError
+    if a string is invalid, if a dtype is wrong, or if the ranks differ.
+
     Args:
       dtype: the dtype of the values.
-      rank: the rank of the result, if it is known. Each other dimension is the maximum over the n
-        SparseTensors. A run raises InvalidArgumentError for invalid strings, other dtypes, and
-        different ranks.
+      rank: the rank of the result, if it is known.
     """
     return _result(_deserialize_many_sparse(serialized_sparse, dtype=dtype, name=name), rank)
 
@@ -314,9 +316,9 @@ def deserialize_many_sparse(
 def deserialize_sparse(
     serialized_sparse: Any, dtype: Any, rank: int | None = None, name: str | None = None
 ) -> SparseTensor:
-    """Deserialize strings [..., 3] to one SparseTensor, whose leading dimensions are those of
+    """Deserialize strings [..., 3] to one SparseTensor, whose leading dimensions have the shape
     `...`.
 
-    dtype, rank, errors: see `deserialize_many_sparse`.
+    See `deserialize_many_sparse` for the remaining arguments and the errors.
     """
     return _result(_deserialize_sparse(serialized_sparse, dtype=dtype, name=name), rank)

@@ -1,4 +1,4 @@
-"""SerializeTensor and ParseTensor: conversion between tensors and the bytes of TensorProtos."""
+"""SerializeTensor and ParseTensor, which convert between tensors and serialized TensorProtos."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ def shown_type(dtype: DType) -> str:
 
 
 def parsed_tensor(content: bytes) -> tuple[Any, DType]:
-    """Return the array and dtype of a serialized TensorProto. Raises InvalidArgumentError for
-    invalid bytes.
+    """Return the array and dtype of a serialized TensorProto. Raises InvalidArgumentError if the
+    bytes are invalid.
     """
     try:
         for _ in fields_of(content):
@@ -99,14 +99,14 @@ _parse_tensor = host_op(
 
 
 def serialize_tensor(tensor: Any, name: str | None = None) -> Tensor:
-    """Serialize a tensor to a string scalar, the bytes of a TensorProto."""
+    """Serialize a tensor to a string scalar, which is a serialized TensorProto."""
     return _serialize_tensor(tensor, name=name)
 
 
 def parse_tensor(serialized: Any, out_type: Any, name: str | None = None) -> Tensor:
-    """Parse a string scalar, the bytes of a TensorProto, to a tensor of dtype `out_type`.
+    """Parse a string scalar, which is a serialized TensorProto, to a tensor of dtype `out_type`.
 
-    The static shape is unknown. A run raises InvalidArgumentError for invalid bytes, and for a
-    tensor of another dtype.
+    The static shape is unknown. A run raises InvalidArgumentError if the bytes are invalid, or if
+    the tensor has another dtype.
     """
     return _parse_tensor(serialized, out_type=out_type, name=name)

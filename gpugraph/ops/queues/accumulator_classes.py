@@ -39,8 +39,9 @@ class ConditionalAccumulatorBase:
     the accumulator's step.
 
     Args:
-      accumulator_ref: the accumulator's handle. dtype and shape: the dtype and shape of the
-        gradients.
+      dtype: the dtype of the gradients.
+      shape: the shape of the gradients.
+      accumulator_ref: the accumulator's handle.
     """
 
     def __init__(self, dtype: Any, shape: Any, accumulator_ref: Tensor) -> None:
@@ -67,7 +68,9 @@ class ConditionalAccumulatorBase:
         return self._dtype
 
     def num_accumulated(self, name: str | None = None) -> Tensor:
-        """Return the number of gradients collected since the last take, an int32 scalar."""
+        """Return the number of gradients that were collected since the last take, an int32
+        scalar.
+        """
         tensor: Tensor = raw_ops.AccumulatorNumAccumulated(
             self._accumulator_ref, name=name or f"{self._name}_NumAccumulated"
         )
@@ -84,21 +87,22 @@ class ConditionalAccumulatorBase:
 
 
 def close_accumulator(accumulator: ConditionalAccumulatorBase) -> Operation:
-    """Return an operation that closes an accumulator. This cancels takes that are waiting, and all
-    later takes.
+    """Return an operation that closes an accumulator. All waiting and later takes then fail with
+    CancelledError.
     """
     operation: Operation = raw_ops.AccumulatorClose(accumulator.accumulator_ref)
     return operation
 
 
 class ConditionalAccumulator(ConditionalAccumulatorBase):
-    """An accumulator of dense gradients; a take returns their average ("MEAN") or their sum
+    """An accumulator of dense gradients. A take returns their average ("MEAN") or their sum
     ("SUM").
 
     Args:
-      shape: the gradients' shape; if None, all must have the shape of the first gradient.
+      shape: the shape of the gradients. If it is None, all gradients must have the shape of the
+        first.
       reduction_type: "MEAN" or "SUM".
-      shared_name: within a session, accumulators with the same name are one accumulator.
+      shared_name: the name under which several accumulators in a session share their gradients.
     """
 
     def __init__(
@@ -120,13 +124,13 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
         super().__init__(dtype, shape, handle)
 
     def apply_grad(self, grad: Any, local_step: Any = 0, name: str | None = None) -> Operation:
-        """Return an operation that adds a gradient, or drops it if its step is outdated.
+        """Return an operation that adds a gradient, or drops it if it is outdated.
 
-        Raises ValueError for a gradient of a different dtype or shape.
+        Raises ValueError if the gradient has a different dtype or shape.
 
         Args:
-          local_step: the gradient's step. The gradient is outdated if this is less than the
-            accumulator's step.
+          local_step: the gradient's step. If it is less than the accumulator's step, the gradient
+            is outdated.
         """
         gradient = convert_to_tensor(grad, self._dtype)
         gradient.get_shape().assert_is_compatible_with(self._shape)
@@ -139,8 +143,8 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
         """Return the average or the sum of the gradients. The run waits until there are
         `num_required` gradients.
 
-        This take empties the accumulator and increments its step. A run raises InvalidArgumentError
-        if `num_required` is not positive.
+        The take empties the accumulator and increments the accumulator's step. A run raises
+        InvalidArgumentError if `num_required` is not positive.
         """
         gradient: Tensor = raw_ops.AccumulatorTakeGradient(
             self._accumulator_ref, num_required, dtype=self._dtype, name=name
@@ -154,7 +158,7 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
     ("SUM") for each row.
 
     The average of a row is over the gradients that have this row. A gradient is passed as indices,
-    values and a shape, or as IndexedSlices; parameters are those of `ConditionalAccumulator`.
+    values and a shape, or as IndexedSlices. See `ConditionalAccumulator` for the parameters.
     """
 
     def __init__(
@@ -175,7 +179,7 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
     def apply_indexed_slices_grad(
         self, grad: IndexedSlices, local_step: Any = 0, name: str | None = None
     ) -> Operation:
-        """Return an operation that adds a gradient in the form of IndexedSlices."""
+        """Return an operation that adds a gradient, which is an IndexedSlices."""
         return self.apply_grad(grad.indices, grad.values, grad.dense_shape, local_step, name)
 
     def apply_grad(
@@ -186,13 +190,13 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
         local_step: Any = 0,
         name: str | None = None,
     ) -> Operation:
-        """Return an operation that adds rows, or drops them if `local_step` is before the
-        accumulator's step.
+        """Return an operation that adds the rows of a gradient, or drops them if `local_step` is
+        less than the accumulator's step.
 
         Args:
           grad_indices: the numbers of the rows, int64 [n].
-          grad_values: the rows, [n, ...].
-          grad_shape: the shape of the dense gradient, if known.
+          grad_values: the rows of the gradient, [n, ...].
+          grad_shape: the shape of the dense gradient, or None if it is unknown.
         """
         has_shape = grad_shape is not None
         operation: Operation = raw_ops.SparseAccumulatorApplyGradient(
@@ -209,7 +213,7 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
         return operation
 
     def take_grad(self, num_required: Any, name: str | None = None) -> Any:
-        """Return (indices, values, shape) of the average or sum. The run waits until there are
+        """Return (indices, values, shape) of the average or the sum. The run waits until there are
         `num_required` gradients.
 
         The rows are sorted by index, without duplicates. In the shape, an unknown size is -1.

@@ -1,4 +1,4 @@
-"""The ops of gradient accumulators, on the objects of `gradient_accumulator`."""
+"""The ops on gradient accumulators. The objects are in `gradient_accumulator`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Barriers, which assemble elements by key from components that are inserted separately."""
+"""Barriers, which assemble elements from components that are inserted separately. Each element has
+a key.
+"""
 
 from __future__ import annotations
 
@@ -159,17 +161,18 @@ query_op(
 
 
 class Barrier:
-    """A set of elements by key; an element can be taken once all its components have been inserted.
+    """A set of elements with keys. An element can be taken once all its components have been
+    inserted.
 
     Different runs may insert the components of an element.
 
-    The constructor raises ValueError for shapes that are not fully defined, or if there are not as
-    many shapes as types.
+    The constructor raises ValueError if a shape is not fully defined, or if there are not as many
+    shapes as types.
 
     Args:
       types: a list of the components' dtypes.
-      shapes: a list of their fully defined shapes, or None.
-      shared_name: within a session, barriers with the same name are one barrier.
+      shapes: a list of the components' fully defined shapes, or None.
+      shared_name: the name under which several barriers in a session share their elements.
     """
 
     def __init__(
@@ -205,12 +208,14 @@ class Barrier:
     def insert_many(
         self, component_index: int, keys: Any, values: Any, name: str | None = None
     ) -> Operation:
-        """Return an operation that inserts row i of `values` as a component of the element
-        `keys[i]`.
+        """Return an operation that inserts row i of `values` as a component of the element with the
+        key `keys[i]`.
+
+        A run raises InvalidArgumentError if an element already has this component, and
+        CancelledError if the barrier is closed and a key is new.
 
         Args:
-          keys: a vector of strings. A run raises InvalidArgumentError if an element has this
-            component already, and CancelledError if the barrier is closed and a key is new.
+          keys: a vector of strings.
         """
         operation: Operation = raw_ops.BarrierInsertMany(
             self._barrier_ref, keys, values, component_index=component_index,
@@ -227,13 +232,13 @@ class Barrier:
     ) -> tuple[Tensor, Tensor, list[Tensor]]:
         """Remove `num_elements` complete elements. Return indices, keys and a list of components.
 
-        The run waits until there are enough elements. indices: int64; they ascend in the order in
-        which the elements were first inserted.
+        The run waits until there are enough elements. The indices, int64, number the elements in
+        the order in which they were first inserted.
 
         Args:
-          allow_small_batch: whether a closed barrier returns fewer elements if it has at least one;
-            otherwise a run raises OutOfRangeError.
-          timeout: must be None; use `RunOptions.timeout_in_ms`.
+          allow_small_batch: whether a closed barrier may return fewer elements, but at least one.
+            Otherwise a run raises OutOfRangeError in this case.
+          timeout: must be None. Use `RunOptions.timeout_in_ms` instead.
         """
         if timeout is not None and timeout != -1:
             raise NotImplementedError("take_many has no timeout: use tf.RunOptions(timeout_in_ms)")

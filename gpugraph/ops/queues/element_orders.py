@@ -1,4 +1,6 @@
-"""Queues with other orders than first in, first out: padded, shuffled, and by priority."""
+"""Variants of queues: batches with padding, elements in random order, and elements in order of
+priority.
+"""
 
 from __future__ import annotations
 
@@ -24,13 +26,13 @@ class PaddedOrder(ElementQueue):
     """
 
     def _check_batches(self) -> None:
-        """Do nothing: elements may have any declared shapes, whose ranks the constructor has
-        checked.
+        """Do nothing, because the declared shapes may have unknown sizes. The constructor has
+        checked their ranks.
         """
 
     def batch(self, elements: Sequence[Element]) -> list[Any]:
-        """Return one array per component; components with smaller sizes are padded at the end of
-        each axis.
+        """Return one array for each component. Smaller values are padded at the end of each
+        axis.
         """
         return [_padded(component) for component in zip(*elements)]
 
@@ -51,8 +53,8 @@ class ShuffledOrder(ElementQueue):
     """A queue in random order. Until it is closed, it keeps a minimum number of elements, so that
     they are well mixed.
 
-    For the same seed, the order is the same as in TensorFlow: each element consumes 32 bits of the
-    Philox generator.
+    For the same seed, the order is the same as in TensorFlow, because each element consumes 32 bits
+    of the Philox generator.
     """
 
     def __init__(self, kind: QueueKind, name: str) -> None:
@@ -76,7 +78,7 @@ class ShuffledOrder(ElementQueue):
         self._mixed.append(element)
 
     def take(self) -> Element:
-        """Remove and return a random element; the last element moves into its position."""
+        """Remove and return a random element. The last element moves to its position."""
         elements = self._mixed
         index = next(self._numbers) % len(elements)
         elements[index], elements[-1] = elements[-1], elements[index]
@@ -87,21 +89,21 @@ class ShuffledOrder(ElementQueue):
         self._mixed.extend(elements)
 
     def available(self) -> int:
-        """Return the number of elements that may be taken: all if closed, else those beyond the
-        minimum.
+        """Return the number of elements that may be taken. If the queue is closed, all may be
+        taken. Otherwise the minimum number stays in the queue.
         """
         return len(self) if self.closed else max(len(self) - self._min_after_dequeue, 0)
 
 
 def chosen_seeds(seed: int, seed2: int) -> tuple[int, int]:
-    """Return the seeds, or random ones if both are 0."""
+    """Return the two seeds. If both are 0, return random seeds."""
     if seed or seed2:
         return seed, seed2
     return int.from_bytes(os.urandom(8), "little"), int.from_bytes(os.urandom(8), "little")
 
 
 def random_words(seed: int, seed2: int) -> Iterator[int]:
-    """Yield the uint32 words of a Philox generator; if both seeds are 0, random seeds are used."""
+    """Yield the uint32 words of a Philox generator. If both seeds are 0, random seeds are used."""
     seed, seed2 = chosen_seeds(seed, seed2)
     place, count = Philox(seed % 2**64, seed2 % 2**64 << 64), _FEWEST_WORDS
     while True:
@@ -110,8 +112,8 @@ def random_words(seed: int, seed2: int) -> Iterator[int]:
 
 
 class ByPriority(ElementQueue):
-    """A queue in ascending order of the number in component 0; equal numbers are first in, first
-    out.
+    """A queue in ascending order of the number in component 0. Elements with equal numbers are
+    returned in the order in which they were added.
     """
 
     def __init__(self, kind: QueueKind, name: str) -> None:

@@ -1,4 +1,4 @@
-"""Queues of elements, which are tuples of arrays: the objects that queue handles refer to.
+"""Queues of elements, the objects to which queue handles refer. An element is a tuple of arrays.
 
 Waiting enqueues form one line, and waiting dequeues another. An operation on many elements moves
 each element as soon as possible, so it may enqueue more elements than the queue's capacity.
@@ -33,7 +33,7 @@ class QueueKind(NamedTuple):
 
 
 class ElementQueue(Attempts):
-    """A first-in, first-out queue in host memory; subclasses have another order."""
+    """A first-in, first-out queue in host memory. Subclasses have another order."""
 
     def __init__(self, kind: QueueKind, name: str) -> None:
         super().__init__(2)
@@ -58,8 +58,8 @@ class ElementQueue(Attempts):
         return self._elements.popleft()
 
     def put_back(self, elements: Sequence[Element]) -> None:
-        """Undo a take: return elements, in the order in which they were taken, to the front of the
-        queue.
+        """Undo a take, by adding elements to the front of the queue. `elements` has the order in
+        which they were taken.
         """
         self._elements.extendleft(reversed(elements))
 
@@ -74,7 +74,7 @@ class ElementQueue(Attempts):
     # -- the operations
 
     def enqueue(self, element: Element) -> None:
-        """Add an element; wait while the queue is full.
+        """Add an element. Wait while the queue is full.
 
         Raises CancelledError if the queue is closed, or becomes closed during the wait.
         """
@@ -82,7 +82,7 @@ class ElementQueue(Attempts):
         self._enqueue([element])
 
     def enqueue_many(self, components: Sequence[Any]) -> None:
-        """Add the rows of the components as elements, one by one; wait while the queue is full."""
+        """Add the rows of the components as elements, one by one. Wait while the queue is full."""
         self._check_many(components)
         count = components[0].shape[0]
         if count:
@@ -105,18 +105,20 @@ class ElementQueue(Attempts):
         self.make(Attempt(try_once), _ENQUEUES, "Enqueue")
 
     def dequeue(self) -> Element:
-        """Remove and return an element; wait while the queue is empty.
+        """Remove and return an element. Wait while the queue is empty.
 
-        Raises OutOfRangeError if the queue is closed and empty."""
+        Raises OutOfRangeError if the queue is closed and empty.
+        """
         elements: list[Element] = self.make(self._taking(1, False), _DEQUEUES, "Dequeue")
         return elements[0]
 
     def dequeue_many(self, count: int, may_be_fewer: bool) -> list[Any]:
-        """Remove `count` elements, wait for them if necessary, and return one array per component.
+        """Remove `count` elements, and return one array for each component. Wait until there are
+        enough elements.
 
-        Raises OutOfRangeError if the queue is closed and has fewer elements; the elements taken so
-        far are then put back. With `may_be_fewer`, a closed queue returns its remaining elements if
-        there are any.
+        Raises OutOfRangeError if the queue is closed and has fewer elements. The elements that were
+        already taken are then put back. If `may_be_fewer` is true, a closed queue returns its
+        remaining elements if there are any.
         """
         if count < 0:
             type_name = "DequeueUpToOp" if may_be_fewer else "DequeueManyOp"
@@ -171,8 +173,9 @@ class ElementQueue(Attempts):
     def close(self, cancels: bool) -> None:
         """Close the queue. It then rejects further elements, and dequeues can only empty it.
 
-        The close waits in line behind waiting enqueues. With `cancels` it cancels them instead.
-        Raises CancelledError if the queue is closed already, unless `cancels`.
+        The queue is closed after all enqueues that wait already. If `cancels` is true, these
+        enqueues are cancelled instead. Raises CancelledError if the queue is closed already, unless
+        `cancels` is true.
         """
         if not cancels:
             self.make(Attempt(self._try_to_close), _ENQUEUES, "Close")
@@ -197,8 +200,8 @@ class ElementQueue(Attempts):
     # -- checks of elements
 
     def _check(self, element: Sequence[Any], rows: tuple[int, ...] = ()) -> None:
-        """Raise InvalidArgumentError unless each component's shape is `rows` + the queue's shape
-        for it.
+        """Raise InvalidArgumentError unless the shape of each component is `rows` + the queue's
+        shape of this component.
         """
         for index, (component, shape) in enumerate(zip(element, self.kind.shapes)):
             expected = TensorShape.of(rows).concatenate(shape)
@@ -209,8 +212,8 @@ class ElementQueue(Attempts):
                 )
 
     def _check_many(self, components: Sequence[Any]) -> None:
-        """Raise InvalidArgumentError if components differ in the number of rows, or rows in
-        shape.
+        """Raise InvalidArgumentError if the components have different numbers of rows, or if the
+        rows have wrong shapes.
         """
         for index, component in enumerate(components):
             if component.ndim == 0:

@@ -1,4 +1,4 @@
-"""Accumulators of gradients, dense and sparse: the objects that accumulator handles refer to.
+"""Accumulators of dense and sparse gradients, the objects to which accumulator handles refer.
 
 A gradient is dropped if its step is earlier than the accumulator's step. Each take increments the
 accumulator's step. A take waits until the required number of gradients has arrived.
@@ -41,7 +41,7 @@ class DenseAccumulator(Attempts):
         self._sum: Any = None
 
     def set_step(self, step: int) -> None:
-        """Set the accumulator's step; gradients of earlier steps are dropped from now on."""
+        """Set the accumulator's step. Gradients of earlier steps are dropped from now on."""
         with self.lock:
             if step < self.step:
                 warning(
@@ -57,8 +57,8 @@ class DenseAccumulator(Attempts):
             self.proceed()
 
     def apply(self, step: int, gradient: Any) -> None:
-        """Add a gradient; ignore a gradient whose step is before the accumulator's, even if its
-        shape is wrong.
+        """Add a gradient. If its step is earlier than the accumulator's step, ignore it, even if
+        its shape is wrong.
         """
         with self.lock:
             if step < self.step:
@@ -69,8 +69,11 @@ class DenseAccumulator(Attempts):
             self.proceed()
 
     def take(self, required: int) -> Any:
-        """Add a gradient. A gradient whose step is earlier than the accumulator's is ignored, even
-        if its shape is wrong.
+        """Wait until there are `required` gradients. Return their sum or average, and start a new
+        step.
+
+        Raises InvalidArgumentError if `required` is not positive, and CancelledError if the
+        accumulator is closed.
         """
         if required <= 0:
             raise invalid_argument(f"Argument num_required must be positive, but was {required}")
@@ -89,8 +92,8 @@ class DenseAccumulator(Attempts):
         return self.make(Attempt(try_once), 0, "TakeGrad")
 
     def _check(self, gradient: Any) -> None:
-        """Raise InvalidArgumentError unless a gradient has the declared shape or, without one, the
-        shape of the first gradient.
+        """Raise InvalidArgumentError unless a gradient has the declared shape. If no shape is
+        declared, all gradients must have the shape of the first.
         """
         known = self.kind.shape if self._sum is None else TensorShape.of(self._sum.shape)
         _check_shape(known, gradient.shape)
@@ -115,11 +118,11 @@ def _check_shape(known: TensorShape, shape: Sequence[int]) -> None:
 
 
 def _check_sizes(tensor_name: str, known: Sequence[int | None], sizes: Sequence[int]) -> None:
-    """Raise InvalidArgumentError if `sizes` are too few or too many, or differ from the known
-    sizes.
+    """Raise InvalidArgumentError if `sizes` has another length than `known`, or differs from the
+    known sizes.
 
     Args:
-      tensor_name: the name, in messages, of the tensor that has these sizes.
+      tensor_name: the name of the tensor in messages.
     """
     if len(sizes) != len(known):
         raise invalid_argument(
@@ -137,7 +140,9 @@ SparseGradient = tuple[Any, Any, Any]
 
 
 class SparseAccumulator(DenseAccumulator):
-    """The sum of sparse gradients, or the average of each row over the gradients that have it."""
+    """The sum of sparse gradients, or for each row the average over the gradients that have this
+    row.
+    """
 
     def __init__(self, kind: AccumulatorKind, name: str) -> None:
         super().__init__(kind, name)
@@ -188,8 +193,8 @@ class SparseAccumulator(DenseAccumulator):
         return [rows, sums, self._shape_of(parts, values)]
 
     def _shape_of(self, parts: Sequence[SparseGradient], values: Any) -> Any:
-        """Return the dense shape: the declared shape, or a gradient's, or a shape with -1 for
-        unknown rows.
+        """Return the dense shape. It is the declared shape, or the shape of a gradient, or a shape
+        with -1 as the number of rows.
         """
         known = self.kind.shape
         if known.rank is not None:
@@ -202,7 +207,7 @@ class SparseAccumulator(DenseAccumulator):
 
 def _rows(known: Sequence[int | None] | None, shape: Any) -> int | None:
     """Return the declared number of rows, or the number of rows in a gradient's dense shape. If
-    unknown, return None.
+    both are unknown, return None.
     """
     if known and known[0] is not None:
         return known[0]

@@ -1,4 +1,4 @@
-"""Declarations of ops that use, by handles, objects which a session owns, such as queues.
+"""Declarations of ops on handles of objects that a session owns, such as queues.
 
 Nodes with the same `shared_name` in the same container share one object. Handles and all other
 inputs are in host memory.
@@ -30,12 +30,12 @@ SHARING = {"container": Attr("string", ""), "shared_name": Attr("string", "")}
 
 
 def infer_handle(_: InferContext) -> Sequence[TensorShape]:
-    """Return the shape of a handle, a scalar."""
+    """Return the shape of a handle, which is a scalar."""
     return [SCALAR]
 
 
 def infer_scalars(context: InferContext) -> Sequence[TensorShape]:
-    """Return the shape of a scalar for each output."""
+    """Return a scalar shape for each output."""
     return [SCALAR] * context.num_outputs
 
 
@@ -49,7 +49,7 @@ def resource_name(context: KernelContext) -> tuple[str, str]:
 
 
 def private_name(context: KernelContext) -> str:
-    """Return the object's name for messages: `shared_name`, or a numbered private name as in
+    """Return the object's name for messages. It is `shared_name`, or a numbered private name as in
     TensorFlow.
     """
     shared: str = context.attrs["shared_name"]
@@ -57,11 +57,11 @@ def private_name(context: KernelContext) -> str:
 
 
 def held_object(handle: Any, kind: type[Held], kind_name: str) -> Held:
-    """Return the object to which a handle refers. Raises InvalidArgumentError unless it is a
-    `kind`.
+    """Return the object to which a handle refers. Raises InvalidArgumentError unless it has the
+    class `kind`.
 
     Args:
-      kind_name: the name of the kind in the message.
+      kind_name: the name of the class in the message.
     """
     held = handle.item(0) if handle.size == 1 else None
     if not isinstance(held, kind):
@@ -70,7 +70,7 @@ def held_object(handle: Any, kind: type[Held], kind_name: str) -> Held:
 
 
 def waiting_op(op_type: str, bind: Callable[..., Run], doc: str, **declaration: Any) -> None:
-    """Declare an op that may wait, at most until its run ends.
+    """Declare an op that may wait. The wait ends at the latest when the run ends.
 
     By default, its inputs are in host memory.
     """
@@ -87,8 +87,8 @@ def waiting_op(op_type: str, bind: Callable[..., Run], doc: str, **declaration: 
 def resource_op(
     op_type: str, bind: Callable[..., Run], doc: str, output: str = "handle", **attrs: Any
 ) -> None:
-    """Declare an op that outputs a handle. The object of the handle is shared by nodes or owned by
-    the node, and is kept by the session.
+    """Declare an op that returns a handle of an object. The session keeps the object, which the
+    node owns or shares with other nodes.
     """
     op(
         op_type, cpu=Call(make=bind, late=True), gpu=HOST, grad=NO_GRADIENT, stateful=True,
@@ -100,7 +100,7 @@ def resource_op(
 
 
 def handle_op(op_type: str, bind: Callable[..., Run], doc: str, **declaration: Any) -> None:
-    """Declare an op on a handle that does not wait."""
+    """Declare an op on a handle. The op never waits."""
     declaration = {"inputs": "handle: resource", "infer": no_outputs, **declaration}
     op(
         op_type, cpu=Call(make=bind, late=True, direct=True), gpu=HOST, grad=NO_GRADIENT,

@@ -1,4 +1,6 @@
-"""The object behind a barrier's handle: elements by key, which can be taken once complete."""
+"""The objects to which handles of barriers refer. They hold elements by key, which can be taken
+once they are complete.
+"""
 
 from __future__ import annotations
 
@@ -84,12 +86,12 @@ class KeyedElements(Attempts):
             heappush(self._ready, (batch, next(self._arrivals), key, values))
 
     def take(self, number: int, may_be_fewer: bool) -> list[Ready]:
-        """Remove `number` complete elements and return them in order of creation; wait until there
+        """Remove `number` complete elements, and return them in order of creation. Wait until there
         are enough.
 
-        Raises OutOfRangeError if the barrier is closed and can't get enough. With `may_be_fewer`, a
-        closed barrier returns the complete elements that it has, and the error is raised only if it
-        has no complete elements.
+        Raises OutOfRangeError if the barrier is closed and there can never be enough. If
+        `may_be_fewer` is true, a closed barrier returns the complete elements that it has, and the
+        error is raised only if there are none.
         """
         if number < 0:
             raise invalid_argument(f"num_elements must be >= 0, not {number}")
@@ -111,11 +113,11 @@ class KeyedElements(Attempts):
         return elements
 
     def close(self, cancels: bool) -> None:
-        """Reject new keys from now on; if `cancels`, drop incomplete elements and reject all
-        values.
+        """Reject new keys from now on. If `cancels` is true, drop incomplete elements and reject
+        all values.
 
-        Raises CancelledError if the barrier is closed already, unless this is the first close that
-        cancels.
+        Raises CancelledError if the barrier is closed already. The first call with `cancels` never
+        raises it.
         """
         with self.lock:
             if self.closed and not (cancels and not self.cancelled):

@@ -1,4 +1,4 @@
-"""Conversion of arguments of queue constructors: the components' dtypes, shapes and names."""
+"""The conversion of arguments of queue constructors: the components' dtypes, shapes and names."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from gpugraph.base.shapes import TensorShape, as_shape
 
 
 def component_types(dtypes: Any) -> list[DType]:
-    """Return the components' dtypes as a list; `dtypes` may be a single dtype."""
+    """Return the components' dtypes as a list. `dtypes` may be a single dtype."""
     if isinstance(dtypes, (list, tuple)):
         return [as_dtype(dtype) for dtype in dtypes]
     return [as_dtype(dtypes)]
 
 
 def component_shapes(shapes: Any, may_be_open: bool) -> list[TensorShape] | None:
-    """Return the components' shapes as a list; `shapes` may be a single shape, or None.
+    """Return the components' shapes as a list. `shapes` may be a single shape, or None.
 
     Args:
-      may_be_open: whether sizes may be unknown; then `shapes` must be a list, and the ranks known.
-        If False, unknown sizes raise ValueError.
+      may_be_open: whether sizes may be unknown. `shapes` must then be a list, and the ranks must be
+        known. If False, raise ValueError for unknown sizes.
     """
     is_list = isinstance(shapes, (list, tuple)) and len(shapes) > 0
     if may_be_open and (
@@ -46,10 +46,10 @@ def component_shapes(shapes: Any, may_be_open: bool) -> list[TensorShape] | None
 
 
 def component_names(names: Any, dtypes: Sequence[DType]) -> list[str] | None:
-    """Return the components' names as a list; `names` may be a single name, or None.
+    """Return the components' names as a list. `names` may be a single name, or None.
 
-    Raises ValueError if there are not as many names as dtypes, if two are equal, or for another
-    type.
+    Raises ValueError if there are not as many names as dtypes, if two names are equal, or if
+    `names` has another type.
     """
     if names is None:
         return None

@@ -24,15 +24,15 @@ from gpugraph.ops.random.seeds_and_streams import get_seed
 class QueueBase:
     """A queue of elements, through which runs of a session exchange values.
 
-    An element is a tuple of tensors, its components. Enqueues wait for room, dequeues for elements;
-    while a run waits, other runs of the session proceed.
+    An element is a tuple of tensors, its components. Enqueues wait while the queue is full, and
+    dequeues wait for elements. While a run waits, other runs of the session proceed.
 
     Raises ValueError if there are not as many shapes or names as dtypes.
 
     Args:
       dtypes: a list of the components' dtypes.
-      shapes: a list of their shapes; if it is None, each element may have different shapes, but
-        elements can only be taken by `dequeue`.
+      shapes: a list of the components' shapes. If it is None, each element may have different
+        shapes, but only `dequeue` can take elements.
       names: the names of the components, if elements are dictionaries.
       queue_ref: the queue's handle.
     """
@@ -53,7 +53,7 @@ class QueueBase:
 
     @staticmethod
     def from_list(index: Any, queues: Sequence[QueueBase]) -> QueueBase:
-        """Return a queue that refers, in each run, to number `index` of the queues in a list.
+        """Return a queue that refers, in each run, to the queue at `index` in a list.
 
         Raises TypeError if `queues` is not a list of queues, or if their dtypes or names differ.
 
@@ -124,11 +124,12 @@ class QueueBase:
         return self._shapes
 
     def enqueue(self, vals: Any, name: str | None = None) -> Operation:
-        """Return an operation that adds an element: a tensor, a list of components, or a dictionary
-        of them.
+        """Return an operation that adds an element. It is a tensor, a list of components, or a
+        dictionary of components.
 
-        The operation waits while the queue is full. A run raises CancelledError if the queue is or
-        becomes closed. Raises ValueError for components of other shapes than the queue's.
+        The operation waits while the queue is full. A run raises CancelledError if the queue is
+        closed, or becomes closed during the wait. Raises ValueError if the components do not have
+        the queue's shapes.
         """
         with name_scope(name, f"{self._name}_enqueue", _tensors(vals)) as scope:
             components = self._components(vals)
@@ -138,9 +139,9 @@ class QueueBase:
             return operation
 
     def enqueue_many(self, vals: Any, name: str | None = None) -> Operation:
-        """Return an operation that adds elements: element i consists of row i of each component.
+        """Return an operation that adds elements. Element i consists of row i of each component.
 
-        Rows are added one by one; while the queue is full, the operation waits. Raises the errors
+        Rows are added one by one. While the queue is full, the operation waits. Raises the errors
         of `enqueue`.
         """
         with name_scope(name, f"{self._name}_EnqueueMany", _tensors(vals)) as scope:
@@ -156,8 +157,8 @@ class QueueBase:
             return operation
 
     def _element(self, tensors: Any, rows: Sequence[int | None] | None) -> Any:
-        """Return the components from a dequeue in the form of an element, and set their known
-        shapes.
+        """Return the outputs of a dequeue as an element: a tensor, a list or a dictionary. Set
+        their known shapes.
 
         Args:
           rows: the sizes that precede the components' shapes, or None for a single element.
@@ -171,7 +172,7 @@ class QueueBase:
         return components[0] if len(components) == 1 else components
 
     def dequeue(self, name: str | None = None) -> Any:
-        """Remove the next element and return its components: a tensor, a list or a dictionary.
+        """Remove the next element and return its components as a tensor, a list or a dictionary.
 
         The run waits while the queue is empty. It raises OutOfRangeError if the queue is closed and
         empty, and CancelledError if the session is closed.
@@ -185,7 +186,7 @@ class QueueBase:
         """Remove `n` elements and return their components, each stacked along a new first axis.
 
         The run waits until there are `n` elements. It raises OutOfRangeError if the queue is closed
-        with fewer. The queue must have been created with the components' shapes.
+        and has fewer elements. The queue must have been created with the components' shapes.
         """
         tensors = raw_ops.QueueDequeueManyV2(
             self._queue_ref, n, component_types=self._dtypes,
@@ -195,8 +196,8 @@ class QueueBase:
         return self._element(tensors, [None if count is None else int(count)])
 
     def dequeue_up_to(self, n: Any, name: str | None = None) -> Any:
-        """Remove `n` elements as `dequeue_many` does. A closed queue may return fewer, but at least
-        one.
+        """Remove `n` elements as `dequeue_many` does. However, a closed queue may return fewer
+        elements, but at least one.
         """
         tensors = raw_ops.QueueDequeueUpToV2(
             self._queue_ref, n, component_types=self._dtypes,
@@ -210,12 +211,12 @@ class QueueBase:
         return self._names
 
     def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> Operation:
-        """Return an operation that closes the queue: later enqueues fail, and dequeues can only
-        empty it.
+        """Return an operation that closes the queue. Later enqueues fail, and dequeues can only
+        remove the remaining elements.
 
-        The close waits for enqueues that are already waiting. With `cancel_pending_enqueues` it
-        makes them fail. A run raises CancelledError if the queue is closed already, unless it
-        cancels.
+        The operation waits for enqueues that wait already. If `cancel_pending_enqueues` is true, it
+        makes them fail instead. A run raises CancelledError if the queue is closed already, unless
+        `cancel_pending_enqueues` is set.
         """
         operation: Operation = raw_ops.QueueCloseV2(
             self._queue_ref,
@@ -241,10 +242,10 @@ class FIFOQueue(QueueBase):
     """A queue whose elements leave in the order in which they were added.
 
     Args:
-      capacity: the maximum number of elements; -1 for no maximum.
+      capacity: the maximum number of elements, or -1 for no maximum.
       dtypes: the dtypes of the components, a list or a single dtype.
       shapes: the components' fully defined shapes, or None.
-      shared_name: within a session, queues with the same name are one queue.
+      shared_name: the name under which several queues in a session share their elements.
 
     >>> queue = tf.FIFOQueue(10, tf.int32)
     >>> session.run(queue.enqueue_many([[1, 2, 3]]))
@@ -267,10 +268,11 @@ class FIFOQueue(QueueBase):
 
 
 class PaddingFIFOQueue(QueueBase):
-    """A `FIFOQueue` whose batches may mix elements of different sizes, padded with zeros.
+    """A `FIFOQueue` whose batches may have elements of different sizes, which are padded with
+    zeros.
 
     Args:
-      shapes: a list of the components' shapes, of known rank; sizes may be None.
+      shapes: a list of the components' shapes. Their ranks must be known, but sizes may be None.
     """
 
     def __init__(
@@ -294,10 +296,10 @@ class RandomShuffleQueue(QueueBase):
     """A queue whose elements leave in random order.
 
     Args:
-      min_after_dequeue: the number of elements that stay in the queue until it is closed, so that
+      min_after_dequeue: the number of elements that remain in the queue until it is closed, so that
         elements are well mixed.
-      seed: with this seed or the graph's seed, the order is the same in each session and in
-        TensorFlow.
+      seed: the seed of the order. If it or the graph's seed is set, the order is the same in each
+        session and in TensorFlow.
     """
 
     def __init__(
@@ -332,7 +334,7 @@ class RandomShuffleQueue(QueueBase):
 class PriorityQueue(QueueBase):
     """A queue whose elements leave in ascending order of an int64 number.
 
-    The number is component 0 of each element; the components of `types` follow it.
+    The number is component 0 of each element. The components with the dtypes `types` follow it.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The ops of queues. A handle, in host memory, refers to an `ElementQueue` of the session.
+"""The ops on queues. A handle, which is in host memory, refers to an `ElementQueue` of the session.
 
 Nodes with the same `shared_name` in the same container share one queue. An op that waits checks
 regularly whether its run has ended (`waiting_attempts`). While the op waits, other runs may use the
@@ -139,7 +139,9 @@ for _type, _class, _attrs, _doc in (
 
 
 def queue_of(handle: Any) -> ElementQueue:
-    """Return the queue to which a handle refers. Raises InvalidArgumentError for other handles."""
+    """Return the queue to which a handle refers. Raises InvalidArgumentError if it refers to
+    another object.
+    """
     return held_object(handle, ElementQueue, "queue")
 
 
@@ -195,7 +197,7 @@ def _bind_close(context: KernelContext, handle: Any) -> Run:
 def _infer_element(context: InferContext) -> Sequence[TensorShape]:
     """Return the shapes of an element from the attrs of the op that created the queue.
 
-    The shapes are unknown if that op is not known.
+    If this op is not known, the shapes are unknown.
     """
     op_type, attrs = context.maker(0) or ("", {})
     shapes = [as_shape(shape) for shape in attrs.get("shapes", ())]

@@ -1,7 +1,7 @@
-"""Staging areas: some runs put tuples and others get them, in order or by key.
+"""Staging areas, into which some runs put tuples that other runs get, in order or by key.
 
-In a queue, one dequeue after another is served. Here, a get that waits for one key does not block
-gets of other keys.
+A queue serves dequeues one after another. In a staging area, a get that waits for one key does not
+block gets of other keys.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ _PUTS, _GETS = 0, 1
 
 
 class _Bounded(Attempts):
-    """The base class of both kinds of staging area: it has the limits, and waits that do not block
-    each other.
+    """The base class of both kinds of staging areas. It has the limits, and lets operations wait
+    without blocking each other.
 
     Args:
       capacity: the maximum number of tuples.
@@ -45,7 +45,7 @@ class _Bounded(Attempts):
                         line.remove(attempt)
 
     def _put_when(self, values: Sequence[Any], count: Callable[[], int], put: Any) -> None:
-        """Wait until the limits on tuples and bytes leave room for `values`, then call `put`.
+        """Wait until `values` fits within the limits on tuples and bytes, and then call `put`.
 
         Args:
           count: a function that returns the number of tuples.
@@ -74,7 +74,7 @@ class _Bounded(Attempts):
     def _get_when(self, take: Callable[[], Any], what: str) -> Any:
         """Call `take` whenever the area changes, until it returns a value that is not None.
 
-        Return that result.
+        Return this value.
         """
 
         def try_once(attempt: Attempt) -> bool:
@@ -98,9 +98,9 @@ class StagedTuples(_Bounded):
         self._tuples: deque[Sequence[Any]] = deque()
 
     def put(self, values: Sequence[Any]) -> None:
-        """Add a tuple; wait while the area is full.
+        """Add a tuple. Wait while the area is full.
 
-        Raises ResourceExhaustedError for a tuple that exceeds the limit on bytes by itself.
+        Raises ResourceExhaustedError if the tuple by itself exceeds the limit on bytes.
         """
         self._put_when(values, lambda: len(self._tuples), lambda: self._tuples.append(values))
 
@@ -144,8 +144,8 @@ class KeyedTuples(_Bounded):
     """Tuples by key, whose values may be put and taken separately.
 
     Args:
-      is_ordered: whether a get without a key takes the smallest key; otherwise it takes the key
-        that was complete first.
+      is_ordered: whether a get without a key takes the smallest key. Otherwise it takes the key
+        whose tuple was complete first.
     """
 
     def __init__(self, is_ordered: bool, capacity: int, memory_limit: int) -> None:
@@ -155,10 +155,10 @@ class KeyedTuples(_Bounded):
         self._parts: dict[int, dict[int, Any]] = {}
 
     def put(self, key: int, indices: Sequence[int], values: Sequence[Any], count: int) -> None:
-        """Add `values` at `indices` of the tuple of a key; wait while the area is full.
+        """Add `values` at `indices` of the tuple of a key. Wait while the area is full.
 
         Args:
-          count: the number of values of a tuple. A tuple can be taken when it has all of them.
+          count: the number of values in a tuple. A tuple can be taken when it has all its values.
         """
         _check_indices(indices, count)
         if len(indices) != len(values):
@@ -181,10 +181,10 @@ class KeyedTuples(_Bounded):
         self._put_when(values, lambda: len(self._whole), put)
 
     def get(self, key: int | None, indices: Sequence[int], keeps: bool) -> tuple[int, list[Any]]:
-        """Return a key and its values at `indices`, when its tuple is complete. If `key` is None,
-        return those of any key.
+        """Wait until the tuple of `key` is complete. Return the key, and the tuple's values at
+        `indices`. If `key` is None, use any key.
 
-        These values are removed unless `keeps`; other values of the tuple stay.
+        These values are removed unless `keeps` is true. All other values of the tuple stay.
         """
 
         def take() -> tuple[int, list[Any]] | None:

@@ -23,16 +23,16 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 class BaseStagingArea:
-    """The base class of both kinds of staging area: it has the dtypes, shapes and names of a
-    tuple's values, and limits.
+    """The base class of both kinds of staging areas. It has the limits, and the dtypes, shapes and
+    names of a tuple's values.
 
     Args:
-      dtypes: a list.
-      shapes, names: lists of the same length, or None; the constructor raises ValueError for other
-        lengths.
+      dtypes: a list of the values' dtypes.
+      shapes, names: lists of the values' shapes and names, or None. The constructor raises
+        ValueError if a list has another length than `dtypes`.
       capacity: the maximum number of tuples.
-      memory_limit: the maximum number of bytes; 0 for no limit.
-      shared_name: within a session, areas with the same name are one area.
+      memory_limit: the maximum number of bytes, or 0 for no limit.
+      shared_name: the name under which several areas in a session share their tuples.
     """
 
     def __init__(
@@ -81,12 +81,12 @@ class BaseStagingArea:
 
     @property
     def capacity(self) -> int:
-        """The maximum number of tuples; 0: unlimited."""
+        """The maximum number of tuples. 0 means no limit."""
         return self._capacity
 
     @property
     def memory_limit(self) -> int:
-        """The maximum number of bytes that the area holds; 0: unlimited."""
+        """The maximum number of bytes that the area holds. 0 means no limit."""
         return self._memory_limit
 
     def _make(self, op: Callable[..., Any], *inputs: Any, name: Any, **attrs: Any) -> Any:
@@ -104,10 +104,11 @@ class BaseStagingArea:
     def _inputs(self, vals: Any, indices: Any) -> tuple[list[Tensor], list[int]]:
         """Return `vals` as tensors, and their positions in a tuple.
 
-        Raises ValueError if `vals` has another form or other names, indices or dtypes.
+        Raises ValueError if `vals` has the wrong type, or if names, indices or dtypes do not match.
 
         Args:
-          vals: a dictionary by names, or a list, with the positions `indices`.
+          vals: a dictionary from names to values, or a list of values whose positions are
+            `indices`.
         """
         if isinstance(vals, Mapping):
             if not self._names:
@@ -143,7 +144,7 @@ class BaseStagingArea:
     def _numbers(self, indices: Any) -> list[int]:
         """Return the positions of values, from their indices or names.
 
-        Raises ValueError for unknown indices or names, and TypeError unless they are a list.
+        Raises ValueError if an index or name is unknown, and TypeError unless `indices` is a list.
         """
         if not isinstance(indices, (list, tuple)):
             raise TypeError(f"Invalid indices type '{type(indices)}'")
@@ -154,8 +155,8 @@ class BaseStagingArea:
         return numbers
 
     def _outputs(self, tensors: Sequence[Tensor], numbers: Sequence[int]) -> Any:
-        """Return the values at `numbers` as the result of a get: a list, or a dictionary if they
-        have names.
+        """Return the values at `numbers` as the result of a get. It is a list, or a dictionary if
+        the values have names.
         """
         for tensor, number in zip(tensors, numbers):
             tensor.set_shape(self._shapes[number])
@@ -165,18 +166,19 @@ class BaseStagingArea:
 
 
 class StagingArea(BaseStagingArea):
-    """Tuples of tensors that some runs put and others get, in the order of the puts.
+    """Tuples of tensors that some runs put and other runs get. They are returned in the order in
+    which they were put.
 
-    The area can hold the inputs of the next training step while a step runs. The parameters are
-    described in `BaseStagingArea`.
+    For example, the area can hold the inputs of the next training step while a step runs. See
+    `BaseStagingArea` for the parameters.
     """
 
     def put(self, values: Any, name: str | None = None) -> Operation:
-        """Return an operation that adds a tuple: a list of tensors, a single tensor, or a
-        dictionary by names.
+        """Return an operation that adds a tuple. It is a list of tensors, a single tensor, or a
+        dictionary from names to tensors.
 
-        The operation waits while the area is full. Raises ValueError if dtypes, shapes, names or
-        the number of values do not match the area's.
+        The operation waits while the area is full. Raises ValueError if the number of values, or
+        their dtypes, shapes or names, do not match the area.
         """
         with name_scope(name, f"{self._name}_put") as scope:
             if not isinstance(values, (list, tuple, Mapping)):
@@ -189,7 +191,8 @@ class StagingArea(BaseStagingArea):
         return operation
 
     def get(self, name: str | None = None) -> Any:
-        """Remove and return the first tuple: a list, or a dictionary by names.
+        """Remove the first tuple, and return it as a list, or as a dictionary if its values have
+        names.
 
         The run waits until there is a tuple.
         """
@@ -197,7 +200,7 @@ class StagingArea(BaseStagingArea):
         return self._outputs(tensors, range(len(self._dtypes)))
 
     def peek(self, index: Any, name: str | None = None) -> Any:
-        """Return the tuple at `index` without removing it; the run waits until there is such a
+        """Return the tuple at `index` without removing it. The run waits until there is such a
         tuple.
         """
         tensors = self._make(
@@ -221,9 +224,9 @@ class StagingArea(BaseStagingArea):
 
 
 class MapStagingArea(BaseStagingArea):
-    """Tuples of tensors under int64 keys; the values of a tuple may be put and taken separately.
+    """Tuples of tensors under int64 keys. The values of a tuple may be put and taken separately.
 
-    Other parameters are described in `BaseStagingArea`.
+    See `BaseStagingArea` for the remaining parameters.
 
     Args:
       ordered: whether a `get` without a key takes the smallest key.
@@ -246,7 +249,8 @@ class MapStagingArea(BaseStagingArea):
         return getattr(raw_ops, f"{self._prefix}{op_type}")
 
     def put(self, key: Any, vals: Any, indices: Any = None, name: str | None = None) -> Operation:
-        """Return an operation that puts values under a key; it waits while the area is full.
+        """Return an operation that puts values under a key. The operation waits while the area is
+        full.
 
         Args:
           vals: a list of values, whose positions in the tuple are `indices`, or a dictionary of
@@ -269,8 +273,8 @@ class MapStagingArea(BaseStagingArea):
         return list(range(len(self._dtypes))) if indices is None else self._numbers(indices)
 
     def peek(self, key: Any, indices: Any = None, name: str | None = None) -> Any:
-        """Return the values of a key without removing them; with `indices`, only the values at
-        these positions.
+        """Return the values of a key without removing them. If `indices` is not None, return only
+        the values at these positions.
 
         The run waits until the key's tuple is complete.
         """
@@ -288,12 +292,12 @@ class MapStagingArea(BaseStagingArea):
         return self._outputs(tensors, numbers)
 
     def get(self, key: Any = None, indices: Any = None, name: str | None = None) -> Any:
-        """Remove and return a key and its values; with `indices`, only the values at these
-        positions.
+        """Remove the values of a key, and return the key and the values. If `indices` is not None,
+        use only the values at these positions.
 
-        The run waits until the key's tuple is complete. If key is None, a complete tuple is chosen:
-        the tuple of the smallest key if the area is ordered, otherwise the one that was complete
-        first.
+        The run waits until the key's tuple is complete. If the key is None, a complete tuple is
+        chosen. It is the tuple of the smallest key if the area is ordered, otherwise the tuple that
+        was complete first.
         """
         if key is not None:
             name = name or f"{self._name}_get"

@@ -1,4 +1,4 @@
-"""The ops of staging areas. Nodes with the same `shared_name` share one area of the session."""
+"""The ops on staging areas. Nodes with the same `shared_name` share one area in the session."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def _keyed(is_ordered: bool, context: KernelContext) -> KeyedTuples:
 def _query_op(
     op_type: str, doc: str, area_of: Callable[..., Any], method: str, **declaration: Any
 ) -> None:
-    """Declare an op that calls `method` of an area without waiting, and outputs its result, if
-    any.
+    """Declare an op that calls `method` of an area and never waits. If the method returns a value,
+    it is the op's output.
     """
 
     def bind(context: KernelContext, *out: Any) -> Run:

@@ -1,8 +1,8 @@
-"""Attempts on a container, such as an enqueue, that may have to wait until they succeed.
+"""Attempts to change a container, such as an enqueue, which may have to wait until they succeed.
 
 `Attempts.make` blocks its caller until the attempt is done. Attempts wait in lines. After each
-change of the container, the first attempt of each line is retried, until none makes progress. A
-wait ends early if its run ends: when the session is closed, at a time limit, or when a signal
+change of the container, the first attempt of each line is retried, until no attempt makes progress.
+A wait ends early if its run ends: when the session is closed, at a time limit, or when a signal
 handler raises.
 """
 
@@ -68,8 +68,8 @@ class Attempts:
         self.lines: tuple[deque[Attempt], ...] = tuple(deque() for _ in range(num_lines))
 
     def make(self, attempt: Attempt, line: int, what: str) -> Any:
-        """Wait in line number `line` until the attempt is done. Return its result or raise its
-        error.
+        """Make an attempt, and wait in line number `line` until it is done. Return its result or
+        raise its error.
 
         Args:
           what: the name of the operation in error messages, such as "Enqueue".
@@ -86,7 +86,7 @@ class Attempts:
         return attempt.result
 
     def proceed(self) -> None:
-        """Retry the first attempt of each line until none makes progress.
+        """Retry the first attempt of each line until no attempt makes progress.
 
         The caller must hold the lock.
         """

@@ -1,12 +1,13 @@
-"""Conversion of random bits to random numbers, as TensorFlow converts the blocks of Philox.
+"""The conversion of random bits to random numbers. Each block of Philox is converted as in
+TensorFlow.
 
-The conversions were derived from TensorFlow's numbers for known seeds; tests compare both. A block
+The conversions were derived from TensorFlow's numbers for known seeds. Tests compare both. A block
 of the Philox generator is four uint32 words. A law fills an array with numbers, starting at a
-position of the generator. The blocks used by a number depend only on how many numbers precede it. A
-float is computed from as many random bits as its mantissa has. They give a number in [1, 2), from
-which 1 is subtracted. Normal numbers come in pairs (Box and
-Muller, 1958: sqrt(-2 log u) times the sine, and the cosine, of 2 pi v), computed in double
-precision, so float32 results are nearly always correctly rounded.
+position of the generator. The blocks from which a number is computed depend only on how many
+numbers precede it. A float is computed from as many random bits as its mantissa has. These bits
+give a number in [1, 2), from which 1 is subtracted. Normal numbers come in pairs (Box and Muller,
+1958: sqrt(-2 log u) times the sine, and the cosine, of 2 pi v), computed in double precision, so
+float32 results are nearly always correctly rounded.
 """
 
 from __future__ import annotations
@@ -39,17 +40,18 @@ may overwrite the words.
 
 
 class Law(NamedTuple):
-    """A distribution that fills arrays. `law(place, out)` fills `out`, a C-ordered array, starting
-    at position `place` of the generator.
+    """A distribution that fills arrays with random numbers.
 
+    `law(place, out)` fills `out`, a C-ordered array, starting at position `place` of the generator.
     A group consists of the numbers that one block yields.
 
     Args:
-      groups: `groups(place, offsets, out)` fills `out`, which consists of whole groups, from the
-        blocks at these counter offsets.
-      reserved: the number of blocks reserved for each number; 0 if each group has one block.
-      native: the C function that computes the same float32 numbers (`native_random`); "" if there
-        is none.
+      groups: a function `groups(place, offsets, out)` that fills `out`, which consists of whole
+        groups, from the blocks at these counter offsets.
+      reserved: the number of blocks that are reserved for each number, or 0 if each group has one
+        block.
+      native: the name of the C function that computes the same float32 numbers (`native_random`),
+        or "" if there is none.
     """
 
     fill: Callable[[Philox, Any], None]
@@ -61,7 +63,7 @@ class Law(NamedTuple):
         self.fill(place, out)
 
     def rows(self, place: Philox, stride: int, out: Any) -> None:
-        """Fill each row of `out` as if it were the only row; row i starts i * `stride` counters
+        """Fill each row of `out` as if it were a separate array. Row i starts i * `stride` counters
         after `place`.
         """
         count, size = out.shape
@@ -92,8 +94,8 @@ def _fill_groups(convert: Convert, place: Philox, offsets: Any, out: Any) -> Non
 
 
 def _fill(part: Callable[[Philox, Any], None], reserved: int, place: Philox, out: Any) -> None:
-    """Fill `out` by several calls of part(place, flat). Each call fills a part of `out`. Large
-    arrays use several threads.
+    """Fill `out` with calls of part(place, flat), each of which fills a part of `out`. For large
+    arrays, several threads make these calls.
 
     Args:
       reserved: see `Law`.
@@ -138,14 +140,14 @@ def _unit_bfloat16(words: Any, out: Any) -> None:
 
 
 def _unit32(words: Any, out: Any) -> None:
-    """Store floats in [0, 1) in `out`, two for each uint64 of `words`; `words` are overwritten."""
+    """Store floats in [0, 1) in `out`, two for each uint64 in `words`. This overwrites `words`."""
     np.bitwise_and(words, np.uint64(0x007FFFFF007FFFFF), out=words)
     np.bitwise_or(words, np.uint64(0x3F8000003F800000), out=words)
     np.subtract(words.view(np.float32), np.float32(1), out=out)
 
 
 def _unit64(words: Any, out: Any) -> None:
-    """Store doubles in [0, 1) in `out`, one for each uint64 of `words`; `words` are overwritten.
+    """Store doubles in [0, 1) in `out`, one for each uint64 in `words`. This overwrites `words`.
 
     The lower 32-bit word of a uint64 has the upper bits of the number.
     """
@@ -168,15 +170,15 @@ uniform = _law(_unit, "gg_uniform")
 
 
 def doubles(words: Any) -> Any:
-    """Return a double in [0, 1) for each uint64 of `words`; `words` are overwritten."""
+    """Return a double in [0, 1) for each uint64 in `words`. This overwrites `words`."""
     numbers = np.empty(words.shape)
     _unit64(words, numbers)
     return numbers
 
 
 def integers(low: int, high: int) -> Law:
-    """Return the law of integers in [low, high). A number is a word modulo `high - low`; 64-bit
-    integers use two words.
+    """Return the law of integers in [low, high). A number is `low` plus a word modulo `high - low`.
+    For 64-bit integers, two words are used.
     """
 
     def convert(span: int, words: Any, out: Any) -> None:
@@ -197,7 +199,9 @@ def integers(low: int, high: int) -> Law:
 
 
 def normal_pairs(words: Any, out: Any) -> None:
-    """Store pairs of normal numbers in `out`, float32 or float64; `words` are overwritten."""
+    """Store pairs of normal numbers in `out`, which is float32 or float64. This overwrites
+    `words`.
+    """
     if out.dtype.itemsize == 4:
         units = np.empty(2 * words.size, np.float32)
         _unit32(words, units)
@@ -235,7 +239,7 @@ def _truncate(place: Philox, offsets: Any, words: Any, group: int) -> Any:
 
     Args:
       words: the first block of each group.
-      group: the number of numbers per group.
+      group: how many numbers a group has.
     """
     drawn = np.empty((len(words) // 2, group), np.float32 if group == 4 else np.float64)
     normal_pairs(words, drawn.reshape(-1))
@@ -261,9 +265,11 @@ def _truncated_groups(place: Philox, offsets: Any, out: Any) -> None:
 
 
 def _first_within(place: Philox, starts: Any, drawn: Any) -> Any:
-    """Replace the numbers beyond 2 in the rows of `drawn` by numbers from later blocks.
+    """Replace numbers whose magnitude is 2 or more in the rows of `drawn` with numbers from later
+    blocks.
 
-    Each row of the result has the first numbers of its blocks, in order, that are within 2.
+    Each row of the result has the first numbers in its blocks whose magnitude is less than 2, in
+    order.
 
     Args:
       starts: the rows' counter offsets.

@@ -1,4 +1,4 @@
-"""Gamma and Poisson numbers: ops and functions that use `rejection_sampling`.
+"""Ops and functions that draw numbers with gamma and Poisson distributions by `rejection_sampling`.
 
 The same seed gives the same numbers as in TensorFlow, except for the last bits of float64.
 """
@@ -36,11 +36,11 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _drawing(law: Callable[[Philox, Any], Any]) -> Call:
-    """Return the kernel that draws the same number of numbers for each parameter.
+    """Return the kernel of an op that draws equally many random numbers for each parameter.
 
     Args:
-      law: a function that draws a number for each element of an array of parameters, from a
-        position of the generator.
+      law: a function that receives a position of the generator and an array of parameters, and
+        draws a number for each parameter.
     """
 
     def make(context: KernelContext, parameters: Any, out: Any) -> Callable[[], Any]:
@@ -59,7 +59,7 @@ def _drawing(law: Callable[[Philox, Any], Any]) -> Call:
 
 
 def _gamma_back(op: Any, dy: Any) -> list[Any]:
-    """Return the gradient of alpha: the sum over the numbers drawn for each alpha.
+    """Return the gradient of alpha, which is a sum over the numbers that were drawn for each alpha.
 
     The gradient keeps the probability below each number fixed (M. Figurnov and others, "Implicit
     reparameterization gradients", 2018).
@@ -109,16 +109,14 @@ def random_gamma(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Return random numbers with a gamma distribution: `shape` of them for each pair of `alpha` and
-    `beta`.
+    """Return random numbers with a gamma distribution: `shape` numbers for each pair of alpha and
+    beta.
 
-    alpha and beta are broadcast to a common shape, which follows `shape` in the shape of the
-    result.
-
-    alpha and beta have gradients; the gradient of a float16 alpha raises TypeError.
+    `alpha` and `beta` are broadcast to a common shape. The shape of the result is `shape`, followed
+    by this common shape. Both have gradients, but the gradient of a float16 alpha raises TypeError.
 
     Args:
-      alpha: the shape parameter, above 0 (other values give NaN).
+      alpha: the shape parameter, above 0. For other values, the result is NaN.
       beta: the rate, 1 by default.
     """
     with op_scope(name, "random_gamma", shape, alpha, beta):
@@ -137,13 +135,13 @@ def random_poisson(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Return random numbers with a Poisson distribution: `shape` of them for each of the rates
-    `lam`.
+    """Return random numbers with a Poisson distribution: `shape` numbers for each rate in `lam`.
 
-    The shape of the result is `shape` followed by the shape of `lam`.
+    The shape of the result is `shape`, followed by the shape of `lam`. If a rate is negative or not
+    finite, the result is NaN.
 
     Args:
-      dtype: floating, int32 or int64. A rate that is negative or not finite gives NaN.
+      dtype: a floating dtype, int32 or int64.
     """
     with op_scope(name, "random_poisson", lam, shape):
         sizes = convert_to_tensor(int_argument(shape), dtypes.int32, name="shape")

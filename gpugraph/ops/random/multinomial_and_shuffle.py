@@ -1,4 +1,5 @@
-"""Random choices: classes by log probability, permutations of rows, and crops of a tensor.
+"""Ops that draw classes by log probability, random permutations of rows, and random crops of a
+tensor.
 
 The same seed gives the same choices as TensorFlow's kernels on a single thread. With several
 threads, TensorFlow's choices for large draws depend on the number of threads.
@@ -80,11 +81,11 @@ def _infer_multinomial(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _draw_classes(place: Philox, logits: Any, out: Any) -> None:
-    """Draw classes for each row, each from one double in [0, 1) and the row's cumulative
-    probabilities.
+    """Draw classes for each row. A class is computed from one double in [0, 1) and the row's
+    cumulative probabilities.
 
-    Infinite and NaN logits have probability 0. If no logit of a row is finite, the result is the
-    number of classes.
+    Classes whose logit is infinite or NaN have probability 0. If no logit of a row is finite, the
+    result is the number of classes.
     """
     rows, count = out.shape
     if not out.size:
@@ -142,10 +143,11 @@ def _launch_stateless(signature: Signature) -> list[Launch]:
 def _launch_classes(
     function: str, signature: Signature, arguments: tuple[Any, ...], seed: str
 ) -> list[Launch]:
-    """Return two launches: for the cumulative probabilities, and for the draw by `function`.
+    """Return two launches. The first computes the cumulative probabilities, and the second calls
+    `function` to draw.
 
     Args:
-      arguments: the arguments of the draw, without sizes.
+      arguments: the arguments of `function`, except for sizes.
       seed: the C type of an element of the seed.
     """
     (rows, classes), (_, count) = signature.input_shapes[0], signature.output_shapes[0]
@@ -212,13 +214,13 @@ def multinomial(
 ) -> Tensor:
     """Return classes [batch, num_samples], drawn with the probabilities of `logits`.
 
-    Raises ValueError for logits that are not a matrix; a run raises InvalidArgumentError if there
-    are no classes.
+    Raises ValueError if the logits are not a matrix. A run raises InvalidArgumentError if there are
+    no classes.
 
     Args:
-      logits: [batch, classes], log probabilities, which need not be normalized; classes whose logit
-        is not finite are never drawn.
-      output_dtype: int64 (default) or int32.
+      logits: log probabilities of shape [batch, classes]. They need not be normalized. Classes
+        whose logit is not finite are never drawn.
+      output_dtype: int64 (the default) or int32.
 
     >>> session.run(tf.multinomial([[0.0, -100.0]], num_samples=3, seed=1))
     array([[0, 0, 0]])
@@ -234,7 +236,7 @@ def categorical(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Call `multinomial`; `categorical` is its newer name."""
+    """Call `multinomial`, of which this is a newer name."""
     options = num_samples, dtype, seed
     return _classes(_multinomial_op, (name, "categorical"), logits, options)
 
@@ -246,8 +248,8 @@ def stateless_multinomial(
     output_dtype: Any = dtypes.int64,
     name: str | None = None,
 ) -> Tensor:
-    """Draw classes like `multinomial`. The result depends only on the logits and `seed`, two
-    integers.
+    """Draw classes as `multinomial` does. The result depends only on the logits and on `seed`,
+    which is two integers.
     """
     options = num_samples, output_dtype, seed
     return _classes(_stateless_op, (name, "stateless_multinomial"), logits, options)
@@ -256,7 +258,7 @@ def stateless_multinomial(
 def stateless_categorical(
     logits: Any, num_samples: Any, seed: Any, dtype: Any = dtypes.int64, name: str | None = None
 ) -> Tensor:
-    """Call `stateless_multinomial`; this is its newer name."""
+    """Call `stateless_multinomial`, of which this is a newer name."""
     options = num_samples, dtype, seed
     return _classes(_stateless_op, (name, "stateless_categorical"), logits, options)
 
@@ -329,7 +331,7 @@ def random_shuffle(value: Any, seed: int | None = None, name: str | None = None)
 
 
 def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None = None) -> Tensor:
-    """Return a part of `value` with the sizes `size`, at a random position.
+    """Return a crop of `value` with the sizes `size`, at a random position.
 
     A run raises InvalidArgumentError if `value` is smaller than `size`.
 

@@ -1,7 +1,8 @@
-"""Large float32 draws by native code (host_random.h), once it is compiled.
+"""Large draws of float32 numbers by native code (host_random.h), once it is compiled.
 
-The numbers equal NumPy's bit for bit, so NumPy may fill the first part of a tensor until the code
-is compiled, and native code the rest. Native code that gives different numbers is rejected.
+The numbers have the same bits as NumPy's. NumPy may therefore fill the first part of a tensor until
+the code is compiled, and native code the remaining part. Native code that gives different numbers
+is rejected.
 """
 
 from __future__ import annotations
@@ -44,8 +45,8 @@ function).
 
 
 def with_native(context: KernelContext, law: Law, out: Any) -> Law:
-    """Return the law to fill `out`: with native code if `out` is large and float32, otherwise
-    unchanged.
+    """Return the law with which to fill `out`. It uses native code if `out` is large and float32.
+    Otherwise it is `law`.
     """
     if not law.native or out.size < FEW or out.dtype != np.float32:
         return law
@@ -69,7 +70,9 @@ def _fill(
 
 
 def _patience(count: int) -> float:
-    """Return the seconds to wait for the compiler: half of NumPy's time for large draws, else 0."""
+    """Return how many seconds to wait for the compiler. For large draws, it is half of the time
+    that NumPy needs, otherwise 0.
+    """
     seconds = count * _NUMPY_SECONDS / 2
     return min(seconds, _MAX_PATIENCE_S) if seconds >= _MIN_PATIENCE_S else 0.0
 
@@ -81,8 +84,8 @@ def _draw(file: CompiledFile, law: Law, place: Philox, out: Any) -> None:
 
 
 def _gives_expected_numbers(file: CompiledFile, law: Law) -> bool:
-    """Return whether the compiled function computes the law's numbers on a sample. The result is
-    cached.
+    """Return whether the compiled function computes the same numbers as the law, for a sample. The
+    result is cached.
     """
     key = id(file), law.native
     if key not in _SOUND:

@@ -1,6 +1,6 @@
-"""Initializers of convolution kernels such that the convolution preserves the norm of its input.
+"""Initializers of convolution kernels with which the convolution preserves the norm of its input.
 
-Xiao et al. 2018, Dynamical Isometry and a Mean Field Theory of CNNs (arXiv:1806.05393).
+See Xiao et al., "Dynamical Isometry and a Mean Field Theory of CNNs", 2018 (arXiv:1806.05393).
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ Blocks = dict[tuple[int, ...], Tensor]
 
 
 class _OrthogonalKernel(Initializer):
-    """Base of initializers of kernels [..., channels, filters]: `gain` times a kernel that
-    preserves norms.
+    """Base class of initializers of kernels [..., channels, filters]. They return `gain` times a
+    kernel that preserves norms.
     """
 
     floating_only = True
@@ -60,11 +60,11 @@ class _OrthogonalKernel(Initializer):
 
 
 class ConvolutionDeltaOrthogonal(_OrthogonalKernel):
-    """An initializer: `gain` times an orthonormal matrix at the centre of the window, zeros
-    elsewhere.
+    """An initializer that returns `gain` times an orthonormal matrix at the centre of the window,
+    and zeros elsewhere.
 
-    For kernels with one to three spatial dimensions. Calls raise ValueError for any other rank, and
-    if there are more channels than filters.
+    Kernels have one to three spatial dimensions. Calls raise ValueError if the rank is wrong, or if
+    there are more channels than filters.
     """
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
@@ -85,11 +85,11 @@ class ConvolutionDeltaOrthogonal(_OrthogonalKernel):
 
 
 class _ConvolutionOrthogonal(_OrthogonalKernel):
-    """An initializer: `gain` times an orthonormal matrix convolved with kernels of two pixels per
-    side.
+    """An initializer that returns `gain` times an orthonormal matrix, convolved with kernels of two
+    pixels per side.
 
-    Each of these kernels consists of products of random projections. Calls raise ValueError for
-    another rank, for windows of unequal sides, and if there are more channels than filters.
+    Each of these kernels consists of products of random projections. Calls raise ValueError if the
+    rank is wrong, if the sides of the window differ, or if there are more channels than filters.
     """
 
     dimensions = 1
@@ -116,8 +116,8 @@ class _ConvolutionOrthogonal(_OrthogonalKernel):
     def _seeds(self) -> Any:
         """Yield the seeds of successive draws.
 
-        If the initializer has no seed, they are None; otherwise they are consecutive integers,
-        starting with its seed.
+        If the initializer has no seed, the seeds are None. Otherwise they are consecutive integers
+        that start with the initializer's seed.
         """
         seed = self.seed
         while True:

@@ -1,11 +1,12 @@
-"""Philox4x32-10, the counter-based generator: 128 random bits for a key and a 128-bit counter.
+"""Philox4x32-10, a counter-based generator, which computes 128 random bits from a key and a 128-bit
+counter.
 
 J. Salmon, M. Moraes, R. Dror and D. Shaw, "Parallel random numbers: as easy as 1, 2, 3", 2011. Any
 part of a stream can be computed separately, so the numbers do not depend on threads and devices.
 
 A block is the four 32-bit words of one counter value, stored as two uint64 with the earlier word in
-the lower half:  words.view(np.uint32)  is the stream in order. Blocks are computed `CHUNK` at a
-time, so that they stay in the cache, on two arrays of pairs of words, in ten rounds:
+the lower half: words.view(np.uint32) is the stream in order. Blocks are computed `CHUNK` at a time,
+so that they stay in the cache, on two arrays of pairs of words, in ten rounds:
 
     A = [c2; c0]    B = [c1; c3]           a round: A *= [M1; M0]
     c0' = high(M1 c2) ^ c1 ^ k0                     T = (A >> 32) ^ B ^ [k0; k1]    [c0'; c2']
@@ -48,8 +49,8 @@ def _round_keys(key: int) -> list[tuple[int, int]]:
 
 
 class _Constants(NamedTuple):
-    """The constants of the rounds as arrays, created on first use, since NumPy is slow to create
-    them.
+    """The constants of the rounds as arrays. They are created on first use, because NumPy is slow
+    to create them.
     """
 
     multipliers: Any
@@ -82,7 +83,9 @@ Words = tuple[Any, Any, Any, Any]
 
 
 def blocks_by_key(key: tuple[Any, Any], counter: Words) -> Words:
-    """Return the blocks of counters, each by its own key: words as arrays."""
+    """Return the blocks of several counters, each with its own key. There is an array for each of
+    the four words.
+    """
     k0, k1 = key
     c0, c1, c2, c3 = counter
     m0, m1 = (np.uint64(number) for number in _MULTIPLIERS)
@@ -97,7 +100,7 @@ def blocks_by_key(key: tuple[Any, Any], counter: Words) -> Words:
 
 
 class Philox(NamedTuple):
-    """A position in the stream of random blocks of a key.
+    """A position in the stream of random blocks that belongs to a key.
 
     Args:
       counter: the counter of the next block.
@@ -120,11 +123,11 @@ class Philox(NamedTuple):
         return c0, c1, c2, c3
 
     def chunks(self, count: int, stride: int = 1) -> Iterator[tuple[int, Any]]:
-        """Yield (the number of preceding blocks, words) for `count` blocks, in chunks.
+        """Yield `count` blocks in chunks, as (number of preceding blocks, words). The words are
+        uint64, two for each block, and valid until the next chunk.
 
         Args:
-          stride: the distance between counters of consecutive blocks. The words are uint64, two per
-            block, and valid until the next chunk.
+          stride: the distance between the counters of consecutive blocks.
         """
         if count <= _FEW:
             if count:
@@ -147,7 +150,9 @@ class Philox(NamedTuple):
         return pairs.view(np.uint32)[:count]
 
     def at(self, offsets: Any) -> Any:
-        """Return the blocks at these counter offsets (uint64, below 2**63): two uint64 per row."""
+        """Return the blocks at these counter offsets (uint64, below 2**63). Each row has one block
+        as two uint64.
+        """
         low = np.asarray(offsets, np.uint64) + np.uint64(self.counter & 2**64 - 1)
         carried = low < offsets
         constants, size = _constants(), len(low)
@@ -169,7 +174,7 @@ class Philox(NamedTuple):
         """Return `count` blocks whose counters are `stride` apart and differ only in the lowest
         word.
 
-        Therefore most words of the first two rounds are the same for all blocks, and are computed
+        Most words of the first two rounds are therefore the same for all blocks, and are computed
         as Python ints.
         """
         constants, (k0, k1), (l0, l1) = _constants(), *_round_keys(self.key)[:2]
@@ -198,8 +203,8 @@ class Philox(NamedTuple):
 
 
 def _rounds(a: Any, b: Any, t: Any, keys: list[Any]) -> tuple[Any, Any]:
-    """Return A = [c2; c0] and B = [c1; c3] after the rounds with `keys`; all arrays are
-    overwritten.
+    """Return A = [c2; c0] and B = [c1; c3] after the rounds with `keys`. This overwrites all
+    arrays.
     """
     constants = _constants()
     for key in keys:

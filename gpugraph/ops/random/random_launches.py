@@ -1,8 +1,8 @@
-"""Random numbers on GPUs: launches of random_distributions.cu, which compute the same numbers as
-the host.
+"""Launches of the kernels in random_distributions.cu, which compute the same random numbers on GPUs
+as the host.
 
-The position in a stream of random numbers is in GPU memory, where the kernels advance it; so that a
-captured CUDA graph can be launched repeatedly.
+The position in a stream of random numbers is in GPU memory, where the kernels advance it. A
+captured CUDA graph can therefore be launched repeatedly.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def stream_launches(law: str, signature: Signature, bounds: Bounds = (0, 0)) -> 
 
 
 def seed_launches(law: str, signature: Signature, bounds: Bounds = (0, 0)) -> list[Launch]:
-    """Return launches that compute the output from the seed, the only input that is in GPU
+    """Return launches that compute the output from the seed, which is the only input in GPU
     memory.
     """
     total = prod(signature.output_shapes[0])
@@ -43,7 +43,7 @@ def seed_launches(law: str, signature: Signature, bounds: Bounds = (0, 0)) -> li
 
 
 def seed_type(signature: Signature, index: int) -> str:
-    """Return the C type of the elements of a seed, input `index`."""
+    """Return the C type of the elements of the seed, which is input `index`."""
     return f"{signature.input_types[index].base_dtype.name}_t"
 
 
@@ -58,7 +58,7 @@ def _launch(
 
 
 def _span(bounds: Bounds) -> tuple[int, int]:
-    """Return the smallest integer of a range, and the number of its integers as a signed 64-bit
+    """Return the smallest integer of a range, and how many integers it has, as a signed 64-bit
     number.
     """
     low, high = bounds

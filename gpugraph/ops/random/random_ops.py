@@ -1,9 +1,9 @@
-"""Random numbers: uniform and normal floats, and integers, from TensorFlow's streams.
+"""Ops that draw uniform floats, normal floats and integers from the same streams as TensorFlow.
 
-The same seed gives the same numbers as TensorFlow's CPU kernels. Uniform numbers and integers are
-equal to the bit. Normal numbers, whose logarithm, sine and cosine are computed differently, differ
-by a few units in the last place. The result does not depend on devices, plans or threads. Seeds are
-in `seeds_and_streams`, distributions in `bits_to_distributions`.
+The same seed gives the same numbers as TensorFlow's CPU kernels. Uniform numbers and integers have
+the same bits. Normal numbers, whose logarithm, sine and cosine are computed differently, differ by
+a few units in the last place. The result does not depend on devices, plans or threads. Seeds are in
+`seeds_and_streams`, distributions in `bits_to_distributions`.
 """
 
 from __future__ import annotations
@@ -58,19 +58,20 @@ def drawing_op(
     direct: bool = False,
     **declaration: Any,
 ) -> OpFunction:
-    """Declare an op that draws random numbers; on GPUs it launches functions of `file`.
+    """Declare an op that draws random numbers. On GPUs it launches functions of `file`.
 
-    By default input 0, the shape, is the only input in host memory."""
+    By default input 0, the shape, is the only input in host memory.
+    """
     call = Call(make=bind, direct=direct)
     declaration = {"memory": OpMemory(host_inputs=[0]), "grad": NO_GRADIENT, **declaration}
     return op(op_type, cpu=call, gpu=Source(file, launches, call), **declaration)
 
 
 def _random_op(name: str, law: Law, gpu_law: str, doc: str) -> OpFunction:
-    """Declare an op that fills a tensor by `law`; the shape of the tensor is its input.
+    """Declare an op that fills a tensor with numbers of `law`. Its input is the tensor's shape.
 
     Args:
-      gpu_law: the law's CUDA function.
+      gpu_law: the name of the law's CUDA function.
     """
 
     def bind(context: KernelContext, out: Any) -> Callable[[], Any]:
@@ -100,9 +101,10 @@ _truncated_normal = _random_op(
 
 
 def integer_bounds(signature: Signature, first: int) -> tuple[int, int]:
-    """Return (minimum, maximum) of integers, from inputs `first` and `first` + 1 in host memory.
+    """Return (minimum, maximum), the values of the inputs `first` and `first` + 1, which are in
+    host memory.
 
-    Raises InvalidArgumentError unless they are scalars, and minimum < maximum.
+    Raises InvalidArgumentError unless both are scalars, and the minimum is less than the maximum.
     """
     low, high = (signature.value(index) for index in (first, first + 1))
     for name, bound in (("minval", low), ("maxval", high)):
@@ -114,7 +116,9 @@ def integer_bounds(signature: Signature, first: int) -> tuple[int, int]:
 
 
 def integer_law(context: KernelContext, first: int) -> Law:
-    """Return the law of integers between inputs `first` and `first` + 1, in host memory."""
+    """Return the law of integers between the values of the inputs `first` and `first` + 1, which
+    are in host memory.
+    """
     return integers(*integer_bounds(context, first))
 
 
@@ -155,9 +159,11 @@ def sizes_of(shape: Any) -> Tensor:
 
 
 def bounds(minval: Any, maxval: Any, dtype: Any) -> tuple[Any, Any, DType]:
-    """Return (minval, maxval or its default, dtype) of uniform numbers.
+    """Return (minval, maxval, dtype) of uniform numbers. A `maxval` of None is replaced by the
+    default.
 
-    Raises ValueError for an unsupported dtype, and for integers without a maxval.
+    Raises ValueError if the dtype is not supported, or if it is an integer dtype and there is no
+    `maxval`.
     """
     wanted = as_dtype(dtype)
     if wanted not in (*FLOATING, *INDEX):
@@ -186,8 +192,8 @@ def random_uniform(
     """Return uniform random numbers in [minval, maxval), of shape `shape`.
 
     Args:
-      maxval: 1 by default for floating point numbers; raise ValueError without it for int32 and
-        int64. A run raises InvalidArgumentError for integers if minval >= maxval.
+      maxval: the upper bound. For floating-point dtypes, it is 1 by default. It is required for
+        int32 and int64. For these dtypes, a run raises InvalidArgumentError if minval >= maxval.
 
     >>> session.run(tf.random_uniform([2], maxval=10, dtype=tf.int32, seed=1)).shape
     (2,)
@@ -211,10 +217,10 @@ def scale(
     name: str | None,
     further: Callable[[], dict[str, Any]],
 ) -> Tensor:
-    """Return random numbers of `function`, times stddev, plus mean.
+    """Return the random numbers that `function` draws, multiplied by stddev, plus mean.
 
     Args:
-      inputs: shape, mean and stddev.
+      inputs: the inputs shape, mean and stddev.
       default: the name if `name` is None.
       further: a function that returns additional keyword arguments of `function`. It is called
         after the inputs have been added to the graph, because a seed may depend on the number of
@@ -254,7 +260,7 @@ def truncated_normal(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Return normal random numbers of shape `shape`; numbers beyond 2 stddev from the mean are
+    """Return normal random numbers of shape `shape`. Numbers more than 2 stddev from the mean are
     redrawn.
 
     >>> session.run(tf.truncated_normal([3], seed=1)).shape

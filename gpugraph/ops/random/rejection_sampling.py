@@ -1,4 +1,4 @@
-"""Numbers with gamma and Poisson distributions by rejection sampling. Each number has separate
+"""Rejection sampling of numbers with gamma and Poisson distributions. Each number has separate
 blocks of random bits.
 
 Gamma: G. Marsaglia and W. W. Tsang, "A simple method for generating gamma variables", 2000.
@@ -6,8 +6,8 @@ Poisson: D. Knuth's products of uniform numbers for small rates; W. Hoermann, "T
   rejection method for generating Poisson random variables" (PTRS), 1993, for larger rates.
 
 Number i uses as many Philox blocks as necessary, starting at block 256 i, in TensorFlow's order:
-two doubles per block. The second double is used first. All numbers are drawn together, one attempt
-at a time, until each is accepted.
+two doubles per block. The second double is used first. In each round, one attempt is made for each
+number that is not accepted yet.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _normals(words: Any) -> Any:
 
 
 class _Lanes:
-    """The streams of random bits of several numbers, called lanes. next: the next block of each
+    """The streams of random bits of several numbers, called lanes. `next` is the next block of each
     lane.
     """
 
@@ -48,8 +48,8 @@ class _Lanes:
 
 
 class _Source:
-    """Random doubles for lanes, two per block. pairs: both doubles of each lane, until they are
-    used.
+    """A source of random doubles for lanes, with two doubles per block. `pairs` holds the doubles
+    of each lane until they are used.
 
     Args:
       convert: a function that converts blocks to pairs of doubles.
@@ -75,7 +75,7 @@ Draw = Callable[[Any, _Lanes], Any]
 
 
 def _by_parts(draw: Draw, place: Philox, parameters: Any) -> Any:
-    """Return a number for each parameter. draw(parameters, lanes) is called for batches of
+    """Return a number for each parameter. `draw(parameters, lanes)` is called for batches of
     parameters.
     """
     numbers = np.empty(parameters.size)
@@ -87,15 +87,18 @@ def _by_parts(draw: Draw, place: Philox, parameters: Any) -> Any:
 
 
 def gamma(place: Philox, alphas: Any) -> Any:
-    """Return gamma numbers with these shape parameters, a vector of float64, and rate 1."""
+    """Return numbers with gamma distributions, with these shape parameters, a vector of float64,
+    and rate 1.
+    """
     return _by_parts(_gamma, place, alphas)
 
 
 def _gamma(alphas: Any, lanes: _Lanes) -> Any:
-    """Return d v, with d = alpha - 1/3 and v = (1 + x / sqrt(9 d))^3 for a normal number x.
+    """Return d v, where d = alpha - 1/3 and v = (1 + x / sqrt(9 d))^3 for a normal number x.
 
     For alpha < 1, the result is the number for alpha + 1, times u^(1 / alpha), where u is uniform.
-    For alpha = 1 it is an exponential number. The result is NaN unless alpha is above 0.
+    For alpha = 1, the result is a number with an exponential distribution. The result is NaN unless
+    alpha is above 0.
     """
     uniforms, normals = _Source(lanes, doubles), _Source(lanes, _normals)
     numbers = np.full(alphas.size, np.nan)
@@ -125,9 +128,10 @@ def _gamma(alphas: Any, lanes: _Lanes) -> Any:
 
 
 def poisson(place: Philox, rates: Any) -> Any:
-    """Return Poisson numbers with these rates, a vector of float64, as float64.
+    """Return numbers with Poisson distributions, with these rates, a vector of float64. The result
+    is float64.
 
-    The result is NaN for a rate that is negative, infinite or NaN.
+    The result is NaN if a rate is negative, infinite or NaN.
     """
     return _by_parts(_poisson, place, rates)
 
@@ -141,8 +145,8 @@ def _poisson(rates: Any, lanes: _Lanes) -> Any:
 
 
 def _products(rates: Any, left: Any, uniforms: _Source, numbers: Any) -> None:
-    """Store Poisson numbers: the number of uniform numbers to multiply until the product is <=
-    exp(-rate).
+    """Draw numbers with Poisson distributions. Each is how many uniform numbers can be multiplied
+    before the product is <= exp(-rate).
 
     Args:
       left: the indices of the numbers to draw.
@@ -158,8 +162,8 @@ def _products(rates: Any, left: Any, uniforms: _Source, numbers: Any) -> None:
 
 
 def _transformed(rates: Any, left: Any, uniforms: _Source, numbers: Any) -> None:
-    """Store Poisson numbers by the method PTRS: draw points under a hat function, and accept the
-    numbers that are under the distribution.
+    """Draw numbers with Poisson distributions by the method PTRS, which draws points under a hat
+    function and accepts those that are under the distribution.
 
     Args:
       left: the indices of the numbers to draw.

@@ -1,9 +1,9 @@
-"""Seeds, and streams of random numbers: the position of each op of a session in its stream.
+"""Seeds and streams of random numbers. In a session, each op has a position in its stream.
 
-The seeds of an op are the key, and the upper half of the counter, of its stream (`philox`). Each
-draw reserves more blocks than it can need. Their number depends only on the draw's size, as in
-TensorFlow, so that later draws give the same numbers as TensorFlow's. Stateless ops get a position
-from a seed of two numbers, by a draw with a fixed key.
+The two seeds of an op are the key of its stream and the upper half of its counter (`philox`). Each
+draw reserves more blocks than it can need. As in TensorFlow, the number of reserved blocks depends
+only on the draw's size, so that later draws give the same numbers as in TensorFlow. Stateless ops
+get a position from a seed of two numbers, by a draw with a fixed key.
 """
 
 from __future__ import annotations
@@ -43,8 +43,9 @@ STATELESS_KEY = 0x02461E293EC8F720  # TensorFlow's constant
 def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
     """Return (graph-level seed, op-level seed) for a random op with the argument `op_seed`.
 
-    Without any seed, the two results are None. If only the graph has a seed, the op's seed is the
-    number of ops created so far; if only the op has a seed, the graph's seed is DEFAULT_GRAPH_SEED.
+    If there is no seed, both results are None. If only the graph has a seed, the op's seed is the
+    number of ops that were created so far. If only the op has a seed, the graph's seed is
+    DEFAULT_GRAPH_SEED.
     """
     graph = get_default_graph()
     if graph.seed is None:
@@ -60,7 +61,8 @@ def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
 def _truncated(name: str, seed: Any) -> int:
     """Return a seed modulo the largest seed that ops accept.
 
-    Name: the argument's name, for errors.
+    Args:
+      name: the argument's name, for errors.
     """
     try:
         return whole_number(name, seed % _LARGEST_SEED)
@@ -93,14 +95,14 @@ def seeds_of(seed: int | None) -> dict[str, Any]:
 
 
 class Stream:
-    """The position of an op in its stream, for one session; without seeds it starts at a random
-    position.
+    """The position of an op in its stream, for one session. If both seeds are 0, it starts at a
+    random position.
 
-    Small tensors are drawn ahead, for several runs together (each time for twice as many), because
-    drawing a few blocks takes as long as drawing a few hundred.
+    Small tensors are drawn ahead for several runs together, because drawing a few blocks takes as
+    long as drawing a few hundred blocks. The number of runs doubles each time.
 
-    After a GPU has drawn numbers, the position is only in that GPU's memory, in the layout of
-    philox.cuh. A run on the host then reads it from there and writes it back.
+    After a GPU has drawn numbers, the position is only in the memory of this GPU, in the layout of
+    philox.cuh. A run on the host then reads the position from there and writes it back.
     """
 
     def __init__(self, seed: int, seed2: int) -> None:
@@ -114,14 +116,14 @@ class Stream:
         self._moved: tuple[str, DeviceState] | None = None
 
     def move(self, device: str, put: Callable[[Any], DeviceState]) -> DeviceState:
-        """Move the position to a device's memory, where it stays, and return it (see
+        """Move the position to a device's memory, where it stays. Return the memory (see
         `kernel.Movable`).
 
         Raises NotImplementedError if the position is on another device.
 
         Args:
           device: the device's name.
-          put: a function that copies words to its memory.
+          put: a function that copies words to the device's memory.
         """
         with self._lock:
             if self._moved is None:
@@ -139,12 +141,12 @@ class Stream:
                 self._moved[1].write(self._words(self._first))
 
     def position(self) -> list[int]:
-        """Return the position, for `go_to`."""
+        """Return the position, which `go_to` accepts."""
         place = self.reserve(0)
         return [place.key, place.counter]
 
     def go_to(self, position: Sequence[int]) -> None:
-        """Continue at a position."""
+        """Continue at a position that `position` returned."""
         with self._lock:
             self._place, self._kind = Philox(*position), None
             if self._moved is not None:
@@ -156,7 +158,7 @@ class Stream:
         return np.array([*halves, place.key, 0], np.uint64)
 
     def reserve(self, blocks: int) -> Philox:
-        """Advance the position by `blocks` blocks, and return the position before."""
+        """Advance the position by `blocks` blocks, and return the previous position."""
         with self._lock:
             place, self._kind = self._place, None
             if self._moved is None:
@@ -169,7 +171,9 @@ class Stream:
         return place
 
     def fill(self, law: Law, out: Any) -> None:
-        """Fill `out` by `law` with the next numbers of this stream, and advance it."""
+        """Fill `out` with the next numbers of this stream, drawn by `law`, and advance the
+        position.
+        """
         row = self._row_ahead(law, out) if 0 < groups_of(out)[0] <= CHUNK // 4 else None
         if row is None:
             law(self.reserve(out.size * RESERVED), out)
@@ -177,8 +181,8 @@ class Stream:
             np.copyto(out.reshape(-1), row)
 
     def _row_ahead(self, law: Law, out: Any) -> Any:
-        """Return the next numbers, drawn ahead if necessary. If a GPU has the position, return
-        None.
+        """Return the next numbers from those that were drawn ahead. If there are none, draw ahead.
+        If the position is in a GPU's memory, return None.
         """
         kind = law, out.size, out.dtype
         with self._lock:
@@ -209,13 +213,17 @@ def stream_of(context: KernelContext) -> Stream:
 
 
 def stored_stream(signature: Signature) -> State:
-    """Return the op's stream as an argument of launches: its position, in the device's memory."""
+    """Return the position of the op's stream, which is in the device's memory, as an argument of
+    launches.
+    """
     seeds = signature.attrs["seed"], signature.attrs["seed2"]
     return State(lambda: Stream(*seeds))
 
 
 def place_of_seed(seed: Any) -> Philox:
-    """Return the position at which a stateless op with this seed, two integers, begins to draw."""
+    """Return the position at which a stateless op starts to draw, given its seed of two
+    integers.
+    """
     first, second = (int(number) % _LONG for number in seed)
     drawn = Philox(STATELESS_KEY, first | second << 64).block()
     return Philox(drawn[0] | drawn[1] << 32, (drawn[2] | drawn[3] << 32) << 64)

@@ -1,7 +1,7 @@
-"""Stateless random ops: the numbers depend only on a seed of two integers.
+"""Stateless random ops, whose numbers depend only on a seed of two integers.
 
 The same seed gives the same numbers in every run and in TensorFlow. Uniform numbers and integers
-are equal to the bit; normal numbers differ by a few units in the last place.
+have the same bits. Normal numbers differ from TensorFlow's by a few units in the last place.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from gpugraph.ops.random.seeds_and_streams import INDEX, place_of_seed
 
 
 def seed_shape_fault(shape: TensorShape) -> str:
-    """Return an error message if a seed of this shape is invalid, else an empty string."""
+    """Return an error message if a seed of this shape is invalid, otherwise an empty string."""
     return "" if shape.is_compatible_with((2,)) else f"seed must have shape [2], not {shape}"
 
 
@@ -126,12 +126,10 @@ def stateless_random_uniform(
 ) -> Tensor:
     """Return uniform random numbers in [minval, maxval), of shape `shape`, determined by `seed`.
 
-    Raises ValueError without it for int32 and int64.
-
     Args:
-      seed: two integers, or a tensor of them.
-      maxval: 1 by default for floating point numbers. A run raises InvalidArgumentError for
-        integers if minval >= maxval.
+      seed: two integers, or a tensor of two integers.
+      maxval: the upper bound. For floating-point dtypes, it is 1 by default. It is required for
+        int32 and int64. For these dtypes, a run raises InvalidArgumentError if minval >= maxval.
     """
     minval, maxval, wanted = bounds(minval, maxval, dtype)
     with op_scope(name, "stateless_random_uniform", shape, seed, minval, maxval) as scope:
@@ -151,7 +149,9 @@ def stateless_random_normal(
     dtype: Any = dtypes.float32,
     name: str | None = None,
 ) -> Tensor:
-    """Return normal random numbers of shape `shape`, determined by `seed`, two integers."""
+    """Return normal random numbers of shape `shape`. They are determined by `seed`, which is two
+    integers.
+    """
     inputs = shape, mean, stddev
     default = "stateless_random_normal"
     return scale(_normal, default, inputs, dtype, name, lambda: {"seed": seed})
@@ -165,10 +165,10 @@ def stateless_truncated_normal(
     dtype: Any = dtypes.float32,
     name: str | None = None,
 ) -> Tensor:
-    """Return normal random numbers of shape `shape`; numbers beyond 2 stddev from the mean are
+    """Return normal random numbers of shape `shape`. Numbers more than 2 stddev from the mean are
     redrawn.
 
-    They are determined by `seed`, two integers.
+    They are determined by `seed`, which is two integers.
     """
     inputs = shape, mean, stddev
     default = "stateless_truncated_normal"

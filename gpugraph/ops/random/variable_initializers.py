@@ -1,4 +1,4 @@
-"""Initializers: callables that return the initial value of a variable for a shape.
+"""Initializers, which are callables that return the initial value of a variable of a given shape.
 
 `init(shape, dtype=None, partition_info=None)` returns a tensor. The argument `dtype` overrides the
 constructor's dtype. For a part of a partitioned variable, partition_info describes the whole
@@ -29,7 +29,7 @@ _TRUNCATED_STDDEV = 0.87962566103423978
 
 
 class Initializer:
-    """The base class of initializers: a call returns a tensor of a shape and dtype."""
+    """The base class of initializers. A call returns a tensor of a given shape and dtype."""
 
     floating_only = False
     """Whether calls and the constructor raise ValueError for dtypes that are not floating point."""
@@ -45,7 +45,7 @@ class Initializer:
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Initializer:
-        """Return an initializer with the arguments that `get_config` returned."""
+        """Return an initializer whose arguments are a result of `get_config`."""
         return cls(**config)
 
     def _check_dtype(self, dtype: Any) -> DType:
@@ -57,8 +57,8 @@ class Initializer:
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
         """Return a tensor of `shape`.
 
-        For a part of a variable, scales that depend on the shape are computed from the shape of the
-        whole variable.
+        For a partition of a variable, scales that depend on the shape are computed from the shape
+        of the whole variable.
         """
         full = shape if partition_info is None else partition_info.full_shape
         return self._make(shape, self.dtype if dtype is None else self._check_dtype(dtype), full)
@@ -90,12 +90,12 @@ class Ones(Initializer):
 
 
 class Constant(Initializer):
-    """An initializer that returns a constant: one `value` for all elements, or several values in
-    order.
+    """An initializer that returns a constant. `value` is one number for all elements, or a list of
+    numbers in order.
 
     Args:
-      verify_shape: whether the values must have exactly the requested shape. If there are too few
-        values, the last one fills the rest.
+      verify_shape: whether the values must have exactly the requested shape. If not, and there are
+        too few values, the last value fills the remaining elements.
 
     >>> session.run(tf.constant_initializer(0.5)([2]))
     array([0.5, 0.5], dtype=float32)
@@ -177,14 +177,15 @@ class TruncatedNormal(_Normal):
 
 
 class VarianceScaling(Initializer):
-    """An initializer that draws numbers of variance `scale / n`.
+    """An initializer that draws numbers with the variance `scale / n`.
+
+    The constructor raises ValueError if the mode or the distribution is unknown, or if the scale is
+    not positive.
 
     Args:
-      mode: the meaning of n: the fan-in ("fan_in"), the fan-out ("fan_out") or their mean
+      mode: the meaning of n. It is the fan-in ("fan_in"), the fan-out ("fan_out") or their mean
         ("fan_avg").
-      distribution: "truncated_normal" (or "normal"), "untruncated_normal" or "uniform". The
-        constructor raises ValueError for any other mode or distribution, and for a scale that is
-        not positive.
+      distribution: "truncated_normal" (or "normal"), "untruncated_normal" or "uniform".
 
     >>> session.run(tf.variance_scaling_initializer(seed=1)([2, 2])).shape
     (2, 2)
@@ -250,10 +251,11 @@ class UniformUnitScaling(Initializer):
 class Orthogonal(Initializer):
     """An initializer that returns `gain` times a matrix with orthonormal rows or columns.
 
-    The rows are orthonormal, or the columns if there are fewer of them. The matrix is the Q of the
-    QR decomposition of a matrix of normal numbers, with signs such that the diagonal of R is
-    positive. It is reshaped; its columns are the last axis. Calls raise ValueError for a shape of
-    fewer than two dimensions. Source: Saxe et al., 2014.
+    If there are fewer columns than rows, the columns are orthonormal, otherwise the rows. The
+    matrix is the Q of the QR decomposition of a matrix of normal numbers, with signs for which the
+    diagonal of R is positive. The matrix is reshaped to the requested shape, whose last axis is its
+    columns. Calls raise ValueError if the shape has fewer than two dimensions. Source: Saxe et al.,
+    2014.
     """
 
     floating_only = True
@@ -291,7 +293,7 @@ class Identity(Initializer):
         self.gain = gain
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
-        """Return the matrix, or the part of it that `partition_info` describes."""
+        """Return the matrix, or the partition of it that `partition_info` describes."""
         wanted = self.dtype if dtype is None else self._check_dtype(dtype)
         sizes = _known(as_shape(shape))
         if len(sizes) != 2:
@@ -322,22 +324,28 @@ class GlorotNormal(VarianceScaling):
 
 
 def he_normal(seed: int | None = None) -> VarianceScaling:
-    """Return a truncated normal initializer of variance 2 / fan-in. Source: He et al., 2015."""
+    """Return an initializer that draws truncated normal numbers with the variance 2 / fan-in.
+    Source: He et al., 2015.
+    """
     return VarianceScaling(2.0, "fan_in", "truncated_normal", seed)
 
 
 def he_uniform(seed: int | None = None) -> VarianceScaling:
-    """Return an initializer that is uniform within +-sqrt(6 / fan-in). Source: He et al., 2015."""
+    """Return an initializer that draws uniform numbers within +-sqrt(6 / fan-in). Source: He et
+    al., 2015.
+    """
     return VarianceScaling(2.0, "fan_in", "uniform", seed)
 
 
 def lecun_normal(seed: int | None = None) -> VarianceScaling:
-    """Return a truncated normal initializer of variance 1 / fan-in. Source: LeCun et al., 1998."""
+    """Return an initializer that draws truncated normal numbers with the variance 1 / fan-in.
+    Source: LeCun et al., 1998.
+    """
     return VarianceScaling(1.0, "fan_in", "truncated_normal", seed)
 
 
 def lecun_uniform(seed: int | None = None) -> VarianceScaling:
-    """Return an initializer that is uniform within +-sqrt(3 / fan-in).
+    """Return an initializer that draws uniform numbers within +-sqrt(3 / fan-in).
 
     Source: LeCun et al., 1998.
     """
@@ -345,8 +353,8 @@ def lecun_uniform(seed: int | None = None) -> VarianceScaling:
 
 
 def _fans(shape: TensorShape) -> tuple[float, float]:
-    """Return (fan-in, fan-out) of a weight of this shape: the numbers of inputs and outputs of a
-    unit of the layer.
+    """Return (fan-in, fan-out) of a weight of this shape. These are the numbers of inputs and
+    outputs of one unit of the layer.
     """
     sizes = _known(shape)
     if not sizes:

@@ -1,1 +1,1 @@
-"""Readers: records of files whose names come from a queue."""
+"""Readers, which return the records of files. The names of the files come from a queue."""

@@ -42,14 +42,14 @@ class Reader:
         self._records: Records | None = None
 
     def read(self, queue: ElementQueue) -> tuple[bytes, bytes]:
-        """Return (key, value) of the next record; at the end of a file, open the next file from the
-        queue.
+        """Return (key, value) of the next record. At the end of a file, open the next file, whose
+        name comes from the queue.
         """
         return self.read_up_to(queue, 1)[0]
 
     def read_up_to(self, queue: ElementQueue, count: int) -> list[tuple[bytes, bytes]]:
-        """Return the next records of one file as (key, value) pairs, at least one and at most
-        `count`.
+        """Return the next records of one file as (key, value) pairs. There are at least one and at
+        most `count` records.
         """
         if count < 0:
             raise invalid_argument(f"num_records must be >= 0, not {count}")
@@ -114,8 +114,8 @@ class Reader:
     def restore(self, state: bytes) -> None:
         """Set the counts and the file's name from `state`, a result of `state()`.
 
-        Raises UnimplementedError unless each file is a single record, and InvalidArgumentError for
-        invalid bytes.
+        Raises UnimplementedError unless each file is a single record, and InvalidArgumentError if
+        the bytes are invalid.
         """
         if not self._is_whole:
             raise UnimplementedError.of_no_node("Reader RestoreState")
@@ -136,7 +136,7 @@ class Reader:
 
 
 class _Failing:
-    """An iterator over the records of an unreadable file: each step raises the same error."""
+    """An iterator over the records of an unreadable file. Each step raises the same error."""
 
     def __init__(self, error: OpError) -> None:
         self._class: Any = type(error)
@@ -165,9 +165,10 @@ def _next_name(queue: ElementQueue) -> bytes:
 
 
 def _read_state(state: bytes) -> tuple[list[int], bytes]:
-    """Return the counts of started files, finished files and records, and the last file's name.
+    """Return the numbers of started files, finished files and records as a list, and the last
+    file's name.
 
-    Raises ValueError for invalid bytes or counts.
+    Raises ValueError if the bytes or the counts are invalid.
     """
     numbers, work = [0, 0, 0], b""
     for field, kind, content, _, _ in fields_of(state):

@@ -16,12 +16,13 @@ def _handle_of(queue: Any) -> Any:
 
 
 class ReaderBase:
-    """A reader of records from files whose names it takes from a queue of strings.
+    """A reader of records from files, whose names it takes from a queue of strings.
+
+    Each session has one reader for the node of a handle. Concurrent reads run one after another.
 
     Args:
       reader_ref: the reader's handle.
-      supports_serialize: whether it has a serializable state. Each session has one reader for the
-        node of a handle. Concurrent reads run one after another.
+      supports_serialize: whether the reader has a serializable state.
     """
 
     def __init__(self, reader_ref: Tensor, supports_serialize: bool = False) -> None:
@@ -34,17 +35,18 @@ class ReaderBase:
         return self._reader_ref
 
     def read(self, queue: Any, name: str | None = None) -> Any:
-        """Return the next record, a pair of string scalars: `key` and `value`.
+        """Return the next record as a pair of string scalars, `key` and `value`.
+
+        At the end of a file, the op takes the next name from the queue, and waits while the queue
+        is empty. A run raises OutOfRangeError if the queue is closed and empty.
 
         Args:
-          queue: the queue of file names, or its handle. At the end of a file, the op takes the next
-            name, and waits while the queue is empty. A run raises OutOfRangeError if the queue is
-            closed and empty.
+          queue: the queue of file names, or its handle.
         """
         return raw_ops.ReaderReadV2(self._reader_ref, _handle_of(queue), name=name)
 
     def read_up_to(self, queue: Any, num_records: Any, name: str | None = None) -> Any:
-        """Return the next records of one file, a pair of string vectors: `keys` and `values`.
+        """Return the next records of one file as a pair of string vectors, `keys` and `values`.
 
         There are `num_records` records, or fewer at the end of the file.
 
@@ -54,19 +56,19 @@ class ReaderBase:
         return raw_ops.ReaderReadUpToV2(self._reader_ref, _handle_of(queue), num_records, name=name)
 
     def num_records_produced(self, name: str | None = None) -> Tensor:
-        """Return the number of records read so far, an int64 scalar."""
+        """Return the number of records that were read so far, an int64 scalar."""
         tensor: Tensor = raw_ops.ReaderNumRecordsProducedV2(self._reader_ref, name=name)
         return tensor
 
     def num_work_units_completed(self, name: str | None = None) -> Tensor:
-        """Return the number of files read to their end, an int64 scalar."""
+        """Return the number of files that were read to their end, an int64 scalar."""
         tensor: Tensor = raw_ops.ReaderNumWorkUnitsCompletedV2(self._reader_ref, name=name)
         return tensor
 
     def serialize_state(self, name: str | None = None) -> Tensor:
         """Return the reader's counts and file name as bytes in a string scalar.
 
-        A run raises UnimplementedError unless `supports_serialize`.
+        A run raises UnimplementedError unless `supports_serialize` is true.
         """
         tensor: Tensor = raw_ops.ReaderSerializeStateV2(self._reader_ref, name=name)
         return tensor
@@ -75,15 +77,15 @@ class ReaderBase:
         """Return an operation that restores the state that `serialize_state` returned.
 
         Args:
-          state: a string scalar, from a reader of the same kind.
+          state: a string scalar that a reader of the same class returned.
         """
         operation: Operation = raw_ops.ReaderRestoreStateV2(self._reader_ref, state, name=name)
         return operation
 
     @property
     def supports_serialize(self) -> bool:
-        """Whether the reader has a serializable state; only readers whose files are single records
-        have one.
+        """Whether the reader has a serializable state. Only readers for which each file is a single
+        record have one.
         """
         return self._supports_serialize
 
@@ -94,14 +96,15 @@ class ReaderBase:
 
 
 class WholeFileReader(ReaderBase):
-    """A reader of whole files: the key is the file's name, the value its content."""
+    """A reader of whole files. The key is the file's name, and the value is its content."""
 
     def __init__(self, name: str | None = None) -> None:
         super().__init__(raw_ops.WholeFileReaderV2(name=name), supports_serialize=True)
 
 
 class TextLineReader(ReaderBase):
-    """A reader of lines without their line ends: the key is "file:line", counted from 1.
+    """A reader of lines without their line ends. The key is "file:line", where lines are counted
+    from 1.
 
     Args:
       skip_header_lines: the number of lines to skip at the beginning of each file.
@@ -114,10 +117,12 @@ class TextLineReader(ReaderBase):
 
 
 class FixedLengthRecordReader(ReaderBase):
-    """A reader of records of `record_bytes` bytes: the key is "file:number", counted from 0.
+    """A reader of records of `record_bytes` bytes. The key is "file:number", where records are
+    counted from 0.
 
     Args:
-      header_bytes, footer_bytes: the number of bytes to skip at the beginning and end of a file.
+      header_bytes, footer_bytes: the numbers of bytes to skip at the beginning and the end of each
+        file.
       hop_bytes: the distance from the start of one record to the start of the next, by default the
         record's length.
       encoding: "ZLIB" or "GZIP" for compressed files.
@@ -145,7 +150,7 @@ class FixedLengthRecordReader(ReaderBase):
 
 
 class TFRecordReader(ReaderBase):
-    """A reader of TFRecords: the key is "file:offset".
+    """A reader of TFRecords. The key is "file:offset".
 
     Args:
       options: the compression of the files.
@@ -157,7 +162,7 @@ class TFRecordReader(ReaderBase):
 
 
 class IdentityReader(ReaderBase):
-    """A reader that opens no files: both the key and the value of a record are a name from the
+    """A reader that opens no files. Both the key and the value of a record are a name from the
     queue.
     """
 

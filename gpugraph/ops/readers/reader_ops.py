@@ -1,4 +1,4 @@
-"""The ops of readers: creation of handles, reads, counts and states.
+"""The ops on readers, which create handles, read records, and return counts and states.
 
 A session keeps one reader for each container and shared name.
 """
@@ -62,10 +62,11 @@ def _declare(
     is_whole: bool = False,
     **attrs: Attr,
 ) -> None:
-    """Declare the op that creates a reader of one kind.
+    """Declare an op that creates a reader.
 
     Args:
-      source: a function from the attrs of a node to a function that opens a file, given its name.
+      source: a function that receives the attrs of a node. It returns a function that opens a file,
+        given its name.
       is_whole: whether each file is a single record.
     """
 

@@ -1,4 +1,6 @@
-"""The file formats of readers: functions that return an iterator over (key, value) of records."""
+"""The file formats of readers, as functions that open a file and return an iterator over its
+records (key, value).
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ def _open(name: bytes) -> BinaryIO:
 
 
 def names(name: bytes) -> Records:
-    """Return `name` as key and value of the only record, without opening a file."""
+    """Return `name` as the key and the value of the only record, without opening a file."""
     return iter([(name, name)])
 
 
@@ -39,9 +41,9 @@ def whole_files(name: bytes) -> Records:
 
 
 def text_lines(skipped: int, name: bytes) -> Records:
-    """Return the lines of a file, without line ends. The first `skipped` lines are left out.
+    """Return the lines of a file, without line ends. The first `skipped` lines are omitted.
 
-    Keys are "file:line", counted from 1.
+    Keys are "file:line", where lines are counted from 1.
     """
     source = _open(name)
 
@@ -79,13 +81,14 @@ def tf_records(compression: str, name: bytes) -> Records:
 
 
 class FixedLengths:
-    """A function that returns records of fixed length, between a header and a footer of a file.
+    """A callable that returns the records of fixed length between the header and the footer of a
+    file.
 
-    Keys are "file:number", counted from 0.
+    Keys are "file:number", where records are counted from 0.
 
     Args:
-      header, record, footer: sizes in bytes.
-      hop: the distance from the start of one record to the start of the next; 0: the record's
+      header, record, footer: the sizes of the header, a record and the footer in bytes.
+      hop: the distance from the start of one record to the start of the next. 0 means the record's
         length.
       encoding: "ZLIB", "GZIP" or "" for a file that is not compressed.
     """
@@ -102,7 +105,9 @@ class FixedLengths:
         self._hop, self._encoding = hop or record, encoding
 
     def __call__(self, name: bytes) -> Records:
-        """Return the records of the file. Raises OutOfRangeError if it ends within its header."""
+        """Return the records of the file. Raises OutOfRangeError if the file ends within its
+        header.
+        """
         source = _open(name)
         inflated = InflatedFile(source, self._encoding, os.fsdecode(name))
         try:
@@ -115,9 +120,10 @@ class FixedLengths:
         return self._read(source, inflated, name)
 
     def _read(self, source: BinaryIO, inflated: InflatedFile, name: bytes) -> Records:
-        """Yield the records, each when the bytes of a footer after it are read.
+        """Yield the records. A record is yielded only after as many bytes behind it as the footer
+        has were read.
 
-        So the footer is recognized even in a compressed file, whose size is unknown.
+        The footer is therefore recognized even in a compressed file, whose size is unknown.
         """
         window, number = b"", 0
         needed = self._record + self._footer
@@ -139,8 +145,8 @@ def _take(source: Any, size: int, keep: bool = True) -> Any:
     """Read `size` bytes, or fewer at the end of the file.
 
     Args:
-      keep: whether to return the bytes; otherwise they are discarded, and a range with their number
-        is returned.
+      keep: whether to return the bytes. Otherwise they are discarded, and a range of the same
+        length is returned.
     """
     parts, missing = [], size
     while missing > 0 and (part := source.read(min(missing, _AT_ONCE))):

@@ -1,1 +1,1 @@
-"""Sums, extremes, positions of extremes, running sums, histograms, norms."""
+"""Sums, extremes, positions of extremes, running sums, histograms and norms."""

@@ -1,4 +1,4 @@
-"""ArgMax and ArgMin: the index of the largest or smallest element along an axis."""
+"""ArgMax and ArgMin, which return the index of the largest or smallest element along an axis."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _searching(find: Any, worst: float) -> Call:
-    """Return a NumPy kernel of `find`, which is np.argmax or np.argmin, along an axis.
+    """Return a NumPy kernel that calls `find`, which is np.argmax or np.argmin, along an axis.
 
-    As in TensorFlow, a NaN is chosen only if there are no numbers: it counts as `worst`, an
-    infinity.
+    As in TensorFlow, a NaN is chosen only if there are no numbers. To this end, NaN is replaced by
+    `worst`, an infinity.
     """
 
     def make(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
@@ -73,9 +73,10 @@ def _searching(find: Any, worst: float) -> Call:
 
 
 def _view(context: KernelContext, x: Any) -> tuple[Any, int]:
-    """Return x reshaped to (before, axis, after), and the number of the axis in that shape, 1.
+    """Return x reshaped to (before, axis, after), and the number of the axis in this shape, which
+    is 1.
 
-    Raises InvalidArgumentError for an axis that is empty or out of range.
+    Raises InvalidArgumentError if the axis is empty or out of range.
     """
     sizes = context.input_shapes[0]
     try:
@@ -116,10 +117,10 @@ def _launch(is_largest: bool, signature: Signature) -> list[Launch]:
 
 
 def _position_terms(best: Reduction, worst: str, signature: Signature, x: Term) -> list[Term]:
-    """Return the smallest position along the last axis at which x has its largest or smallest
-    value.
+    """Return a term for the smallest position along the last axis at which x has its largest or
+    smallest value.
 
-    Raises NotImplementedError for other axes and dtypes.
+    Raises NotImplementedError if the axis is not the last, or if the dtype is not supported.
 
     Args:
       best: the reduction that returns the largest or smallest value.
@@ -152,7 +153,7 @@ def _positions_of(is_largest: bool) -> RowSource:
 
 
 class ArgFunction(Protocol):
-    """The type of `argmax` and `argmin`."""
+    """The type of the functions `argmax` and `argmin`."""
 
     def __call__(
         self,
@@ -162,7 +163,8 @@ class ArgFunction(Protocol):
         dimension: Any = None,
         output_type: Any = dtypes.int64,
     ) -> Tensor:
-        """Return the indices, of dtype `output_type`, of elements along `axis`, by default 0.
+        """Return the index of the largest (`argmax`) or smallest (`argmin`) element along `axis`,
+        by default 0. The dtype of the result is `output_type`.
 
         Args:
           dimension: an older name of `axis`.
@@ -219,12 +221,12 @@ argmin = _declare("ArgMin", _searching(np.argmin, np.inf), "smallest", MIN, "1.0
 def arg_max(
     input: Any, dimension: Any, output_type: Any = dtypes.int64, name: str | None = None
 ) -> Tensor:
-    """Return `argmax` along `dimension`. This is an older name of that function."""
+    """Call `argmax`, of which this is an older name."""
     return argmax(input, dimension, name, output_type=output_type)
 
 
 def arg_min(
     input: Any, dimension: Any, output_type: Any = dtypes.int64, name: str | None = None
 ) -> Tensor:
-    """Return `argmin` along `dimension`. This is an older name of that function."""
+    """Call `argmin`, of which this is an older name."""
     return argmin(input, dimension, name, output_type=output_type)

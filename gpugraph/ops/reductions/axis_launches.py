@@ -1,7 +1,8 @@
-"""Launches of argmax_argmin.cu and scan.cu: the best element along an axis, and running sums.
+"""Launches of the kernels in argmax_argmin.cu and scan.cu, which find the best element along an
+axis and compute running sums.
 
 If there are too few rows and columns to occupy a GPU, several blocks compute parts of each axis,
-and a further launch combines the parts.
+and an additional launch combines the parts.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ class AxisView(NamedTuple):
 
 
 def _cut(size: int, blocks: int, min_part: int) -> tuple[int, int]:
-    """Return the number of parts into which an axis of `size` is cut, and the number of elements in
-    each.
+    """Return the number of parts into which an axis of `size` elements is divided, and the number
+    of elements in each part.
 
     Args:
       blocks: the number of blocks if the axis is not divided.
@@ -56,7 +57,7 @@ def best_position(
     `out`.
 
     Args:
-      is_largest: whether to find the largest element; otherwise the smallest.
+      is_largest: whether to find the largest element. Otherwise the smallest element is found.
     """
     wide = _power(min(axis.after, 32))
     lanes = min(max(_power(axis.size), 4 // wide), THREADS // wide)  # at most 64 rows per block
@@ -109,13 +110,13 @@ def running(
     reverse: bool,
     exclusive: bool,
 ) -> list[Launch]:
-    """Return launches of running sums (or products) along an axis.
+    """Return launches that compute running sums (or products) along an axis.
 
     Args:
-      combine: the C expression that combines `a` and `b`.
-      start: the C expression of the neutral element.
+      combine: a C expression that combines the values `a` and `b`.
+      start: a C expression for the neutral element.
       reverse: whether to accumulate from the last element to the first.
-      exclusive: whether a result excludes the element at its own position.
+      exclusive: whether each result excludes the element at its own position.
     """
     by_block = axis.after == 1 and (axis.size > _SHORT or axis.before < THREADS)
     blocks = axis.before if by_block else ceil(axis.before * axis.after / THREADS)

@@ -1,7 +1,7 @@
-"""Clipping of tensors: each element by limits, or all elements together by their norm.
+"""The clipping of tensors: of each element to limits, or of all elements together by their norm.
 
-IndexedSlices are clipped through their values and returned as IndexedSlices. A norm thus counts a
-row with a repeated index once for each occurrence.
+IndexedSlices are clipped through their values and returned as IndexedSlices. If an index is
+repeated, each of its rows contributes to the norm separately.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from gpugraph.ops.reductions.reduction_functions import l2_loss, reduce_sum
 def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
     """Return `t` with its elements clipped to [clip_value_min, clip_value_max].
 
-    The limits are scalars, or broadcast to `t`. Raises ValueError if the broadcast result would
-    have another shape than `t`.
+    The limits are scalars, or are broadcast to the shape of `t`. Raises ValueError if the broadcast
+    result would have another shape than `t`.
 
     >>> session.run(tf.clip_by_value([-2.0, 0.5, 3.0], -1.0, 1.0))
     array([-1. ,  0.5,  1. ], dtype=float32)
@@ -57,14 +57,14 @@ def _like(t: Any, values: Tensor) -> Any:
 
 
 def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> Any:
-    """Return `t`, or t * clip_norm / norm where its l2 norm exceeds `clip_norm`.
+    """Return `t`. Where its l2 norm exceeds `clip_norm`, return t * clip_norm / norm instead.
 
-    Raises ValueError if the result would have another shape than `t`.
+    If `t` is zeros, it is returned unchanged, and has a finite gradient. Raises ValueError if the
+    result would have another shape than `t`.
 
     Args:
-      axes: the axes over which norms are computed, by default all axes, which gives one norm.
-      clip_norm: a scalar above 0, or a tensor that broadcasts against the norms. A tensor of zeros
-        is unchanged and has a finite gradient.
+      axes: the axes over which norms are computed, by default all axes, which gives a single norm.
+      clip_norm: a scalar above 0, or a tensor that is broadcast against the norms.
     """
     with op_scope(name, "clip_by_norm", t, clip_norm) as scope:
         values = _values(t)
@@ -79,9 +79,10 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
 def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Tensor:
     """Return `t`, scaled down if its l2 norm divided by its number of elements exceeds `clip_norm`.
 
+    As in TensorFlow, the result is t * clip_norm * min(number of elements / norm, 1 / clip_norm).
+
     Args:
-      clip_norm: a scalar above 0. The result is t * clip_norm * min(number of elements / norm, 1 /
-        clip_norm), as in TensorFlow.
+      clip_norm: a scalar above 0.
     """
     with op_scope(name, "clip_by_average_norm", t, clip_norm) as scope:
         values = convert_to_tensor(t, name="t")
@@ -95,10 +96,11 @@ def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Ten
 def global_norm(t_list: Any, name: str | None = None) -> Tensor:
     """Return the l2 norm of all elements of all tensors together, a scalar.
 
-    Raises TypeError if it is not a sequence.
+    Raises TypeError if `t_list` is not a sequence.
 
     Args:
-      t_list: a sequence of tensors of one floating point dtype; None items are skipped.
+      t_list: a sequence of tensors of the same floating-point dtype. Items that are None are
+        skipped.
     """
     _check_sequence(t_list)
     with op_scope(name, "global_norm", *t_list):
@@ -114,20 +116,21 @@ def global_norm(t_list: Any, name: str | None = None) -> Tensor:
 def clip_by_global_norm(
     t_list: Any, clip_norm: Any, use_norm: Any = None, name: str | None = None
 ) -> tuple[list[Tensor | None], Tensor]:
-    """Scale tensors down by one factor so that their global norm is at most `clip_norm`.
+    """Scale all tensors down by the same factor, so that their global norm is at most `clip_norm`.
 
     Args:
-      t_list: a sequence of tensors of one floating point dtype, or None for no tensor.
+      t_list: a sequence of tensors of the same floating-point dtype. An item may be None.
       clip_norm: a scalar above 0.
-      use_norm: the global norm, if the caller has already computed it. If the norm is infinite or
-        NaN, all elements become NaN, which makes the failure visible.
+      use_norm: the global norm, if the caller has already computed it.
 
     >>> clipped, norm = tf.clip_by_global_norm([[3.0, 4.0]], 1.0)
     >>> session.run(norm)
     np.float32(5.0)
 
-    Return the list of `t * clip_norm / max(norm, clip_norm)`, with None unchanged, and the norm.
-    Raises TypeError if `t_list` is not a sequence. Source: Pascanu et al., arXiv:1211.5063.
+    Returns the list of `t * clip_norm / max(norm, clip_norm)`, in which each None is unchanged, and
+    the norm. If the norm is infinite or NaN, all elements become NaN, which makes the failure
+    visible. Raises TypeError if `t_list` is not a sequence. Source: Pascanu et al.,
+    arXiv:1211.5063.
     """
     _check_sequence(t_list)
     norm: Tensor = global_norm(t_list, name) if use_norm is None else convert_to_tensor(use_norm)
@@ -151,7 +154,7 @@ def _check_sequence(t_list: Any) -> None:
 
 
 def _tensors(t_list: Sequence[Any]) -> list[Tensor | None]:
-    """Return the items as tensors or None. For IndexedSlices, their values are returned."""
+    """Return the items as tensors or None. Instead of IndexedSlices, their values are returned."""
     return [
         None if item is None else convert_to_tensor(_rows(item), name=f"t_{index}")
         for index, item in enumerate(t_list)

@@ -1,4 +1,4 @@
-"""Functions composed of reductions: variance, norms, counts, sums, products."""
+"""Functions that are composed of reductions: variance, norms, counts, sums and products."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def reduce_variance(
 ) -> Tensor:
     """Return the variance along `axis`: the mean of the squared distances from the mean.
 
-    Raises TypeError for integers.
+    Raises TypeError if the dtype is an integer dtype.
 
     Args:
       axis, keepdims: see `reduce_sum`.
@@ -41,8 +41,8 @@ def reduce_variance(
 def reduce_std(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """Return the standard deviation along `axis`. Takes the arguments and raises the errors of
-    `reduce_variance`.
+    """Return the standard deviation along `axis`. See `reduce_variance` for the arguments and
+    errors.
     """
     with op_scope(name, "reduce_std"):
         return raw_ops.Sqrt(reduce_variance(input_tensor, axis, keepdims))
@@ -53,7 +53,8 @@ def reduce_euclidean_norm(
 ) -> Tensor:
     """Return the square root of the sum of the squares along `axis` (see `reduce_sum`).
 
-    The root of integers is truncated. For complex numbers, the absolute values are squared.
+    If the dtype is an integer dtype, the root is truncated. For complex numbers, the absolute
+    values are squared.
     """
     source = convert_to_tensor(input_tensor)
     if source.dtype.is_complex:
@@ -74,9 +75,11 @@ def count_nonzero(
     keep_dims: bool | None = None,
     input: Any = None,
 ) -> Tensor:
-    """Return the number of nonzero elements along `axis` (see `reduce_sum`), a tensor of `dtype`.
+    """Return the number of nonzero elements along `axis` as a tensor of `dtype`. See `reduce_sum`
+    for the arguments.
 
-    `input` is another name of `input_tensor`; raise ValueError if both or neither are passed.
+    `input` is another name of `input_tensor`. Raises ValueError unless exactly one of the two is
+    passed.
 
     >>> session.run(tf.count_nonzero([0, 1, 2]))
     np.int64(2)
@@ -101,9 +104,9 @@ def accumulate_n(
 ) -> Tensor:
     """Return the sum of a list of tensors with the same shape and dtype.
 
-    Unlike `add_n`, it accepts no IndexedSlices. Raises ValueError for an empty list, for items that
-    are not tensors, and for tensors whose shape or dtype differs from that of the first tensor or
-    from `shape` and `tensor_dtype`.
+    Unlike `add_n`, it does not accept IndexedSlices. Raises ValueError if the list is empty, if an
+    item is not a tensor, or if the shape or dtype of a tensor differs from the first tensor or from
+    `shape` and `tensor_dtype`.
     """
     items = list(inputs) if isinstance(inputs, (list, tuple)) else []
     if not items:
@@ -142,9 +145,10 @@ def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
 
 
 def lbeta(x: Any, name: str | None = None) -> Tensor:
-    """Return log of the beta function along the last axis: sum(lgamma(x)) - lgamma(sum(x)).
+    """Return the logarithm of the beta function along the last axis, which is sum(lgamma(x)) -
+    lgamma(sum(x)).
 
-    The result has the shape x.shape[:-1]. An empty axis gives -inf.
+    The result has the shape x.shape[:-1]. If the axis is empty, it is -inf.
     """
     with op_scope(name, "lbeta", x):
         tensor = convert_to_tensor(x, name="x")
@@ -156,10 +160,10 @@ def lbeta(x: Any, name: str | None = None) -> Tensor:
 def polyval(coeffs: Any, x: Any, name: str | None = None) -> Tensor:
     """Evaluate the polynomial c[0] x ** (n - 1) + ... + c[n - 1], elementwise, by Horner's scheme.
 
-    Raises ValueError if it is not a list.
+    Raises ValueError if `coeffs` is not a list.
 
     Args:
-      coeffs: the list c of numbers or tensors, highest power first.
+      coeffs: the list c of numbers or tensors. The coefficient of the highest power comes first.
     """
     if not isinstance(coeffs, list):
         raise ValueError(f"coeffs must be a list, but is of type {type(coeffs).__name__}")
@@ -178,7 +182,8 @@ def polyval(coeffs: Any, x: Any, name: str | None = None) -> Tensor:
 
 
 def zero_fraction(value: Any, name: str | None = None) -> Tensor:
-    """Return the fraction of the elements that are 0: a float32 scalar, NaN for an empty tensor.
+    """Return the fraction of the elements that are 0, a float32 scalar. For an empty tensor, it is
+    NaN.
 
     >>> session.run(tf.nn.zero_fraction([0, 1, 0, 2]))
     np.float32(0.5)

@@ -1,4 +1,4 @@
-"""Counts of values: bincount, histograms, buckets, and confusion matrices."""
+"""Ops that count values: bincount, histograms, buckets, and confusion matrices."""
 
 from __future__ import annotations
 
@@ -45,7 +45,9 @@ _COUNTED = (dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64)
 
 
 def _infer_length(index: int) -> Any:
-    """Return the shape inference of a vector whose length is the value of input `index`."""
+    """Return the shape inference function for a vector whose length is the value of input
+    `index`.
+    """
 
     def infer(context: InferContext) -> Sequence[TensorShape]:
         value = context.value(index)
@@ -93,7 +95,8 @@ def _native_histogram(signature: Signature) -> list[int]:
 def _counting(
     function: str, before: Arguments, output: int, message: str, signature: Signature
 ) -> list[Launch]:
-    """Return launches that count the elements of input 0 by bin, in `output`.
+    """Return launches that count the elements of input 0 in each bin. The counts are stored in
+    `output`.
 
     Args:
       function: the name of the CUDA function.
@@ -156,16 +159,16 @@ def bincount(
     maxlength: Any = None,
     dtype: Any = dtypes.int32,
 ) -> Tensor:
-    """Count how often each number 0, 1, ... is in the int32 tensor `arr`; return a vector of
+    """Count how often each number 0, 1, ... is in the int32 tensor `arr`. Return a vector of type
     `dtype`.
 
     The vector's length is the largest number plus 1, but at least `minlength` and at most
-    `maxlength`; larger numbers are not counted.
+    `maxlength`. Numbers beyond the vector's length are not counted. A run raises
+    InvalidArgumentError if a number is negative.
 
     Args:
-      weights: a tensor of the shape of `arr`. If it is passed, the result is, for each number, the
-        sum of the weights of its occurrences, in the dtype of the weights. A run raises
-        InvalidArgumentError for negative numbers.
+      weights: a tensor of the shape of `arr`. If it is not None, the result is, for each number,
+        the sum of the weights of its occurrences, in the dtype of the weights.
 
     >>> session.run(tf.bincount([0, 2, 2]))
     array([1, 0, 2], dtype=int32)
@@ -200,7 +203,7 @@ def _known(value: Any) -> Any:
 
 
 def _all(function: Any, tensor: Tensor) -> Tensor:
-    """Return `function(tensor, all axes)`, a reduction to a scalar."""
+    """Return `function(tensor, all axes)`, which reduces the tensor to a scalar."""
     return function(tensor, raw_ops.Range(0, raw_ops.Rank(tensor), 1))
 
 
@@ -212,7 +215,9 @@ def _product(sizes: Tensor) -> Tensor:
 
 
 def _places(values: Any, low: Any, high: Any, count: int) -> Any:
-    """Return the bin of each value; a value outside [low, high) is in the first or the last bin."""
+    """Return the number of the bin of each value. A value outside [low, high) is in the first or
+    the last bin.
+    """
     step = (float(high) - float(low)) / count
     bins = np.floor((values.astype(np.float64) - float(low)) / step)
     return np.clip(bins, 0, count - 1).astype(np.int64)
@@ -275,12 +280,13 @@ def histogram_fixed_width(
     values: Any, value_range: Any, nbins: Any = 100, dtype: Any = dtypes.int32,
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
-    """Count the `values` in each of `nbins` equal parts of the interval `value_range`. Return a
-    vector of `dtype`.
+    """Count the `values` in each of `nbins` equal bins of an interval. Return a vector of `dtype`.
+
+    Values outside the interval are counted in the first or the last bin. A run raises
+    InvalidArgumentError unless the first number of `value_range` is smaller than the second.
 
     Args:
-      value_range: two numbers of the values' dtype. A run raises InvalidArgumentError unless the
-        first is smaller. Values outside the interval are counted in the first or the last part.
+      value_range: the bounds of the interval, two numbers of the values' dtype.
     """
     with op_scope(name, "histogram_fixed_width", values, value_range, nbins) as scope:
         return _histogram(values, value_range, nbins, dtype=as_dtype(dtype), name=scope)
@@ -293,8 +299,8 @@ def histogram_fixed_width_bins(
     """Divide the interval `value_range` into `nbins` bins, and return for each value the index of
     its bin.
 
-    Takes the arguments of `histogram_fixed_width`. The result has the shape of `values`, and
-    `dtype`, int32 or int64.
+    See `histogram_fixed_width` for the arguments. The result has the shape of `values`. Its dtype
+    is `dtype`, which is int32 or int64.
     """
     with op_scope(name, "histogram_fixed_width_bins", values, value_range, nbins):
         numbers = convert_to_tensor(values, name="values")
@@ -368,14 +374,15 @@ def confusion_matrix(
     name: str | None = None,
     weights: Any = None,
 ) -> Tensor:
-    """Count the pairs of label and prediction. Return a square matrix [label, prediction] of
-    `dtype`.
+    """Count the pairs of a label and a prediction. Return a square matrix [label, prediction].
+
+    The dtype of the matrix is `dtype`. A run raises InvalidArgumentError if a class is outside the
+    matrix.
 
     Args:
-      labels, predictions: class numbers, vectors of equal length, or of shape (n, 1).
+      labels, predictions: class numbers, as vectors of equal length, or of shape (n, 1).
       num_classes: the size of the matrix, by default the largest class number + 1.
-      weights: a vector with the weight of each pair, by default 1. A run raises
-        InvalidArgumentError for a class outside the matrix.
+      weights: a vector with the weight of each pair, by default 1.
     """
     with op_scope(name, "confusion_matrix", predictions, labels, num_classes, weights):
         classes = [

@@ -103,9 +103,10 @@ _range = op(
 def range(
     start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str = "range"
 ) -> Tensor:
-    """Return the vector start, start + delta, start + 2 delta, ..., up to but without `limit`.
+    """Return the vector start, start + delta, start + 2 delta, ..., up to but not including
+    `limit`.
 
-    `range(n)` starts at 0. Without `dtype`, the result has the widest dtype of the arguments, in
+    `range(n)` starts at 0. If `dtype` is None, the result has the widest dtype of the arguments, in
     the order int32, int64, bfloat16, float32, float64. Raises ValueError if delta is 0 or leads
     away from the limit.
 
@@ -131,8 +132,8 @@ def _has_dtype(value: Any) -> bool:
 
 
 def _widest(values: Sequence[Any]) -> DType:
-    """Return the widest dtype of the values, in the order of `_RANKED`. Raises TypeError for other
-    dtypes.
+    """Return the widest dtype of the values, in the order of `_RANKED`. Raises TypeError if a dtype
+    is not in `_RANKED`.
     """
     types = [
         value.dtype.base_dtype if _has_dtype(value) else as_dtype(constant_array(value))
@@ -148,7 +149,7 @@ def _widest(values: Sequence[Any]) -> DType:
 
 
 def _no_sum(_: Any) -> Any:
-    """Return -inf: the logarithm of an empty sum."""
+    """Return -inf, the logarithm of an empty sum."""
     return -np.inf
 
 
@@ -162,10 +163,10 @@ def _scan_axis(value: Any, rank: int) -> int:
 
 
 def _running(ufunc: Any, start: Any) -> Call:
-    """Return the NumPy kernel of running values of `ufunc`.
+    """Return the NumPy kernel that computes running values of `ufunc`.
 
     Args:
-      start: a function from a dtype to the first element of an exclusive result.
+      start: a function that receives a dtype and returns the first element of an exclusive result.
     """
 
     def make(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
@@ -199,7 +200,9 @@ def _launch(combine: str, start: str, signature: Signature) -> list[Launch]:
 
 
 def _native(multiplies: bool) -> RowSource:
-    """Return the native code for running sums, or with `multiplies` for running products."""
+    """Return the native kernel for running sums, or for running products if `multiplies` is
+    true.
+    """
 
     def parameters(signature: Signature) -> list[int]:
         sizes, attrs = signature.input_shapes[0], signature.attrs
@@ -229,11 +232,12 @@ def _declare(
     types: Sequence[DType] = NUMERIC,
     native: RowSource | None = None,
 ) -> OpFunction:
-    """Declare an op of running values.
+    """Declare an op that computes running values.
 
     Args:
-      on_gpu: C that combines `a` and `b`, and C for the neutral element.
-      quantity: the name of the running values ("sum"), for the documentation.
+      on_gpu: two C expressions. The first combines the values `a` and `b`, and the second is the
+        neutral element.
+      quantity: the name of the running values for the documentation, such as "sum".
     """
     return op(
         name,
@@ -264,8 +268,8 @@ def _cumsum_gradient(op: Any, dy: Any) -> list[Any]:
 
 
 def _cumprod_gradient(op: Any, dy: Any) -> list[Any]:
-    """Return the gradient: the running sum of y dy in the opposite direction, divided by x. It is
-    NaN where x is 0.
+    """Return the gradient, which is the running sum of y dy in the opposite direction, divided by
+    x. It is NaN where x is 0.
     """
     x, axis = op.inputs
     attrs = op.attrs
@@ -280,9 +284,10 @@ def _cumprod_gradient(op: Any, dy: Any) -> list[Any]:
 
 
 def _cumulative_logsumexp_gradient(op: Any, dy: Any) -> list[Any]:
-    """Return the gradient: exp(x) times the running sum of dy exp(-y) in the opposite direction.
+    """Return the gradient, which is exp(x) times the running sum of dy exp(-y) in the opposite
+    direction.
 
-    The sum is computed in logarithms, separately for positive and negative dy.
+    The sum is computed from logarithms, separately for positive and negative dy.
     """
     x, axis = op.inputs
     attrs = {"exclusive": op.attrs["exclusive"], "reverse": not op.attrs["reverse"]}
@@ -330,8 +335,9 @@ def cumsum(
     """Return running sums along `axis`: [a, a + b, a + b + c] for [a, b, c].
 
     Args:
-      exclusive: whether each sum excludes the element at its position: [0, a, a + b].
-      reverse: whether sums run from the end: [a + b + c, b + c, c].
+      exclusive: whether each sum excludes the element at its own position, which gives [0, a, a +
+        b].
+      reverse: whether sums run from the end, which gives [a + b + c, b + c, c].
 
     >>> session.run(tf.cumsum([1, 2, 3]))
     array([1, 3, 6], dtype=int32)
@@ -342,9 +348,9 @@ def cumsum(
 def cumprod(
     x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Tensor:
-    """Return running products along `axis`. Takes the arguments of `cumsum`.
+    """Return running products along `axis`. See `cumsum` for the arguments.
 
-    With `exclusive`, the first product is 1.
+    If `exclusive` is true, the first product is 1.
     """
     return _cumprod(x, axis, exclusive=exclusive, reverse=reverse, name=name)
 
@@ -352,9 +358,9 @@ def cumprod(
 def cumulative_logsumexp(
     x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> Tensor:
-    """Return running log(sum(exp(x))) along `axis`, without overflow. Takes the arguments of
-    `cumsum`.
+    """Return running log(sum(exp(x))) along `axis`, without overflow. See `cumsum` for the
+    arguments.
 
-    With `exclusive`, the first result is -inf.
+    If `exclusive` is true, the first result is -inf.
     """
     return _cumulative_logsumexp(x, axis, exclusive=exclusive, reverse=reverse, name=name)

@@ -48,7 +48,8 @@ def reduce_with(
     reduction_indices: Any = None,
     keep_dims: Any = None,
 ) -> Tensor:
-    """Return `x` reduced by the op `function` along `axis`; None means all axes.
+    """Return `x` reduced by the op `function` along `axis`. If `axis` is None, all axes are
+    reduced.
 
     Args:
       reduction_indices, keep_dims: older names of `axis` and `keepdims`.
@@ -71,7 +72,7 @@ def reduce_with(
 
 
 class ReductionFunction(Protocol):
-    """The type of `reduce_sum` and others: a function that reduces a tensor along axes."""
+    """The type of `reduce_sum` and similar functions, which reduce a tensor along axes."""
 
     def __call__(
         self,
@@ -82,7 +83,7 @@ class ReductionFunction(Protocol):
         reduction_indices: Any = None,
         keep_dims: bool | None = None,
     ) -> Tensor:
-        """Return `input_tensor` reduced along `axis`; see `reduce_sum` for the arguments."""
+        """Return `input_tensor` reduced along `axis`. See `reduce_sum` for the arguments."""
 
 
 def _public(compute: Callable[..., Tensor], name: str, doc: str) -> ReductionFunction:
@@ -103,7 +104,7 @@ def _public(compute: Callable[..., Tensor], name: str, doc: str) -> ReductionFun
 
 
 def _public_of(op_function: OpFunction, doc: str) -> ReductionFunction:
-    """Return the public function of a reduction op: `reduce_sum` for Sum."""
+    """Return the public function of a reduction op, such as `reduce_sum` for Sum."""
     doc = cleandoc(doc) + example_of(op_function.op_def.name)
     return _public(partial(reduce_with, op_function), f"reduce_{op_function.__name__}", doc)
 
@@ -161,7 +162,7 @@ reduce_logsumexp = _public(
 
 
 def l2_loss(t: Any, name: str | None = None) -> Tensor:
-    """Return half the sum of the squares of all elements of a floating point tensor, a scalar.
+    """Return half the sum of the squares of all elements of a floating-point tensor, as a scalar.
 
     >>> session.run(tf.nn.l2_loss([3.0, 4.0]))
     np.float32(12.5)

@@ -1,4 +1,4 @@
-"""Gradient functions of reductions: mostly dy, broadcast over the reduced axes."""
+"""Gradient functions of reductions. Most gradients are dy, broadcast over the reduced axes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from gpugraph.ops.framework.op_scope_and_arguments import shape_of
 
 
 def _known_axes(op: Any) -> list[int] | None:
-    """Return the reduced axes as non-negative numbers, or None unless rank and axes are known."""
+    """Return the reduced axes as non-negative numbers. If the rank or the axes are unknown, return
+    None.
+    """
     rank = op.inputs[0].shape.rank
     value = constant_value(op.inputs[1])
     if rank is None or value is None:
@@ -24,7 +26,7 @@ def _known_axes(op: Any) -> list[int] | None:
 
 
 def _kept(op: Any, tensor: Any) -> Any:
-    """Reshape `tensor` from the output's shape to the shape with `keep_dims`: reduced axes have
+    """Reshape `tensor` from the output's shape to a shape in which the reduced axes are kept with
     size 1.
     """
     if op.attrs["keep_dims"]:
@@ -68,7 +70,7 @@ def mean_gradient(op: Any, dy: Any) -> list[Any]:
 
 
 def chosen_gradient(op: Any, dy: Any) -> list[Any]:
-    """Return the gradient of Max or Min: dy, divided equally among the elements equal to the
+    """Return the gradient of Max or Min. dy is divided equally among the elements that equal the
     result.
     """
     x, axes = op.inputs
@@ -82,8 +84,9 @@ def prod_gradient(op: Any, dy: Any) -> list[Any]:
     0.
 
     The axes are reduced one after another. Along an axis, the product of all other elements is the
-    exclusive running product from the start times the one from the end. If the axes are not known
-    before the run, the gradient is dy y / x instead, NaN where x is 0.
+    exclusive running product from the start, multiplied by the exclusive running product from the
+    end. If the axes are not known before the run, the gradient is dy y / x instead, which is NaN
+    where x is 0.
     """
     x = op.inputs[0]
     axes = _known_axes(op)
@@ -110,6 +113,8 @@ def _product_of_others(x: Any, axes: list[int]) -> Any:
 
 
 def norm_gradient(op: Any, dy: Any) -> list[Any]:
-    """Return the gradient x dy / y of an l2 norm y, broadcast: NaN where the norm is 0."""
+    """Return the gradient x dy / y of an l2 norm y, where dy and y are broadcast. It is NaN where
+    the norm is 0.
+    """
     slope = raw_ops.RealDiv(_kept(op, dy), _kept(op, op.outputs[0]))
     return [raw_ops.Mul(op.inputs[0], slope), None]

@@ -1,9 +1,9 @@
 """Sums, means, products, extremes and other reductions along axes, and their gradients.
 
 The axes are read on the host when a kernel is bound. In each run, a kernel is one NumPy reduction
-over a view of the input. Adjacent axes are merged in the view if all of them are reduced, or none
-of them. float16 is accumulated in float32. A reduction over no elements gives its neutral element;
-a mean gives NaN.
+over a view of the input. Adjacent axes are merged in the view if all of them, or none of them, are
+reduced. float16 is accumulated in float32. The result of a reduction over no elements is the
+neutral element, or NaN for a mean.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ INDEX = (dtypes.int32, dtypes.int64)
 
 
 def reduced_axes(value: Any, rank: int) -> frozenset[int]:
-    """Return the non-negative axes in a scalar or vector; raise a Misfit for an axis outside
-    [-rank, rank).
+    """Return the axes in a scalar or vector as non-negative numbers. Raises a Misfit if an axis is
+    outside [-rank, rank).
     """
     axes = value.reshape(-1).tolist() if isinstance(value, np.ndarray) else np.ravel(value).tolist()
     wrong = [axis for axis in axes if not -rank <= axis < rank]
@@ -76,8 +76,8 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _grouped(context: KernelContext, x: Any, out: Any) -> tuple[Any, tuple[int, ...], Any]:
-    """Return (view of x, the axes of the view to reduce, view of out), with as few axes as
-    possible.
+    """Return (view of x, the axes of this view to reduce, view of out). The views have as few axes
+    as possible.
     """
     sizes = context.input_shapes[0]
     try:
@@ -122,7 +122,7 @@ def _accumulator(context: KernelContext, target: Any) -> Any:
 
 
 def _adding(ufunc: Any) -> Call:
-    """Return the NumPy kernel of a sum or a product."""
+    """Return a NumPy kernel that computes a sum or a product with `ufunc`."""
 
     def make(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
         view, axes, target = _grouped(context, x, out)
@@ -164,8 +164,8 @@ def _mean(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
 def _integer_mean(
     context: KernelContext, view: Any, axes: tuple[int, ...], target: Any, count: int
 ) -> Callable[[], Any]:
-    """Bind a sum in 64 bits and its division by `count`, rounded towards 0. Return 0 if `count` is
-    0.
+    """Bind a sum in 64 bits and its division by `count`, which is rounded towards 0. If `count` is
+    0, the result is 0.
     """
     if count == 0:
         return partial(target.fill, 0)
@@ -191,10 +191,11 @@ def _limit(dtype: Any, lowest: bool) -> Any:
 
 
 def _extreme(ufunc: Any, lowest: bool) -> Call:
-    """Return the NumPy kernel of a maximum or minimum.
+    """Return a NumPy kernel that computes a maximum or minimum with `ufunc`.
 
     Args:
-      lowest: whether the result over no elements is the lowest number; otherwise it is the highest.
+      lowest: whether the result over no elements is the lowest number. Otherwise it is the highest
+        number.
     """
 
     def make(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
@@ -225,11 +226,11 @@ def _reduction(
     doc: str,
     native: Decomposition | None = None,
 ) -> OpFunction:
-    """Declare a reduction of elements of a dtype in `types`, or of bools if `types` is empty.
+    """Declare a reduction op for the dtypes in `types`. If `types` is empty, it reduces bools.
 
     Args:
       gpu: the op's GPU kernel, which contains the NumPy kernel.
-      native: the op's decomposition, unless `gpu` is one.
+      native: the op's decomposition, unless `gpu` is a decomposition.
     """
     element, element_attr = ("T", {"T": types}) if types else ("bool", {})
     return op(
@@ -317,7 +318,7 @@ op(
 
 
 def _norm(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
-    """Bind the l2 norm, with the squares and their sum in double precision."""
+    """Bind the l2 norm. The squares and their sum are computed in double precision."""
     view, axes, target = _grouped(context, x, out)
     whole = target.dtype.kind in "iu"
 

@@ -1,8 +1,8 @@
-"""Error messages of TensorFlow's kernels for wrong inputs.
+"""The error messages of TensorFlow's kernels for invalid inputs.
 
-In this package, shape inference rejects such inputs, both in graph construction and in a run. In a
-run, these modules replace the message of shape inference by the message of TensorFlow's kernel,
-where the two differ.
+In gpugraph, shape inference rejects invalid inputs, both at graph construction and in a run. In a
+run, these modules replace the message of shape inference with the message of TensorFlow's kernel,
+if the two differ.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _RULES = {**ARRAY_REFUSALS, **NUMBER_REFUSALS, **NETWORK_REFUSALS, **SPARSE_REFU
 def run_refusal(context: InferContext, name: str, op_type: str) -> RunRefusal | None:
     """Return the error of TensorFlow's kernel for inputs that shape inference rejected in a run.
 
-    Return None if the kernel has no check for them.
+    If the kernel has no check for these inputs, return None.
     """
     rules = _RULES.get(op_type)
     op = refused_op(context, name, op_type) if rules else None

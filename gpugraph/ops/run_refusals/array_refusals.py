@@ -1,4 +1,4 @@
-"""Checks and messages of TensorFlow's kernels that slice, join, shape and index arrays."""
+"""The checks and messages of TensorFlow's kernels that slice, join, reshape and index arrays."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def _slice_range(op: Refused) -> str | None:
 
 
 def _axis_rule(slot: int, of: int, template: str, extra: int = 0) -> Rule:
-    """Return the check that input `slot`, a scalar, is an axis of input `of`.
+    """Return the rule that input `slot`, a scalar, must be an axis of input `of`.
 
     Args:
-      extra: by how much the range exceeds [-rank, rank) on each side.
+      extra: how far the allowed range extends beyond [-rank, rank) on each side.
       template: the message, with `{0}` for the axis and `{1}` for the rank.
     """
 
@@ -192,7 +192,7 @@ def _unpack_count(op: Refused) -> bool:
 
 
 def _scalars(names: str, start: int, words: str) -> tuple[Rule, ...]:
-    """Return rules that check that inputs are scalars.
+    """Return the rules that some inputs must be scalars.
 
     Args:
       names: the names of the inputs, starting with input number `start`.

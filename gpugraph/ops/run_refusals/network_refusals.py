@@ -1,4 +1,6 @@
-"""Checks and messages of TensorFlow's kernels for networks, losses, images and training steps."""
+"""The checks and messages of TensorFlow's kernels for neural networks, losses, images and training
+steps.
+"""
 
 from __future__ import annotations
 
@@ -56,10 +58,10 @@ _CROP_BOXES = (
 
 
 def _no_scalar(text: str) -> list[Rule]:
-    """Return the checks that hyperparameters are scalars, from a list such as `3 lr, 4 beta1`.
+    """Return the rules that hyperparameters must be scalars, given a list such as `3 lr, 4 beta1`.
 
-    An entry has an input's number and name. After a colon, it may have the message's word for the
-    requirement if that is not "scalar".
+    An entry has the number and name of an input. It may end with a colon and the words that replace
+    "scalar" in the message.
     """
     rules = []
     for entry in text.split(","):
@@ -74,8 +76,8 @@ _STRENGTHS = "{} l1 regularization strength{wanted},{} l2 regularization strengt
 
 
 def _strengths(slot: int, wanted: str = "") -> str:
-    """Return a list for `_no_scalar` of the hyperparameters l1, input `slot`, and l2, the next
-    input.
+    """Return a list for `_no_scalar` with the hyperparameters l1, which is input `slot`, and l2,
+    which is the next input.
     """
     return _STRENGTHS.format(slot, slot + 1, wanted=wanted)
 
@@ -89,11 +91,12 @@ def _lr_power(slot: int) -> Rule:
 
 
 def _update(scalars: str, *slots: int, names: tuple[str, ...] = ("grad",)) -> tuple[Rule, ...]:
-    """Return the checks of a dense update.
+    """Return the rules of a dense update.
 
     Args:
-      scalars: the list of hyperparameters.
-      slots, names: the inputs that have the variable's shape.
+      scalars: the list of hyperparameters, see `_no_scalar`.
+      slots: the numbers of the inputs that must have the variable's shape.
+      names: the names of these inputs.
     """
     return (
         *_no_scalar(scalars),
@@ -106,11 +109,11 @@ def _update(scalars: str, *slots: int, names: tuple[str, ...] = ("grad",)) -> tu
 
 
 def _sparse_update(scalars: str, grad: int, indices: int) -> tuple[Rule, ...]:
-    """Return the checks of an update of some rows of a variable.
+    """Return the rules of an update of some rows of a variable.
 
     Args:
-      scalars: the list of hyperparameters.
-      grad, indices: the numbers of these inputs.
+      scalars: the list of hyperparameters, see `_no_scalar`.
+      grad, indices: the numbers of the inputs with the gradient and the row indices.
     """
 
     def inner(op: Refused) -> str | None:

@@ -1,4 +1,4 @@
-"""Checks and messages of TensorFlow's kernels for products, reductions, segments, matrices,
+"""The checks and messages of TensorFlow's kernels for products, reductions, segments, matrices and
 strings.
 """
 

@@ -1,10 +1,10 @@
-"""Rules that give the messages of TensorFlow's kernels for inputs that shape inference rejected.
+"""Rules with the messages of TensorFlow's kernels for inputs that shape inference rejected.
 
 TensorFlow rejects the same inputs with different words in graph construction (by shape functions)
-and in runs (by kernels). Here, one shape inference serves both, with the messages of TensorFlow's
-shape functions. For each op type whose kernel has other messages, a table holds rules with these
-messages, in the order of the kernel's checks. The rules are evaluated only after a rejection in a
-run, so they cost nothing for valid inputs.
+and in runs (by kernels). Here, the same shape inference is used in both cases, with the messages of
+TensorFlow's shape functions. For each op type whose kernel has other messages, a table holds rules
+with these messages, in the order of the kernel's checks. The rules are evaluated only after a
+rejection in a run, so they cost nothing for valid inputs.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ class KnownInput:
     """An input of fully known shape, for rules and the templates of their messages.
 
     Args:
-      value: the array, if it is known when shapes are inferred (sizes, axes); otherwise None.
+      value: the value of the input, if it is known when shapes are inferred, such as sizes or axes.
+        Otherwise None.
     """
 
     sizes: tuple[Any, ...]
@@ -59,7 +60,7 @@ class KnownInput:
 
 @dataclass(frozen=True)
 class Refused:
-    """An op whose inputs were rejected; `x` is the list of its inputs."""
+    """An op whose inputs were rejected. `x` is the list of its inputs."""
 
     x: Sequence[KnownInput]
     attrs: Mapping[str, Any]
@@ -76,10 +77,10 @@ def when(
     template: str,
     error_class: Callable[[Any, Any, str], OpError] = InvalidArgumentError,
 ) -> Rule:
-    """Return the rule whose message is `template` for ops where `fails` returns true.
+    """Return a rule. Its message is `template` if `fails` returns true for the op.
 
-    The template is for `str.format`: `{0.text}` is the shape of the first input; `{op.name}` and
-    `{op.type}` are those of the op.
+    The template is formatted by `str.format`. `{0.text}` is the shape of the first input, and
+    `{op.name}` and `{op.type}` are the op's name and type.
     """
 
     def rule(op: Refused) -> RunRefusal | None:
@@ -89,12 +90,12 @@ def when(
 
 
 def rank_is(slot: int, rank: int, template: str) -> Rule:
-    """Return the rule that input `slot` has rank `rank`."""
+    """Return the rule that input `slot` must have rank `rank`."""
     return when(lambda op: op.x[slot].rank != rank, template)
 
 
 def rank_from(slot: int, rank: int, template: str) -> Rule:
-    """Return the rule that input `slot` has at least rank `rank`."""
+    """Return the rule that input `slot` must have at least rank `rank`."""
     return when(lambda op: op.x[slot].rank < rank, template)
 
 
@@ -114,9 +115,9 @@ def same_shapes(one: int, other: int, template: str) -> Rule:
 
 
 def no_negative(slot: int, template: str = "Dimension {0} must be >= 0", minimum: int = 0) -> Rule:
-    """Return the rule that no element of input `slot`, a vector of sizes, is below `minimum`.
+    """Return the rule that no element of input `slot`, a vector of sizes, may be below `minimum`.
 
-    In the template, `{0}` is the first element below the minimum, and `{1}` its index.
+    In the template, `{0}` is the first element below the minimum, and `{1}` is its index.
     """
 
     def rule(op: Refused) -> str | None:

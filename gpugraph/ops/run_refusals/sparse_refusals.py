@@ -1,4 +1,6 @@
-"""Checks and messages of TensorFlow's kernels that take sparse tensors or matrices of indices."""
+"""The checks and messages of TensorFlow's kernels whose inputs are sparse tensors or matrices of
+indices.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +24,8 @@ def _elements(first: int, name: str) -> Rule:
     """Return the rule that a SparseTensor must have as many values as rows of indices.
 
     Args:
-      first: the number of the input with its indices.
-      name: its name in the message.
+      first: the number of the input with the SparseTensor's indices.
+      name: the name of the SparseTensor in the message.
     """
     words = (
         f"Expected {name}_values.NumElements == #rows({name}_indices), their shapes are: "
@@ -37,8 +39,8 @@ def _columns(first: int, name: str) -> Rule:
     columns.
 
     Args:
-      first: the number of the input with its indices.
-      name: its name in the message.
+      first: the number of the input with the SparseTensor's indices.
+      name: the name of the SparseTensor in the message.
     """
 
     def rule(op: Refused) -> str | None:
@@ -78,8 +80,8 @@ def _rows(op: Refused, slot: int) -> int:
 
 
 def _set(first: int) -> tuple[Rule, ...]:
-    """Return the rules for a set given as a sparse tensor: its indices are input `first`, followed
-    by its values and its shape.
+    """Return the rules for sets that are passed as a SparseTensor. Its indices are input `first`,
+    followed by its values and its shape.
     """
     values, shape = first + 1, first + 2
 

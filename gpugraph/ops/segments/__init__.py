@@ -1,1 +1,3 @@
-"""Sums and extremes by segment: the parts of a tensor with the same segment id form a segment."""
+"""Sums and extremes by segment. A segment consists of the slices of a tensor with the same segment
+id.
+"""

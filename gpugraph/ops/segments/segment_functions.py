@@ -29,9 +29,10 @@ unsorted_segment_min: Callable[..., Tensor] = public_function(UNSORTED["Min"])
 def unsorted_segment_mean(
     data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
 ) -> Tensor:
-    """Return the mean of each segment, 0 for an empty segment.
+    """Return the mean of each segment, or 0 for an empty segment.
 
-    Takes the arguments of `unsorted_segment_sum`. Integers are divided as by Python's `/`.
+    See `unsorted_segment_sum` for the arguments. Integers are divided like Python's `/`, so the
+    result is floating-point.
     """
     with op_scope(name, "UnsortedSegmentMean"):
         total, count = _sums_and_counts(data, segment_ids, num_segments)
@@ -41,9 +42,9 @@ def unsorted_segment_mean(
 def unsorted_segment_sqrt_n(
     data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
 ) -> Tensor:
-    """Return the sum of each segment divided by the root of its number of parts.
+    """Return the sum of each segment, divided by the square root of the number of its slices.
 
-    Takes the arguments of `unsorted_segment_sum`.
+    See `unsorted_segment_sum` for the arguments.
     """
     with op_scope(name, "UnsortedSegmentSqrtN"):
         total, count = _sums_and_counts(data, segment_ids, num_segments)
@@ -51,7 +52,7 @@ def unsorted_segment_sqrt_n(
 
 
 def _sums_and_counts(data: Any, segment_ids: Any, num_segments: Any) -> tuple[Tensor, Tensor]:
-    """Return the sum of each segment, and the number of its parts (1 if it is empty).
+    """Return the sum of each segment, and the number of its slices, or 1 if it is empty.
 
     The numbers have the shape (num_segments, 1, ..., 1), which broadcasts to the shape of the sums.
     """

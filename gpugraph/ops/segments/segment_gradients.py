@@ -1,9 +1,9 @@
 """Gradient functions of reductions by segment.
 
-They serve sorted and unsorted segments. A part of the data is a slice with one segment id. Each
-part receives a share of the gradient of its segment. A part with a negative id is in no segment and
-receives 0. Divisions by the number of parts give 0 for an empty segment; otherwise second gradients
-would be NaN.
+They are used for sorted and unsorted segments. In this module, a part of the data is a slice with
+one segment id. The gradient of a part is computed from the gradient of its segment. A part with a
+negative id is in no segment, so its gradient is 0. Divisions by the number of parts give 0 for an
+empty segment, because second gradients would be NaN otherwise.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class _Segments:
             self.rows = raw_ops.Maximum(self.ids, zero)
 
     def gather(self, values: Any) -> Any:
-        """For each part of the data, return the row of `values` for its segment, or 0 if the id is
-        negative.
+        """Return, for each part of the data, the row of `values` for the part's segment, or 0 if
+        the part's id is negative.
         """
         if self.is_sorted:
             places = raw_ops.Reshape(self.ids, np.array([-1, 1, 1], np.int32))
@@ -47,7 +47,7 @@ class _Segments:
         return raw_ops.Select(self.there, rows, raw_ops.ZerosLike(rows))
 
     def _gather_of_any_number(self, values: Any) -> Any:
-        """Gather as `gather` does, even if the number of segments may be 0.
+        """Return the result of `gather`. This also works if there are no segments.
 
         Index 0 selects a row of zeros that is inserted in front.
         """
@@ -84,14 +84,14 @@ class _Segments:
 
 
 def sum_gradient(op: Any, dy: Any) -> list[Any]:
-    """Return the gradient of the data: for each part, dy of its segment."""
+    """Return the gradient of the data. For each part, it is dy of the part's segment."""
     segments = _Segments(op)
     return segments.result(segments.gather(dy))
 
 
 def mean_gradient(op: Any, dy: Any) -> list[Any]:
-    """Return the gradient of the data: for each part, dy of its segment divided by the segment's
-    number of parts.
+    """Return the gradient of the data. For each part, it is dy of the part's segment, divided by
+    the number of parts in the segment.
     """
     segments = _Segments(op)
     ids = raw_ops.Cast(raw_ops.OnesLike(segments.ids), DstT=dy.dtype.base_dtype)
@@ -104,8 +104,8 @@ def mean_gradient(op: Any, dy: Any) -> list[Any]:
 
 
 def extreme_gradient(op: Any, dy: Any) -> list[Any]:
-    """Return the gradient of the data: dy of a segment, divided equally among the elements that
-    equal the segment's extreme. Return 0 for all others.
+    """Return the gradient of the data. dy of a segment is divided equally among the elements that
+    equal the segment's extreme. The gradient of all other elements is 0.
     """
     segments = _Segments(op)
     flat = segments.flat()

@@ -1,4 +1,6 @@
-"""Launches of segments.cu: reductions of rows that have segment ids in ascending order."""
+"""Launches of the kernels in segments.cu, which reduce rows whose segment ids are in ascending
+order.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +31,8 @@ class SegmentReduction(NamedTuple):
 
     Args:
       combine: a C statement that combines two rows, elementwise.
-      divided: whether the result is divided by the number of rows ("mean"), by the root of that
-        number ("root"), or not ("").
+      divided: "mean" to divide the result by the number of rows, "root" to divide it by the square
+        root of this number, or "" for no division.
     """
 
     combine: str
@@ -64,8 +66,8 @@ def _keys(signature: Signature, by: bool, num_segments: int = -1) -> list[Launch
     """Return the launches that compute the segment of each row, and check the ids.
 
     Args:
-      by: whether the rows are the rows of input 0 at the indices in input 1. The ids are input 2 in
-        that case, else input 1.
+      by: whether the rows are the rows of input 0 at the indices in input 1. If True, the ids are
+        input 2, otherwise input 1.
       num_segments: the number of segments, or -1 if it is one more than the last id.
     """
     data, ids = signature.input_shapes[0], signature.input_shapes[1 + by]
@@ -89,10 +91,11 @@ def _keys(signature: Signature, by: bool, num_segments: int = -1) -> list[Launch
 def _combine(
     rule: SegmentReduction, signature: Signature, by: bool, out: Arg, shape: Sequence[int]
 ) -> list[Launch]:
-    """Return the launches that combine rows, which must follow the launches of `_keys`.
+    """Return the launches that combine rows. They must follow the launches that `_keys` returns.
 
     Args:
-      shape: the shape of the output, `out`.
+      out: the output.
+      shape: the shape of the output.
     """
     types, dtype = signature.input_types, signature.input_types[0]
     count, segments, width = signature.input_shapes[1][0], shape[0], prod(shape[1:])
@@ -145,7 +148,8 @@ def _known_size(signature: Signature) -> list[int]:
 
 
 def counted_segments(rule: SegmentReduction, signature: Signature) -> list[Launch]:
-    """Return the launches for the rows of input 0 at the indices of input 1, with ids in input 2.
+    """Return the launches that combine the rows of input 0 at the indices in input 1, with the ids
+    in input 2.
 
     The number of segments is the number of rows of the output. There may be no rows and no ids.
     """
@@ -160,9 +164,9 @@ def counted_segments(rule: SegmentReduction, signature: Signature) -> list[Launc
 def segment_gradient(divided: str, signature: Signature) -> list[Launch]:
     """Return the launches for the gradient of `counted_segments` with respect to the data.
 
-    Row j of the gradients, input 0, belongs to segment j. For each position k, the row of the
-    segment in input 2 at k is divided as in `SegmentReduction.divided`, and added to the row of the
-    output whose index is in input 1 at k.
+    Row j of input 0 is the gradient of segment j. Inputs 1 and 2 have the row indices and the
+    segment ids. For each position k, the gradient of segment ids[k] is divided by the rule of
+    `SegmentReduction.divided`, and added to row indices[k] of the output.
     """
     (segments, *_), (count,) = signature.input_shapes[0], signature.input_shapes[1]
     shape, dtype = signature.output_shapes[0], signature.input_types[0]

@@ -1,10 +1,10 @@
-"""Sums, products and extremes by segment: the parts of a tensor with the same segment id form a
-segment.
+"""Sums, products and extremes by segment. A segment consists of the parts of a tensor with the same
+segment id.
 
-A part is a slice along the first axes, which are the axes of the ids. `Segment...` takes a vector
-of ascending ids. The last id is the id of the last segment. `UnsortedSegment...` takes ids in any
-order and the number of segments, and skips parts with a negative id. Parts are combined in their
-order.
+A part is a slice along the first axes, which are the axes of the ids. The ops `Segment...` receive
+a vector of ascending ids, and the last id determines the number of segments. The ops
+`UnsortedSegment...` receive ids in any order and the number of segments, and skip parts with a
+negative id. The parts of a segment are combined in their order in the tensor.
 """
 
 from __future__ import annotations
@@ -103,11 +103,12 @@ def _launch_unsorted(
 
 
 def _unsorted_kernel(combine: Any, start: Callable[[Any], Any], rule: UpdateRule) -> Source:
-    """Return the kernel that combines the parts of each segment, starting from `start(dtype)`.
+    """Return the kernel that combines the parts of each segment. Each segment starts with the value
+    `start(dtype)`.
 
     Args:
       combine: the ufunc of the NumPy kernel.
-      rule: the rule that does the same on a GPU.
+      rule: the equivalent rule for GPUs.
     """
     is_extreme = combine in (np.maximum, np.minimum)
 
@@ -195,7 +196,7 @@ def _unsorted_op(
 def vector_size(shape: TensorShape, name: str) -> int | None:
     """Return the static size of a vector.
 
-    For another rank, raise ValueError; in a run, raise InvalidArgumentError.
+    If the rank is not 1, raise ValueError, or InvalidArgumentError in a run.
     """
     return of_rank(shape, 1, name, f"{name} should be a vector.")[0]
 
@@ -221,9 +222,10 @@ def _infer_sorted(context: InferContext) -> Sequence[TensorShape]:
 
 
 def run_starts(ids: Any, count: int | None = None) -> Any:
-    """Return the positions at which runs of equal segment ids start. `ids` must not be empty.
+    """Return the positions at which sequences of equal segment ids start. `ids` must not be empty.
 
-    Raises InvalidArgumentError, with the first position, if ids descend or are outside [0, count).
+    Raises InvalidArgumentError, with the first wrong position, if ids descend or are outside [0,
+    count).
 
     Args:
       count: the number of segments, by default one more than the last id.
@@ -248,7 +250,7 @@ def run_starts(ids: Any, count: int | None = None) -> Any:
 
 
 def _sorted_kernel(ufunc: Any, empty: int, mean: bool = False) -> Call:
-    """Return the NumPy kernel that reduces each run of rows with the same id by `ufunc`.
+    """Return the NumPy kernel that reduces each sequence of rows with the same id with `ufunc`.
 
     Args:
       empty: the value of segments without rows.

@@ -1,4 +1,5 @@
-"""Sums of selected rows by segment: `SparseSegmentSum`, Mean and SqrtN, and their gradients.
+"""SparseSegmentSum, SparseSegmentMean and SparseSegmentSqrtN, which sum selected rows by segment,
+and their gradients.
 
     output[i] = sum over j with segment_ids[j] == i of data[indices[j]]
 
@@ -77,9 +78,7 @@ def _infer_counted(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _check_ids(ids: Any, count: int | None) -> None:
-    """Raise InvalidArgumentError for segment ids that are negative, descending, or not below
-    `count`.
-    """
+    """Raise InvalidArgumentError if segment ids are negative, descending, or not below `count`."""
     if not ids.size:
         return
     if count is not None and ids[-1] >= count:
@@ -91,7 +90,7 @@ def _check_ids(ids: Any, count: int | None) -> None:
 
 
 def _check_indices(indices: Any, size: int) -> None:
-    """Raise InvalidArgumentError for the first index outside [0, size)."""
+    """Raise InvalidArgumentError, with the first wrong index, if an index is outside [0, size)."""
     outside = np.flatnonzero((indices < 0) | (indices >= size))
     if outside.size:
         place = outside[0]
@@ -101,7 +100,7 @@ def _check_indices(indices: Any, size: int) -> None:
 
 
 def _weights(kind: str, ids: Any, dtype: Any) -> Any:
-    """Return the factor of each row, as a column: 1 / n for "Mean", otherwise 1 / the root of n.
+    """Return the factor of each row as a column. It is 1 / n for "Mean", otherwise 1 / sqrt(n).
 
     n is the number of rows with the same segment id.
     """
@@ -200,8 +199,8 @@ def _grad_rows(kind: str, grad: Any, indices: Any, ids: Any, out: Any) -> None:
 
 
 def _check_gradient(indices: Any, ids: Any, rows: int, segments: int) -> None:
-    """Raise InvalidArgumentError for segment ids outside [0, segments) or indices outside [0,
-    rows).
+    """Raise InvalidArgumentError if a segment id is outside [0, segments) or an index is outside
+    [0, rows).
     """
     if ids.size and ids[-1] >= segments:
         raise invalid_argument(
@@ -250,11 +249,12 @@ def sparse_segment_sum(
 ) -> Tensor:
     """Return the sums of the rows of `data` at `indices` that share a segment id.
 
+    The result has the shape (num_segments,) + data.shape[1:]. Segments without rows are 0. A run
+    raises InvalidArgumentError if an index is out of range or the ids descend.
+
     Args:
       segment_ids: an int32 vector of ascending ids, one for each index.
-      num_segments: the number of rows of the result, by default the last id + 1. The result has the
-        shape (num_segments,) + data.shape[1:]. Segments without rows are 0. A run raises
-        InvalidArgumentError for indices out of range and for ids that descend.
+      num_segments: the number of rows of the result, by default the last id + 1.
     """
     return _reduced("Sum", data, indices, segment_ids, name, num_segments)
 
@@ -264,7 +264,7 @@ def sparse_segment_mean(
 ) -> Tensor:
     """Return the means of the rows of `data` at `indices` that share a segment id.
 
-    Takes the arguments and raises the errors of `sparse_segment_sum`.
+    See `sparse_segment_sum` for the arguments and errors.
     """
     return _reduced("Mean", data, indices, segment_ids, name, num_segments)
 
@@ -272,8 +272,9 @@ def sparse_segment_mean(
 def sparse_segment_sqrt_n(
     data: Any, indices: Any, segment_ids: Any, name: str | None = None, num_segments: Any = None
 ) -> Tensor:
-    """Return the sums of rows that share a segment id, divided by the root of their number.
+    """Return the sums of rows that share a segment id, divided by the square root of the number of
+    rows.
 
-    Takes the arguments and raises the errors of `sparse_segment_sum`.
+    See `sparse_segment_sum` for the arguments and errors.
     """
     return _reduced("SqrtN", data, indices, segment_ids, name, num_segments)

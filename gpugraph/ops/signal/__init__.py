@@ -1,1 +1,1 @@
-"""Fourier and cosine transforms, and frames of signals."""
+"""Fourier and cosine transforms, and the division of signals into frames."""

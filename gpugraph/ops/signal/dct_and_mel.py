@@ -1,8 +1,8 @@
-"""Discrete cosine transforms, mel spectra, and shifts of spectra.
+"""Discrete cosine transforms, mel spectra, and functions that shift spectra.
 
-Cosine transforms are computed by Fourier transforms of twice the length: N. Ahmed, T. Natarajan,
-K. Rao, "Discrete cosine transform", 1974; J. Makhoul, "A fast cosine transform in one and two
-dimensions", 1980.
+Cosine transforms are computed with Fourier transforms of twice the length. See N. Ahmed, T.
+Natarajan, K. Rao, "Discrete cosine transform", 1974; J. Makhoul, "A fast cosine transform in one
+and two dimensions", 1980.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def _check(type: int, n: int | None, axis: int, norm: str | None) -> None:
 
 
 def _of_length(source: Tensor, n: int | None) -> tuple[Tensor, Any]:
-    """Return (the tensor with its last axis cut or zero-padded to `n` elements, the size of that
+    """Return (the tensor with its last axis cut or zero-padded to `n` elements, the size of this
     axis).
     """
     size = size_at(source, -1)
@@ -64,7 +64,7 @@ def _of_length(source: Tensor, n: int | None) -> tuple[Tensor, Any]:
 
 
 def _rotations(size: Any, element: Any, sign: float) -> Any:
-    """Return the vector 2 exp(i sign pi k / (2 n)) for k = 0, 1, ... n - 1, with n = `size`.
+    """Return the vector 2 exp(i sign pi k / (2 n)) for k = 0, 1, ..., n - 1, where n is `size`.
 
     Args:
       element: the dtype of the real and imaginary parts.
@@ -74,7 +74,7 @@ def _rotations(size: Any, element: Any, sign: float) -> Any:
 
 
 def _weights(size: Any, element: Any, first: float, others: float) -> Any:
-    """Return a vector of `size` elements: `first` at position 0 and `others` elsewhere."""
+    """Return a vector of `size` elements. It is `first` at position 0 and `others` elsewhere."""
     is_first = raw_ops.Equal(count_up(size), np.array(0, np.int32))
     number = element.as_numpy_dtype
     return raw_ops.SelectV2(is_first, number(first), number(others))
@@ -88,12 +88,13 @@ def dct(
     norm: str | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Return the discrete cosine transform of type 1, 2, 3 or 4 along the last axis, as SciPy
-    defines it.
+    """Return the discrete cosine transform of type 1, 2, 3 or 4 along the last axis. The
+    definitions are SciPy's.
 
-    Type 2 is 2 sum_i x_i cos(pi k (2 i + 1) / (2 n)).
+    For example, type 2 is 2 sum_i x_i cos(pi k (2 i + 1) / (2 n)).
 
-    Raises ValueError for other types and norms, and NotImplementedError for an axis other than -1.
+    Raises ValueError if the type or the norm is unknown, and NotImplementedError if the axis is not
+    -1.
 
     Args:
       n: the size to which the axis is cut or zero-padded, by default the size of the axis.
@@ -147,9 +148,9 @@ def idct(
     norm: str | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Return the inverse of `dct` of this type. Takes the arguments of `dct`.
+    """Return the inverse of the `dct` of this type. See `dct` for the arguments.
 
-    Without norm, the result is the inverse times 2 n (type 1: times 2 (n - 1)).
+    If `norm` is None, the result is the inverse multiplied by 2 n, or by 2 (n - 1) for type 1.
     """
     _check(type, n, axis, norm)
     return dct(input, _INVERSE[type], n, axis, norm, name)
@@ -172,14 +173,16 @@ def _shift(x: Any, axes: Any, name: str | None, default: str, back: bool) -> Ten
 
 
 def fftshift(x: Any, axes: Any = None, name: str | None = None) -> Tensor:
-    """Roll `x` along `axes`, by default all, so that the element for frequency 0 is in the
+    """Roll `x` along `axes`, by default all axes, so that the element for frequency 0 is in the
     middle.
     """
     return _shift(x, axes, name, "fftshift", False)
 
 
 def ifftshift(x: Any, axes: Any = None, name: str | None = None) -> Tensor:
-    """Invert `fftshift`: move the middle of `axes`, by default of all axes, to index 0."""
+    """Invert `fftshift`, by moving the element in the middle of `axes`, by default all axes, to
+    index 0.
+    """
     return _shift(x, axes, name, "ifftshift", True)
 
 
@@ -220,10 +223,10 @@ def linear_to_mel_weight_matrix(
 ) -> Tensor:
     """Return the matrix [num_spectrogram_bins, num_mel_bins] that maps spectra to mel spectra.
 
-    Spectra [..., num_spectrogram_bins] are to be multiplied by this matrix. Each column is a
-    triangle over frequencies; the corners are equally spaced in mels, from `lower_edge_hertz` to
-    `upper_edge_hertz`. Raises ValueError for edges out of order or beyond half the `sample_rate`,
-    and for a rate known only in a run.
+    The caller multiplies spectra [..., num_spectrogram_bins] by this matrix. Each column is a
+    triangle over frequencies. The corners of the triangles are equally spaced in mels, from
+    `lower_edge_hertz` to `upper_edge_hertz`. Raises ValueError if the edges are out of order or
+    beyond half the `sample_rate`, or if the rate is known only in a run.
     """
     element = as_dtype(dtype)
     with op_scope(name, "linear_to_mel_weight_matrix"):
@@ -245,8 +248,8 @@ def linear_to_mel_weight_matrix(
 def mfccs_from_log_mel_spectrograms(log_mel_spectrograms: Any, name: str | None = None) -> Tensor:
     """Return mel frequency cepstral coefficients [..., bins] of log mel spectra [..., bins].
 
-    They are the orthonormal cosine transform of type 2, except for a factor of the first
-    coefficient, as in the toolkit HTK. Raises ValueError if there are no bins.
+    They are the orthonormal cosine transform of type 2, except that the first coefficient has
+    another factor, as in the toolkit HTK. Raises ValueError if there are no bins.
     """
     with op_scope(name, "mfccs_from_log_mel_spectrograms", log_mel_spectrograms):
         source = convert_to_tensor(log_mel_spectrograms)

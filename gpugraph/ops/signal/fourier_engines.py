@@ -1,8 +1,10 @@
-"""The engines of Fourier transforms: SciPy's (the extra `scipy`) if it is installed, else NumPy's.
+"""The libraries that compute Fourier transforms: SciPy (the extra `scipy`) if it is installed,
+otherwise NumPy.
 
-Both are pocketfft, in the precision of the input. SciPy's transforms several rows at once, and
-divides large inputs among threads: 2 to 10 times as fast. For NumPy, axes other than the last are
-transposed first, which its strided loops do not do.
+Both use pocketfft, in the precision of the input. SciPy transforms several rows at once, and
+divides large inputs among threads, which is 2 to 10 times as fast as NumPy. For NumPy, all
+transformed axes except the last are first moved to the end by a transpose, because its strided
+loops are slow.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""Discrete Fourier transforms along the last one, two or three axes, by NumPy.
+"""Discrete Fourier transforms along the last one, two or three axes.
 
 Complex transforms are computed in double precision and rounded. A transform is linear, so its
-gradient is its adjoint: the inverse transform times the number of elements, and for an inverse
-transform, the transform divided by that number. Real transforms return half of the spectrum. The
-other half consists of its complex conjugates. Their gradients take this into account.
+gradient is its adjoint. For a transform, this is the inverse transform multiplied by the number of
+elements. For an inverse transform, it is the transform divided by this number. Transforms of real
+numbers return one half of the spectrum, because the other half has the complex conjugates. Their
+gradients take this into account.
 """
 
 from __future__ import annotations
@@ -76,10 +77,8 @@ def _elements(tensor: Tensor, axes: int, dtype: Any) -> Any:
 
 
 def _last_sizes(tensor: Tensor, axes: int) -> Any:
-    """Return the sizes of the last `axes`
-
-    Args:
-      axes: an array if they are known, else a tensor.
+    """Return the sizes of the last `axes` axes. They are an array if they are known, otherwise a
+    tensor.
     """
     sizes = tensor.shape.sizes
     if sizes is not None and len(sizes) < axes:
@@ -187,8 +186,8 @@ def _fit(tensor: Any, like: Tensor, axes: int) -> Any:
 def _rfft_gradient(axes: int) -> Any:
     """Return the gradient function of RFFT.
 
-    It pads dy with zeros to the whole spectrum, and takes the real part of the inverse transform
-    times the number of elements.
+    The function pads dy with zeros to the whole spectrum, and returns the real part of the inverse
+    transform, multiplied by the number of elements.
     """
 
     def gradient(op: Any, dy: Any) -> list[Any]:
@@ -208,11 +207,12 @@ def _rfft_gradient(axes: int) -> Any:
 
 
 def _irfft_gradient(axes: int) -> Any:
-    """Return the gradient function of IRFFT: the transform of dy over the number of elements.
+    """Return the gradient function of IRFFT, which returns the transform of dy divided by the
+    number of elements.
 
-    IRFFT uses most elements of its input twice, since they also determine the other half of the
-    spectrum. The gradients of these elements are therefore doubled. They are all elements except
-    the first along the last axis and, for an even length, the last.
+    IRFFT uses most elements of its input twice, because they also determine the other half of the
+    spectrum. The gradients of these elements are therefore doubled. These are all elements except
+    the first along the last axis and, if the length is even, the last.
     """
 
     def gradient(op: Any, dy: Any) -> list[Any]:
@@ -304,8 +304,8 @@ def _other(types: Any, dtype: Any) -> Any:
 def rfft(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
     """Return the first fft_length // 2 + 1 elements of the Fourier transform of real numbers.
 
-    The transform is along the last axis, cut or zero-padded to `fft_length` elements (an int vector
-    of one element, by default the size of the axis).
+    The transform is along the last axis, which is cut or zero-padded to `fft_length` elements.
+    `fft_length` is an int vector of one element, by default the size of the axis.
     """
     return _real(1, False, input_tensor, fft_length, name)
 
@@ -315,7 +315,7 @@ def rfft2d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -
     spectrum along the last axis.
 
     Args:
-      fft_length: two ints, the lengths along these axes; see `rfft`.
+      fft_length: two ints, the lengths along these axes. See `rfft`.
     """
     return _real(2, False, input_tensor, fft_length, name)
 
@@ -325,7 +325,7 @@ def rfft3d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -
     the spectrum along the last axis.
 
     Args:
-      fft_length: three ints, the lengths along these axes; see `rfft`.
+      fft_length: three ints, the lengths along these axes. See `rfft`.
     """
     return _real(3, False, input_tensor, fft_length, name)
 
@@ -334,8 +334,8 @@ def irfft(input_tensor: Any, fft_length: Any = None, name: str | None = None) ->
     """Return the inverse of `rfft`: the real numbers whose `rfft` is the input.
 
     Args:
-      fft_length: an int vector of one element, the number of real numbers along the last axis, by
-        default 2 (n - 1) for n elements of the input.
+      fft_length: an int vector of one element, the number of real numbers along the last axis. The
+        default is 2 (n - 1), where n is the size of the input's last axis.
     """
     return _real(1, True, input_tensor, fft_length, name)
 
@@ -344,15 +344,15 @@ def irfft2d(input_tensor: Any, fft_length: Any = None, name: str | None = None) 
     """Return the inverse of `rfft2d`: the real numbers whose `rfft2d` is the input.
 
     Args:
-      fft_length: two ints, the lengths along the last two axes; see `irfft`.
+      fft_length: two ints, the lengths along the last two axes. See `irfft`.
     """
     return _real(2, True, input_tensor, fft_length, name)
 
 
 def irfft3d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
-    """Return the inverse of `rfft3d`: the real numbers whose `rfft3d` is the input.
+    """Return the inverse of `rfft3d`, which is the real numbers whose `rfft3d` is the input.
 
     Args:
-      fft_length: three ints, the lengths along the last three axes; see `irfft`.
+      fft_length: three ints, the lengths along the last three axes. See `irfft`.
     """
     return _real(3, True, input_tensor, fft_length, name)

@@ -1,8 +1,8 @@
-"""Signals in frames: cutting, overlap-add, windows, short-time Fourier transforms.
+"""The division of signals into frames, overlap-add, windows, and short-time Fourier transforms.
 
-J. Allen, "Short term spectral analysis, synthesis, and modification by discrete Fourier
-transform", 1977; D. Griffin, J. Lim, "Signal estimation from modified short-time Fourier
-transform", 1984. Lengths are ints, or scalar tensors whose values are known only in a run.
+J. Allen, "Short term spectral analysis, synthesis, and modification by discrete Fourier transform",
+1977; D. Griffin, J. Lim, "Signal estimation from modified short-time Fourier transform", 1984.
+Lengths are ints, or scalar tensors whose values are known only in a run.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from gpugraph.ops.signal.fourier_transforms import irfft, rfft
 def _length(value: Any, name: str) -> Any:
     """Return an int, or a scalar int32 tensor if the value is known only in a run.
 
-    Raises ValueError if it is not a scalar.
+    Raises ValueError if the value is not a scalar.
     """
     tensor = convert_to_tensor(value, name=name)
     tensor.shape.assert_has_rank(0)
@@ -49,7 +49,9 @@ def _size(tensor: Tensor, axis: int) -> Any:
 
 
 def _vector(*sizes: Any) -> Any:
-    """Return a vector of sizes, ints or scalar tensors: an array if all are ints, else a tensor."""
+    """Return a vector of sizes, which are ints or scalar tensors. It is an array if all sizes are
+    ints, otherwise a tensor.
+    """
     if any(isinstance(size, Tensor) for size in sizes):
         return raw_ops.Pack([convert_to_tensor(size, dtypes.int32) for size in sizes])
     return constant_array(list(sizes), dtypes.int32)
@@ -88,12 +90,13 @@ def frame(
     axis: int = -1,
     name: str | None = None,
 ) -> Tensor:
-    """Cut `signal` along `axis` into frames, each `frame_step` elements after the previous frame.
+    """Divide `signal` along `axis` into frames. Each frame starts `frame_step` elements after the
+    start of the previous frame.
 
-    Shape: signal.shape[:axis] + [frames, frame_length] + signal.shape[axis + 1:]. An incomplete
-    last frame is dropped, or with `pad_end` padded with `pad_value`. Raises ValueError for a signal
-    of unknown rank, and if a length is not a scalar. A run raises InvalidArgumentError for a
-    `frame_step` of 0.
+    The shape of the result is signal.shape[:axis] + [frames, frame_length] + signal.shape[axis +
+    1:]. Incomplete frames at the end are dropped or, if `pad_end` is true, padded with `pad_value`.
+    Raises ValueError if the rank of the signal is unknown, or if a length is not a scalar. A run
+    raises InvalidArgumentError if `frame_step` is 0.
     """
     with op_scope(name, "frame", signal, frame_length, frame_step, pad_value):
         source = convert_to_tensor(signal, name="signal")
@@ -124,8 +127,8 @@ def _pad_axis(source: Tensor, missing: Any, value: Any, axis: int) -> Tensor:
 
 
 def constant_number(value: Any) -> Any:
-    """Return the number in a scalar. Raises ValueError for a tensor whose value is known only in a
-    run.
+    """Return the number in a scalar. Raises ValueError if it is a tensor whose value is known only
+    in a run.
     """
     known = constant_value(convert_to_tensor(value))
     if known is None or known.ndim:
@@ -134,12 +137,12 @@ def constant_number(value: Any) -> Any:
 
 
 def overlap_and_add(signal: Any, frame_step: Any, name: str | None = None) -> Tensor:
-    """Add up overlapping frames, [..., frames, frame_length], each `frame_step` elements after the
-    previous frame.
+    """Add overlapping frames, [..., frames, frame_length]. Each frame starts `frame_step` elements
+    after the start of the previous frame.
 
-    Shape: [..., (frames - 1) * frame_step + frame_length]. Raises ValueError for a rank that is
-    below 2 or unknown, and for a `frame_step` that is not an integer scalar or is known to be below
-    1.
+    The shape of the result is [..., (frames - 1) * frame_step + frame_length]. Raises ValueError if
+    the rank is below 2 or unknown, or if `frame_step` is not an integer scalar or is known to be
+    below 1.
     """
     with op_scope(name, "overlap_and_add", signal, frame_step):
         source = convert_to_tensor(signal, name="signal")
@@ -204,7 +207,7 @@ def hann_window(
     """Return 0.5 - 0.5 cos(2 pi i / n), i = 0, 1, ..., a vector of `window_length` elements.
 
     As in TensorFlow, n is the length, or the length minus 1 if the length is odd or `periodic` is
-    False. Raises ValueError for a dtype that is not floating point.
+    False. Raises ValueError if the dtype is not floating-point.
     """
     return _raised_cosine(name, "hann_window", window_length, periodic, dtype, 0.5, 0.5)
 
@@ -212,7 +215,7 @@ def hann_window(
 def hamming_window(
     window_length: Any, periodic: Any = True, dtype: Any = dtypes.float32, name: str | None = None
 ) -> Tensor:
-    """Return 0.54 - 0.46 cos(2 pi i / n), with i, n and the arguments of `hann_window`."""
+    """Return 0.54 - 0.46 cos(2 pi i / n). See `hann_window` for i, n and the arguments."""
     return _raised_cosine(name, "hamming_window", window_length, periodic, dtype, 0.54, 0.46)
 
 
@@ -226,7 +229,9 @@ frame.
 
 
 def _whole_power(length: Any) -> Any:
-    """Return the smallest power of 2 >= `length`: an int, or a tensor if `length` is a tensor."""
+    """Return the smallest power of 2 that is at least `length`, as an int, or as a tensor if
+    `length` is a tensor.
+    """
     if not isinstance(length, Tensor):
         return int(2 ** math.ceil(math.log2(length)))
     power = raw_ops.Ceil(raw_ops.Log(cast(length, dtypes.float32)) / math.log(2.0))
@@ -244,13 +249,14 @@ def stft(
 ) -> Tensor:
     """Return the complex spectra of frames of the real `signals` [..., samples].
 
-    Shape: [..., frames, fft_length // 2 + 1].
+    The shape of the result is [..., frames, fft_length // 2 + 1].
 
     Args:
       frame_length, frame_step, pad_end: see `frame`.
-      fft_length: by default the smallest power of 2 that is at least `frame_length`.
-        window_fn(frame_length, dtype=...): returns a vector with the factor of each element of a
-        frame; None for no window.
+      fft_length: the length of the transforms, by default the smallest power of 2 that is at least
+        `frame_length`.
+      window_fn: a function that is called as window_fn(frame_length, dtype=...), and returns a
+        vector with the factor of each element of a frame. None means no window.
     """
     with op_scope(name, "stft", signals, frame_length, frame_step):
         source = convert_to_tensor(signals, name="signals")
@@ -273,8 +279,8 @@ def inverse_stft(
 ) -> Tensor:
     """Return real signals [..., samples] from the spectra of their frames, [..., frames, bins].
 
-    To invert `stft`, pass `inverse_stft_window_fn(frame_step)` as window_fn. For the other
-    arguments see `stft`.
+    To invert `stft`, pass `inverse_stft_window_fn(frame_step)` as `window_fn`. For the remaining
+    arguments, see `stft`.
     """
     with op_scope(name, "inverse_stft", stfts):
         source = convert_to_tensor(stfts, name="stfts")
@@ -300,7 +306,7 @@ def inverse_stft_window_fn(
     """Return the window_fn with which `inverse_stft` inverts `stft`.
 
     Args:
-      frame_step, forward_window_fn: the arguments of that `stft`.
+      frame_step, forward_window_fn: the arguments `frame_step` and `window_fn` of this `stft`.
     """
 
     def window(frame_length: Any, dtype: Any = dtypes.float32) -> Tensor:

@@ -1,4 +1,4 @@
-"""Embedding lookup by sparse ids: the embeddings of each row of ids are combined to a single
+"""Embedding lookup by sparse ids, which combines the embeddings of each row of ids into a single
 row.
 """
 
@@ -41,17 +41,17 @@ def embedding_lookup_sparse(
     """Look up the rows of `params` at the ids in each row of `sp_ids`, and combine them into one
     row.
 
-    Shape of the result: (rows,) + params.shape[1:]. float16 and bfloat16 are summed as float32, and
-    the result is float32. Raises ValueError for another combiner and for weights that don't fit the
-    ids. Raises TypeError if ids or weights are not sparse.
+    The result has the shape (rows,) + params.shape[1:]. float16 and bfloat16 are summed as float32,
+    and the result is float32. Raises ValueError if the combiner is unknown or the weights do not
+    fit the ids. Raises TypeError if the ids or weights are not sparse.
 
-    The other arguments are as in `embedding_lookup`.
+    For the remaining arguments, see `embedding_lookup`.
 
     Args:
-      sp_ids: a SparseTensor of ints, shape (rows, any), without empty rows except at the end.
+      sp_ids: a SparseTensor of ints with two dimensions. Only rows at its end may be empty.
       sp_weights: a SparseTensor with a factor for each id, or None for weights of 1.
-      combiner: "sum", "mean" (the default: the sum divided by the sum of the weights) or "sqrtn"
-        (the sum divided by the root of the sum of the squared weights).
+      combiner: "sum", "mean" (the default), which divides the sum by the sum of the weights, or
+        "sqrtn", which divides it by the square root of the sum of the squared weights.
     """
     if combiner is None:
         _LOG.warning('The default value of combiner will change from "mean" to "sqrtn".')
@@ -79,10 +79,10 @@ def embedding_lookup_sparse(
 def _weighted_sums(
     rows: Tensor, weights: Tensor, segments: Tensor, combiner: str, name: str
 ) -> Tensor:
-    """Sum rows times weights by segment, and divide each sum as `combiner` requires.
+    """Multiply rows by weights, sum them by segment, and divide each sum as `combiner` requires.
 
     Args:
-      segments: the segment id of each row, ascending.
+      segments: the segment id of each row, in ascending order.
     """
     if weights.dtype.base_dtype is not rows.dtype.base_dtype:
         weights = cast(weights, rows.dtype.base_dtype)
@@ -125,15 +125,16 @@ def safe_embedding_lookup_sparse(
     max_norm: Any = None,
 ) -> Tensor:
     """Combine embeddings as `embedding_lookup_sparse` does, but skip negative ids and weights <= 0.
+    The result has the shape sparse_ids.shape[:-1] + (columns,).
 
-    Weights are checked only for combiners other than "sum". A row without remaining ids gives the
-    embedding of `default_id`, or zeros if that is None.
+    Weights are checked unless the combiner is "sum". If no ids remain in a row, the result is the
+    embedding of `default_id`, or zeros if this is None.
 
     Raises ValueError if there is no table, or if a table's dtype is not the dtype of the weights.
 
     Args:
-      sparse_ids: a SparseTensor of rank 2 or more; the embeddings along the last dimension are
-        combined. Shape of the result: sparse_ids.shape[:-1] + (columns,).
+      sparse_ids: a SparseTensor of rank 2 or more. The embeddings along its last dimension are
+        combined.
     """
     if embedding_weights is None or (
         isinstance(embedding_weights, (list, tuple)) and not embedding_weights
@@ -182,7 +183,7 @@ def _table(table: Any, dtype: DType | None) -> Any:
 
 
 def _as_matrix(sparse: SparseTensor) -> SparseTensor:
-    """Reshape to a matrix: all dimensions except the last are merged."""
+    """Reshape a SparseTensor to a matrix, by merging all dimensions except the last."""
     last = sparse.dense_shape[-1]
     rows = raw_ops.Prod(sparse.dense_shape[:-1], np.array([0], np.int32))
     indices, shape = raw_ops.SparseReshape(

@@ -1,4 +1,4 @@
-"""Native kernels of sparse tensors (host_sparse.h), with their integer parameters."""
+"""Native kernels for sparse tensors (host_sparse.h), with their integer parameters."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from gpugraph.ops.indexing.row_sources import ADD, added_at, places
 
 
 def sparse_product() -> RowSource:
-    """Return the native kernel of SparseTensorDenseMatMul, of dense matrices as they are."""
+    """Return the native kernel of SparseTensorDenseMatMul. The dense matrix must not be replaced by
+    its adjoint.
+    """
 
     def parameters(signature: Signature) -> list[int]:
         attrs, sizes = signature.attrs, ints(signature.value(2))
@@ -28,7 +30,7 @@ def sparse_product() -> RowSource:
 
 
 def dense_sum() -> RowSource:
-    """Return the native kernel that adds values at positions to a copy of a dense tensor."""
+    """Return the native kernel that adds values to a copy of a dense tensor, at given positions."""
     return added_at(ADD)
 
 
@@ -50,7 +52,7 @@ def to_dense() -> RowSource:
 
 
 def sparse_sum() -> RowSource:
-    """Return the native kernel of SparseAdd, for positions in ascending order."""
+    """Return the native kernel of SparseAdd. It requires positions in ascending order."""
 
     def parameters(signature: Signature) -> list[int]:
         shapes, types = signature.input_shapes, signature.input_types
@@ -68,7 +70,7 @@ def sparse_sum() -> RowSource:
 
 
 def sparse_sum_gradient() -> RowSource:
-    """Return the native kernel of SparseAddGrad, for positions in ascending order."""
+    """Return the native kernel of SparseAddGrad. It requires positions in ascending order."""
 
     def parameters(signature: Signature) -> list[int]:
         given, a, b, _ = signature.input_shapes

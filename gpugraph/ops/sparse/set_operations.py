@@ -1,4 +1,4 @@
-"""Sets along the last axis of tensors: sizes, intersections, differences, unions.
+"""Operations on sets along the last axis of tensors: sizes, intersections, differences and unions.
 
 The elements along the last axis of a dense or sparse tensor form a set. Results are sparse tensors.
 The elements of each set are in ascending order.
@@ -62,8 +62,8 @@ def _sparse_sets(indices: Any, values: Any, shape: Any, validate: bool) -> Sets:
 def _check_sets(indices: Any, sizes: Any) -> None:
     """Check that indices are in range, but not their order.
 
-    Raises InternalError for an index past the end of an axis, and InvalidArgumentError for a
-    negative index along any axis except the last.
+    Raises InternalError if an index exceeds the size of an axis, and InvalidArgumentError if an
+    index is negative along any axis except the last.
 
     Args:
       sizes: the dense shape.
@@ -157,8 +157,8 @@ def _infer_operation(context: InferContext) -> Sequence[TensorShape]:
 def _combine_sets(
     operation: str, ones: Sets, others: Sets, sizes: tuple[int, ...], dtype: Any
 ) -> list[Any]:
-    """Apply `operation` to the sets at each position. Return the indices, values and shape of
-    results.
+    """Apply `operation` to the pairs of sets at the same position. Return the indices, values and
+    shape of the results.
 
     Args:
       sizes: the sizes of all axes except the last.
@@ -179,7 +179,7 @@ def _combine_sets(
 
 
 def _common_sizes(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the sizes of all axes except the last. Raises InvalidArgumentError if these differ
+    """Return the sizes of all axes except the last. Raises InvalidArgumentError if they differ
     between the two shapes.
     """
     for sizes in (one, other):
@@ -196,7 +196,7 @@ def _bind(dense: int) -> Callable[..., Callable[[], Any]]:
     """Return the function that binds a set operation.
 
     Args:
-      dense: the number of its operands, from the first, that are dense.
+      dense: how many of the operands, starting with the first, are dense.
     """
 
     def make(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
@@ -252,7 +252,7 @@ _none_dense = _declare("SparseToSparse", 0, f"{PARTS.format('set1')}, {PARTS.for
 def _convert_set(value: Any, name: str) -> Any:
     """Convert `value` to a tensor or SparseTensor.
 
-    Raises TypeError for a dtype other than ints and strings.
+    Raises TypeError if the dtype is neither an integer dtype nor string.
     """
     tensor = convert_to_tensor_or_sparse_tensor(value, name=name)
     if tensor.dtype.base_dtype not in _TYPES:
@@ -282,8 +282,8 @@ def set_size(a: Any, validate_indices: bool = True) -> Tensor:
     int32.
 
     The result has the shape of `a` without the last axis. Raises TypeError if `a` is not a
-    SparseTensor or holds floats. A run raises InvalidArgumentError for indices out of bounds and,
-    with `validate_indices`, for indices out of order.
+    SparseTensor or contains floats. A run raises InvalidArgumentError if indices are out of bounds
+    or, if `validate_indices` is true, out of order.
     """
     tensor = convert_to_tensor_or_sparse_tensor(a, name="a")
     if not isinstance(tensor, SparseTensor):
@@ -296,11 +296,12 @@ def set_size(a: Any, validate_indices: bool = True) -> Tensor:
 def set_intersection(a: Any, b: Any, validate_indices: bool = True) -> SparseTensor:
     """Return the intersections of the sets along the last axes of `a` and `b`, as a SparseTensor.
 
+    The elements of each resulting set are in ascending order.
+
     Args:
-      a, b: tensors or SparseTensors of ints or strings, of equal sizes in all axes except the last;
-        otherwise a run raises InvalidArgumentError.
-      validate_indices: whether a run checks the order of sparse indices. The elements of each set
-        of the result are in ascending order.
+      a, b: tensors or SparseTensors of ints or strings. A run raises InvalidArgumentError if their
+        sizes along an axis other than the last differ.
+      validate_indices: whether a run checks the order of sparse indices.
     """
     return _operate(_convert_set(a, "a"), _convert_set(b, "b"), "intersection", validate_indices)
 
@@ -308,9 +309,10 @@ def set_intersection(a: Any, b: Any, validate_indices: bool = True) -> SparseTen
 def set_difference(
     a: Any, b: Any, aminusb: bool = True, validate_indices: bool = True
 ) -> SparseTensor:
-    """Return the sets of elements of `a` that are not in `b`; without `aminusb`, the reverse.
+    """Return, for each pair of sets, the elements of `a` that are not in `b`. If not `aminusb`,
+    return the elements of `b` that are not in `a`.
 
-    The other arguments are as in `set_intersection`.
+    For the remaining arguments, see `set_intersection`.
     """
     return _operate(
         _convert_set(a, "a"), _convert_set(b, "b"), "a-b" if aminusb else "b-a", validate_indices
@@ -318,5 +320,5 @@ def set_difference(
 
 
 def set_union(a: Any, b: Any, validate_indices: bool = True) -> SparseTensor:
-    """Return the unions of the sets of `a` and `b`. Takes the arguments of `set_intersection`."""
+    """Return the unions of the sets of `a` and `b`. See `set_intersection` for the arguments."""
     return _operate(_convert_set(a, "a"), _convert_set(b, "b"), "union", validate_indices)

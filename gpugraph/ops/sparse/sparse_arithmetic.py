@@ -1,4 +1,4 @@
-"""Sums, maxima, minima, reductions and the softmax of sparse tensors."""
+"""Ops that compute sums, maxima, minima, reductions and the softmax of sparse tensors."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def _infer_pair(context: InferContext) -> Sequence[TensorShape]:
 def _combine_pair(combine: Any, a: Sequence[Any], b: Sequence[Any]) -> tuple[Any, Any, Any]:
     """Combine two sparse tensors (indices, values, shape) of the same shape, element by element.
 
-    Return three results: the indices of elements that are in at least one of the tensors, in
-    row-major order; the combined elements, where a missing element counts as 0; and a mask of the
+    Return three arrays: the indices of elements that are in at least one of the tensors, in
+    row-major order, the combined elements, for which a missing element is 0, and a mask of the
     elements that are in both tensors.
     """
     if a[2].tolist() != b[2].tolist():
@@ -156,7 +156,7 @@ def _infer_reduce(context: InferContext) -> Sequence[TensorShape]:
 def _kept_axes(shape: Any, axes: Any) -> list[int]:
     """Return the dimensions that are not reduced.
 
-    Raises InvalidArgumentError for axes out of range.
+    Raises InvalidArgumentError if an axis is out of range.
     """
     rank = len(shape)
     for axis in ints(axes):
@@ -169,7 +169,9 @@ def _kept_axes(shape: Any, axes: Any) -> list[int]:
 
 
 def _groups(indices: Any, shape: Any, axes: Any) -> tuple[Any, list[int]]:
-    """Return the row-major position in the result for each element, and the sizes of the result."""
+    """Return, for each element, its row-major position in the result, and the sizes of the
+    result.
+    """
     positions(indices, shape)
     axes_left = _kept_axes(shape, axes)
     sizes = [int(shape[axis]) for axis in axes_left]
@@ -177,7 +179,7 @@ def _groups(indices: Any, shape: Any, axes: Any) -> tuple[Any, list[int]]:
 
 
 def _reduce_groups(combine: Any, values: Any, groups: Any) -> tuple[Any, Any]:
-    """Return the distinct numbers in `groups`, in order, and the combined `values` of each.
+    """Return the distinct numbers in `groups` in order, and the combined `values` of each group.
 
     Args:
       groups: for each value, the number of the group to which it belongs.
@@ -205,8 +207,8 @@ def _bind_reduce(
 
 
 def _sum_back(op: Any, dy: Any) -> list[Any]:
-    """Return the gradient of SparseReduceSum: for each element, the gradient of the sum that
-    includes it.
+    """Return the gradient of SparseReduceSum. For each element, it is the gradient of the sum that
+    includes the element.
     """
     indices, _, shape, axes = op.inputs
     rank = raw_ops.Shape(shape)[0]

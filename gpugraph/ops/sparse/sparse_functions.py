@@ -1,7 +1,7 @@
 """The public functions on sparse tensors, such as `sparse_reorder`.
 
-SparseTensorValues (of arrays) are accepted wherever SparseTensors are; anything else raises
-TypeError.
+The functions also accept a SparseTensorValue, which consists of arrays, instead of a SparseTensor.
+Any other value raises TypeError.
 """
 
 from __future__ import annotations
@@ -33,14 +33,16 @@ def sparse_to_dense(
     validate_indices: bool = True,
     name: str | None = None,
 ) -> Tensor:
-    """Return a tensor of `output_shape` with the sparse values at their indices, else
-    `default_value`.
+    """Return a dense tensor with the sparse values at their indices, and `default_value` elsewhere.
+
+    A run raises InvalidArgumentError if indices are out of bounds. If `validate_indices` is true,
+    it also raises this error if they are out of order or repeated.
 
     Args:
-      sparse_indices: shape (n, rank); if the result is a vector, also shape (n,) or a scalar.
-      sparse_values: shape (n,), or a scalar for all indices. A run raises InvalidArgumentError for
-        indices out of bounds, and with `validate_indices` for indices that are out of order or
-        repeated.
+      sparse_indices: a tensor of shape (n, rank). If the result is a vector, it may also have shape
+        (n,) or be a scalar.
+      output_shape: the shape of the result.
+      sparse_values: a tensor of shape (n,), or a scalar for all indices.
 
     >>> session.run(tf.sparse_to_dense([1], [3], [7]))
     array([0, 7, 0], dtype=int32)
@@ -60,10 +62,11 @@ def sparse_tensor_to_dense(
 ) -> Tensor:
     """Convert a SparseTensor to a dense tensor, with `default_value` where it has no element.
 
+    A run raises InvalidArgumentError if indices are out of bounds. If `validate_indices` is true,
+    it also raises this error if they are out of order or repeated.
+
     Args:
-      default_value: a scalar, by default 0, or "" for strings. A run raises InvalidArgumentError
-        for indices out of bounds, and with `validate_indices` for indices that are out of order or
-        repeated.
+      default_value: a scalar, by default 0, or "" for strings.
     """
     source = expect_sparse(sp_input)
     if default_value is None:
@@ -87,10 +90,12 @@ def from_dense(tensor: Any, name: str | None = None) -> SparseTensor:
 
 
 def sparse_to_indicator(sp_input: Any, vocab_size: Any, name: str | None = None) -> Tensor:
-    """Convert a SparseTensor of ids, dense shape [..., n], to bools of shape [..., vocab_size].
+    """Convert a SparseTensor of ids, with the dense shape [..., n], to bools of shape [...,
+    vocab_size].
 
-    Bool i of a row is true if id i is in the row; the ids are int32 or int64. A run raises
-    InvalidArgumentError for ids outside [0, vocab_size)."""
+    Bool i of a row is true if id i is in the row. The ids are int32 or int64. A run raises
+    InvalidArgumentError if an id is outside [0, vocab_size).
+    """
     source = expect_sparse(sp_input)
     with op_scope(name, "SparseToIndicator", source) as scope:
         ids = raw_ops.ExpandDims(cast(source.values, dtypes.int64), np.array(1, np.int32))
@@ -112,15 +117,16 @@ def sparse_to_indicator(sp_input: Any, vocab_size: Any, name: str | None = None)
 def sparse_tensor_dense_matmul(
     sp_a: Any, b: Any, adjoint_a: bool = False, adjoint_b: bool = False, name: str | None = None
 ) -> Tensor:
-    """Multiply a sparse matrix by a dense matrix. Each may be replaced by its adjoint.
+    """Multiply a sparse matrix by a dense matrix. `adjoint_a` and `adjoint_b` replace a matrix with
+    its adjoint.
 
-    Raises ValueError if the inner sizes differ; a run raises InvalidArgumentError for indices out
-    of bounds.
+    Raises ValueError if the inner sizes differ. A run raises InvalidArgumentError if indices are
+    out of bounds.
 
     Args:
-      sp_a: shape (m, n), or (n, m) with `adjoint_a`. Its elements are in any order, and repeated
-        elements are added.
-      b: shape (n, k) (with `adjoint_b` (k, n)).
+      sp_a: a sparse matrix of shape (m, n), or (n, m) if `adjoint_a` is true. Its elements may be
+        in any order, and repeated elements are added.
+      b: a dense matrix of shape (n, k), or (k, n) if `adjoint_b` is true.
     """
     source = expect_sparse(sp_a)
     with op_scope(name, "SparseTensorDenseMatMul", source, b):
@@ -136,11 +142,13 @@ def sparse_tensor_dense_matmul(
 def sparse_add(a: Any, b: Any, threshold: Any = None, thresh: Any = None) -> Any:
     """Add two tensors of the same shape. At least one of them is sparse.
 
-    The sum of two SparseTensors is a SparseTensor, any other sum is a tensor. threshold (older
-    name: thresh): the sum of two SparseTensors omits an element that is in both operands if the
-    magnitude of the sum is smaller than this. Elements that only one operand has are always kept.
-    Raises TypeError if neither operand is sparse; a run raises InvalidArgumentError for different
-    shapes.
+    The sum of two SparseTensors is a SparseTensor. Any other sum is a tensor. Raises TypeError if
+    neither operand is sparse. A run raises InvalidArgumentError if the shapes differ.
+
+    Args:
+      threshold: the sum of two SparseTensors omits an element that is in both operands if the
+        magnitude of the sum is below this number. Elements that only one operand has are always
+        kept. `thresh` is an older name.
     """
     sparse = (SparseTensor, SparseTensorValue)
     if not isinstance(a, sparse) and not isinstance(b, sparse):
@@ -171,16 +179,16 @@ def _extreme(function: Any, a: Any, b: Any, name: str | None) -> SparseTensor:
 
 
 def sparse_maximum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTensor:
-    """Return the elementwise maximum of two sparse tensors. A missing element counts as 0.
+    """Return the elementwise maximum of two sparse tensors. A missing element is 0.
 
     The result has an element wherever at least one of the tensors has one. A run raises
-    InvalidArgumentError for different shapes.
+    InvalidArgumentError if the shapes differ.
     """
     return _extreme(raw_ops.SparseSparseMaximum, sp_a, sp_b, name)
 
 
 def sparse_minimum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTensor:
-    """Return the elementwise minimum of two sparse tensors. A missing element counts as 0.
+    """Return the elementwise minimum of two sparse tensors. A missing element is 0.
 
     The result has an element wherever at least one of the tensors has one.
     """
@@ -195,15 +203,16 @@ def sparse_concat(
     concat_dim: Any = None,
     expand_nonconcat_dims: bool | None = None,
 ) -> SparseTensor:
-    """Concatenate a list of SparseTensors along `axis`. The elements of the result are in row-major
-    order.
+    """Concatenate a list of SparseTensors along `axis`.
 
-    Raises TypeError if `sp_inputs` is not a list.
+    The elements of the result are in row-major order. Unless `expand_nonconcat_dims` is set, a run
+    raises InvalidArgumentError if the sizes of other dimensions differ. Raises TypeError if
+    `sp_inputs` is not a list.
 
     Args:
-      concat_dim: an older name of `axis`. With `expand_nonconcat_dims` (older name:
-        `expand_nonconcat_dim`), each other dimension gets the largest size. Otherwise the sizes
-        must be equal; if they are not, a run raises InvalidArgumentError.
+      concat_dim: an older name of `axis`.
+      expand_nonconcat_dims: whether to extend each other dimension to the largest of its sizes.
+        `expand_nonconcat_dim` is an older name.
     """
     dimension = axis if concat_dim is None else concat_dim
     if not isinstance(sp_inputs, (list, tuple)):
@@ -225,7 +234,9 @@ def sparse_concat(
 
 
 def _joined_shape(inputs: Sequence[SparseTensor], axis: int, shape: Tensor) -> Any:
-    """Return the shape of the concatenation: a constant if all shapes are known, else `shape`."""
+    """Return the shape of the concatenation. It is a constant if all shapes are known, otherwise
+    `shape`.
+    """
     known = [tensor.shape for tensor in inputs]
     rank = known[0].rank
     if rank is None or not all(shape.is_fully_defined() and shape.rank == rank for shape in known):
@@ -239,7 +250,9 @@ def _joined_shape(inputs: Sequence[SparseTensor], axis: int, shape: Tensor) -> A
 
 
 def _widen_shapes(shapes: Sequence[Any], axis: int) -> list[Any]:
-    """Return the shapes with each size raised to the largest in all shapes, except along `axis`."""
+    """Return the shapes, in which each size except along `axis` is replaced by the maximum over all
+    shapes.
+    """
     largest = raw_ops.Max(raw_ops.Pack(list(shapes)), np.array(0, np.int32))
     rank = shapes[0].shape.as_list()[0]
     if rank is None:
@@ -254,7 +267,7 @@ def _widen_shapes(shapes: Sequence[Any], axis: int) -> list[Any]:
 def sparse_reorder(sp_input: Any, name: str | None = None) -> SparseTensor:
     """Sort the elements into row-major order, which most ops on SparseTensors require.
 
-    A run raises InvalidArgumentError for indices out of bounds.
+    A run raises InvalidArgumentError if indices are out of bounds.
     """
     source = expect_sparse(sp_input)
     indices, values = raw_ops.SparseReorder(*source._parts(), name=name)
@@ -264,8 +277,8 @@ def sparse_reorder(sp_input: Any, name: str | None = None) -> SparseTensor:
 def sparse_reshape(sp_input: Any, shape: Any, name: str | None = None) -> SparseTensor:
     """Return the elements, in row-major order, as a SparseTensor of dense shape `shape`.
 
-    One size may be -1 and is inferred. If the number of elements differs, raise ValueError if that
-    is known; otherwise a run raises InvalidArgumentError.
+    One size may be -1, which is inferred. If the number of elements does not fit, the call raises
+    ValueError if that is known statically, or else a run raises InvalidArgumentError.
     """
     source = expect_sparse(sp_input)
     wanted = cast(shape, dtypes.int64)
@@ -280,7 +293,7 @@ def sparse_reshape(sp_input: Any, shape: Any, name: str | None = None) -> Sparse
 
 
 def _complete_sizes(count: int, sizes: Any) -> Any:
-    """Return `sizes` with -1 replaced by the size that gives `count` elements.
+    """Return `sizes`, with -1 replaced by the size for which there are `count` elements.
 
     Raises ValueError if there is no such size.
     """
@@ -298,7 +311,7 @@ def _complete_sizes(count: int, sizes: Any) -> Any:
 
 
 def sparse_retain(sp_input: Any, to_retain: Any) -> SparseTensor:
-    """Keep the elements for which the bool vector `to_retain`, one bool per element, is true."""
+    """Keep the elements for which `to_retain`, a vector with one bool for each element, is true."""
     source = expect_sparse(sp_input)
     is_retained = convert_to_tensor(to_retain)
     source.values.shape[:1].merge_with(is_retained.shape.with_rank(1)[:1])
@@ -308,10 +321,10 @@ def sparse_retain(sp_input: Any, to_retain: Any) -> SparseTensor:
 
 
 def sparse_transpose(sp_input: Any, perm: Any = None, name: str | None = None) -> SparseTensor:
-    """Permute the dimensions by `perm`, by default reversed.
+    """Permute the dimensions by `perm`. By default, reverse their order.
 
-    Raises TypeError for a `perm` whose value is not known when the op is added, and for an unknown
-    rank without one.
+    Raises TypeError if the value of `perm` is not known when the op is added, or if `perm` is None
+    and the rank is unknown.
     """
     source = expect_sparse(sp_input)
     with op_scope(name, "SparseTranspose", source):
@@ -329,8 +342,8 @@ def sparse_transpose(sp_input: Any, perm: Any = None, name: str | None = None) -
 
 
 def sparse_slice(sp_input: Any, start: Any, size: Any, name: str | None = None) -> SparseTensor:
-    """Return the box of shape `size` that begins at `start`, clipped at the end of the tensor, as a
-    SparseTensor.
+    """Return the slice of shape `size` that begins at `start`, as a SparseTensor. The slice is
+    clipped at the end of the tensor.
     """
     source = expect_sparse(sp_input)
     begin = convert_to_tensor(start, dtypes.int64)
@@ -349,8 +362,9 @@ def sparse_split(
 ) -> list[SparseTensor]:
     """Split a SparseTensor into `num_split` parts along `axis` (older name: `split_dim`).
 
-    If the size s is not divisible by `num_split`, each of the first s % num_split parts is larger
-    by one. Raises ValueError if an argument is missing. All arguments must be passed by keyword.
+    If the size s of the axis is not divisible by `num_split`, each of the first s % num_split parts
+    is larger by one. All arguments must be passed by keyword. Raises ValueError if an argument is
+    missing.
     """
     if keyword_required is not None:
         raise ValueError("Keyword arguments are required for this function.")
@@ -384,7 +398,9 @@ def sparse_fill_empty_rows(
 
 
 def sparse_softmax(sp_input: Any, name: str | None = None) -> SparseTensor:
-    """Return the softmax along the last dimension. Only the elements that are present count."""
+    """Return the softmax along the last dimension. It is computed only over the elements that are
+    present.
+    """
     source = expect_sparse(sp_input)
     with op_scope(name, "SparseSoftmax", source):
         return source._with(raw_ops.SparseSoftmax(*source._parts()))

@@ -1,6 +1,8 @@
-"""Functions that change the dimensions or the shape of sparse tensors, or merge ids and values.
+"""Functions that change the dimensions or the shape of sparse tensors, or merge ids and values into
+one sparse tensor.
 
-Also here: IndexedSlices without some rows (`sparse_mask`), and sparse identity matrices.
+The module also has `sparse_mask`, which removes rows of IndexedSlices, and sparse identity
+matrices.
 """
 
 from __future__ import annotations
@@ -46,8 +48,8 @@ def sparse_expand_dims(
 ) -> SparseTensor:
     """Insert a dimension of size 1 before dimension `axis` in [-rank - 1, rank].
 
-    A negative axis counts from the end; the default, -1, appends the dimension. Raises ValueError
-    for an axis out of range or an unknown rank.
+    A negative axis counts from the end. The default, -1, appends the dimension. Raises ValueError
+    if the axis is out of range or the rank is unknown.
     """
     source = expect_sparse(sp_input)
     rank = source.shape.rank
@@ -69,7 +71,9 @@ def sparse_expand_dims(
 def sparse_eye(
     num_rows: Any, num_columns: Any = None, dtype: Any = dtypes.float32, name: str | None = None
 ) -> SparseTensor:
-    """Return the identity matrix, num_rows by num_columns (default: square), as a SparseTensor."""
+    """Return the identity matrix of `num_rows` rows and `num_columns` columns as a SparseTensor. By
+    default, it is square.
+    """
     with op_scope(name, "eye", num_rows, num_columns):
         rows = _size(num_rows, "num_rows")
         columns = rows if num_columns is None else _size(num_columns, "num_columns")
@@ -90,12 +94,12 @@ def _size(value: Any, name: str) -> Tensor:
 
 
 def sparse_reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
-    """Return the same elements with the dense shape `new_shape`.
+    """Return the same elements with the dense shape `new_shape`. Raises ValueError if this shape is
+    not allowed, or a run raises InvalidArgumentError.
 
     Args:
-      new_shape: int64. It must have the same number of dimensions, and no dimension may be smaller.
-        Otherwise raises ValueError, or InvalidArgumentError in a run. The default is the smallest
-        shape that contains all elements.
+      new_shape: an int64 vector with the same number of sizes, none of which may be smaller than
+        before. The default is the smallest shape that contains all elements.
     """
     source = expect_sparse(sp_input)
     indices, values, sizes = (identity(part) for part in source._parts())
@@ -127,7 +131,7 @@ def _refuse_smaller(sizes: Sequence[Any], wanted: Any) -> None:
 def _check_in_run(sizes: Tensor, wanted: Tensor) -> Tensor:
     """Return `wanted`.
 
-    Each run checks that it has the rank of `sizes` and that no size is smaller.
+    Each run checks that `wanted` has as many sizes as `sizes`, and that none of them is smaller.
     """
     all_axes = np.array([0], np.int32)
     ranks = raw_ops.Equal(raw_ops.Shape(sizes), raw_ops.Shape(wanted))
@@ -151,14 +155,14 @@ def sparse_merge(
 ) -> SparseTensor:
     """Return a SparseTensor of the values, in which an id is the index along the last dimension.
 
-    Raises TypeError for other dtypes and arguments that are not sparse, and ValueError for lists of
-    different lengths.
+    Raises TypeError if an argument is not sparse or has the wrong dtype, and ValueError if lists
+    have different lengths.
 
     Args:
-      sp_ids: a SparseTensor of int32 or int64 ids at the same indices as the values, or a list of
-        such SparseTensors, one for each dimension.
+      sp_ids: a SparseTensor of int32 or int64 ids, at the same indices as the values. It may also
+        be a list of SparseTensors, one for each of the last dimensions.
       vocab_size: the size of the last dimension, or a list of sizes.
-      already_sorted: whether the result is in row-major order without sorting.
+      already_sorted: whether the result is already in row-major order. If True, it is not sorted.
     """
     is_single = isinstance(vocab_size, Tensor) or np.ndim(vocab_size) == 0
     id_tensors = sp_ids if isinstance(sp_ids, list) else [sp_ids]

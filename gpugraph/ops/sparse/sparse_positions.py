@@ -1,5 +1,5 @@
-"""Row-major positions for the rows of a sparse tensor's indices, and other functions that sparse
-ops share.
+"""Row-major positions of the elements of sparse tensors, and other functions that sparse ops
+share.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ PARTS = "{0}_indices: matrix int64, {0}_values: vector T, {0}_shape: vector int6
 def sparse_op(
     name: str, infer: InferFunction, cpu: Call, grad: Any = NO_GRADIENT, **declared: Any
 ) -> OpFunction:
-    """Declare an op as `op` does. For nodes on a GPU, its NumPy kernel `cpu` runs on the host."""
+    """Declare an op with `op`. If a node is on a GPU, the op's NumPy kernel `cpu` still runs on the
+    host.
+    """
     gpu = _BY_VALUE if cpu.dynamic else _COMPUTED
     return op(name, infer=infer, cpu=cpu, gpu=gpu, grad=grad, **declared)
 
@@ -38,9 +40,9 @@ def _first(rows: Any) -> int:
 
 
 def positions(indices: Any, shape: Sequence[int]) -> Any:
-    """Return the row-major number of each row of `indices` in a tensor of `shape`.
+    """Return, for each row of `indices`, its row-major position in a tensor of `shape`.
 
-    Raises InvalidArgumentError for a row that is out of bounds.
+    Raises InvalidArgumentError if a row is out of bounds.
     """
     sizes = np.asarray(shape, np.int64).reshape(-1)
     if indices.shape[1] != sizes.size:
@@ -59,8 +61,8 @@ def positions(indices: Any, shape: Sequence[int]) -> Any:
 
 
 def rows_of(numbers: Any, shape: Sequence[int]) -> Any:
-    """Return the rows of indices for row-major `numbers` in a tensor of `shape`: int64 [n,
-    rank].
+    """Return the rows of indices, int64 [n, rank], for row-major positions `numbers` in a tensor of
+    `shape`.
     """
     sizes = [int(size) for size in shape]
     if not numbers.size:
@@ -74,7 +76,7 @@ def check_increasing(indices: Any, numbers: Any) -> None:
     """Raise InvalidArgumentError if rows of indices are repeated or out of order.
 
     Args:
-      numbers: the row-major numbers of the rows.
+      numbers: the row-major positions of the rows.
     """
     steps = np.diff(numbers)
     if not steps.size or steps.min() > 0:
@@ -90,11 +92,11 @@ def check_increasing(indices: Any, numbers: Any) -> None:
 def check_parts(
     context: InferContext, first: int = 0, step: int = 1
 ) -> tuple[int | None, int | None]:
-    """Return the static (number of elements, rank) of a SparseTensor among the inputs, None if
-    unknown.
+    """Return the static number of elements and the rank of a SparseTensor among the inputs. An
+    unknown number is None.
 
-    Its indices are input `first`, its values input `first + step`, its shape `first + 2 * step`.
-    Raises ValueError if their static shapes contradict each other.
+    The SparseTensor's indices are input `first`, its values are input `first + step`, and its shape
+    is input `first + 2 * step`. Raises ValueError if their static shapes contradict each other.
     """
     count, rank = of_rank(context.shapes[first], 2, "The indices of a SparseTensor")
     (values,) = of_rank(context.shapes[first + step], 1, "The values of a SparseTensor")
@@ -103,10 +105,11 @@ def check_parts(
 
 
 def same_size(one: int | None, other: int | None, what: str) -> int | None:
-    """Return the size that two parts of a SparseTensor must have in common.
+    """Return the size that two of the tensors of a SparseTensor have in common, or None if it is
+    unknown. Raises ValueError if the sizes differ.
 
     Args:
-      what: the name of the size in the message of the ValueError that is raised if they differ.
+      what: the name of the size in the error's message.
     """
     if one is not None and other is not None and one != other:
         raise ValueError(f"The parts of a SparseTensor have {one} and {other} {what}")
@@ -130,18 +133,21 @@ def copy_by_row(source: Any, source_rows: Any, rows: Any, out: Any) -> None:
 def ranks_of(values: Any) -> Any:
     """Return the numbers 1, 2, 3, ..., n for n `values`.
 
-    If a gradient op is applied to these ranks, its outputs show to which value each of their
-    elements belongs.
+    If an op is applied to these ranks instead of the values, its outputs show from which value each
+    output element comes.
     """
     return raw_ops.Range(1, raw_ops.Add(raw_ops.Shape(values)[0], 1), 1)
 
 
 def add_by_rank(gradient: Any, ranks: Any, values: Any) -> Any:
-    """Return the gradient of `values`, given the gradient of a gradient op's output.
+    """Return the gradient of `values`, given the gradient of an op's output.
+
+    Each element of the output is an element of `values`, or 0.
 
     Args:
-      ranks: the output of the gradient op for `ranks_of(values)`. For each element, it has the rank
-        of the element's value, counted from 1. 0 means no value.
+      gradient: the gradient of the output.
+      ranks: the output of the op for `ranks_of(values)`. For each element, it has the rank of its
+        value, counted from 1. 0 means no value.
     """
     places = raw_ops.Sub(ranks, np.array(1, np.int32))
     return raw_ops.UnsortedSegmentSum(gradient, places, raw_ops.Shape(values)[0])

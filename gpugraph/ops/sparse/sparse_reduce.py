@@ -1,4 +1,6 @@
-"""Sums and maxima of sparse tensors along axes, as dense tensors or SparseTensors."""
+"""Functions that return sums and maxima of sparse tensors along axes, as dense tensors or
+SparseTensors.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor, expect_sparse
 
 
 def _reduction(name: str, op_type: str, doc: str) -> Callable[..., Any]:
-    """Return the public function `name` that reduces a SparseTensor by the op `op_type`."""
+    """Return the public function `name`, which reduces a SparseTensor with the op `op_type`."""
 
     def reduce(
         sp_input: Any,

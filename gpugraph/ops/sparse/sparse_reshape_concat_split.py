@@ -1,4 +1,6 @@
-"""Sparse tensors reordered, reshaped, sliced, concatenated, split, and with empty rows filled."""
+"""Ops that reorder, reshape, slice, concatenate and split sparse tensors, and fill their empty
+rows.
+"""
 
 from __future__ import annotations
 
@@ -79,7 +81,8 @@ def _infer_reshape(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _resolve_sizes(shape: Sequence[int], wanted: Sequence[int]) -> list[int]:
-    """Return the sizes `wanted` with -1 replaced by the size that keeps the number of elements.
+    """Return the sizes `wanted`, with -1 replaced by the size for which the number of elements
+    stays the same.
 
     Raises InvalidArgumentError if no such size exists.
     """

@@ -1,8 +1,9 @@
-"""SparseTensor: some elements of a tensor with their indices; all others are 0.
+"""SparseTensor, which holds some elements of a tensor with their indices. All other elements are 0.
 
-A SparseTensor consists of three tensors: indices, int64 of shape (n, rank), a row for each element
-present; values, of shape (n,); dense_shape, int64 of shape (rank,). Ops expect the rows in
-row-major order and without repeats; `sparse_reorder` sorts them.
+A SparseTensor consists of three tensors. `indices`, int64 of shape (n, rank), has a row for each
+element that is present. `values`, of shape (n,), has these elements. `dense_shape`, int64 of shape
+(rank,), has the sizes of the dense tensor. Ops expect the rows of indices in row-major order and
+without repetitions. `sparse_reorder` sorts them.
 """
 
 from __future__ import annotations
@@ -29,16 +30,16 @@ from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 
 
 class SparseTensor(Composite):
-    """A tensor of `dense_shape` with `dense[indices[i]] = values[i]` and 0 everywhere else.
+    """A tensor of shape `dense_shape` with `dense[indices[i]] = values[i]`, and 0 everywhere else.
 
-    The operators `sparse * dense` and `sparse / dense` compute only the elements present.
+    The operators `sparse * dense` and `sparse / dense` compute only the elements that are present.
+    Each argument may be a tensor, or a value that can be converted to a tensor. The constructor
+    raises ValueError if a rank is wrong, or if the static shapes contradict each other.
 
     Args:
-      indices: int64, shape (n, rank).
-      values: any dtype, shape (n,).
-      dense_shape: int64, shape (rank,). Each of them may be a tensor, or a value that can be
-        converted to a tensor. The constructor raises ValueError for other ranks, and if their
-        static shapes contradict each other.
+      indices: int64 of shape (n, rank).
+      values: any dtype, of shape (n,).
+      dense_shape: int64 of shape (rank,).
 
     >>> sparse = tf.SparseTensor([[0, 1], [1, 0]], [5, 6], [2, 2])
     >>> session.run(tf.sparse_tensor_to_dense(sparse))
@@ -57,9 +58,10 @@ class SparseTensor(Composite):
 
     @classmethod
     def from_value(cls, sparse_tensor_value: Any) -> SparseTensor:
-        """Return a SparseTensor with the parts of a SparseTensorValue or SparseTensor.
+        """Return a SparseTensor with the indices, values and shape of a SparseTensorValue or
+        SparseTensor.
 
-        Raises TypeError for other values.
+        Raises TypeError if the value is neither of these.
         """
         if not isinstance(sparse_tensor_value, (SparseTensor, SparseTensorValue)):
             raise TypeError(f"Neither a SparseTensor nor SparseTensorValue: {sparse_tensor_value}.")
@@ -68,12 +70,12 @@ class SparseTensor(Composite):
 
     @property
     def indices(self) -> Tensor:
-        """The indices of the elements present, int64 [n, rank]."""
+        """The indices of the elements that are present, int64 [n, rank]."""
         return self._indices
 
     @property
     def values(self) -> Tensor:
-        """The elements present, [n]."""
+        """The elements that are present, [n]."""
         return self._values
 
     @property
@@ -140,7 +142,7 @@ class SparseTensor(Composite):
         return [self._indices, self._values, self._dense_shape]
 
     def _with(self, values: Any) -> SparseTensor:
-        """Return a SparseTensor with the same indices and shape but other values."""
+        """Return a SparseTensor with the same indices and shape, and with these values."""
         return SparseTensor(self._indices, values, self._dense_shape)
 
     def _of(self, parts: list[Tensor]) -> SparseTensor:
@@ -168,9 +170,9 @@ class SparseTensor(Composite):
 
 
 def expect_sparse(value: Any) -> SparseTensor:
-    """Return a SparseTensor unchanged; convert a SparseTensorValue to a SparseTensor.
+    """Return a SparseTensor unchanged. Convert a SparseTensorValue to a SparseTensor.
 
-    Raises TypeError for other values.
+    Raises TypeError if the value is neither of these.
     """
     if isinstance(value, SparseTensorValue):
         return SparseTensor(*value)
@@ -182,10 +184,10 @@ def expect_sparse(value: Any) -> SparseTensor:
 def convert_to_tensor_or_sparse_tensor(
     value: Any, dtype: Any = None, name: str | None = None
 ) -> Any:
-    """Return a SparseTensor unchanged. Convert a SparseTensorValue to a SparseTensor, and anything
-    else to a tensor.
+    """Return a SparseTensor unchanged. Convert a SparseTensorValue to a SparseTensor, and any other
+    value to a tensor.
 
-    Raises RuntimeError for a SparseTensor whose dtype is not `dtype`. It also raises the errors of
+    Raises RuntimeError if the dtype of a SparseTensor is not `dtype`. Raises the errors of
     `convert_to_tensor`.
     """
     if isinstance(value, SparseTensorValue):
@@ -200,11 +202,13 @@ def convert_to_tensor_or_sparse_tensor(
 
 
 def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> SparseTensor:
-    """Return a SparseTensor of placeholders; a run feeds it a SparseTensorValue or three arrays.
+    """Return a SparseTensor of placeholders. A run feeds it a SparseTensorValue or three arrays.
+
+    A run that needs the SparseTensor but does not feed it raises InvalidArgumentError.
 
     Args:
-      shape: the dense shape, as far as known (None for unknown sizes); a feed always contains the
-        whole shape. A run that needs the SparseTensor without a feed raises InvalidArgumentError.
+      shape: the dense shape, in which None means an unknown size. A feed always contains the whole
+        shape.
 
     >>> x = tf.sparse_placeholder(tf.float32, [2, 2])
     >>> session.run(tf.sparse_tensor_to_dense(x), {x: ([[0, 1]], [5.0], [2, 2])})

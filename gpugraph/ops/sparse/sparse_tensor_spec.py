@@ -1,4 +1,4 @@
-"""SparseTensorSpec: the statically known properties of a SparseTensor."""
+"""SparseTensorSpec, which has the statically known properties of a SparseTensor."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor, SparseTensorValue
 
 
 class SparseTensorSpec(ShapedTypeSpec):
-    """The type of a SparseTensor: its dense shape, as far as known, and the dtype of its values."""
+    """The type of a SparseTensor. It consists of the dense shape, which may be partially known, and
+    the dtype of the values.
+    """
 
     __slots__ = ("_dtype", "_shape")
 
@@ -27,7 +29,7 @@ class SparseTensorSpec(ShapedTypeSpec):
     def from_value(cls, value: Any) -> SparseTensorSpec:
         """Return the spec of a SparseTensor or SparseTensorValue.
 
-        Raises TypeError for other values.
+        Raises TypeError if the value is neither of these.
         """
         if isinstance(value, SparseTensor):
             return cls(value.shape, value.dtype)
@@ -74,8 +76,8 @@ class SparseTensorSpec(ShapedTypeSpec):
 
     @property
     def _flat_tensor_specs(self) -> list[Any]:
-        """The spec of one variant tensor that holds the serialized parts; tf.data batches tensors
-        in this form.
+        """The spec of one variant tensor that holds the serialized indices, values and shape.
+        tf.data batches SparseTensors in this form.
         """
         return [TensorSpec(None, variant)]
 

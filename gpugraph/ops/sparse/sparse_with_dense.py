@@ -1,4 +1,4 @@
-"""Sparse tensors combined with dense tensors: SparseToDense, products, sums, elementwise ops."""
+"""Ops that combine sparse and dense tensors: SparseToDense, products, sums and elementwise ops."""
 
 from __future__ import annotations
 
@@ -257,9 +257,9 @@ def _infer_by_element(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _dense_elements(indices: Any, shape: Sequence[int], dense: Any) -> Any:
-    """Return the elements at `indices` of a dense array broadcast to `shape`.
+    """Broadcast a dense array to `shape`, and return its elements at `indices`.
 
-    Raises InvalidArgumentError if an index is out of bounds or the array can't be broadcast.
+    Raises InvalidArgumentError if an index is out of bounds or the array cannot be broadcast.
     """
     positions(indices, shape)
     try:
@@ -284,9 +284,9 @@ def _bind_by_element(
 
 
 def _quotient(x: Any, y: Any) -> Any:
-    """Return x / y; quotients of integers are truncated.
+    """Return x / y. Quotients of integers are truncated.
 
-    Raises InvalidArgumentError for an integer divided by 0.
+    Raises InvalidArgumentError if an integer is divided by 0.
     """
     if x.dtype.kind not in "iu":
         return x / y
@@ -297,9 +297,9 @@ def _quotient(x: Any, y: Any) -> Any:
 
 
 def _places(indices: Any, dense: Any) -> Any:
-    """Return, for each sparse element, the indices of the dense element that it was combined with.
+    """Return, for each sparse element, the indices of the dense element with which it was combined.
 
-    The dense tensor has the last dimensions of the sparse tensor, or sizes of 1.
+    The sizes of the dense tensor are the last sizes of the sparse tensor, or 1.
     """
     rank = raw_ops.Rank(dense)
     skipped = raw_ops.Sub(raw_ops.Shape(indices)[1], rank)

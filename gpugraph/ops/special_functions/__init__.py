@@ -1,1 +1,1 @@
-"""Special functions: gamma, zeta, Bessel, incomplete gamma and beta."""
+"""Special functions: gamma, zeta, Bessel, and incomplete gamma and beta functions."""

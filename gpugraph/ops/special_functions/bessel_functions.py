@@ -1,8 +1,8 @@
 """Modified Bessel functions of the first kind, of order 0 and 1, plain and scaled by exp(-|x|).
 
-For |x| up to 20 they are computed by their power series, whose terms are all positive, for larger
-|x| by the asymptotic series: M. Abramowitz, I. Stegun, Handbook of Mathematical Functions, 9.6.10
-and 9.7.1. All computations are in double precision.
+For |x| up to 20, they are computed by their power series, whose terms are all positive. For larger
+|x|, they are computed by the asymptotic series. See M. Abramowitz, I. Stegun, Handbook of
+Mathematical Functions, 9.6.10 and 9.7.1. All computations are in double precision.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ _FAR = 20.0
 
 
 def _near(order: int, x: Array) -> Array:
-    """Return the power series: the sum of (x / 2)^(2k + order) / (k! (k + order)!) over k."""
+    """Return the power series, which is the sum of (x / 2)^(2k + order) / (k! (k + order)!)
+    over k.
+    """
     square = x * x / 4
     term = np.ones_like(x) if order == 0 else x / 2
     total = term.copy()
@@ -38,7 +40,7 @@ def _near(order: int, x: Array) -> Array:
 
 
 def _far(order: int, x: Array) -> Array:
-    """Return the asymptotic series: the function times exp(-x), for large x."""
+    """Return the asymptotic series for large x, which is the function times exp(-x)."""
     term = np.ones_like(x)
     total = term.copy()
     for k in range(1, 36):
@@ -66,13 +68,13 @@ def _function(order: int, scaled: bool) -> Callable[[Array], Array]:
 
 
 def _except_at_zero(x: Any, other: Any, number: float) -> Any:
-    """Return the tensor `other`, with `number` where x is 0."""
+    """Return `number` where x is 0, and the tensor `other` elsewhere."""
     zero = raw_ops.Equal(x, raw_ops.ZerosLike(x))
     return raw_ops.SelectV2(zero, raw_ops.Mul(raw_ops.OnesLike(x), number), other)
 
 
 def _nonzero(x: Any) -> Any:
-    """Return x with 1 in place of 0, so that gradients of a division by it are finite."""
+    """Return x with each 0 replaced by 1, so that the gradients of a division by it are finite."""
     return _except_at_zero(x, x, 1.0)
 
 
@@ -87,14 +89,14 @@ def _i0e_gradient(op: Any, dy: Any) -> Any:
 
 
 def _i1_gradient(op: Any, dy: Any) -> Any:
-    """Return the gradient dy (I0(x) - y / x), with dy / 2 at x = 0."""
+    """Return the gradient dy (I0(x) - y / x), which is dy / 2 at x = 0."""
     x, y = op.inputs[0], op.outputs[0]
     slope = raw_ops.Sub(raw_ops.BesselI0(x), raw_ops.RealDiv(y, _nonzero(x)))
     return raw_ops.Mul(dy, _except_at_zero(x, slope, 0.5))
 
 
 def _i1e_gradient(op: Any, dy: Any) -> Any:
-    """Return the gradient dy (I0e(x) - y (sign(x) + 1 / x)), with dy / 2 at x = 0."""
+    """Return the gradient dy (I0e(x) - y (sign(x) + 1 / x)), which is dy / 2 at x = 0."""
     x, y = op.inputs[0], op.outputs[0]
     lost = raw_ops.AddV2(raw_ops.Sign(x), raw_ops.Reciprocal(_nonzero(x)))
     slope = raw_ops.Sub(raw_ops.BesselI0e(x), raw_ops.Mul(y, lost))
@@ -102,7 +104,7 @@ def _i1e_gradient(op: Any, dy: Any) -> Any:
 
 
 def _declare(op_type: str, order: int, scaled: bool, grad: Any, doc: str) -> UnaryFunction:
-    """Declare the op. Return its public function, whose docstring is `doc`.
+    """Declare an op of a Bessel function. Return its public function, whose docstring is `doc`.
 
     Args:
       scaled: whether the function is multiplied by exp(-|x|).

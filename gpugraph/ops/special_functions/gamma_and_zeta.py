@@ -1,8 +1,9 @@
-"""Special functions: erfc, the logarithm of gamma and its derivatives, Hurwitz's zeta.
+"""Special functions: erfc, the logarithm of the gamma function and its derivatives, and the Hurwitz
+zeta function.
 
 erfc: W. J. Cody, Rational Chebyshev approximations for the error function, 1969. digamma and zeta:
-a recurrence moves the argument into the range where the asymptotic series (Bernoulli numbers) is
-exact to double precision; M. Abramowitz, I. Stegun, Handbook of Mathematical Functions, 6.3.18 and
+a recurrence moves the argument into the range where the asymptotic series (with Bernoulli numbers)
+has double precision. See M. Abramowitz, I. Stegun, Handbook of Mathematical Functions, 6.3.18 and
 23.2.9. All computations are in double precision.
 """
 
@@ -59,11 +60,12 @@ def unary_in_double(
 ) -> Any:
     """Declare an elementwise op that is computed in double precision.
 
-    The op has no C expression, because C's functions differ from these by more than rounding.
+    The op has no C expression, because the functions of C's library differ from these by more than
+    rounding errors.
 
     Args:
       function: a function of float64 arrays.
-      native: the same in C.
+      native: the name of the same function in C.
       source: the name of the CUDA function, if there is one.
     """
     call = in_double(function)
@@ -93,7 +95,7 @@ _erfc = unary("Erfc", erfc_into, "erfc(x)", _erfc_gradient, "1 - erf(x)", FLOATI
 
 
 def erfc(x: Any, name: str | None = None) -> Tensor:
-    """Return 1 - erf(x), elementwise, precise where erf(x) is almost 1."""
+    """Return 1 - erf(x), elementwise. The result is also precise where erf(x) is almost 1."""
     return _erfc(x, name=name)
 
 
@@ -120,7 +122,8 @@ _FAR = 10
 def _positive_digamma(x: Array) -> Array:
     """Return digamma(x) for x > 0.
 
-    The recurrence psi(x) = psi(x + 1) - 1 / x is applied up to x >= 10, then the asymptotic series.
+    The recurrence psi(x) = psi(x + 1) - 1 / x is applied until x >= 10, where the asymptotic series
+    is used.
     """
     total = np.zeros_like(x)
     for _ in range(_FAR):
@@ -136,7 +139,9 @@ def _positive_digamma(x: Array) -> Array:
 
 
 def digamma_of(x: Array) -> Array:
-    """Return digamma(x), by the reflection formula for x <= 0; NaN at its poles 0, -1, -2, ..."""
+    """Return digamma(x). For x <= 0, the reflection formula is used. At the poles 0, -1, -2, ...,
+    the result is NaN.
+    """
     below = x <= 0
     value = _positive_digamma(np.where(below, 1 - x, x))
     whole = np.rint(x)
@@ -150,9 +155,9 @@ def digamma_of(x: Array) -> Array:
 def _zeta(x: Array, q: Array) -> Array:
     """Return the sum of 1 / (q + k) ** x over k = 0, 1, ...
 
-    The first terms are added; the remainder is computed by the Euler-Maclaurin formula. As in
-    TensorFlow: NaN for x < 1 and infinite for x = 1; for x > 1 infinite at an integer q <= 0, and
-    NaN at any other q <= 0 unless x is an integer.
+    The first terms are added, and the remainder is computed by the Euler-Maclaurin formula. As in
+    TensorFlow, the result is NaN for x < 1 and infinite for x = 1. For x > 1, it is infinite if q
+    is an integer <= 0. It is NaN at any other q <= 0, unless x is an integer.
     """
     x, q = np.broadcast_arrays(x, q)
     total, base = np.zeros(x.shape), q
@@ -177,8 +182,8 @@ def _zeta(x: Array, q: Array) -> Array:
 
 
 def _polygamma(a: Array, x: Array) -> Array:
-    """Return (-1) ** (a + 1) a! zeta(a + 1, x); digamma(x) for a = 0; NaN for a that is not an
-    integer.
+    """Return (-1) ** (a + 1) a! zeta(a + 1, x). For a = 0, return digamma(x). If a is not an
+    integer, the result is NaN.
     """
     a, x = np.broadcast_arrays(a, x)
     size = np.exp(log_gamma_of(a + 1)) * _zeta(a + 1, x)
@@ -217,15 +222,17 @@ digamma: UnaryFunction = public_function(
 
 
 def _zeta_gradient(op: Any, dz: Any) -> list[Any]:
-    """Return the gradient for q, -dz x zeta(x + 1, q), and None for x, as TensorFlow does."""
+    """Return the gradient for q, which is -dz x zeta(x + 1, q), and None for x, as TensorFlow
+    does.
+    """
     x, q = op.inputs
     slope = raw_ops.Neg(raw_ops.Mul(x, raw_ops.Zeta(raw_ops.AddV2(x, 1), q)))
     return [None, unbroadcast(raw_ops.Mul(dz, slope), q, x)]
 
 
 def _polygamma_gradient(op: Any, dz: Any) -> list[Any]:
-    """Return the gradient for x, dz polygamma(a + 1, x), and None for `a`, which must be an
-    integer.
+    """Return the gradient for x, which is dz polygamma(a + 1, x), and None for `a`, which must be
+    an integer.
     """
     a, x = op.inputs
     slope = raw_ops.Polygamma(raw_ops.AddV2(a, 1), x)

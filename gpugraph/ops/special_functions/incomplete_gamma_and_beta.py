@@ -1,10 +1,10 @@
 """The incomplete gamma and beta functions, and derivatives with respect to their parameters.
 
-Series are used where they converge quickly, continued fractions elsewhere: M. Abramowitz, I.
-Stegun, Handbook of Mathematical Functions, 6.5.29, 6.5.31 and 26.5.8. A fraction is evaluated
-backwards from a negligible term. The derivatives are computed at the same time, by the quotient
-rule. For a large parameter of gamma, where series and fractions converge slowly, there are separate
-expansions (`uniform_expansions`). All computations are in double precision.
+Series are used where they converge quickly, and continued fractions elsewhere. See M. Abramowitz,
+I. Stegun, Handbook of Mathematical Functions, 6.5.29, 6.5.31 and 26.5.8. A fraction is evaluated
+backwards, starting with a negligible term. The derivatives are computed at the same time, by the
+quotient rule. For a large parameter of gamma, where series and fractions converge slowly, there are
+separate expansions (`uniform_expansions`). All computations are in double precision.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _terms(*parameters: Array) -> int:
     """Return the number of terms of a continued fraction that affect the result.
 
     Args:
-      parameters: arrays of a (and b). The largest element determines the number.
+      parameters: the arrays a, and b if there is one. Their largest element determines the number.
     """
     largest = max((float(parameter.max(initial=0.0)) for parameter in parameters), default=0.0)
     return int(min(_MAX_TERMS, 120 + 6 * np.sqrt(min(largest, 1e12))))
@@ -57,9 +57,9 @@ def _terms(*parameters: Array) -> int:
 
 
 def _series(a: Array, x: Array) -> tuple[Array, Array]:
-    """Return the sum of x^n / ((a + 1) ... (a + n)) over n >= 0, and its derivative by a; for x < a
-    +
-    1.
+    """Return the sum of x^n / ((a + 1) ... (a + n)) over n >= 0, and its derivative by a.
+
+    It is used for x below a + 1.
     """
     term, slope = np.ones_like(a), np.zeros_like(a)
     total, change = term.copy(), slope.copy()
@@ -76,9 +76,9 @@ def _series(a: Array, x: Array) -> tuple[Array, Array]:
 
 
 def _fraction(a: Array, x: Array) -> tuple[Array, Array]:
-    """Return the continued fraction h and its derivative by a; for x > a.
+    """Return the continued fraction h and its derivative by a.
 
-    h = 1 / (x + 1 - a - 1 (1 - a) / (x + 3 - a - ...))
+    h is 1 / (x + 1 - a - 1 (1 - a) / (x + 3 - a - ...)). It is used for x above a.
     """
     count = _terms(a)
     value, slope = x + (2 * count + 1) - a, np.full_like(x, -1.0)
@@ -92,8 +92,9 @@ def _fraction(a: Array, x: Array) -> tuple[Array, Array]:
 def _by_half(a: Array, x: Array, near: Function, far: Function, at_bend: Function) -> Array:
     """Apply to each pair of a and x the function that converges quickly for it.
 
-    `near` is for pairs where the series converges quickly, `far` where the fraction does, and
-    `at_bend` for large a and x close to a. For a or x not above 0, or infinite, the result is NaN.
+    `near` is applied where the series converges quickly, `far` where the fraction does, and
+    `at_bend` for large a and x close to a. If a or x is not above 0, or is infinite, the result is
+    NaN.
     """
     a, x = np.broadcast_arrays(a, x)
     result = np.full(a.shape, np.nan)
@@ -120,12 +121,12 @@ def _upper_far(a: Array, x: Array) -> Array:
 
 
 def _edges(a: Array, x: Array, inner: Array, at_zero: float) -> Array:
-    """Return `inner` with the known values filled in at x = 0, at x = inf and at a = inf.
+    """Return `inner`, except at x = 0, x = inf and a = inf, where the values are known.
 
     Args:
-      at_zero: the value at x = 0: 0 for the lower function, 1 for the upper function. As in
-        TensorFlow, the lower function is 0 at x = 0 for all a, and both functions are 0 where a and
-        x are infinite.
+      at_zero: the value at x = 0, which is 0 for the lower function and 1 for the upper function.
+        As in TensorFlow, the lower function is 0 at x = 0 for all a, and both functions are 0 where
+        both a and x are infinite.
     """
     a, x = np.broadcast_arrays(a, x)
     inner = np.where((a > 0) & (x == np.inf), (1 - at_zero) * np.isfinite(a), inner)
@@ -144,16 +145,16 @@ def _upper(a: Array, x: Array) -> Array:
 
 
 def _slope_near(a: Array, x: Array) -> Array:
-    """Return dP / da, divided by x^a exp(-x) / gamma(a + 1), computed from the series. P is the
-    lower function.
+    """Return dP / da divided by x^a exp(-x) / gamma(a + 1), where P is the lower function. It is
+    computed from the series.
     """
     total, change = _series(a, x)
     return total * (np.log(x) - digamma_of(a + 1)) + change
 
 
 def _slope_far(a: Array, x: Array) -> Array:
-    """Return dP / da, divided by x^a exp(-x) / gamma(a), computed from the fraction. P is the lower
-    function.
+    """Return dP / da divided by x^a exp(-x) / gamma(a), where P is the lower function. It is
+    computed from the fraction.
     """
     value, change = _fraction(a, x)
     return -(value * (np.log(x) - digamma_of(a)) + change)
@@ -172,7 +173,9 @@ def _lower_slope(a: Array, x: Array) -> Array:
 
 
 def _sample_slope(alpha: Array, sample: Array) -> Array:
-    """Return dx / da of a gamma sample x at constant probability P: -(dP / da) / (dP / dx)."""
+    """Return dx / da of a gamma sample x at constant probability P, which is -(dP / da) / (dP /
+    dx).
+    """
     return _by_half(
         alpha,
         sample,
@@ -183,7 +186,7 @@ def _sample_slope(alpha: Array, sample: Array) -> Array:
 
 
 def _density(a: Any, x: Any) -> Any:
-    """Return ops that compute the density of the gamma distribution: x^(a - 1) exp(-x) /
+    """Return a tensor with the density of the gamma distribution, which is x^(a - 1) exp(-x) /
     gamma(a).
     """
     power = raw_ops.Mul(raw_ops.Sub(a, 1), raw_ops.Log(x))
@@ -211,7 +214,7 @@ def _declare(
     """Declare a broadcasting op.
 
     Args:
-      native: its function in host_special.h.
+      native: the name of the op's function in host_special.h.
     """
     kernels = {**numpy_kernels(in_double(function)), "native": special_elements(native, 120)}
     shared = {**BINARY, "inputs": "a: T, x: T", "attrs": {"T": _DOUBLE}, **declaration}
@@ -259,8 +262,8 @@ _declare(
 
 
 def _beta_fraction(a: Array, b: Array, x: Array) -> Array:
-    """Return the continued fraction 1 + d1 / (1 + d2 / (1 + ...)), for x below (a + 1) / (a + b +
-    2).
+    """Return the continued fraction 1 + d1 / (1 + d2 / (1 + ...)). It is used for x below (a + 1) /
+    (a + b + 2).
     """
     value = np.ones_like(x)
     for k in range(2 * (_terms(a, b) // 2), 0, -1):
@@ -274,7 +277,7 @@ def _beta_fraction(a: Array, b: Array, x: Array) -> Array:
 
 
 def _beta(a: Array, b: Array, x: Array) -> Array:
-    """Return betainc. It is NaN unless a and b are above 0 and x is in [0, 1]."""
+    """Return betainc(a, b, x). It is NaN unless a and b are above 0 and x is in [0, 1]."""
     a, b, x = np.broadcast_arrays(a, b, x)
     result = np.where((a > 0) & (b > 0) & ((x == 0) | (x == 1)), x, np.nan)
     inside = (a > 0) & (b > 0) & (x > 0) & (x < 1) & np.isfinite(a) & np.isfinite(b)
@@ -290,7 +293,7 @@ def _beta(a: Array, b: Array, x: Array) -> Array:
 
 
 def _infer_beta(context: InferContext) -> Sequence[TensorShape]:
-    """Return the merged shape of all inputs that are not scalars. Raises ValueError if their shapes
+    """Return the common shape of all inputs that are not scalars. Raises ValueError if their shapes
     differ.
     """
     shapes = [shape for shape in context.shapes if shape.rank != 0]
@@ -298,9 +301,10 @@ def _infer_beta(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _beta_gradient(op: Any, dz: Any) -> list[Any]:
-    """Return the gradient for x, dz x^(a - 1) (1 - x)^(b - 1) / beta(a, b), and None for a and b.
+    """Return the gradient for x, which is dz x^(a - 1) (1 - x)^(b - 1) / beta(a, b), and None for a
+    and b.
 
-    TensorFlow has no gradients for a and b either.
+    TensorFlow does not have gradients for a and b either.
     """
     a, b, x = op.inputs
     log_beta = raw_ops.Sub(

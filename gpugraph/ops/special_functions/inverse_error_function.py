@@ -2,8 +2,8 @@
 
 An approximation (M. Abramowitz, I. Stegun, Handbook of Mathematical Functions, 26.2.23) is refined
 by steps of Halley's method. Each step triples the number of correct digits. The steps evaluate erf
-where the result is near 0, and erfc in the tails. So small results and small probabilities keep
-their relative precision. All computations are in double precision.
+where the result is near 0, and erfc in the tails. Small results and small probabilities therefore
+keep their relative precision. All computations are in double precision.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ _SMALLEST = 5e-324
 
 
 def _guess(p: Array) -> Array:
-    """Return x where the normal distribution has P(X <= x) = p, within 5e-4, for 0 < p <= 1 / 2."""
+    """Return x for which the normal distribution has P(X <= x) = p, with an error below 5e-4, for 0
+    < p <= 1 / 2.
+    """
     t = np.sqrt(-2 * np.log(p))
     above = 2.515517 + t * (0.802853 + t * 0.010328)
     return above / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308))) - t
@@ -62,7 +64,7 @@ def _middle(y: Array) -> Array:
 
 
 def _erfinv(y: Array) -> Array:
-    """Return x with erf(x) = y: infinite for y = -1 and 1, NaN beyond."""
+    """Return x with erf(x) = y. It is infinite for y = -1 and y = 1, and NaN for |y| > 1."""
     size = np.abs(y)
     middle = _middle(np.where(size <= 0.5, y, 0.0))
     outer = _tail(np.where((size > 0.5) & (size < 1), (1 - size) / 2, 0.25))
@@ -72,8 +74,8 @@ def _erfinv(y: Array) -> Array:
 
 
 def _ndtri(p: Array) -> Array:
-    """Return x where the normal distribution has P(X <= x) = p: infinite for p = 0 and 1, NaN
-    beyond.
+    """Return x for which the normal distribution has P(X <= x) = p. It is infinite for p = 0 and p
+    = 1, and NaN outside [0, 1].
     """
     small = np.minimum(p, 1 - p)
     near = small > 0.25
@@ -85,7 +87,7 @@ def _ndtri(p: Array) -> Array:
 
 
 def _inverse(name: str, function: Any, slope: float, power: float, doc: str) -> Any:
-    """Declare an inverse function y = f(x); its gradient is dy * slope * exp(power * y^2)."""
+    """Declare an inverse function y = f(x), whose gradient is dy * slope * exp(power * y^2)."""
 
     def back(op: Any, dy: Any) -> Any:
         square = raw_ops.Square(op.outputs[0])
@@ -111,7 +113,9 @@ ndtri = scoped_function(
 
 
 def erfcinv(x: Any, name: str | None = None) -> Tensor:
-    """Return the inverse of erfc, elementwise: infinite at 0 and 2, NaN beyond."""
+    """Return the inverse of erfc, elementwise. It is infinite at 0 and 2, and NaN outside [0,
+    2].
+    """
     with op_scope(name, "erfcinv", x):
         source = convert_to_tensor(x, name="start")
         return -ndtri(0.5 * source) * math.sqrt(0.5)

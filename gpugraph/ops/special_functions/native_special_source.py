@@ -1,4 +1,4 @@
-"""The native kernel of special functions, element by element (host_special_elements.h)."""
+"""The native kernel that applies a special function to each element (host_special_elements.h)."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from gpugraph.kernel import RowSource, Signature
 
 
 def special_elements(function: str, nanoseconds: int) -> RowSource:
-    """Return the native kernel of a function of host_special.h, of one to three inputs.
+    """Return the native kernel of a function in host_special.h of one to three inputs.
+
+    The shape of an input is the output's shape or its last sizes. In the latter case, the input is
+    repeated along the other axes. The kernel refuses numbers for which it has no expansion. NumPy
+    then computes the result.
 
     Args:
-      nanoseconds: the approximate time of an element. The shape of an input is the output's shape
-        or the last sizes of that; the input is repeated along the other axes. The kernel refuses
-        numbers for which it has no expansion; NumPy computes these.
+      nanoseconds: the approximate time per element.
     """
 
     def parameters(signature: Signature) -> list[int]:

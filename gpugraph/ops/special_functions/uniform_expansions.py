@@ -1,4 +1,4 @@
-"""The incomplete gamma function for large parameters a and x near a.
+"""The incomplete gamma function for large parameters a and for x near a.
 
 N. Temme, "The asymptotic expansion of the incomplete gamma functions", 1979; NIST Digital Library
 of Mathematical Functions, 8.12. With m = x / a - 1 and e^2 / 2 = m - log(1 + m), where e has the
@@ -7,8 +7,9 @@ sign of m:
     Q(a, x) = erfc(e sqrt(a / 2)) / 2 + exp(-a e^2 / 2) / sqrt(2 pi a) S(a, e)
     S(a, e) = c0(e) + c1(e) / a + c2(e) / a^2 + ...
 
-The c are power series in e. Their coefficients, and the derivatives by a, follow from the
-coefficients of m = e + e^2 / 3 + ... Four terms c are enough from a = 10000 on.
+The functions c0, c1, ... are power series in e. Their coefficients, and the derivatives by a,
+follow from the coefficients of m = e + e^2 / 3 + ... Four terms of the sum are enough for a >=
+10000.
 """
 
 from __future__ import annotations
@@ -84,10 +85,10 @@ def _over(a: Array, terms: Any) -> Array:
 
 
 class _Near(NamedTuple):
-    """The terms that all functions here share, for the pairs of a and x.
+    """The terms that all functions of this module share, for each pair of a and x.
 
     Args:
-      e: the e of the module docstring.
+      e: e as defined in the module's docstring.
       root: e sqrt(a / 2).
       bell: exp(-a e^2 / 2) / sqrt(2 pi a).
       sum: S(a, e).

@@ -1,1 +1,3 @@
-"""Ops on variables: VariableV2, assignments and scatter updates, by references or by handles."""
+"""Ops on variables: VariableV2, assignments and scatter updates. They access variables through
+references or handles.
+"""

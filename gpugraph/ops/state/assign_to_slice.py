@@ -1,6 +1,7 @@
 """Assignment to a slice of a variable: `variable[1:3].assign(value)`.
 
-The slice is an ordinary tensor with a method `assign`, which changes that part of the variable.
+The slice is an ordinary tensor with a method `assign`, which changes the corresponding part of the
+variable.
 """
 
 from __future__ import annotations
@@ -52,8 +53,8 @@ def _bind(context: KernelContext, ref: Any, *others: Any) -> Callable[[], Any]:
 
 
 def _fits(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
-    """Return whether an array of `shape` can be broadcast to `wanted`, which has at least its
-    rank.
+    """Return whether an array of `shape` can be broadcast to `wanted`. The rank of `wanted` must
+    not be smaller.
     """
     last = wanted[len(wanted) - len(shape) :]
     return all(size in (1, other) for size, other in zip(shape, last, strict=True))
@@ -76,10 +77,10 @@ op(
 def sliced_variable(variable: Any, key: Any) -> Any:
     """Return `variable[key]`, a tensor. Unless `key` is a mask, it has a method `assign`.
 
-    `assign(value, name=None)` changes that part of the variable: it broadcasts `value`, which may
-    have additional leading axes of size 1, and returns the same as `tf.assign`. It raises TypeError
-    if the dtype is not the variable's; a run raises InvalidArgumentError for a value that can't be
-    broadcast.
+    `assign(value, name=None)` assigns `value` to this part of the variable, and returns the result
+    that `tf.assign` returns. It broadcasts `value`, which may have additional leading axes of size
+    1. It raises TypeError if the dtype is not the variable's dtype. A run raises
+    InvalidArgumentError if the value cannot be broadcast.
     """
     part: Tensor = OPERATORS["__getitem__"](variable.value(), key)
     if part.op.type != "StridedSlice":

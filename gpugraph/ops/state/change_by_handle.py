@@ -1,7 +1,7 @@
 """Changes of variables of both kinds: reference variables and resource variables.
 
 An op that changes a reference variable has a reference as input and output. The corresponding op
-for resource variables has another name. It takes a handle and has no output.
+for resource variables has another name. Its input is a handle, and it has no output.
 """
 
 from __future__ import annotations
@@ -17,9 +17,7 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 class ByHandle(NamedTuple):
-    """The op for resource variables that corresponds to an op for references, and its attr for the
-    dtype.
-    """
+    """The op for handles that corresponds to an op for references, and its attr with the dtype."""
 
     op_type: str
     dtype_attr: str
@@ -63,19 +61,20 @@ def change(op_type: str, variable: Tensor, *inputs: Any, **attrs: Any) -> Any:
 
 
 def _dtype_of_last(op_type: str, dtype: DType) -> DType | None:
-    """Return the dtype to which the last input is converted. As in TensorFlow, it is converted
-    before the other inputs.
+    """Return the dtype to which the last input is converted before all other inputs, as in
+    TensorFlow.
 
-    Or None.
+    If the last input does not have the variable's dtype, return None.
     """
     return dtype if DECLARATIONS[op_type].op_def.inputs[-1].type_attr in ("T", "dtype") else None
 
 
 def change_variable(op_type: str, ref: Any, *inputs: Any, **attrs: Any) -> Any:
-    """Change a variable by the op `op_type`. Return the reference, or the resource variable with a
-    dependency on the change.
+    """Change a variable with the op `op_type`. Return the reference. For a resource variable,
+    return the variable with a dependency on the change.
 
-    The copies of a variable of a strategy are all changed, except in a replica.
+    If the variable belongs to a strategy, all its copies are changed. In a replica context, only
+    one copy is changed.
     """
     if getattr(ref, "_is_distributed", False):
         return ref._in_copies(lambda copy: change_variable(op_type, copy, *inputs, **attrs))

@@ -1,4 +1,4 @@
-"""CountUpTo: each run returns the value of a counter variable and adds 1 to it, up to a limit."""
+"""CountUpTo, which returns the value of a counter variable and adds 1 to it, up to a limit."""
 
 from __future__ import annotations
 

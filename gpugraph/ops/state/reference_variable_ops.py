@@ -1,6 +1,6 @@
 """Reference variables as ops: VariableV2 and the ops that change it, as in TensorFlow 1.
 
-A reference output has the variable's memory. A kernel that writes a reference input checks all
+A reference output has the variable's memory. A kernel that writes to a reference input checks all
 conditions first, so a variable is never partly written.
 """
 
@@ -53,10 +53,10 @@ def _infer_update(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _merged(context: InferContext, words: tuple[str, str]) -> Sequence[TensorShape]:
-    """Return the merged shape of the variable and the value; raise a Misfit if their shapes differ.
+    """Return the common shape of the variable and the value. Raise a Misfit if their shapes differ.
 
     Args:
-      words: the messages for a run; see `_UNFIT_VALUES`.
+      words: the messages for a run, see `_UNFIT_VALUES`.
     """
     ref, value = context.shapes
     try:
@@ -94,7 +94,7 @@ def _is_initialized(context: KernelContext, ref: Any, out: Any) -> Callable[[], 
 def _declare_test(name: str, bind: Callable[..., Callable[[], Any]], **declared: Any) -> OpFunction:
     """Declare an op whose result depends on whether a variable is initialized.
 
-    Arguments: see `op`.
+    See `op` for the arguments.
     """
     kernels = numpy_kernels(Call(make=bind))
     return op(
@@ -184,13 +184,15 @@ initialized_value = _declare_test(
 def with_initialized_reads(
     tensor: Tensor, find: Callable[[Operation], Tensor | None], suffix: str
 ) -> Tensor:
-    """Return `tensor` with reads of variables replaced by the results of `find`.
+    """Return `tensor`, computed with other values instead of the variables that it reads.
+
+    Operations between the replaced reads and `tensor` are copied. `_` and `suffix` are appended to
+    the names of the copies. If there is a loop among these operations, `tensor` itself is returned,
+    because a copy of a loop would not work.
 
     Args:
-      find: a function that returns the replacement for a VariableV2 operation, or None to leave the
-        read unchanged. Operations between replaced reads and `tensor` are copied, with `_` and
-        `suffix` appended to their names. If there is a loop among them, `tensor` is returned, since
-        a copied loop would not work.
+      find: a function that receives a VariableV2 operation. It returns the tensor that replaces its
+        reads, or None to keep them.
     """
     new: dict[Tensor, Tensor] = {}
     producers = _producers(tensor)
@@ -215,9 +217,10 @@ def with_initialized_reads(
 
 
 def _producers(tensor: Tensor) -> list[Operation] | None:
-    """Return all operations that `tensor` depends on, producers first.
+    """Return all operations on which `tensor` depends. Each operation comes after the operations
+    that produce its inputs.
 
-    The result is None if they form a cycle.
+    If the operations form a cycle, return None.
     """
     order: dict[Operation, None] = {}
     path: set[Operation] = set()
@@ -237,14 +240,16 @@ def _producers(tensor: Tensor) -> list[Operation] | None:
 
 
 def _is_of_replicas(ref: Any) -> bool:
-    """Return whether `ref` has a copy per replica, which its methods change together."""
+    """Return whether `ref` is a variable with a copy for each replica. Its methods change all
+    copies.
+    """
     return getattr(ref, "_is_distributed", False)
 
 
 def _change_copies(method: str, ref: Any, value: Any, name: str | None) -> Any:
-    """Change all copies of a variable by a method. Return the changed variable.
+    """Change all copies of a variable by calling a method of it. Return the changed variable.
 
-    The last component of `name` becomes the name of each change.
+    The last component of `name` is the name of each change.
     """
     own = None if name is None else name.rstrip("/").rpartition("/")[2]
     changed = getattr(ref, method)(value, name=own)
@@ -261,8 +266,8 @@ def assign(
     use_locking: bool | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Write `value` into the variable `ref`. Return the reference, or the resource variable with a
-    dependency on the write.
+    """Write `value` into the variable `ref`. Return the reference. For a resource variable, return
+    the variable with a dependency on the write.
 
     `ref` may also be a slice of a variable, `variable[1:3]`. Raises ValueError if `value` does not
     have the variable's shape, unless `validate_shape` is False.
@@ -290,7 +295,8 @@ def assign_add(
 ) -> Tensor:
     """Add `value` to the variable `ref`.
 
-    Return the reference, or the resource variable after it.
+    Return the reference. For a resource variable, return the variable with a dependency on the
+    change.
 
     >>> v = tf.Variable(1.0)
     >>> session.run(v.initializer)
@@ -307,7 +313,8 @@ def assign_sub(
 ) -> Tensor:
     """Subtract `value` from the variable `ref`.
 
-    Return the reference, or the resource variable after it.
+    Return the reference. For a resource variable, return the variable with a dependency on the
+    change.
     """
     if _is_of_replicas(ref):
         return _change_copies("assign_sub", ref, value, name)

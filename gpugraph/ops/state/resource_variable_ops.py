@@ -1,7 +1,8 @@
-"""Resource variables as ops: VarHandleOp outputs a handle, by which other ops read and change them.
+"""Resource variables as ops. VarHandleOp returns a handle, through which other ops read and change
+the variable.
 
-A handle is a scalar tensor of dtype resource. None of these ops has a kernel: the compiler replaces
-("lowers") them by the ops for reference variables (`LOWERED`).
+A handle is a scalar tensor of dtype resource. None of these ops has a kernel, because the compiler
+replaces ("lowers") them with ops on reference variables (`LOWERED`).
 """
 
 from __future__ import annotations
@@ -47,7 +48,8 @@ class Lowering(NamedTuple):
     The new op's `T` or `dtype` is the variable's dtype.
 
     Args:
-      renamed: by attr of the new op, the attr's name in the replaced op.
+      renamed: a dict from names of attrs of the new op to the names that they have in the replaced
+        op.
     """
 
     op_type: str
@@ -61,7 +63,7 @@ LOWERED: dict[str, Lowering] = {}
 def lowered_op(
     name: str, lowering: Lowering, *, grad: Any = NO_GRADIENT, **declared: Any
 ) -> OpFunction:
-    """Declare an op on a handle, with the arguments of `op`, and its lowering."""
+    """Declare an op on a handle, and its lowering. See `op` for the remaining arguments."""
     LOWERED[name] = lowering
     return op(name, grad=grad, stateful=True, **EMPTY_KERNELS, **declared)
 
@@ -172,7 +174,9 @@ lowered_op(
 
 
 class _ReferenceContext(InferContext):
-    """The inference context for an op on references. In it, a handle has the variable's shape."""
+    """The context with which the shape inference of an op on references runs for an op on handles.
+    In it, a handle has the shape of its variable.
+    """
 
     __slots__ = ()
 
@@ -185,8 +189,8 @@ class _ReferenceContext(InferContext):
 
 
 def _infer_like(like: OpDef, dtype_attr: str) -> Callable[[InferContext], Sequence[TensorShape]]:
-    """Return inference for an op without outputs that raises the errors of `like`, the op for
-    references.
+    """Return a shape inference function for an op without outputs. It raises the errors of `like`,
+    the corresponding op on references.
     """
     handles = [index for index, arg in enumerate(like.inputs) if arg.is_ref]
 

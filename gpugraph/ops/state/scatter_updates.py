@@ -1,4 +1,4 @@
-"""Scatter updates: changes of some rows of a variable, in place.
+"""Scatter updates, which change some rows of a variable in place.
 
 All indices are checked before anything is written, so an error never leaves a variable partly
 changed. Updates of the same row are applied in order.
@@ -194,7 +194,9 @@ _RULES = {name: getattr(row_sources, name.upper()) for name in ("Add", "Sub", "M
 
 
 def _native(change: str, coordinates: bool) -> RowSource | None:
-    """Return the native kernel of a change. Return None for division, which NumPy computes."""
+    """Return the native kernel of a scatter update. Return None for division, which NumPy
+    computes.
+    """
     if change == "Update":
         return row_sources.put(coordinates)
     return row_sources.scattered(_RULES[change], coordinates) if change in _RULES else None
@@ -238,7 +240,9 @@ for _name, _kind, _combine, _types, _formula in (
 
 
 def _scatter_function(name: str, doc: str, locking: bool = False) -> Callable[..., Tensor]:
-    """Return the public function `name` for the op with that name (`scatter_add`: ScatterAdd)."""
+    """Return the public function `name` for the op with the same name in CamelCase, such as
+    `scatter_add` for ScatterAdd.
+    """
     op_type = name.title().replace("_", "")
 
     def scatter(
@@ -311,12 +315,12 @@ def batch_scatter_update(
 ) -> Tensor:
     """Set ref[b, indices[b, i]] = updates[b, i] for each batch entry b and each i.
 
-    All axes of `indices` except the last are batch axes; `ref` begins with the same axes.
+    All axes of `indices` except the last are batch axes. `ref` begins with the same axes.
 
-    Raises ValueError for indices that are a scalar or of unknown rank.
+    Raises ValueError if `indices` is a scalar or has an unknown rank.
 
     Args:
-      updates: of shape indices.shape + ref.shape[indices.rank:].
+      updates: a tensor of shape indices.shape + ref.shape[indices.rank:].
     """
     with op_scope(name, "batch_scatter_update", ref, indices, updates):
         last = convert_to_tensor(indices, name="indices")

@@ -1,7 +1,7 @@
 """Tensors that stay on their device between runs: `tf.get_session_handle` and its counterparts.
 
 A run that fetches a handle returns a `TensorHandle` (`session/tensor_handles.py`). The session
-keeps the tensor until that object is deleted or no longer referenced.
+keeps the tensor until this object is deleted or no longer referenced.
 """
 
 from __future__ import annotations
@@ -100,8 +100,8 @@ _session_op(
 def get_session_handle(data: Tensor, name: str | None = None) -> Tensor:
     """Return a string scalar. A run that fetches it returns a `TensorHandle` and keeps `data`.
 
-    The tensor stays on its device, in the session, until the `TensorHandle` is deleted or no longer
-    referred to. Raises TypeError if `data` is not a tensor.
+    The session keeps the tensor on its device until the `TensorHandle` is deleted or no longer
+    referenced. Raises TypeError if `data` is not a tensor.
     """
     if not isinstance(data, Tensor):
         raise TypeError("`data` must be of type Tensor.")
@@ -113,10 +113,11 @@ def get_session_handle(data: Tensor, name: str | None = None) -> Tensor:
 def get_session_tensor(handle: Any, dtype: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
     """Return (a placeholder for a handle, the tensor that belongs to the fed handle).
 
+    A run raises InvalidArgumentError if the handle was deleted or belongs to another session.
+
     Args:
-      handle: an example of a handle; the tensor is placed on the device that it names, and has
-        dtype `dtype`. A run raises InvalidArgumentError for a handle that was deleted or belongs to
-        another session.
+      handle: an example of a handle. The tensor is placed on the device that this handle names.
+      dtype: the dtype of the tensor.
     """
     with device(_device(handle)):
         holder = placeholder(string)
@@ -127,9 +128,10 @@ def get_session_tensor(handle: Any, dtype: Any, name: str | None = None) -> tupl
 def delete_session_tensor(handle: Any, name: str | None = None) -> tuple[Tensor, Operation]:
     """Return (a placeholder for a handle, an operation that deletes the tensor of the fed handle).
 
+    A run raises InvalidArgumentError if the handle was deleted or belongs to another session.
+
     Args:
-      handle: an example of a handle, which names the operation's device. A run raises
-        InvalidArgumentError for a handle that was deleted or belongs to another session.
+      handle: an example of a handle. The operation is placed on the device that this handle names.
     """
     with device(_device(handle)):
         holder = placeholder(string)
@@ -138,6 +140,6 @@ def delete_session_tensor(handle: Any, name: str | None = None) -> tuple[Tensor,
 
 
 def _device(handle: Any) -> str:
-    """Return the device in a handle, whose text is `name;number;device`."""
+    """Return the device that a handle names. A handle is a text `name;number;device`."""
     text = handle.decode(errors="replace") if isinstance(handle, bytes) else str(handle)
     return text.split(";")[-1]

@@ -1,1 +1,3 @@
-"""Ops on strings: joining, splitting, numbers, regular expressions, hashes; and ops that print."""
+"""Ops on strings: joining, splitting, conversion to numbers, regular expressions, hashes, and
+printing.
+"""

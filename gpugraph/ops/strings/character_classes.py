@@ -1,8 +1,8 @@
-"""Named sets of characters (code points): sets of ASCII, Perl and Unicode, and sets of the upper
-and lower case of letters.
+"""Named sets of characters (code points) from ASCII, Perl and Unicode, and the upper and lower
+cases of letters.
 
-Unicode's categories come from Python's `unicodedata`, so the Unicode version is Python's. That
-module has no scripts (such as Greek); they are in the module `unicode_scripts`.
+Unicode's categories come from Python's `unicodedata`, so the Unicode version is Python's.
+`unicodedata` has no scripts, such as Greek. They are in the module `unicode_scripts`.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from gpugraph.ops.strings.unicode_scripts import scripts
 
 
 def _ranges(text: str) -> Ranges:
-    """Return the ranges of code points in `text`, in which the first and the last character of each
-    range alternate.
+    """Return the ranges of code points that `text` describes. It has the first and the last
+    character of each range.
     """
     return merged([(ord(first), ord(last)) for first, last in zip(text[::2], text[1::2])])
 
@@ -47,7 +47,9 @@ _DOTLESS_I = 0x131  # its upper case is I, but Unicode's case folding leaves it 
 
 @cache
 def _categories() -> dict[str, Ranges]:
-    """Return the code points of each general category ("Lu") and of each group of them ("L")."""
+    """Return a dict from each general category, such as "Lu", and each group of categories, such as
+    "L", to its code points.
+    """
     categories: dict[str, list[tuple[int, int]]] = defaultdict(list)
     points = range(LAST + 1)
     for name, run in groupby(points, lambda point: unicodedata.category(chr(point))):
@@ -68,8 +70,8 @@ def unicode_class(name: str) -> Ranges | None:
 
 @cache
 def _cases() -> dict[int, frozenset[int]]:
-    """Map each letter that has several cases to the set of its cases. The kelvin sign is a case of
-    k.
+    """Return a dict from each letter that has several cases to the set of its cases. The kelvin
+    sign, for example, is a case of k.
     """
     letters: dict[str, set[int]] = defaultdict(set)
     for point in range(LAST + 1):

@@ -1,4 +1,4 @@
-"""EditDistance: the number of insertions, deletions and replacements between two sequences."""
+"""EditDistance, which counts the insertions, deletions and replacements between two sequences."""
 
 from __future__ import annotations
 
@@ -37,7 +37,9 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _sequences(indices: Any, values: Any) -> dict[tuple[int, ...], list[Any]]:
-    """Return the sequences, by all of their elements' indices except the last."""
+    """Return a dict of the sequences. The key of a sequence is the indices of its elements without
+    the last index.
+    """
     sequences: dict[tuple[int, ...], list[Any]] = {}
     for index, value in zip(indices.tolist(), values.tolist(), strict=True):
         sequences.setdefault(tuple(index[:-1]), []).append(value)
@@ -45,7 +47,9 @@ def _sequences(indices: Any, values: Any) -> dict[tuple[int, ...], list[Any]]:
 
 
 def _distance(one: Sequence[Any], other: Sequence[Any]) -> int:
-    """Return the Levenshtein distance of two sequences, computed row by row of its table."""
+    """Return the Levenshtein distance of two sequences. The table of distances is computed row by
+    row.
+    """
     row = list(range(len(other) + 1))
     for count, element in enumerate(one, 1):
         last, row[0] = row[0], count
@@ -119,13 +123,14 @@ def edit_distance(
     """Count the insertions, deletions and replacements that turn hypotheses into truths, as
     float32.
 
-    Raises TypeError for dense inputs; a run raises InvalidArgumentError for different ranks and for
-    indices out of bounds.
+    The result has all dimensions of the inputs except the last. Raises TypeError if an input is not
+    sparse. A run raises InvalidArgumentError if the ranks differ or indices are out of bounds.
 
     Args:
-      hypothesis, truth: SparseTensors of the same rank and dtype, in row-major order, whose last
-        dimension holds the sequences. The result has the other dimensions.
-      normalize: whether to divide by the length of the truth; the result is infinite if that is 0.
+      hypothesis, truth: SparseTensors of the same rank and dtype, in row-major order. The sequences
+        are along the last dimension.
+      normalize: whether to divide by the length of the truth. If this length is 0, the result is
+        infinite.
     """
     one, other = expect_sparse(hypothesis), expect_sparse(truth)
     return _edit_distance(*one._parts(), *other._parts(), normalize=normalize, name=name)

@@ -1,7 +1,7 @@
 """64-bit hashes of bytes: MurmurHash64A, FarmHash's fingerprint, and SipHash-2-4.
 
-TensorFlow assigns strings to buckets by these hashes. The results must never change, since trained
-embeddings depend on them.
+TensorFlow assigns strings to buckets by these hashes. The results must never change, because
+trained embeddings depend on them.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _up_to_16(data: bytes) -> int:
 
 
 def _ends(data: bytes, first: int) -> tuple[int, int, int, int, int]:
-    """Return the intermediate results for inputs of 17 to 64 bytes: two sums, a word, the factor,
+    """Return intermediate results for inputs of 17 to 64 bytes: two sums, a word, the factor and
     the size.
     """
     _, _, k2 = _KEYS
@@ -111,7 +111,9 @@ class _State(NamedTuple):
 
 
 def _weak(data: bytes, offset: int, a: int, b: int) -> tuple[int, int]:
-    """Combine four words of the data, from `offset` on, and the words a and b into two words."""
+    """Combine four words of the data, starting at `offset`, and the words a and b into two
+    words.
+    """
     w, x, y, z = struct.unpack_from("<4Q", data, offset)
     a += w
     b = _right(b + a + z, 21)
@@ -123,7 +125,7 @@ def _block(state: _State, data: bytes, offset: int, factor: int, times: int) -> 
     """Return the state after the block of 64 bytes at `offset`.
 
     Args:
-      times: 9 for the last block, which may overlap the block before it, else 1.
+      times: 9 for the last block, which may overlap the previous block, otherwise 1.
     """
     x, y, z, v, w = state
     x = _right(x + y + v[0] + _word(data, offset + 8), 37) * factor

@@ -1,4 +1,4 @@
-"""Ops that hash: strings to numbers of buckets, and rows of a tensor to fingerprints."""
+"""Ops that hash strings to numbers of buckets, and rows of a tensor to fingerprints."""
 
 from __future__ import annotations
 
@@ -87,8 +87,8 @@ def string_to_hash_bucket(
 ) -> Tensor:
     """Return a bucket in [0, num_buckets), int64, for each string, by MurmurHash64A.
 
-    The hash is the same in each process. `input` is another name of `string_tensor`. Raises
-    ValueError for less than one bucket.
+    The hash is the same in every process. `input` is another name of `string_tensor`. Raises
+    ValueError if `num_buckets` is below 1.
     """
     strings = string_tensor if input is None else input
     return raw_ops.StringToHashBucket(strings, num_buckets=num_buckets, name=name)
@@ -97,7 +97,7 @@ def string_to_hash_bucket(
 def string_to_hash_bucket_fast(input: Any, num_buckets: int, name: str | None = None) -> Tensor:
     """Return a bucket in [0, num_buckets), int64, for each string, by FarmHash's fingerprint.
 
-    Raises ValueError for less than one bucket.
+    Raises ValueError if `num_buckets` is below 1.
     """
     return raw_ops.StringToHashBucketFast(input, num_buckets=num_buckets, name=name)
 
@@ -108,9 +108,8 @@ def string_to_hash_bucket_strong(
     """Return a bucket in [0, num_buckets), int64, for each string, by SipHash-2-4 under `key`, two
     ints.
 
-    Without knowing the key, nobody can construct many strings that share a bucket. Raises
-    ValueError for less than one bucket; a run raises InvalidArgumentError unless the key has two
-    ints.
+    Only someone who knows the key can construct many strings that share a bucket. Raises ValueError
+    if `num_buckets` is below 1. A run raises InvalidArgumentError unless the key has two ints.
     """
     return raw_ops.StringToHashBucketStrong(
         input, num_buckets=num_buckets, key=list(key), name=name
@@ -170,7 +169,7 @@ def fingerprint(data: Any, method: Any = "farmhash64", name: str | None = None) 
     """Return a fingerprint of each row of `data`: uint8 [rows, 8], lowest byte first.
 
     This is the FarmHash fingerprint of the row's bytes. If a row has several strings, it is the
-    fingerprint of their fingerprints. Raises ValueError for a scalar; a run raises
-    InvalidArgumentError for a method other than "farmhash64".
+    fingerprint of their fingerprints. Raises ValueError if `data` is a scalar. A run raises
+    InvalidArgumentError if the method is not "farmhash64".
     """
     return _fingerprint(data, method, name=name)

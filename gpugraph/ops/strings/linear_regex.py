@@ -1,12 +1,13 @@
-r"""Regular expressions in linear time: an automaton whose states are computed on demand.
+r"""An automaton that matches regular expressions in linear time. Its states are computed on demand.
 
 The pattern is a program (`regex_fragments`). A thread is a position in the program that can be
 reached at this byte of the text. A state is a list of threads in order of preference, as in the
-machines of RE2 and Pike. So the first thread to reach the end gives the match that backtracking
-would find. For each thread, a state also records its parent thread in the previous state and the
-slots (positions of groups) saved in between. To get the spans of a match's groups, these records
-are followed backwards from its end. A transition consumes one byte and depends on the next byte, so
-that assertions such as \b can test the characters on both sides.
+machines of RE2 and Pike. The first thread that reaches the end therefore gives the match that
+backtracking would find. For each thread, a state also records its parent thread in the previous
+state, and the slots (positions of groups) that were saved in between. The spans of a match's groups
+are computed by following these records backwards from the match's end. A transition consumes one
+byte and depends on the next byte, so that assertions such as \b can test the characters on both
+sides.
 """
 
 from __future__ import annotations
@@ -47,10 +48,12 @@ def _assertions(before: int, after: int) -> frozenset[Assertion]:
 
 
 class _State(dict[int, "_State"]):
-    """A state: maps the class of the next byte to the next state, which is computed on first use.
+    """A state. It is a dict from the class of the next byte to the next state, which is computed on
+    first use.
 
-    threads: positions in the program. before: the properties of the preceding byte. match: the
-    origin of a thread that has matched, if any. ends: whether the search must examine this state.
+    `threads` has positions in the program. `before` has the properties of the preceding byte.
+    `match` is the origin of a thread that has matched, if any. `ends` states whether the search
+    must examine this state.
     """
 
     __slots__ = ("automaton", "before", "ends", "match", "origins", "threads")
@@ -69,9 +72,11 @@ class _State(dict[int, "_State"]):
 class Automaton:
     """A compiled pattern, and a cache of its states.
 
+    `entries` is the number of threads in the cached states, plus the number of transitions between
+    states.
+
     Args:
-      search: whether a match may be anywhere in the text; otherwise it must span the whole text.
-        entries: the number of threads in the cached states, plus the transitions between states.
+      search: whether a match may be anywhere in the text. Otherwise it must span the whole text.
     """
 
     def __init__(self, pattern: Fragment, groups: int, search: bool) -> None:
@@ -93,8 +98,8 @@ class Automaton:
         self.entries = 0
 
     def _byte_classes(self) -> tuple[bytes, list[int]]:
-        """Partition the bytes into classes; all instructions of the program treat the bytes of a
-        class alike.
+        """Partition the bytes into classes. All instructions of the program treat all bytes of a
+        class in the same way.
 
         Return the class of each byte, and one byte of each class.
         """
@@ -110,8 +115,8 @@ class Automaton:
     # -- matching
 
     def search(self, text: bytes, start: int) -> Sequence[tuple[int, int]] | None:
-        """Return the spans of the first match at or after `start`, and of its groups. Return None
-        without a match.
+        """Return the spans of the first match at or after `start`, and of its groups. If there is
+        no match, return None.
 
         The span of a group that did not take part in the match is (-1, -1).
         """
@@ -132,8 +137,8 @@ class Automaton:
         return list(zip(spans[::2], spans[1::2]))
 
     def _blocks(self, text: bytes, start: int) -> Iterator[Iterable[int]]:
-        """Yield the classes of the text's bytes, in blocks of growing size, then the class of the
-        text's end.
+        """Yield the classes of the text's bytes in blocks of growing size, followed by the class of
+        the text's end.
         """
         size = 64
         while start < len(text):
@@ -166,7 +171,9 @@ class Automaton:
     # -- states
 
     def _kind(self, byte: int) -> int:
-        """Return the properties of a byte on which this pattern's assertions depend, as bits."""
+        """Return the properties of a byte on which this pattern's assertions depend, as the bits of
+        an integer.
+        """
         return _EDGE * (byte == _END) + sum(
             k for k, values in self._kinds.items() if byte in values
         )
@@ -187,7 +194,7 @@ class Automaton:
             state.clear()
 
     def follow(self, state: _State, byte_class: int) -> _State:
-        """Return the state that follows `state` for a next byte of this class."""
+        """Return the state that follows `state` if the next byte is in this class."""
         check_run("in a regular expression")
         byte = self._bytes[byte_class] if byte_class != _END else _END
         threads: list[int] = []
@@ -201,11 +208,11 @@ class Automaton:
     ) -> Origin | None:
         """Append to `threads` each thread that consumes `byte`, in order of preference.
 
-        Return None if no thread has.
+        Stop at the first thread that has matched, and return its origin. If no thread has matched,
+        return None.
 
         Args:
-          origins: receives the origins of these threads. Stop at the first thread that has matched,
-            and return its origin.
+          origins: a list, to which the origins of the appended threads are appended.
         """
         holds = _assertions(state.before, self._kind(byte))
         seen: set[int] = set()

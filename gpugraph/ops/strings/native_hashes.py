@@ -1,6 +1,6 @@
 """Hashes of many strings by native code (host_string_hash.h), once it is compiled.
 
-The hashes equal those of `hash_algorithms`. Compiled code with other results is rejected.
+The hashes equal the results of `hash_algorithms`. Compiled code with different results is rejected.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _SOUND: dict[tuple[int, str], bool] = {}
 class ManyHashes:
     """A callable that assigns strings to `buckets`.
 
-    It uses the C function `name` if that is compiled; otherwise it calls the Python function `one`
+    It calls the C function `name` if it is compiled. Otherwise it calls the Python function `one`
     for each string.
     """
 
@@ -52,7 +52,7 @@ class ManyHashes:
         self._compiled: Callable[[float], CompiledFile | None] | None = None
 
     def __call__(self, strings: Any, out: Any) -> None:
-        """Store the bucket of each string in `out`, int64, of the shape of the strings."""
+        """Store the bucket of each string in `out`, an int64 array of the same shape."""
         if strings.size >= _FEW and sys.byteorder == "little":
             if self._compiled is None:
                 self._compiled = self._context.compiled(_FILE, "bytes")
@@ -78,7 +78,9 @@ def _hashes(
 
 
 def _is_sound(file: CompiledFile, name: str) -> bool:
-    """Return whether the compiled function agrees with Python on a sample; the result is cached."""
+    """Return whether the compiled function agrees with the Python function on a sample. The result
+    is cached.
+    """
     key = id(file), name
     if key not in _SOUND:
         numbers = _hashes(file, name, _SAMPLE, 0, _SAMPLE_KEY).view(np.uint64)

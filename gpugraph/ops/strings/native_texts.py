@@ -1,7 +1,8 @@
-"""Native kernels on strings (host_texts.h), which read bytes objects where CPython keeps them.
+"""Native kernels on strings (host_texts.h), which read the memory of CPython's bytes objects
+directly.
 
-They need CPython's layout of bytes objects, and refuse arrays with other objects. NumPy's kernels
-run in that case.
+They require CPython's layout of bytes objects, and refuse arrays that contain other objects. The
+NumPy kernels then run instead.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ Numbers = Callable[[Signature], Sequence[int]]
 
 @cache
 def _addresses() -> list[int]:
-    """Return the addresses of the type bytes and of CPython's functions. Raises NotImplementedError
-    if bytes have another layout.
+    """Return the addresses of the type `bytes` and of the CPython functions that the kernels call.
+    Raises NotImplementedError if bytes objects have another layout.
     """
     is_usual = sys.implementation.name == "cpython" and sys.byteorder == "little"
     if not is_usual or bytes.__basicsize__ != _BYTES_BEFORE + 1:
@@ -38,7 +39,7 @@ def _addresses() -> list[int]:
 
 
 def text_numbers(signature: Signature) -> list[int]:
-    """Return the parameters that all functions have, for the strings of input 0."""
+    """Return the integer parameters that all functions for strings in input 0 have."""
     return [prod(signature.input_shapes[0]), *_addresses()]
 
 
@@ -67,7 +68,7 @@ def hashed(function: str) -> RowSource:
 
 
 def lengths() -> RowSource:
-    """Return the native kernel of the numbers of bytes."""
+    """Return the native kernel that returns the number of bytes in each string."""
 
     def numbers(signature: Signature) -> list[int]:
         return _only_bytes(signature)
@@ -98,7 +99,7 @@ def numbers_read() -> RowSource:
 
 
 def cased(function: str) -> RowSource:
-    """Return the native kernel that converts ASCII letters."""
+    """Return the native kernel that converts ASCII letters to upper or lower case."""
 
     def numbers(signature: Signature) -> list[int]:
         if signature.attrs["encoding"]:
@@ -175,7 +176,7 @@ def cuts(mode: Callable[[Any], int]) -> RowSource:
     """Return the native kernel of StringSplit.
 
     Args:
-      mode: a function from the attrs to the number of a mode in host_texts.h.
+      mode: a function that receives the attrs and returns the number of a mode in host_texts.h.
     """
 
     def parameters(signature: Signature) -> list[int]:

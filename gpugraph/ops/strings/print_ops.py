@@ -1,8 +1,8 @@
-"""Print and PrintV2: ops that write the contents of tensors when a run reaches them.
+"""Print and PrintV2, which write the contents of tensors when a run reaches them.
 
-Print outputs its input; PrintV2 is an operation to run or to depend on. Print writes to
-`sys.stderr`, as it is at the time of the run. PrintV2 writes to `sys.stderr`, or to another stream
-or a file.
+Print returns its input. PrintV2 has no output, so it must be run or be a control input. Print
+writes to the value that `sys.stderr` has at the time of the run. PrintV2 writes to `sys.stderr`, to
+another stream, or to a file.
 """
 
 from __future__ import annotations
@@ -91,16 +91,15 @@ def Print(
     summarize: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Return `input_`; each time a run computes it, `message` and `data` are written to standard
+    """Return `input_`. Each time a run computes it, `message` and `data` are written to standard
     error.
 
     Raises TypeError if `data` is not a list.
 
     Args:
-      data: a list of tensors; the first `summarize` elements of each are written (by default 3; -1
-        for all).
-      first_n: the number of times in a session that they are written (-1, the default, for each
-        time).
+      data: a list of tensors to write.
+      first_n: how many times in a session they are written. The default, -1, means every time.
+      summarize: the number of elements of each tensor to write, by default 3. -1 means all.
     """
     return _print_op(
         input_,
@@ -175,15 +174,16 @@ def print(
     summarize: int = 3,
     name: str | None = None,
 ) -> Operation:
-    """Return an operation that writes `inputs` when it runs: tensors, text, or nested structures.
+    """Return an operation that writes `inputs` when it runs. They are tensors, text, or nested
+    structures.
 
-    Raises ValueError for another output stream.
+    Raises ValueError if the output stream is unknown.
 
     Args:
       output_stream: sys.stderr (the default), sys.stdout, tf.logging.info, .warning or .error, or
-        "file://" with a path; the text is appended to that file.
-      summarize: the number of elements that are written at both ends of each axis of a tensor; -1
-        for all.
+        "file://" followed by a path. The text is appended to this file.
+      summarize: the number of elements that are written at both ends of each axis of a tensor. -1
+        means all.
     """
     stream = _stream_name(sys.stderr if output_stream is None else output_stream)
     first = inputs[0] if len(inputs) == 1 else None
@@ -226,7 +226,7 @@ class _Literal:
 
 
 def _format_inputs(inputs: Sequence[Any], sep: str, summarize: int, name: str | None) -> Tensor:
-    """Return the inputs as one scalar string tensor, by a single StringFormat op.
+    """Return the inputs as one scalar string tensor, which a single StringFormat op computes.
 
     The op's template has a placeholder for each tensor. All other inputs are part of the text.
     """
@@ -244,7 +244,7 @@ def _format_inputs(inputs: Sequence[Any], sep: str, summarize: int, name: str | 
 
 
 def _tensors_of(leaf: Any) -> list[Any]:
-    """Return the tensors that a leaf of a structure consists of. If the leaf is not a tensor,
+    """Return the tensors of which a leaf of a structure consists. If the leaf is not a tensor,
     return an empty list.
     """
     if isinstance(leaf, SparseTensor):
@@ -253,8 +253,8 @@ def _tensors_of(leaf: Any) -> list[Any]:
 
 
 def _literal(leaf: Any, place: str) -> Any:
-    """Return the text for a leaf in the template: placeholders for its tensors, or the leaf
-    itself.
+    """Return the text for a leaf in the template. It has placeholders for the tensors of the leaf.
+    If the leaf is not a tensor, return the leaf itself.
     """
     if isinstance(leaf, SparseTensor):
         return _Literal(f"'SparseTensor(indices={place}, values={place}, shape={place})'")
@@ -266,9 +266,7 @@ def _is_tensor(value: Any) -> bool:
 
 
 def _placeholder(texts: Sequence[str]) -> str:
-    """Return "{}", followed by random digits if necessary, such that no text contains the
-    result.
-    """
+    """Return a placeholder that no text contains: "{}", followed by random digits if necessary."""
     place = "{}"
     while any(place in text for text in texts):
         place += random.choice(letters.digits)

@@ -1,5 +1,5 @@
-"""Ops of regular expressions: RegexReplace, RegexFullMatch, and the Static ops, with a pattern
-attr.
+"""Ops on regular expressions: RegexReplace, RegexFullMatch, and StaticRegexReplace and
+StaticRegexFullMatch, whose pattern is an attr.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ _CHARACTER = re.compile(
 
 
 def _parts_of(rewrite: bytes, groups: int, everywhere: bool) -> list[bytes | int] | None:
-    """Split a rewrite into literal text and numbers of groups. Return None if nothing must be
-    replaced.
+    """Split a rewrite into literal text and numbers of groups. If nothing is to be replaced, return
+    None.
 
     As in RE2, nothing is replaced if the rewrite names a group that does not exist. A backslash
-    that is not followed by a digit or a backslash ends the rewrite. In that case, nothing is
-    replaced unless `everywhere`.
+    that is not followed by a digit or a backslash ends the rewrite. In this case, nothing is
+    replaced, unless `everywhere` is true.
     """
     parts: list[bytes | int] = []
     start = 0
@@ -76,7 +76,8 @@ def _replacer(pattern: bytes, rewrite: bytes, everywhere: bool) -> Callable[[byt
 
 
 def _pieces(compiled: Pattern, text: Any, parts: Sequence[Any], everywhere: bool) -> list[Any]:
-    """Return the new text in pieces: the text between matches, and the rewrite for each match.
+    """Return the pieces of the new text, which are the texts between matches and the rewrite for
+    each match.
 
     Args:
       parts: the rewrite's literal text and numbers of groups.
@@ -94,8 +95,8 @@ def _pieces(compiled: Pattern, text: Any, parts: Sequence[Any], everywhere: bool
 
 
 def _matches(compiled: Pattern, text: Any) -> Iterator[Spans]:
-    """Yield the spans of the matches, which do not overlap; skip an empty match right after a
-    match.
+    """Yield the spans of the matches, which do not overlap. An empty match directly after another
+    match is skipped.
     """
     start, last = 0, -1
     while start <= len(text):
@@ -110,9 +111,7 @@ def _matches(compiled: Pattern, text: Any) -> Iterator[Spans]:
 
 
 def _width(text: bytes, start: int) -> int:
-    """Return the number of bytes of the UTF-8 character at `start`, or 1 if there is no valid
-    one.
-    """
+    """Return the number of bytes of the UTF-8 character at `start`, or 1 if it is not valid."""
     match = _CHARACTER.match(text, start)
     assert match is not None
     return match.end() - start
@@ -128,8 +127,8 @@ def _by_scalars(function_of: Callable[..., Callable[[bytes], Any]]) -> Call:
     """Return the kernel that applies a function to each string.
 
     Args:
-      function_of: a function from the attrs and the values of the op's scalar inputs to the
-        function to apply.
+      function_of: a function that receives the attrs and the values of the op's scalar inputs, and
+        returns the function to apply.
     """
 
     def make(context: KernelContext, source: Any, *arrays: Any) -> Callable[[], Any]:
@@ -178,12 +177,14 @@ string_op(
 def regex_replace(
     input: Any, pattern: Any, rewrite: Any, replace_global: bool = True, name: str | None = None
 ) -> Tensor:
-    r"""Replace the matches of `pattern` in each string by `rewrite`.
+    r"""Replace the matches of `pattern` in each string with `rewrite`.
 
-    pattern: a regular expression, text or a scalar string tensor.
-    rewrite: the replacement. \1 in it is the text of the first group, and \0 is the whole match.
-    replace_global: whether to replace all matches; otherwise only the first one is replaced.
-    A run raises InvalidArgumentError for an invalid pattern.
+    A run raises InvalidArgumentError if the pattern is invalid.
+
+    Args:
+      pattern: a regular expression, as text or a scalar string tensor.
+      rewrite: the replacement. \1 in it is the text of the first group, and \0 is the whole match.
+      replace_global: whether to replace all matches. Otherwise only the first match is replaced.
     """
     if isinstance(pattern, (str, bytes)) and isinstance(rewrite, (str, bytes)):
         return raw_ops.StaticRegexReplace(
@@ -222,9 +223,9 @@ string_op(
 
 
 def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Tensor:
-    """Return whether each string as a whole matches `pattern`, as a bool tensor.
+    """Return a bool tensor that states whether each string as a whole matches `pattern`.
 
-    A run raises InvalidArgumentError for an invalid pattern.
+    A run raises InvalidArgumentError if the pattern is invalid.
     """
     if isinstance(pattern, (str, bytes)):
         return raw_ops.StaticRegexFullMatch(input, pattern=pattern, name=name)

@@ -1,8 +1,8 @@
-"""The engines of regular expressions, which take linear time, as TensorFlow's RE2 does.
+"""The engines that match regular expressions. They take linear time, as TensorFlow's RE2 does.
 
 The package `google-re2` (the extra `regex`) is used if it is installed. Otherwise, the pattern is
-translated for Python's `re` if it is certain that `re` needs few steps for this pattern and text.
-For all other patterns and texts, and for bytes that are not valid UTF-8, an automaton is used
+translated for Python's `re`, provided that `re` certainly needs few steps for this pattern and
+text. For all other patterns and texts, and for bytes that are not valid UTF-8, an automaton is used
 (`linear_regex`), which is about ten times slower.
 """
 
@@ -39,19 +39,21 @@ class Pattern(Protocol):
     """A compiled pattern of any engine.
 
     Args:
-      groups: the number of its groups.
+      groups: the number of groups in the pattern.
     """
 
     groups: int
 
     def prepared(self, data: bytes) -> Any:
-        """Return the text in the form that `search` needs, str or bytes.
+        """Return the text in the form that `search` requires, str or bytes.
 
-        Spans count its elements.
+        Spans are positions in this text.
         """
 
     def search(self, text: Any, start: int) -> Spans | None:
-        """Return the spans of the first match at or after `start`, or None."""
+        """Return the spans of the first match at or after `start`. If there is no match, return
+        None.
+        """
 
     def is_full_match(self, data: bytes) -> bool:
         """Return whether the pattern matches the whole text."""
@@ -67,7 +69,9 @@ class _Re2Pattern:
         return data
 
     def search(self, text: bytes, start: int) -> Spans | None:
-        """Return the spans of the first match at or after `start`, or None."""
+        """Return the spans of the first match at or after `start`. If there is no match, return
+        None.
+        """
         match = self._compiled.search(text, start)
         return match and [match.span(group) for group in range(self.groups + 1)]
 
@@ -77,8 +81,8 @@ class _Re2Pattern:
 
 
 class _FallbackPattern:
-    """A pattern without RE2. `re` searches texts for which it needs few steps, and the automaton
-    searches all others.
+    """A pattern that is matched without RE2. `re` searches texts for which it needs few steps, and
+    the automaton searches all other texts.
     """
 
     def __init__(self, pattern: Parsed) -> None:
@@ -110,7 +114,7 @@ class _FallbackPattern:
         return Automaton(self._fragment, self.groups, search=False)
 
     def prepared(self, data: bytes) -> str | bytes:
-        """Return the text as str if `re` is to search it, or as bytes for the automaton."""
+        """Return the text as str if `re` will search it, or as bytes if the automaton will."""
         if len(data) >= self._longest or self._re is None:
             return data
         try:
@@ -119,7 +123,9 @@ class _FallbackPattern:
             return data
 
     def search(self, text: str | bytes, start: int) -> Spans | None:
-        """Return the spans of the first match at or after `start`, or None."""
+        """Return the spans of the first match at or after `start`. If there is no match, return
+        None.
+        """
         if isinstance(text, bytes):
             return self._search.search(text, start)
         assert self._re is not None
@@ -147,7 +153,9 @@ def _re2() -> Any:
 
 
 def _of_re2(module: Any, pattern: bytes, captures: bool) -> _Re2Pattern | None:
-    """Compile the pattern with RE2. Return None if its groups could take too much memory."""
+    """Compile the pattern with RE2. If the pattern's groups could take too much memory, return
+    None.
+    """
     options = module.Options()
     options.log_errors = False
     options.never_capture = not captures
@@ -163,7 +171,7 @@ def _refusal(pattern: bytes, why: str) -> InvalidArgumentError:
 
 @lru_cache(maxsize=256)
 def compiled_pattern(pattern: bytes, captures: bool = True) -> Pattern:
-    """Return the pattern compiled for the best engine that is available.
+    """Compile the pattern for the best available engine.
 
     Raises InvalidArgumentError if the pattern is invalid.
 

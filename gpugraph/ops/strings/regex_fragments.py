@@ -1,5 +1,5 @@
-"""Fragments: parts of a regular expression. A fragment has a program over bytes and a source for
-Python's `re`.
+"""Fragments, the parts of a regular expression. A fragment has a program over bytes and a source
+for Python's `re`.
 
 The program is a list of instructions with relative jumps, so fragments can be concatenated and
 copied as lists (Thompson's construction). The bytes are the UTF-8 encoding of the text.
@@ -28,7 +28,9 @@ continues if the Assertion holds. MATCH ends the match.
 
 
 class Assertion(Enum):
-    """A condition on the position between two bytes. The value is its source for `re`."""
+    """A condition on the position between two bytes. The value of a member is its source for
+    `re`.
+    """
 
     TEXT_START = r"\A"
     TEXT_END = r"\Z"
@@ -42,14 +44,14 @@ Instruction = tuple[Op, Any]
 
 
 class TooLargeError(ValueError):
-    """An error for a program of more than MAX_INSTRUCTIONS."""
+    """The program would have more than MAX_INSTRUCTIONS instructions."""
 
 
 class Fragment(NamedTuple):
     """A part of a pattern, with an upper bound on the number of ways in which `re` could try to
     match it.
 
-    For a text of n bytes, that number is at most `choices` * n ** `loops`.
+    For a text of n bytes, the number of ways is at most `choices` * n ** `loops`.
     """
 
     code: list[Instruction]
@@ -75,7 +77,7 @@ class Fragment(NamedTuple):
 
 
 def merged(ranges: Sequence[tuple[int, int]]) -> Ranges:
-    """Return the set of code points in these ranges, which may overlap."""
+    """Return the set of code points in these ranges, which may overlap, as disjoint ranges."""
     result: list[tuple[int, int]] = []
     for first, last in sorted(ranges):
         if result and first <= result[-1][1] + 1:
@@ -92,10 +94,10 @@ def complement(ranges: Ranges) -> Ranges:
 
 
 def _byte_sequences(first: int, last: int) -> list[tuple[tuple[int, int], ...]]:
-    """Return the UTF-8 of the code points from `first` to `last`.
+    """Return the UTF-8 encodings of the code points from `first` to `last`.
 
-    The result is a list of sequences of (lowest, highest) byte, which together match the whole
-    range.
+    The result is a list of sequences. An item (lowest, highest) of a sequence matches one byte, and
+    the sequences together match the whole range.
     """
     for edge in (0x7F, 0x7FF, 0xFFFF):
         if first <= edge < last:
@@ -165,7 +167,7 @@ def any_byte() -> Fragment:
 
 
 def assertion(kind: Assertion) -> Fragment:
-    r"""Return the fragment for an assertion; unlike `re`, it also checks \B inside characters."""
+    r"""Return the fragment for an assertion. Unlike `re`, it also checks \B inside characters."""
     choices = inf if kind is Assertion.NO_WORD_EDGE else 1.0
     return Fragment([(Op.ASSERT, kind)], kind.value, choices=choices, may_be_empty=True)
 
@@ -201,7 +203,7 @@ def _branches(codes: Sequence[list[Instruction]]) -> list[Instruction]:
 
 
 def either(parts: Sequence[Fragment]) -> Fragment:
-    """Return the fragment for alternatives: earlier parts are preferred."""
+    """Return the fragment that matches one of the parts. Earlier parts are preferred."""
     if len(parts) == 1:
         return parts[0]
     ranges = [pair for part in parts for pair in part.ranges or ()]
@@ -222,7 +224,7 @@ def either(parts: Sequence[Fragment]) -> Fragment:
 def group(part: Fragment, index: int) -> Fragment:
     """Return the fragment that matches `part` and saves its span as group number `index`.
 
-    It modifies the list `part.code`.
+    The function modifies the list `part.code`.
     """
     part.code.insert(
         0, (Op.SAVE, 2 * index)
@@ -232,7 +234,7 @@ def group(part: Fragment, index: int) -> Fragment:
 
 
 def repeat(part: Fragment, low: int, high: int | None, greedy: bool) -> Fragment:
-    """Return the fragment that matches `part` `low` to `high` times; if `high` is None, without a
+    """Return the fragment that matches `part` `low` to `high` times. If `high` is None, there is no
     limit.
 
     Args:

@@ -1,4 +1,4 @@
-"""RE2's syntax: a parser that turns a pattern into a Fragment, with RE2's errors.
+"""A parser of RE2's syntax, which converts a pattern to a Fragment. It raises RE2's errors.
 
 Source: https://github.com/google/re2/wiki/Syntax.
 """
@@ -54,7 +54,7 @@ _ASSERTIONS = {
 
 
 class SyntaxRefusal(ValueError):
-    """An error, with RE2's message, for a pattern that RE2 rejects."""
+    """The pattern is invalid. The message is RE2's."""
 
 
 class Parsed(NamedTuple):
@@ -69,9 +69,9 @@ class _Open:
     """A group whose closing parenthesis has not been read.
 
     Args:
-      index: the number of the group, or 0 if it captures nothing.
-      flags: the flags before the group, which are restored after it.
-      branches: the complete alternatives.
+      index: the number of the group, or 0 if the group does not capture.
+      flags: the flags before the group, which are restored behind it.
+      branches: the alternatives that are complete.
       parts: the fragments of the current alternative.
     """
 
@@ -241,8 +241,8 @@ class _Parser:
             parts.append(one_of(self._folded(((point, point),))))
 
     def _named(self) -> Ranges | None:
-        r"""Read the class at the current position, such as \d, \pL or \p{Greek}. Return None if
-        there is no class here.
+        r"""Read the character class at the current position, such as \d, \pL or \p{Greek}. If there
+        is none, return None.
         """
         match = _NAMED.match(self.pattern, self.offset)
         if match is None:

@@ -1,4 +1,6 @@
-"""SparseCross: all combinations of the features in a row, as text or as TensorFlow's hashes."""
+"""SparseCross, which returns all combinations of the features in a row, as text or as TensorFlow's
+hashes.
+"""
 
 from __future__ import annotations
 
@@ -150,14 +152,14 @@ def _cross(inputs: Any, hashed: bool, buckets: int, key: int | None, name: str |
 
 
 def cross(inputs: Any, name: str | None = None) -> SparseTensor:
-    """For each row, return all combinations of one feature of each input, as strings joined by
-    `_X_`.
+    """Return, for each row, all combinations of one feature of each input.
 
-    Raises TypeError for other inputs.
+    A combination is a string, in which the features are joined by `_X_`. Raises TypeError if an
+    input has another type.
 
     Args:
       inputs: SparseTensors and tensors, [batch, features], of strings or integers. In a
-        combination, features of SparseTensors come before those of tensors.
+        combination, the features of SparseTensors precede the features of tensors.
     """
     return _cross(inputs, False, 0, None, name)
 
@@ -168,7 +170,8 @@ def cross_hashed(
     """Return the combinations of `cross`, each hashed to an int64.
 
     Args:
-      num_buckets: the hashes are in [0, num_buckets); 0 for all of int64.
-      hash_key: the key of the hash; the same key gives the same hashes as in TensorFlow.
+      num_buckets: the number of buckets. The hashes are in [0, num_buckets). If it is 0, they are
+        any int64 numbers.
+      hash_key: the key of the hash. The same key gives the same hashes as in TensorFlow.
     """
     return _cross(inputs, True, num_buckets, hash_key, name)

@@ -1,4 +1,4 @@
-"""StringFormat: a template in which each placeholder is replaced by the text of a tensor."""
+"""StringFormat, which replaces each placeholder in a template with the text of a tensor."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ host_op(
 def string_format(
     template: str, inputs: Any, placeholder: str = "{}", summarize: int = 3, name: str | None = None
 ) -> Tensor:
-    """Replace the placeholders of `template` by the text of `inputs`, a tensor or a list of
+    """Replace the placeholders of `template` with the text of `inputs`, a tensor or a list of
     tensors.
 
     Return a scalar string tensor. Raises ValueError unless there are as many placeholders as

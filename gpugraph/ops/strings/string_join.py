@@ -1,6 +1,4 @@
-"""Ops that join strings: strings at the same index of several tensors, along axes, or by
-segments.
-"""
+"""Ops that join strings at the same index of several tensors, along axes, or by segments."""
 
 from __future__ import annotations
 
@@ -32,7 +30,7 @@ _SEPARATOR = Attr("string", "")
 
 
 def _infer_join(context: InferContext) -> Sequence[TensorShape]:
-    """Return the shape of the result; all inputs except scalars must have the same shape."""
+    """Return the shape of the result. All inputs except scalars must have the same shape."""
     if any(shape.sizes is None for shape in context.shapes):
         return [UNKNOWN]
     result = SCALAR
@@ -69,8 +67,8 @@ _string_join = host_op(
 def string_join(inputs: Any, separator: str = "", name: str | None = None) -> Tensor:
     """Join the strings at each index of the tensors `inputs`, with `separator` between them.
 
-    The tensors must have the same shape; a scalar is joined at every index. Raises ValueError for
-    different shapes.
+    The tensors must have the same shape, except for scalars, which are joined at every index.
+    Raises ValueError if the shapes differ.
 
     >>> session.run(tf.string_join(["a", "b"], separator="-"))
     b'a-b'
@@ -82,10 +80,9 @@ def string_join(inputs: Any, separator: str = "", name: str | None = None) -> Te
 
 
 def _axes(value: Any, rank: int) -> list[int]:
-    """Return the axes, none negative, in the order of `value`.
+    """Return the axes in the order of `value`, as non-negative numbers.
 
-    Raises a Misfit, which is a ValueError and in a run an OutOfRangeError, for an axis out of
-    range.
+    Raises a Misfit if an axis is out of range. It is a ValueError, or an OutOfRangeError in a run.
     """
     for axis in ints(value):
         if not -rank <= axis < rank:
@@ -153,15 +150,16 @@ def reduce_join(
     reduction_indices: Any = None,
     keepdims: bool | None = None,
 ) -> Tensor:
-    """Join the strings along `axis`, one axis or several (all by default), with `separator`.
+    """Join the strings along `axis`, which is one axis, several axes, or by default all axes, with
+    `separator` between them.
 
-    Strings are joined along the first of the axes, the results along the next, and so on. The
-    default order is from the last axis to the first, which is row by row. The axes are dropped, or
-    stay with size 1 if `keepdims`. `reduction_indices` and `keep_dims` are older names of `axis`
-    and `keepdims`.
+    Strings are first joined along the first of the axes, the results are then joined along the next
+    axis, and so on. The default order is from the last axis to the first, which is row by row. The
+    axes are removed, or kept with size 1 if `keepdims` is true. `reduction_indices` and `keep_dims`
+    are older names of `axis` and `keepdims`.
 
-    Raises ValueError for an axis out of range; if the axes are known only in a run, the run raises
-    OutOfRangeError. A run raises InvalidArgumentError for an axis that is named twice.
+    Raises ValueError if an axis is out of range. If the axes are known only in a run, the run
+    raises OutOfRangeError instead. A run raises InvalidArgumentError if an axis is named twice.
     """
     if axis is not None and reduction_indices is not None:
         raise ValueError("Cannot specify both 'axis' and 'reduction_indices'")
@@ -179,7 +177,9 @@ def reduce_join(
 
 
 def _all_axes(source: Tensor) -> Tensor:
-    """Return all axes from the last to the first. In this order, strings are joined row by row."""
+    """Return all axes from the last to the first, which is the order for joining strings row by
+    row.
+    """
     sizes = source.shape.sizes
     if sizes is not None:
         return constant(np.arange(len(sizes) - 1, -1, -1, dtype=np.int32))
@@ -267,12 +267,14 @@ host_op(
 def unsorted_segment_join(
     inputs: Any, segment_ids: Any, num_segments: Any, separator: str = "", name: str | None = None
 ) -> Tensor:
-    """For each segment i, join the strings with the segment id i, with `separator` between them.
+    """Join the strings with the same segment id, with `separator` between them.
+
+    Element i of the result consists of the strings with the segment id i. Its shape is
+    [num_segments], followed by the remaining axes of `inputs`. A run raises InvalidArgumentError if
+    an id is outside [0, num_segments).
 
     Args:
-      segment_ids: a tensor of the shape of the first axes of `inputs`. The result's shape is
-        [num_segments] and the remaining axes of `inputs`. A run raises InvalidArgumentError for an
-        id outside [0, num_segments).
+      segment_ids: a tensor whose shape is the shape of the first axes of `inputs`.
     """
     return raw_ops.UnsortedSegmentJoin(
         inputs, segment_ids, num_segments, separator=separator, name=name

@@ -1,4 +1,4 @@
-"""Ops on each string of a tensor: lengths, parts, case, base64.
+"""Ops on each string of a tensor: lengths, substrings, case conversion, and base64.
 
 A string is bytes. With the unit "UTF8_CHAR", a character begins at each byte that is not a
 continuation byte of UTF-8. With the encoding "utf-8", invalid bytes are replaced by U+FFFD.
@@ -48,7 +48,7 @@ def host_op(
     By default there is one input and one output, both strings of the same shape.
 
     Args:
-      native: the op's kernel in C.
+      native: the op's native kernel.
     """
     return op(
         op_type,
@@ -77,7 +77,8 @@ def string_op(
     """Declare an elementwise op on strings.
 
     Args:
-      function_of: a function from a kernel's context to the function of one element.
+      function_of: a function that receives a kernel's context and returns the function to apply to
+        each element.
     """
 
     def bind(context: KernelContext, source: Any, out: Any) -> Callable[[], Any]:
@@ -137,12 +138,12 @@ string_strip: InputFunction = public_function(
 def _case_converter(
     ascii_only: Callable[[bytes], bytes], whole: Callable[[str], str]
 ) -> Callable[[KernelContext], Callable[[bytes], bytes]]:
-    """Return a function that returns a case converter, for ASCII letters or, with the encoding
-    "utf-8", for all letters.
+    """Return a function that receives a context and returns a case converter. It converts ASCII
+    letters, or all letters if the encoding is "utf-8".
 
     Args:
-      ascii_only, whole: the conversions of bytes and of text. The attr `encoding` selects one of
-        them.
+      ascii_only: the conversion of bytes.
+      whole: the conversion of text, which is used if the attr `encoding` is "utf-8".
     """
 
     def of(context: KernelContext) -> Callable[[bytes], bytes]:
@@ -172,14 +173,14 @@ for _type, _ascii, _whole, _what in (
 
 
 def string_lower(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
-    """Convert the ASCII letters of each string to lower case, or all letters with the encoding
+    """Convert the ASCII letters of each string to lower case, or all letters if the encoding is
     "utf-8".
     """
     return raw_ops.StringLower(input, encoding=encoding, name=name)
 
 
 def string_upper(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
-    """Convert the ASCII letters of each string to upper case, or all letters with the encoding
+    """Convert the ASCII letters of each string to upper case, or all letters if the encoding is
     "utf-8".
     """
     return raw_ops.StringUpper(input, encoding=encoding, name=name)
@@ -217,7 +218,7 @@ def _first(text: bytes, length: int, start: int, index: Any, may_be_negative: bo
     Raises InvalidArgumentError if the start is out of range.
 
     Args:
-      length: the number of bytes or characters.
+      length: the number of bytes or characters in the text.
     """
     if not (-length if may_be_negative else 0) <= start <= length:
         where = index[0] if len(index) == 1 else index or 0
@@ -238,12 +239,13 @@ _substr = host_op(
 
 
 def substr(input: Any, pos: Any, len: Any, name: str | None = None, unit: str = "BYTE") -> Tensor:
-    """Return `len` bytes (unit "BYTE") or characters ("UTF8_CHAR") of each string, from `pos` on.
+    """Return `len` bytes (unit "BYTE") or characters ("UTF8_CHAR") of each string, starting at
+    `pos`.
 
-    A negative `pos` counts from the end. A negative `len` takes all remaining bytes. With
-    characters it takes none, and `pos` must not be negative. `pos` and `len`, which have the same
-    shape and int32 or int64, broadcast with the strings. A run raises InvalidArgumentError where
-    `pos` is outside its string.
+    A negative `pos` counts from the end. If `len` is negative, all remaining bytes are returned.
+    With the unit "UTF8_CHAR", a negative `len` returns nothing, and `pos` must not be negative.
+    `pos` and `len` have the same shape and the same dtype, int32 or int64. They are broadcast
+    against the strings. A run raises InvalidArgumentError if `pos` is outside its string.
     """
     return _substr(input, pos, len, unit=unit, name=name)
 
@@ -292,7 +294,7 @@ decode_base64: InputFunction = public_function(
 
 
 def encode_base64(input: Any, pad: bool = False, name: str | None = None) -> Tensor:
-    """Encode each string in web-safe base64 (- and _ for + and /), padded with = at its end if
-    `pad`.
+    """Encode each string in web-safe base64, which uses - and _ instead of + and /. If `pad` is
+    true, it is padded with = at the end.
     """
     return _encode_base64(input, pad=pad, name=name)

@@ -1,5 +1,5 @@
-"""StringSplit and StringSplitV2: the parts of strings, as a SparseTensor. Row i has the parts of
-string i.
+"""StringSplit and StringSplitV2, which split strings into parts. The result is a SparseTensor whose
+row i has the parts of string i.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ def _sparse(rows: Sequence[Sequence[bytes]]) -> list[Any]:
 
 
 def _at_any(attrs: Any, delimiters: bytes) -> Cut:
-    """Return a function that splits a string at each byte in `delimiters`. If that is empty, it
-    splits between all bytes.
+    """Return a function that splits a string at each byte in `delimiters`. If `delimiters` is
+    empty, it splits the string between all bytes.
     """
     skips = attrs["skip_empty"]
 
@@ -81,9 +81,9 @@ def _at_any(attrs: Any, delimiters: bytes) -> Cut:
 
 
 def _at_each(attrs: Any, separator: bytes) -> Cut:
-    """Return a function that cuts a string at each `separator`, at most `maxsplit` times.
+    """Return a function that splits a string at each `separator`, at most `maxsplit` times.
 
-    Without a separator it splits at white space, as Python's `split` does.
+    If the separator is empty, it splits at white space, as Python's `split` does.
     """
     max_cuts = attrs["maxsplit"]
 
@@ -144,12 +144,12 @@ def string_split(
 ) -> SparseTensor:
     """Split each string of a vector into a row of a SparseTensor [n, maximum number of parts].
 
-    sep (older name: delimiter): a string. Each of its bytes is a delimiter; by default " ". If it
-    is empty, strings are split between all bytes.
-
-    Raises ValueError for any other rank, and NotImplementedError for ragged results.
+    Raises ValueError if the rank is not 1, and NotImplementedError if `result_type` requests a
+    ragged result.
 
     Args:
+      sep: a string whose bytes are the delimiters, by default " ". If it is empty, strings are
+        split between all bytes. `delimiter` is an older name.
       skip_empty: whether to drop empty parts. An empty string has no parts in either case.
 
     >>> words = tf.string_split(["a b", "c"])
@@ -175,14 +175,14 @@ def split(
 ) -> SparseTensor:
     """Split each string of a vector, as Python's `split` does, into a row of a SparseTensor.
 
-    The result is [n, maximum number of parts]. input (older name: source): a vector.
-
-    Raises ValueError for any other rank and unless exactly one of input and source is passed.
-    Raises NotImplementedError for ragged results.
+    The result has the shape [n, maximum number of parts]. Raises ValueError if the rank is not 1,
+    or unless exactly one of `input` and `source` is passed. Raises NotImplementedError if
+    `result_type` requests a ragged result.
 
     Args:
-      sep: a string; by default, and if it is empty, strings are cut at white space.
-      maxsplit: the maximum number of cuts, from the left; -1 for no limit.
+      input: the vector of strings. `source` is an older name.
+      sep: a string. By default, and if it is empty, strings are split at white space.
+      maxsplit: the maximum number of splits, counted from the left. -1 means no limit.
     """
     _refuse_ragged(result_type)
     if (input is None) == (source is None):

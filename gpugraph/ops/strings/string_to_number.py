@@ -1,4 +1,4 @@
-"""AsString and StringToNumber: numbers as text, and text as numbers."""
+"""AsString and StringToNumber, which convert numbers to text, and text to numbers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ _FILLS = ("", "+", "-", "0", " ", "#")
 
 
 def _writer(context: KernelContext) -> Callable[[Any], bytes]:
-    """Return a function that writes one element as C's printf does with the format in the attrs."""
+    """Return a function that formats one element as C's printf does. The attrs determine the
+    format.
+    """
     dtype, attrs = context.input_types[0], context.attrs
     fill, width, precision = attrs["fill"], attrs["width"], attrs["precision"]
     _check_format(dtype, attrs)
@@ -97,17 +99,21 @@ def as_string(
     fill: str = "",
     name: str | None = None,
 ) -> Tensor:
-    """Write each element as text: numbers in decimal, complex numbers as (1,2), bools as true and
-    false.
+    """Convert each element to text. Numbers are written in decimal, complex numbers as (1,2), and
+    bools as true or false.
 
-    A run raises InvalidArgumentError for formats that contradict each other or don't fit the dtype.
+    A run raises InvalidArgumentError if the arguments contradict each other or do not fit the
+    dtype.
 
     Args:
-      precision: the number of digits after the point of floats and complex numbers; 6 by default.
-      scientific, shortest: whether to use the form 1.5e+00, or the shorter of 1.5 and 1.5e+00.
-      width: the minimum length.
-      fill: the padding: "" or " " for spaces in front, "-" for spaces at the end, "0" for zeros.
-        "+" and " " also put that character in front of numbers that are not negative.
+      precision: the number of digits after the decimal point for floats and complex numbers, by
+        default 6.
+      scientific: whether to use the notation 1.5e+00.
+      shortest: whether to use the shorter of the notations 1.5 and 1.5e+00.
+      width: the minimum length of the text.
+      fill: the kind of padding. "" and " " pad with spaces at the start, "-" pads with spaces at
+        the end, and "0" pads with zeros. "+" and " " also put this character before numbers that
+        are not negative.
 
     >>> session.run(tf.as_string([1, 2]))
     array([b'1', b'2'], dtype=object)
@@ -151,17 +157,18 @@ def _reader(context: KernelContext) -> Callable[[bytes], Any]:
 
 
 def read_number(text: bytes, wanted: DType) -> Any:
-    """Return the number in a text, which may have white space around it. If there is no number,
-    return None.
+    """Return the number that a text represents, which white space may surround. If the text is not
+    a number, return None.
     """
     written = text.decode("latin-1").strip(_SPACE)
     return (_integer if wanted.is_integer else _number)(written, wanted)
 
 
 def plain_numbers(texts: Sequence[bytes], wanted: DType) -> Any:
-    """Return the numbers of the texts as an array, or None if one of them needs `read_number`.
+    """Convert texts to an array of numbers. If one of the texts requires `read_number`, return
+    None.
 
-    Texts need it unless they are plain decimal numbers in the dtype's range.
+    A text requires it unless it is a plain decimal number in the dtype's range.
     """
     signs = _DIGITS if wanted.is_integer else _DECIMALS
     if b"".join(texts).translate(None, signs) or not all(texts):
@@ -224,11 +231,11 @@ def string_to_number(
 ) -> Tensor:
     """Parse strings as `out_type`: float32, float64, int32, int64, uint32 or uint64.
 
-    White space at both ends is ignored; floats out of range become infinite. `input` is another
-    name of `string_tensor`.
+    White space at both ends is ignored. Floats that are out of range become infinite. `input` is
+    another name of `string_tensor`.
 
-    Raises TypeError for another `out_type`. A run raises InvalidArgumentError for a string that is
-    not a number, or not an integer in the type's range.
+    Raises TypeError if `out_type` has any other value. A run raises InvalidArgumentError if a
+    string is not a number, or not an integer in the dtype's range.
     """
     if input is not None:
         if string_tensor is not None:

@@ -1,5 +1,5 @@
-"""Tensors as text in the form of StringFormat: rows in brackets, long axes shortened in the
-middle.
+"""The formatting of tensors as text for StringFormat. Rows are in brackets, and long axes are
+shortened in the middle.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from gpugraph.ops.debugging.assert_kernel import element_text
 def formatted(array: Any, summarize: int) -> str:
     """Return the text of `array`.
 
-    An axis is written in brackets, its elements separated by spaces. Subarrays with k axes are
-    separated by k new lines. Strings are quoted; bools are 0 and 1. Bytes that are not valid UTF-8
-    become lone surrogates, as with "surrogateescape".
+    An axis is written in brackets, with spaces between its elements. Subarrays with k axes are
+    separated by k new lines. Strings are quoted, and bools are written as 0 and 1. Bytes that are
+    not valid UTF-8 become lone surrogates, as Python's error handler "surrogateescape" defines.
 
     Args:
-      summarize: the number of elements that are written at both ends of each axis; below 0 for all.
+      summarize: the number of elements that are written at both ends of each axis. A negative
+        number means all.
     """
     values = np.asarray(array)
     size = int(values.size)

@@ -1,4 +1,4 @@
-"""The scripts of Unicode 15.1: the code points of Greek, Han, Common...
+"""The scripts of Unicode 15.1, such as Greek and Han, with their code points.
 
 Source: https://www.unicode.org/Public/15.1.0/ucd/Scripts.txt.
 """
@@ -229,7 +229,7 @@ Zanabazar_Square 11a00-11a47
 
 @cache
 def scripts() -> dict[str, Ranges]:
-    """Return the code points of each script, by the script's name."""
+    """Return a dict from the name of each script to its code points."""
     result = {}
     for line in _SCRIPTS.replace("\n ", " ").splitlines():
         name, *ranges = line.split()

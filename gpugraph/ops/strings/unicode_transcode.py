@@ -1,4 +1,4 @@
-"""UnicodeTranscode: converts strings from one encoding to another."""
+"""UnicodeTranscode, which converts strings from one encoding to another."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _SURROGATES = re.compile("[\ud800-\udfff]")  # halves of UTF-16 pairs, which are
 
 
 def _replacement(attrs: Any) -> str:
-    """Return the text that replaces invalid bytes: the attr replacement_char; U+FFFD if it is a
-    surrogate.
+    """Return the text that replaces invalid bytes. It is the attr replacement_char, or U+FFFD if
+    that is a surrogate.
     """
     return _SURROGATES.sub(_UNKNOWN, chr(attrs["replacement_char"]))
 
@@ -30,8 +30,8 @@ def _replacement(attrs: Any) -> str:
 def _decoding(attrs: Any) -> Callable[[bytes], str]:
     """Return a function that decodes bytes to str.
 
-    By the attr `errors`, invalid bytes become `replacement_char`, are dropped, or raise
-    InvalidArgumentError.
+    Depending on the attr `errors`, invalid bytes are replaced by `replacement_char`, are dropped,
+    or raise InvalidArgumentError.
     """
     encoding, errors = attrs["input_encoding"], attrs["errors"]
     try:
@@ -94,16 +94,18 @@ def unicode_transcode(
     replace_control_characters: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Convert strings from `input_encoding`, any that Python supports, to `output_encoding`.
+    """Convert strings from `input_encoding`, which is any encoding that Python supports, to
+    `output_encoding`.
 
-    A run raises InvalidArgumentError for an unknown `input_encoding`.
+    A run raises InvalidArgumentError if `input_encoding` is unknown.
 
     Args:
       output_encoding: "UTF-8", "UTF-16-BE" or "UTF-32-BE".
-      errors: the treatment of invalid bytes: "replace" puts `replacement_char` in their place
-        (U+FFFD if that is a surrogate), "ignore" drops them, "strict" raises InvalidArgumentError.
-      replace_control_characters: whether to treat the characters 0 to 31 as invalid, too; "strict"
-        replaces them.
+      errors: the treatment of invalid bytes. "replace" replaces them with `replacement_char`, or
+        with U+FFFD if that is a surrogate. "ignore" drops them, and "strict" raises
+        InvalidArgumentError.
+      replace_control_characters: whether to also treat the characters 0 to 31 as invalid. However,
+        "strict" replaces these characters.
     """
     return _unicode_transcode(
         input,

@@ -1,1 +1,3 @@
-"""Summaries: numbers, histograms, images, audio and tensors as messages for TensorBoard."""
+"""Summaries, which are messages for TensorBoard with numbers, histograms, images, audio or
+tensors.
+"""

@@ -1,5 +1,5 @@
-"""AudioSummary and AudioSummaryV2: the recordings of a batch as WAV files, each with its own
-tag.
+"""AudioSummary and AudioSummaryV2, which encode the recordings of a batch as WAV files. Each
+recording has its own tag.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ _PCM, _BITS = 1, 16
 def encoded_wav(samples: Any, rate: int) -> bytes:
     """Encode float samples [frames, channels] in [-1, 1) as a WAV file of 16 bits per sample.
 
+    Samples outside this range are clipped. Halves are rounded away from zero.
+
     Args:
-      rate: frames per second. Samples outside that range are clipped; halves are rounded away from
-        zero.
+      rate: the number of frames per second.
     """
     scaled = samples.astype(np.float32) * np.float32(1 << 15)
     rounded = np.trunc(scaled + np.copysign(np.float32(0.5), scaled))

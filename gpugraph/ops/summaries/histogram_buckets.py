@@ -1,6 +1,6 @@
-"""TensorFlow's histograms: the limits of buckets grow by a factor of 1.1 from 1e-12 to 1e20.
+"""TensorFlow's histograms. The limits of the buckets grow by a factor of 1.1, from 1e-12 to 1e20.
 
-Negative values have the same limits with the opposite sign.
+For negative values, there are the same limits with the opposite sign.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ _CHUNK = 1 << 20
 
 @functools.cache
 def bucket_limits() -> Any:
-    """Return the upper limits of the buckets in ascending order. A value that equals a limit is in
-    the next bucket.
+    """Return the upper limits of the buckets in ascending order. A value that equals a limit
+    belongs to the next bucket.
     """
     ends = []
     end = _SMALLEST
@@ -34,8 +34,8 @@ def bucket_limits() -> Any:
 
 
 class Histogram(NamedTuple):
-    """Statistics (minimum, maximum, count, sum, sum of squares), and the limit and count of each
-    bucket.
+    """Statistics of values (minimum, maximum, count, sum, sum of squares), and the limit and the
+    count of each bucket.
     """
 
     statistics: tuple[float, float, float, float, float]
@@ -46,8 +46,8 @@ class Histogram(NamedTuple):
 def histogram_of(values: Any) -> Histogram:
     """Return the histogram of a vector of finite float64 values.
 
-    Values are added one after another, as in TensorFlow. Of several consecutive empty buckets, only
-    the last is kept.
+    The sums are computed one value after another, as in TensorFlow. Of several consecutive empty
+    buckets, only the last is kept.
     """
     limits = bucket_limits()
     if not values.size:
@@ -72,8 +72,8 @@ def _sum_in_order(values: Any) -> float:
 
 
 def _kept_buckets(limits: Any, counts: Any) -> tuple[list[float], list[float]]:
-    """Return the limits and counts of buckets, without empty buckets that are followed by another
-    empty bucket.
+    """Return the limits and counts of the buckets. Empty buckets that precede another empty bucket
+    are omitted.
     """
     kept_limits, kept_counts = [], []
     pairs = zip(limits.tolist(), counts.tolist(), strict=True)

@@ -1,4 +1,4 @@
-"""ImageSummary: the images of a batch as PNG files, each with its own tag."""
+"""ImageSummary, which encodes the images of a batch as PNG files. Each image has its own tag."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ values.
 
 
 def numbered_tags(tag: bytes, kind: bytes, count: int, max_count: int) -> list[bytes]:
-    """Return the tags of `count` parts of a batch: `tag/image/0`, ... for kind "image".
+    """Return the tags of `count` items of a batch, such as `tag/image/0` for the kind "image".
 
-    The tags have no numbers if `max_count`, the maximum number of parts, is 1.
+    The tags have no numbers if `max_count`, the maximum number of items, is 1.
     """
     if max_count == 1:
         return [tag + b"/" + kind] * count
@@ -34,10 +34,10 @@ def numbered_tags(tag: bytes, kind: bytes, count: int, max_count: int) -> list[b
 
 
 def _pixels(image: Any, bad_color: Any) -> Any:
-    """Convert a float image to bytes: its range is scaled to [0, 255], with 0 as black.
+    """Convert a float image to bytes. Its values are scaled to [0, 255], where 0 is black.
 
-    If there are negative values, 0 is mapped to 128. A pixel that isn't finite gets the colour
-    `bad_color`.
+    If there are negative values, 0 is mapped to 128 instead. A pixel that is not finite has the
+    colour `bad_color`.
     """
     kind = image.dtype.type
     finite = np.isfinite(image).all(axis=2)

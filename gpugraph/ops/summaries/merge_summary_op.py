@@ -1,4 +1,4 @@
-"""MergeSummary: one Summary message with the values of several Summary messages."""
+"""MergeSummary, which returns one Summary message with the values of several Summary messages."""
 
 from __future__ import annotations
 

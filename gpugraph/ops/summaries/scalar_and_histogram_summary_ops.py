@@ -1,4 +1,6 @@
-"""ScalarSummary and HistogramSummary: numbers, and the distribution of numbers, under a tag."""
+"""ScalarSummary and HistogramSummary, which record a number or the distribution of numbers under a
+tag.
+"""
 
 from __future__ import annotations
 
@@ -19,18 +21,20 @@ from gpugraph.ops.summaries.histogram_buckets import histogram_of
 
 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
-    """Return the shape of a scalar: a summary is one string, the bytes of a Summary message."""
+    """Return the shape of a scalar, because a summary is a single string, which is a serialized
+    Summary message.
+    """
     del context
     return [TensorShape.of(())]
 
 
 def summary_op(op_type: str, kernel: Call, doc: str, inputs: str, **attrs: Any) -> OpFunction:
-    """Declare an op whose output is a summary, the bytes of a Summary message."""
+    """Declare an op whose output is a summary, which is a serialized Summary message."""
     return host_op(op_type, kernel, doc, inputs, "summary: string", _infer, **attrs)
 
 
 def tag_of(tag: Any, input_name: str = "tag") -> bytes:
-    """Return the tag in a scalar. Raises InvalidArgumentError for any other shape.
+    """Return the tag, which is a scalar. Raises InvalidArgumentError if it has any other shape.
 
     Args:
       input_name: the input's name for the message.

@@ -1,5 +1,5 @@
-"""TensorSummary and TensorSummaryV2: whole tensors. V2 also has metadata that determines how they
-are displayed.
+"""TensorSummary and TensorSummaryV2, which record whole tensors. V2 also records metadata that
+determines how they are displayed.
 """
 
 from __future__ import annotations

@@ -1,1 +1,3 @@
-"""Tables of values by keys, which a session holds behind handles, and the files that fill them."""
+"""Tables from keys to values, which a session holds behind handles, and the files from which they
+are filled.
+"""

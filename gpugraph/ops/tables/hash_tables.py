@@ -1,7 +1,8 @@
-"""Tables of values by keys: filled once (`StaticTable`) or changed by runs (`MutableTable`).
+"""Tables from keys to values. They are filled once (`StaticTable`) or changed by runs
+(`MutableTable`).
 
 Keys and values are passed as arrays. A key is a scalar or, in a `DenseTable`, an array of shape
-`key_shape`; all values have the shape `value_shape`. Tables are thread-safe.
+`key_shape`. All values have the shape `value_shape`. Tables are thread-safe.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def _shown(value: Any) -> str:
 
 
 class MutableTable:
-    """A table that runs can insert entries into and remove entries from.
+    """A table into which runs can insert entries, and from which they can remove entries.
 
     `_places` maps each key to the row of `_values` that holds its value.
     """
@@ -61,7 +62,9 @@ class MutableTable:
         self._unused: list[int] = []
 
     def _keys_of(self, keys: Any) -> tuple[list[Any], tuple[int, ...]]:
-        """Return the keys in an array as a list, and the shape of the array without `key_shape`."""
+        """Return the keys in an array as a list, and the shape of the array without the axes of
+        `key_shape`.
+        """
         return keys.reshape(-1).tolist(), keys.shape
 
     def size(self) -> int:
@@ -69,13 +72,13 @@ class MutableTable:
         return len(self._places)
 
     def find(self, keys: Any, default: Any) -> Any:
-        """Return the values of keys, [*shape of the keys, *value_shape]; missing keys get
-        `default`.
+        """Return the values of keys, [*shape of the keys, *value_shape]. The value of a missing key
+        is `default`.
 
-        Raises InvalidArgumentError for another shape.
+        Raises InvalidArgumentError if a shape is wrong.
 
         Args:
-          default: an array of the shape of one value or of the whole result.
+          default: an array with the shape of one value or of the whole result.
         """
         listed, shape = self._keys_of(keys)
         value_shape = self.types.value_shape
@@ -96,8 +99,8 @@ class MutableTable:
         return values.reshape(result_shape)
 
     def insert(self, keys: Any, values: Any) -> None:
-        """Set the values, [*shape of the keys, *value_shape], of keys. For a repeated key, the last
-        value is used.
+        """Set the values, [*shape of the keys, *value_shape], of keys. If a key is repeated, the
+        last value is used.
         """
         listed, shape = self._keys_of(keys)
         self._check_values(shape, values)
@@ -127,7 +130,7 @@ class MutableTable:
         self._values[places] = values
 
     def remove(self, keys: Any) -> None:
-        """Remove keys from the table; keys that it does not have are ignored."""
+        """Remove keys from the table. Keys that it does not have are ignored."""
         listed, _ = self._keys_of(keys)
         with self._lock:
             for key in listed:
@@ -136,7 +139,7 @@ class MutableTable:
                     self._unused.append(place)
 
     def replace(self, keys: Any, values: Any) -> None:
-        """Remove all keys, and insert these keys and values, as LookupTableImport does."""
+        """Remove all keys, and then insert these keys and values, as LookupTableImport does."""
         listed, shape = self._keys_of(keys)
         self._check_values(shape, values)
         with self._lock:
@@ -144,7 +147,7 @@ class MutableTable:
             self._put(listed, values.reshape(-1, *self.types.value_shape))
 
     def initialize(self, keys: Any, values: Any) -> None:
-        """Raise InvalidArgumentError: a mutable table has no initializer."""
+        """Raise InvalidArgumentError, because a mutable table has no initializer."""
         raise invalid_argument(f"Table localhost {self.name} is not initializable")
 
     def export(self) -> list[Any]:
@@ -159,15 +162,17 @@ class MutableTable:
 
 
 class StaticTable(MutableTable):
-    """A table whose keys are set once. Lookups before that raise FailedPreconditionError."""
+    """A table whose keys are set once, by its initializer. Earlier lookups raise
+    FailedPreconditionError.
+    """
 
     op_type = "HashTable"
     _is_initialized = False
 
     def find(self, keys: Any, default: Any) -> Any:
-        """Return values as `MutableTable.find` does.
+        """Return the values of keys. See `MutableTable.find`.
 
-        Raises FailedPreconditionError before the initialization.
+        Raises FailedPreconditionError if the table is not initialized.
         """
         if not self._is_initialized:
             raise FailedPreconditionError(
@@ -178,8 +183,8 @@ class StaticTable(MutableTable):
     def initialize(self, keys: Any, values: Any) -> None:
         """Set all keys. A second call with the same number of keys changes nothing.
 
-        Raises FailedPreconditionError for a key with two values. Also raise it if a second call has
-        another number of keys; TensorFlow, too, compares only the numbers.
+        Raises FailedPreconditionError if a key has two values, or if a second call has another
+        number of keys. TensorFlow also compares only the numbers of keys.
         """
         if values.shape != keys.shape:
             raise invalid_argument(
@@ -206,15 +211,15 @@ class StaticTable(MutableTable):
     replace = initialize
 
     def insert(self, keys: Any, values: Any) -> None:
-        """Raise UnimplementedError: a table that is filled once does not change."""
+        """Raise UnimplementedError, because a static table never changes."""
         raise _fixed("Insert")
 
     def remove(self, keys: Any) -> None:
-        """Raise UnimplementedError: a table that is filled once does not change."""
+        """Raise UnimplementedError, because a static table never changes."""
         raise _fixed("Remove")
 
     def export(self) -> list[Any]:
-        """Return all keys and their values. Raises AbortedError before the table is initialized."""
+        """Return all keys and their values. Raises AbortedError if the table is not initialized."""
         if not self._is_initialized:
             raise AbortedError(None, None, "HashTable is not initialized.")
         return super().export()
@@ -229,10 +234,10 @@ class DenseTable(MutableTable):
     """A mutable table that exports its contents as the buckets of TensorFlow's open addressing.
 
     Args:
-      empty_key, deleted_key: reserved keys that mark unused buckets; runs must not use them as
+      empty_key, deleted_key: reserved keys that mark unused buckets. Runs must not use them as
         keys.
-      num_buckets: a power of 2; it doubles when keys occupy more than the fraction
-        `max_load_factor` of the buckets.
+      num_buckets: the initial number of buckets, a power of 2. It doubles when the keys occupy more
+        than the fraction `max_load_factor` of the buckets.
     """
 
     op_type = "MutableDenseHashTable"
@@ -263,7 +268,7 @@ class DenseTable(MutableTable):
         super().__init__(name, types)
 
     def _rows(self, keys: Any) -> tuple[list[Any], tuple[int, ...]]:
-        """Return keys as `_keys_of` does, without a check for reserved keys."""
+        """Return the result of `_keys_of`, without a check for reserved keys."""
         if not self.key_shape:
             return super()._keys_of(keys)
         outer = keys.shape[: keys.ndim - len(self.key_shape)]
@@ -293,9 +298,9 @@ class DenseTable(MutableTable):
             self._put([listed[n] for n in used], rows[used])
 
     def export(self) -> list[Any]:
-        """Return keys [number of buckets, *key_shape] and values of all buckets.
+        """Return the keys [number of buckets, *key_shape] and the values of all buckets.
 
-        An unused bucket has the empty key and a value of zeros.
+        An unused bucket has the empty key, and zeros as its value.
         """
         with self._lock:
             while len(self._places) > self._num_buckets * self._max_load_factor:
@@ -334,8 +339,8 @@ class DenseTable(MutableTable):
 
 
 def check_types(table: MutableTable, types: TableTypes, name: str) -> None:
-    """Raise InvalidArgumentError if a shared table has other dtypes than a node that refers to
-    it.
+    """Raise InvalidArgumentError if the dtypes of a shared table are not the dtypes of a node that
+    refers to it.
     """
     if table.types[:2] != types[:2]:
         raise invalid_argument(

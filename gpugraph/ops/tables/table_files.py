@@ -1,4 +1,4 @@
-"""Text files from which tables are filled: a key and a value from each line.
+"""Text files from which tables are filled. Each line gives a key and a value.
 
 A file is read once, line by line. A line with too few columns, or with a malformed number, raises
 an error with the number of the line.
@@ -28,13 +28,14 @@ def read_columns(
 ) -> list[Any]:
     """Read columns of a text file, and return an array for each.
 
-    Raises InvalidArgumentError for a delimiter that is not one byte, for lines that lack a column
-    or have a malformed number, for empty lines, and for fewer lines than `vocab_size`.
+    Raises InvalidArgumentError if the delimiter is not one byte, if a line is empty, lacks a column
+    or has a malformed number, or if there are fewer lines than `vocab_size`.
 
     Args:
       delimiter: the character between columns.
-      vocab_size: the number of lines to read, -1 for all.
-      columns: for each column, its number (from 0, or special) and dtype.
+      vocab_size: the number of lines to read, or -1 for all lines.
+      columns: for each column, its number, counted from 0, and its dtype. Special numbers mean the
+        whole line or the line number.
     """
     if len(delimiter) != 1:
         raise invalid_argument("delimiter should be only 1 char")
@@ -63,7 +64,9 @@ def read_columns(
 
 
 def _lines(path: str, vocab_size: int) -> Iterator[tuple[int, bytes]]:
-    """Yield (number, line without line end) for the first `vocab_size` lines; -1 for all."""
+    """Yield (number of the line, line without its line end) for the first `vocab_size` lines. -1
+    means all lines.
+    """
     count = offset = 0
     with system_errors(path), open_to_read(path) as file:
         for line in file:
@@ -118,7 +121,7 @@ def columns_of(
 ) -> list[tuple[int, DType]]:
     """Return the column numbers and dtypes of keys and values, for `read_columns`.
 
-    Raises InvalidArgumentError for a combination that TensorFlow rejects, such as a line number of
+    Raises InvalidArgumentError if TensorFlow rejects the combination, such as a line number of
     dtype string.
     """
     columns = [("Key", "key", key_index, key_dtype), ("Value", "value", value_index, value_dtype)]

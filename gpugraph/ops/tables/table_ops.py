@@ -1,4 +1,4 @@
-"""Ops on tables. A handle, in host memory, refers to a table that the session keeps.
+"""Ops on tables. A handle, which is in host memory, refers to a table that the session keeps.
 
 Nodes with the same attrs `shared_name` and `container` share a table.
 """
@@ -124,11 +124,11 @@ _declare_table(
 
 def _table_of(context: KernelContext, handle: Any, keys: int | None, outputs: bool) -> MutableTable:
     """Return the table to which a handle refers. Raises InvalidArgumentError if the node's dtypes
-    are not the table's.
+    are not the table's dtypes.
 
     Args:
-      keys: the number of inputs after the handle that must have the dtypes of keys and values, in
-        this order.
+      keys: how many inputs after the handle are checked. The first must have the dtype of keys, the
+        second the dtype of values.
       outputs: whether the last output must have the dtype of values.
     """
     table = held_object(handle, MutableTable, "table")
@@ -155,7 +155,8 @@ def _bind_export(context: KernelContext, handle: Any) -> Run:
 
 
 def _bind_method(method: str, count: int) -> Callable[..., Run]:
-    """Return the function that binds an op which calls `method` of the table with its inputs.
+    """Return a function that binds an op. The op calls the method `method` of its table with its
+    inputs.
 
     Args:
       count: the number of inputs after the handle.
@@ -184,8 +185,8 @@ def _bytes(text: Any) -> bytes:
 
 
 def _value_shape(context: InferContext) -> TensorShape | None:
-    """Return the shape of a value, from the node that creates the table. If it is unknown, return
-    None.
+    """Return the shape of a value, which the node that creates the table determines. If it is
+    unknown, return None.
     """
     op_type, attrs = context.maker(0) or ("", {})
     return as_shape(attrs.get("value_shape", ())) if "HashTable" in op_type else None
@@ -209,8 +210,8 @@ def _infer_export(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _infer_pairs(context: InferContext) -> Sequence[TensorShape]:
-    """Check that keys are a vector (except for dense tables), and that there are as many values as
-    keys.
+    """Check that the keys are a vector, except for dense tables, and that there are as many values
+    as keys.
     """
     op_type, _ = context.maker(0) or ("", {})
     if "HashTable" in op_type and "Dense" not in op_type:

@@ -27,15 +27,16 @@ class ContainerAccess:
     perform it themselves.
 
     Args:
-      make: returns a callable that performs the step in Python, given (value, kind, index, copy).
-      form: "push" or "pop" for stacks; "put" (write) or "take" (read) for arrays; "find" for the
+      make: a function that receives (value, kind, index, copy) and returns a callable that performs
+        the step in Python.
+      form: "push" or "pop" for stacks, "put" (write) or "take" (read) for arrays, or "find" for the
         gradient array of an array.
-      value: the array from or to which the element is copied.
-      kind: its shape and dtype.
-      index: the index in an array container.
-      copy: a second destination of a push or put: for a stack the op's output, for an array the
-        flow, which becomes 0. For "find", `value` is the gradient array's handle, and `kind` is
-        None.
+      value: the array from which or to which the element is copied. For "find", it is the gradient
+        array's handle.
+      kind: the shape and dtype of the element. For "find", it is None.
+      index: the index of the element in an array container.
+      copy: a second destination of a push or put. For a stack, it is the op's output. For an array,
+        it is the flow, which is set to 0.
     """
 
     make: Callable[[Any, Any, Any, Any], Run]
@@ -57,7 +58,7 @@ class ContainerAccess:
 
 def container_op(op_type: str, bind: Callable[..., Run], **declaration: Any) -> None:
     """Declare an op whose input 0 is the handle of a container (a stack or TensorArray). By
-    default, only this input is on the host.
+    default, only this input is in host memory.
     """
     call = Call(make=bind, late=True)
     declaration = {"memory": OpMemory(host_inputs=(0,)), "grad": NO_GRADIENT, **declaration}
@@ -83,13 +84,13 @@ def writing_op(
     is_element: bool = False,
     **declaration: Any,
 ) -> None:
-    """Declare an op that writes to a TensorArray by `write(array, *inputs, kind)`.
+    """Declare an op that writes to a TensorArray by calling `write(array, *inputs, kind)`.
 
     Args:
-      inputs: the two inputs between the handle and the flow.
-      value: the index of the input that is written; `kind` is its shape and dtype. The other input
-        is on the host.
-      is_element: whether a single element is written, which native loops can do themselves.
+      inputs: the declarations of the two inputs between the handle and the flow.
+      value: the number of the input that is written. `kind` is the shape and dtype of this input.
+        The other of the two inputs is in host memory.
+      is_element: whether a single element is written. Native loops can do this themselves.
     """
 
     def bind(
@@ -129,8 +130,8 @@ scalars.
 
 
 def infer_scalar(index: int, what: str) -> InferFunction:
-    """Return inference for a scalar output that requires input `index`, called `what`, to be a
-    scalar.
+    """Return a shape inference function for a scalar output. It requires that input `index`, called
+    `what`, is a scalar.
     """
 
     def infer(context: InferContext) -> Sequence[TensorShape]:
@@ -141,13 +142,13 @@ def infer_scalar(index: int, what: str) -> InferFunction:
 
 
 def element_kind(shape: Sequence[int], dtype: DType) -> Kind:
-    """Return the kind of an element: its shape and dtype."""
+    """Return the kind of an element, which consists of its shape and dtype."""
     return tuple(shape), dtype.base_dtype
 
 
 def pass_flow(run: Run, flow_in: Any, flow_out: Any) -> Run:
-    """Return `run`, followed by a write of 0 to the output flow unless that is the same memory as
-    the input flow.
+    """Return a callable that calls `run` and then sets the output flow to 0. If the input flow has
+    the same memory, return `run` itself.
     """
     if flow_out is flow_in:
         return run

@@ -1,12 +1,12 @@
-"""ElementArray: the elements of a TensorArray during a run.
+"""ElementArray, which holds the elements of a TensorArray during a run.
 
-TensorFlow's rules: an element is written once. If reads clear elements, it is also read only once.
-If the element shape is known, a read of an element that was never written gives zeros. In a
-gradient array, repeated writes to an element are added up. The memory is freed when the last
-element is cleared, and by `release` at the end of the run at the latest.
+TensorFlow's rules apply. An element is written only once. If reads clear elements, it is also read
+only once. If the element shape is known, a read of an element that was never written returns zeros.
+In a gradient array, repeated writes to an element are added. The memory is freed when the last
+element is cleared, or by `release` at the end of the run.
 
 `write` and `read` handle the common case in their first lines, because a loop calls them in each
-step. Errors are InvalidArgumentError with TensorFlow's messages.
+iteration. Errors are InvalidArgumentError with TensorFlow's messages.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class Rules(NamedTuple):
 
     Args:
       element_shape: a shape with which elements must be compatible.
-      dynamic: whether writes beyond the end make the array larger.
+      dynamic: whether writes beyond the end enlarge the array.
       clears: whether a read clears the element.
-      alike: whether all elements must have the shape of the first element that is written.
+      alike: whether all elements must have the same shape as the first element that is written.
     """
 
     element_shape: TensorShape
@@ -48,9 +48,9 @@ class Rules(NamedTuple):
 
 
 class ElementArray(ElementStore):
-    """The elements of one TensorArray; the op's handle refers to this object.
+    """The elements of one TensorArray. The handle of the array refers to this object.
 
-    after: the state of an element after it was read.
+    `after` is the state of an element after it was read.
     """
 
     def __init__(self, name: str, dtype: DType, size: int, allocate: Allocate, rules: Rules):
@@ -66,10 +66,10 @@ class ElementArray(ElementStore):
         self._gradients: dict[str, GradientArray] = {}
 
     def write(self, index: int, value: Any, kind: Kind) -> None:
-        """Store a copy of `value` as element `index`;
+        """Store a copy of `value` as element `index`.
 
         Args:
-          kind: its shape and dtype.
+          kind: the shape and dtype of `value`.
         """
         states = self.states
         if kind == self.kind and 0 <= index < len(states) and not states[index]:
@@ -145,8 +145,8 @@ class ElementArray(ElementStore):
             self.free_if_cleared()
 
     def shape_at(self, index: int) -> tuple[int, ...]:
-        """Return the shape of the value that `read` returns for element `index`. Raises an error if
-        the element was not written.
+        """Return the shape of the value that `read` copies for element `index`. Raises an error if
+        the element was not written and its shape is unknown.
         """
         self.check_open()
         if not 0 <= index < len(self.states):
@@ -178,19 +178,19 @@ class ElementArray(ElementStore):
     # -- the whole array
 
     def size(self) -> int:
-        """Return the number of elements, written or not."""
+        """Return the number of elements, including elements that were not written."""
         self.check_open()
         return len(self.states)
 
     def gradient(self, source: str, prepend: tuple[int, ...] = ()) -> GradientArray:
-        """Return the gradient array of this array for the backward pass `source`, created on first
-        use.
+        """Return the gradient array of this array for the backward pass `source`. The first call
+        creates it.
 
-        This array can no longer grow afterwards.
+        Afterwards, this array can no longer grow.
 
         Args:
-          prepend: the sizes that precede the shape of this array's elements in the shape of its
-            gradients.
+          prepend: sizes that precede the shape of an element in the shape of the element's
+            gradient.
         """
         self.check_open()
         if source not in self._gradients:
@@ -205,7 +205,7 @@ class ElementArray(ElementStore):
             gradient.release()
 
     def close(self) -> None:
-        """Free the memory; later uses raise errors."""
+        """Free the memory. Later uses raise errors."""
         self.closed = True
         self.record[CLOSED] = 1
         self.free()
@@ -220,7 +220,7 @@ class ElementArray(ElementStore):
     def accept(self, index: int, shape: tuple[int, ...]) -> None:
         """Raise an error unless element `index` may have this shape.
 
-        With the rule `alike`, this shape is then required of all elements.
+        With the rule `alike`, all elements must then have this shape.
         """
         if not self.allowed.is_compatible_with(shape):
             raise self.refusal(
@@ -246,7 +246,9 @@ class ElementArray(ElementStore):
         self._check_dtype(dtype, "requested")
 
     def check_written(self, dtype: DType) -> None:
-        """Raise an error if the array is closed, or if values of `dtype` can't be written to it."""
+        """Raise an error if the array is closed, or if values of `dtype` cannot be written to
+        it.
+        """
         self._check_dtype(dtype, "is trying to write")
 
     def _check_dtype(self, dtype: DType, action: str) -> None:
@@ -262,11 +264,13 @@ class ElementArray(ElementStore):
 
 
 class GradientArray(ElementArray):
-    """Gradients of the elements of `forward`. Repeated writes to the same element are added.
+    """The gradients of the elements of the array `forward`. Repeated writes to the same element are
+    added.
 
-    An element that was written in `forward` reads as zeros if its gradient was not written. If
-    `forward` is itself a gradient array, reads do not clear elements of this array. An element of
-    `forward` may be written several times, and the gradient of each write reads the element here.
+    If an element was written in `forward`, but its gradient was not written, a read returns zeros.
+    If `forward` is itself a gradient array, reads do not clear elements of this array, because an
+    element of `forward` may be written several times, and the gradient of each write reads the same
+    element here.
     """
 
     def __init__(self, forward: ElementArray, source: str, prepend: tuple[int, ...]) -> None:
@@ -285,7 +289,7 @@ class GradientArray(ElementArray):
     def accept(self, index: int, shape: tuple[int, ...]) -> None:
         """Raise an error unless element `index` may have this shape.
 
-        It must be the shape of earlier writes, or of the element in `forward`.
+        The shape must be the shape of earlier writes, or the shape of the element in `forward`.
         """
         super().accept(index, shape)
         wanted = self.written_shape(index)

@@ -1,11 +1,11 @@
-"""ElementStack: the values that a loop stores for its gradient, last in, first out.
+"""ElementStack, which holds the values that a loop stores for its gradient, last in, first out.
 
-Elements of one shape are stored in chunks, blocks for several elements. By default, a new chunk has
-room for a quarter of the elements below it, within limits. A chunk is larger if the number of
-elements that the stack held in the previous run is known. It then has room for all expected
-elements if these need little memory, or for half of them if half is not large. Otherwise the number
-of elements is the largest power of 2 up to a quarter of them. No such chunk exceeds the expected
-number.
+Elements of the same shape are stored in chunks, which are blocks for several elements. By default,
+a new chunk has twice the room of the chunk below it while chunks are small. Later, it has room for
+a quarter of the elements on the stack. If the number of elements in the previous run is known, a
+chunk has at least a certain share of it. If all expected elements need little memory, this is room
+for all of them. If half of them need little enough memory, it is room for half of them. Otherwise
+it is the largest power of 2 up to a quarter of them. A chunk never exceeds the expected number.
 
 A chunk is freed when its last element is popped, so the memory grows with the forward steps of the
 loop and shrinks with the backward steps. A small chunk that is alone stays. `reopen` lets the next
@@ -59,7 +59,8 @@ LARGEST_CHUNK = 16 << 20
 class _Chunk:
     """A block for up to `room` elements of one kind (shape and dtype).
 
-    used: the number of its elements that were on the stack when another chunk was put on top of it.
+    `used` is the number of its elements that were on the stack when another chunk was put on top of
+    it.
     """
 
     __slots__ = ("block", "kind", "room", "rows", "used")
@@ -74,6 +75,9 @@ class _Chunk:
 
 class ElementStack:
     """A stack of elements of one dtype and any shapes. A negative `max_size` means no limit.
+
+    `depth` is the size at the first pop, which is the expected size in the next run. `record`
+    describes the top chunk for native loops. Its kind is `NO_KIND` if Python must check each push.
 
     Args:
       expected: the number of elements that the stack is expected to hold; 0 if unknown. most: the
@@ -118,7 +122,7 @@ class ElementStack:
 
         Args:
           kind: the shape and dtype of `value`.
-          allocate: a function that allocates memory of the device that pushes.
+          allocate: a function that allocates memory on the device of the pushing node.
         """
         top, record = self._top, self.record
         used = record[USED]
@@ -133,7 +137,7 @@ class ElementStack:
     def pop(self, out: Any, kind: Kind) -> None:
         """Move the top element into `out`.
 
-        Raises InvalidArgumentError if there is no element or its kind differs.
+        Raises InvalidArgumentError if there is no element or it has another shape or dtype.
 
         Args:
           kind: the shape and dtype of `out`.
@@ -163,8 +167,8 @@ class ElementStack:
         return self._top.kind[0]
 
     def _with_room(self, kind: Kind, allocate: Allocate) -> _Chunk:
-        """Return the top chunk if it has room for one more element of this kind, else a new top
-        chunk.
+        """Return the top chunk if it has room for one more element of this kind. Otherwise return a
+        new top chunk.
         """
         shape, dtype = kind
         self._check_open()
@@ -224,7 +228,7 @@ class ElementStack:
         record[KIND] = kind_number(chunk.kind) if chunk is not None and is_plain else NO_KIND
 
     def _check_top(self, kind: Kind) -> _Chunk:
-        """Return the top chunk; raise an error unless its elements are of this kind."""
+        """Return the top chunk. Raise an error unless its elements are of this kind."""
         shape = self.top_shape()
         self._check_dtype(kind[1], "pop")
         if shape != kind[0]:
@@ -244,7 +248,7 @@ class ElementStack:
         chunk.block.release()
 
     def close(self) -> None:
-        """Free the memory; later pushes and pops raise errors."""
+        """Free the memory. Later pushes and pops raise errors."""
         self.closed = True
         self._below = 0
         self._set_top(None)

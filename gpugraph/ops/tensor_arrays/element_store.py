@@ -1,13 +1,14 @@
-"""ElementStore: the memory of a TensorArray's elements during a run.
+"""ElementStore, the memory of a TensorArray's elements during a run.
 
     together  one block [capacity, *shape]: a write is `rows[i] = value`, a stack is one copy
     apart     a block for each element, once an element's shape differs from the others
 
-An array of fixed size allocates the block at the first write; an array that grows doubles it.
-Arrays may be of any library that supports `rows[i] = value` and `out[...] = rows[i]`.
+An array of fixed size allocates the block at the first write. An array that grows doubles the block
+when it is full. Arrays may be of any library that supports `rows[i] = value` and `out[...] =
+rows[i]`.
 
-Elements that are stored together are also described by integers, the record, for native code that
-reads and writes elements itself (`host_iterations.c`).
+Elements that are stored together are also described by integers, which are called the record.
+Native code uses it to read and write elements itself (`host_iterations.c`).
 """
 
 from __future__ import annotations
@@ -48,25 +49,25 @@ _kind_numbers: dict[Kind, int] = {}
 
 
 def kind_number(kind: Kind) -> int:
-    """Return the number of a kind of elements, which is the same in the whole process."""
+    """Return a number that identifies a kind (shape and dtype) of elements in this process."""
     number = _kind_numbers.get(kind)
     return _kind_numbers.setdefault(kind, next(_numbers)) if number is None else number
 
 
 def address_of_rows(rows: Any) -> int:
-    """Return the address of rows in host memory. Return 0 if they are in other memory, or are
-    Python objects.
+    """Return the address of rows in host memory. If they are in device memory, or are Python
+    objects, return 0.
     """
     is_plain = isinstance(rows, np.ndarray) and not rows.dtype.hasobject
     return rows.ctypes.data if is_plain else 0
 
 
 class ElementStore:
-    """Elements by index, and the state of each.
+    """Elements by index, and the state of each element.
 
-    rows: the array of the elements that are stored together, or None. kind: the shape and dtype of
-    an element of `rows`, or None if there are no rows. Subclasses handle elements of this kind
-    first, and other elements in a slower path.
+    `rows` is the array of the elements that are stored together, or None. `kind` is the shape and
+    dtype of an element of `rows`, or None if there are no rows. Subclasses handle elements of this
+    kind first, and all other elements in a slower path.
     """
 
     def __init__(self, dtype: DType, size: int, allocate: Allocate) -> None:
@@ -99,26 +100,28 @@ class ElementStore:
         self.states[index] = HELD
 
     def get(self, index: int) -> Any:
-        """Return the array of an element that has a value; writes to it change the element."""
+        """Return the array of an element that has a value. Writes to the array change the
+        element.
+        """
         return self.rows[index, ...] if self._apart is None else self._apart[index].array
 
     def drop(self, index: int) -> None:
         """Free the memory of an element if it has a separate block. Otherwise its memory is freed
-        with the other elements'.
+        together with the memory of all elements.
         """
         if self._apart is not None:
             self._apart.pop(index).release()
 
     def reach(self, size: int) -> None:
-        """Grow to `size` elements, if there are fewer."""
+        """Grow to `size` elements if there are fewer."""
         missing = size - len(self.states)
         if missing > 0:
             self.states.extend(bytes(missing))
             self._note_states()
 
     def _note_states(self) -> None:
-        """Update the record: the address of the states, and the number of elements with a state and
-        a row.
+        """Store in the record the address of the states, and the number of elements that have both
+        a state and a row.
         """
         self.record[SIZE] = min(len(self.states), 0 if self.rows is None else len(self.rows))
         if self.states:
@@ -127,7 +130,7 @@ class ElementStore:
     def _set_block(self, block: Any, kind: Kind | None) -> Any:
         """Use `block` as the rows, with elements of `kind`. Return the previous block.
 
-        None stands for no block.
+        A `block` of None means no block.
         """
         before, self._block, self.kind = self._block, block, kind
         rows = self.rows = None if block is None else block.array
@@ -137,11 +140,11 @@ class ElementStore:
         return before
 
     def try_make_rows(self, shape: tuple[int, ...]) -> bool:
-        """Make room for an element of this shape in the rows, and return whether it can be stored
-        there.
+        """Make room for an element of this shape in the rows. Return whether the element can be
+        stored there.
 
-        If its shape differs from that of the other elements, all elements are moved to separate
-        blocks instead.
+        If its shape differs from the shape of the stored elements, all elements are moved to
+        separate blocks instead.
         """
         if self._apart is None and self._row_shape not in (None, shape):
             self.part()
@@ -184,15 +187,15 @@ class ElementStore:
                 block.array[...] = self.rows[index, ...]
 
     def written_shape(self, index: int) -> tuple[int, ...] | None:
-        """Return the shape with which element `index` was written, even if it has been cleared; or
-        None.
+        """Return the shape with which element `index` was written, even if it has been cleared. If
+        it was never written, return None.
         """
         if self._apart is not None:
             return self._shapes.get(index)
         return self._row_shape if self.states[index] else None
 
     def written_shapes(self) -> dict[int, tuple[int, ...]]:
-        """Return the shapes of all written elements, by index."""
+        """Return a dict from the indices of all written elements to their shapes."""
         if self._apart is not None:
             return dict(self._shapes)
         shape = self._row_shape
@@ -223,8 +226,8 @@ class ElementStore:
 
 
 def as_slice(indices: Any) -> slice | None:
-    """Return `indices`, an array, as a slice if they are consecutive and not negative, else
-    None.
+    """Return `indices`, an array, as a slice if they are consecutive and not negative. Otherwise
+    return None.
     """
     count = len(indices)
     if count == 0:

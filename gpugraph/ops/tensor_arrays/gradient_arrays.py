@@ -1,9 +1,9 @@
-"""Gradients of reads from and writes to TensorArrays, by a gradient array per array and backward
-pass.
+"""The gradients of reads from and writes to TensorArrays. Each TensorArray has a gradient array for
+each backward pass.
 
 The gradient of a read is a write to the gradient array. The gradient of a write is a read from the
-gradient array, which must come after the gradients of all reads. Flows ensure that order: the
-gradient of a flow is the flow of the backward pass.
+gradient array, which must come after the gradients of all reads. Flows ensure this order, because
+the gradient of a flow is the flow of the backward pass.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from gpugraph.ops.framework.op_declaration import raw_ops
 
 
 class GradientHandle(NamedTuple):
-    """A gradient array in the graph: its handle, and the flow that orders its uses."""
+    """A gradient array in the graph, with its handle and the flow that orders its uses."""
 
     handle: Tensor
     flow: Tensor
@@ -67,7 +67,7 @@ def _of_write(op: Operation, flow: Tensor) -> tuple[GradientHandle, Tensor]:
     """Return the gradient array of the array that `op` writes, and the flow for the ops before
     `op`.
 
-    Both results depend on `op`.
+    Both results depend on `op`, so that they are used only after it has run.
     """
     written = raw_ops.Identity(op.outputs[0], name="flow_out")
     with op.graph.control_dependencies([written]):
@@ -76,27 +76,31 @@ def _of_write(op: Operation, flow: Tensor) -> tuple[GradientHandle, Tensor]:
 
 
 def read_gradient(op: Operation, grad: Tensor) -> list[Any]:
-    """Return the gradients of a read: its value's gradient is written to the gradient array."""
+    """Return the gradients of a read. The gradient of the read value is written to the gradient
+    array.
+    """
     return [None, None, _write(op, "TensorArrayWrite", op.inputs[1], grad)]
 
 
 def write_gradient(op: Operation, flow: Tensor) -> list[Any]:
-    """Return the gradients of a write: its value's gradient is read from the gradient array."""
+    """Return the gradients of a write. The gradient of the written value is read from the gradient
+    array.
+    """
     array, barrier = _of_write(op, flow)
     grad = raw_ops.TensorArrayReadV3(array.handle, op.inputs[1], array.flow, dtype=op.attrs["T"])
     return [None, None, grad, barrier]
 
 
 def gather_gradient(op: Operation, grad: Tensor) -> list[Any]:
-    """Return the gradients of a gather: its values' gradients are scattered to the gradient
-    array.
+    """Return the gradients of a gather. The gradients of the gathered values are scattered to the
+    gradient array.
     """
     return [None, None, _write(op, "TensorArrayScatter", op.inputs[1], grad)]
 
 
 def scatter_gradient(op: Operation, flow: Tensor) -> list[Any]:
-    """Return the gradients of a scatter: its values' gradients are gathered from the gradient
-    array.
+    """Return the gradients of a scatter. The gradients of the scattered values are gathered from
+    the gradient array.
     """
     array, barrier = _of_write(op, flow)
     grad = raw_ops.TensorArrayGatherV3(array.handle, op.inputs[1], array.flow, dtype=op.attrs["T"])
@@ -104,12 +108,16 @@ def scatter_gradient(op: Operation, flow: Tensor) -> list[Any]:
 
 
 def concat_gradient(op: Operation, grad: Tensor, _: Any) -> list[Any]:
-    """Return the gradients of a concat: its value's gradient is split into the gradient array."""
+    """Return the gradients of a concat. The gradient of its result is split into the elements of
+    the gradient array.
+    """
     return [None, _write(op, "TensorArraySplit", grad, op.outputs[1])]
 
 
 def split_gradient(op: Operation, flow: Tensor) -> list[Any]:
-    """Return the gradients of a split: its value's gradient is joined from the gradient array."""
+    """Return the gradients of a split. The gradient of its value is the concatenation of the
+    elements of the gradient array.
+    """
     array, barrier = _of_write(op, flow)
     grad, _ = raw_ops.TensorArrayConcatV3(array.handle, array.flow, dtype=op.attrs["T"])
     return [None, grad, None, barrier]

@@ -1,4 +1,5 @@
-"""Declarations of ops on lists of tensors: the values of variant tensors, as in TensorFlow 2.
+"""Declarations of ops on lists of tensors, which are the values of variant tensors, as in
+TensorFlow 2.
 
 A list is an object in host memory (`tensor_list`). If the sizes of elements are known only in a
 run, inference reads them from the list during the run.
@@ -45,7 +46,7 @@ def list_op(
     infer: InferFunction = scalar,
     stateful: bool = False,
 ) -> None:
-    """Declare an op on lists whose kernel is `compute`, on the host."""
+    """Declare an op on lists. Its kernel is `compute`, which runs on the host."""
     specs = inputs.split(", ")
     are_lists = [spec.endswith("variant") for spec in specs]
 
@@ -83,7 +84,9 @@ def _list_in(array: Any) -> TensorList:
 
 
 def shape_in(array: Any) -> TensorShape:
-    """Return the shape in an array, which is a vector of sizes, or the scalar -1 for any shape."""
+    """Return the shape that an array represents. The array is a vector of sizes, or the scalar -1
+    for any shape.
+    """
     if array.ndim:
         return as_output_shape(array)
     if array.item() != -1:
@@ -94,7 +97,9 @@ def shape_in(array: Any) -> TensorShape:
 
 
 def shape_input(context: InferContext, index: int) -> TensorShape:
-    """Return the shape in an input, as far as inference knows the input's value."""
+    """Return the shape that an input represents. If inference does not know the input's value,
+    return an unknown shape.
+    """
     value = context.value(index)
     if value is not None:
         return shape_in(np.asarray(value))
@@ -111,5 +116,7 @@ def known_list(context: InferContext) -> TensorList | None:
 
 
 def no_gradients(op: Any, *grads: Any) -> list[Any]:
-    """Return None for each input: the outputs are sizes or shapes, which have no gradients."""
+    """Return None for each input, because the outputs are sizes or shapes, which have no
+    gradients.
+    """
     return [None] * len(op.inputs)

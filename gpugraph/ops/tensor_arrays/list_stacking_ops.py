@@ -1,4 +1,4 @@
-"""Ops that combine elements of a list of tensors to one tensor."""
+"""Ops that combine elements of a list of tensors into one tensor."""
 
 from __future__ import annotations
 

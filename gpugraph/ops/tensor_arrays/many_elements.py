@@ -1,7 +1,8 @@
-"""Many elements of a TensorArray at once: gather and scatter, concat and split.
+"""Functions on many elements of a TensorArray at once: gather, scatter, concat and split.
 
 If the elements are stored together and the indices are consecutive, as in a stack or unstack, all
-are copied at once. `gathered_shape` and `concat_shapes` return the shapes of results in advance.
+elements are copied at once. `gathered_shape` and `concat_shapes` return the shapes of results in
+advance.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ def scatter(array: ElementArray, indices: Any, value: Any, kind: Kind) -> None:
 
 
 def concat(array: ElementArray, out: Any, lengths: Any, kind: Kind) -> None:
-    """Join all elements along their first axis into `out`, and store their sizes along it in
+    """Join all elements along their first axis into `out`, and store their sizes along this axis in
     `lengths`.
 
     Args:
@@ -151,7 +152,9 @@ def split(array: ElementArray, value: Any, lengths: Any, kind: Kind) -> None:
 
 
 def _mark_read(array: ElementArray, part: slice) -> None:
-    """Mark the elements in the slice `part` as read, and cleared if reads clear."""
+    """Mark the elements in the slice `part` as read. If reads clear elements, also mark them as
+    cleared.
+    """
     array.states[part] = bytes([array.after]) * (part.stop - part.start)
     array.free_if_cleared()
 
@@ -163,7 +166,8 @@ def _shape_of_none(
     unknown.
 
     Args:
-      declared, known: the element shape in the op's attrs, and the element shape of the array.
+      declared: the element shape in the op's attrs.
+      known: the element shape of the array.
     """
     for shape in (declared, known):
         if shape.is_fully_defined():
@@ -202,7 +206,7 @@ def _check_joined(
 
 
 def _check_parts(array: ElementArray, sizes: Sequence[int], shape: Shape) -> None:
-    """Raise an error unless a value of this shape can be cut into parts of these sizes.
+    """Raise an error unless a value of this shape can be split into parts of these sizes.
 
     The array must have as many elements as there are parts.
     """

@@ -1,12 +1,12 @@
-"""TensorArrays as ops: a handle to elements that a run writes and reads one by one.
+"""The ops on TensorArrays. A handle refers to elements that a run writes and reads one by one.
 
     handle, flow = TensorArrayV3(size)
     flow = TensorArrayWriteV3(handle, index, value, flow)
     value = TensorArrayReadV3(handle, index, flow)
 
-The handle, in host memory, refers to an `ElementArray`, which lives as long as the run. The flow is
-a scalar, always 0, that orders the ops. The sizes of elements are often known only in a run.
-Inference then reads them from the array.
+The handle, which is in host memory, refers to an `ElementArray`, which lives as long as the run.
+The flow is a scalar that orders the ops. It is always 0. The sizes of elements are often known only
+in a run. In this case, shape inference reads them from the array.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from gpugraph.ops.tensor_arrays.gradient_arrays import read_gradient, write_grad
 
 
 def container(context: InferContext) -> ElementArray | None:
-    """Return the TensorArray to which input 0, a handle, refers. Return None if inference does not
-    happen in a run.
+    """Return the TensorArray to which input 0, a handle, refers. If inference does not happen in a
+    run, return None.
     """
     handle = context.value(0)
     return None if handle is None else handle.item(0)

@@ -1,7 +1,8 @@
-"""Stacks as ops: the forward steps of a loop push values, and its backward steps pop them.
+"""The ops on stacks. The forward iterations of a loop push values, and its backward iterations pop
+them.
 
-The handle, in host memory, refers to an `ElementStack`. Pushes and pops are ordered only by control
-edges and by the order of the loop's steps.
+The handle, which is in host memory, refers to an `ElementStack`. Pushes and pops are ordered only
+by control edges and by the order of the loop's iterations.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""tf.TensorArray: a list of tensors in the graph that are written and read one by one, mostly in
+"""tf.TensorArray, a list of tensors in the graph that are written and read one by one, mostly in
 loops.
 
 A TensorArray consists of a handle to the elements, which a run stores, and a flow. Every write
-returns a TensorArray with a new flow, so the users of that TensorArray run after the write.
-`tf.cond` and `tf.while_loop` pass on the flow, from which `build_ta_with_new_flow` makes a
+returns a TensorArray with a new flow. The ops that use this TensorArray therefore run after the
+write. `tf.cond` and `tf.while_loop` pass on the flow, from which `build_ta_with_new_flow` creates a
 TensorArray again.
 """
 
@@ -29,28 +29,28 @@ from gpugraph.ops.tensor_arrays.gradient_arrays import gradient_handle
 
 
 class TensorArray:
-    """Tensors by index, of one dtype, each written once.
+    """Tensors of one dtype, which are accessed by index. Each is written once.
 
     Args:
       dtype: the dtype of the elements.
-      size: an int32 scalar, the number of elements; None if `handle` is passed.
-      dynamic_size: whether a write beyond the end makes the array larger.
-      clear_after_read: whether a read clears the element, True by default; reading it again then
-        raises InvalidArgumentError.
+      size: an int32 scalar, the number of elements. It must be None if `handle` is passed.
+      dynamic_size: whether a write beyond the end enlarges the array.
+      clear_after_read: whether a read clears the element, by default True. A second read of the
+        element then raises InvalidArgumentError.
       tensor_array_name: the name of the array in error messages.
-      handle, flow: the handle of an existing TensorArray, whose elements this object refers to, and
+      handle, flow: the handle of an existing TensorArray, to whose elements this object refers, and
         the flow after which it is used.
       infer_shape: whether all elements must have the shape of the first element that is written.
       element_shape: a shape with which all elements must be compatible.
-      colocate_with_first_write_call: whether the ops of the array are placed on the device of the
-        first value that is written, rather than by the device scopes.
+      colocate_with_first_write_call: whether the ops on the array are placed on the device of the
+        first value that is written. Otherwise device scopes determine their placement.
 
-    An element that was never written reads as zeros if the shape of elements is fully known. The
-    memory is freed when the run is over, or earlier once all elements are cleared.
+    If the shape of elements is fully known, a read of an element that was never written returns
+    zeros. The memory is freed when the run ends, or earlier when all elements are cleared.
 
     Raises:
-      ValueError: neither size nor handle is passed, or both are, or a handle together with an
-        argument that only a new array can have; a handle without a flow.
+      ValueError: not exactly one of `size` and `handle` is passed, a handle is passed without a
+        flow, or a handle is passed together with an argument that only a new array can have.
       TypeError: the handle is not a tensor.
 
     >>> array = tf.TensorArray(tf.int32, 2).write(0, 5).write(1, 6)
@@ -124,17 +124,17 @@ class TensorArray:
 
     @property
     def handle(self) -> Tensor:
-        """The handle, which refers to the elements in a run: a tensor of dtype resource."""
+        """The handle, a tensor of dtype resource, which refers to the elements in a run."""
         return self._handle
 
     @property
     def element_shape(self) -> TensorShape:
-        """The elements' shape, as far as it is known."""
+        """The elements' shape, which may be partially known."""
         return self._element_shape[0]
 
     @property
     def dynamic_size(self) -> bool:
-        """Whether writes may make the array larger, or False if the constructor received a
+        """Whether writes may enlarge the array. It is False if the constructor received a
         handle.
         """
         return self._dynamic_size
@@ -146,15 +146,16 @@ class TensorArray:
         """Return a TensorArray with the same elements, whose flow is an Identity of this array's
         flow.
 
-        Its users run after the control inputs of the enclosing `tf.control_dependencies` blocks.
+        Ops that use it run after the control inputs of the enclosing `tf.control_dependencies`
+        blocks.
         """
         return self._with_flow(identity(self._flow))
 
     def grad(self, source: str, flow: Tensor | None = None, name: str | None = None) -> TensorArray:
         """Return the TensorArray of the elements' gradients for the backward pass `source`.
 
-        A run creates the gradient array when it is first used. From then on, this TensorArray can't
-        grow. Repeated writes to an element of the gradient are added up.
+        A run creates the gradient array when it is first used. From then on, this TensorArray
+        cannot grow. Repeated writes to an element of the gradient array are added.
         """
         gradient = gradient_handle(self._handle, self._flow if flow is None else flow, source, name)
         with gradient.handle.graph.name_scope(f"{gradient.handle.op.name}/"):
@@ -169,8 +170,8 @@ class TensorArray:
         return array
 
     def _with_flow(self, flow: Tensor) -> TensorArray:
-        """Return a TensorArray with the same elements and another flow. Both share the known
-        element shape.
+        """Return a TensorArray with the same elements and another flow. Both objects share the
+        known element shape.
         """
         array = TensorArray(
             self._dtype, handle=self._handle, flow=flow, infer_shape=self._infer_shape
@@ -184,10 +185,10 @@ class TensorArray:
     # -- single elements
 
     def read(self, index: Any, name: str | None = None) -> Tensor:
-        """Return element `index`;
+        """Return element `index`.
 
-        A run raises InvalidArgumentError for an index out of range, and for an element that an
-        earlier read has cleared.
+        A run raises InvalidArgumentError if the index is out of range, or if an earlier read has
+        cleared the element.
 
         Args:
           index: an int32 scalar.
@@ -199,11 +200,11 @@ class TensorArray:
         return value
 
     def write(self, index: Any, value: Any, name: str | None = None) -> TensorArray:
-        """Return a TensorArray in which element `index` is `value`. From now on, use it instead of
-        this one.
+        """Return a TensorArray in which element `index` is `value`. The program must then use the
+        returned object instead of this one.
 
-        Raises ValueError if the shape does not fit. A run raises InvalidArgumentError for an index
-        out of range, a second write, a write after a read, and another dtype.
+        Raises ValueError if the shape does not fit. A run raises InvalidArgumentError if the index
+        is out of range, if the element was already written or read, or if the dtype is wrong.
         """
         with name_scope(name, "TensorArrayWrite", [self._handle, index, value]):
             element = convert_to_tensor(value, preferred_dtype=self._dtype, name="value")
@@ -241,8 +242,8 @@ class TensorArray:
         )
 
     def concat(self, name: str | None = None) -> Tensor:
-        """Join all elements along their first axis, the only axis in which their sizes may
-        differ.
+        """Join all elements along their first axis. Their sizes must not differ along any other
+        axis.
         """
         known = self.element_shape
         value: Tensor
@@ -281,8 +282,8 @@ class TensorArray:
         Raises ValueError if the shape of the parts does not fit.
 
         Args:
-          lengths: the sizes of the parts along the first axis.
-          lengths: an int vector with as many elements as the TensorArray.
+          lengths: an int vector with the sizes of the parts along the first axis. It must have as
+            many elements as the TensorArray.
         """
         with name_scope(name, "TensorArraySplit", [self._handle, value, lengths]):
             elements = convert_to_tensor(value, self._dtype, name="value")
@@ -309,16 +310,16 @@ class TensorArray:
     # -- known properties
 
     def _known_size(self) -> int | None:
-        """Return the number of elements if it is a constant, else None."""
+        """Return the number of elements if it is a constant, otherwise None."""
         if self._dynamic_size or self._size is None:
             return None
         size = constant_value(self._size) if isinstance(self._size, Tensor) else self._size
         return None if size is None else int(size)
 
     def _check_element_shape(self, shape: TensorShape) -> None:
-        """Raise ValueError if an element can't have this shape.
+        """Raise ValueError if an element cannot have this shape.
 
-        With `infer_shape`, all elements must then have this shape.
+        If `infer_shape` is true, all elements must then have this shape.
         """
         known = self.element_shape
         if not known.is_compatible_with(shape):
@@ -338,8 +339,8 @@ class TensorArray:
 
     @contextmanager
     def _anywhere(self) -> Iterator[None]:
-        """Ignore device scopes for ops created in the block: they are placed with the first value
-        written.
+        """Ignore device scopes for ops that are created in the block, because they are placed with
+        the first value that is written.
 
         This does not apply without `colocate_with_first_write_call`.
         """
@@ -352,9 +353,9 @@ class TensorArray:
 
     @contextmanager
     def _colocated(self, value: Tensor) -> Iterator[None]:
-        """Colocate ops created in the block with the first value that was written.
+        """Colocate the ops that are created in the block with the first value that was written.
 
-        `value` becomes that value if it is the first. This does not apply without
+        If no value was written before, `value` is the first. This does not apply without
         `colocate_with_first_write_call`.
         """
         if self._colocate_with is None:

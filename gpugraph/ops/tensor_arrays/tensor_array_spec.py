@@ -1,4 +1,4 @@
-"""TensorArraySpec: the static properties of a TensorArray, as a TypeSpec."""
+"""TensorArraySpec, a TypeSpec with the static properties of a TensorArray."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class TensorArraySpec(TypeSpec):
 
     @classmethod
     def from_value(cls, value: Any) -> TensorArraySpec:
-        """Return the spec of a TensorArray. Raises TypeError for anything else."""
+        """Return the spec of a TensorArray. Raises TypeError if the value is not a TensorArray."""
         if not isinstance(value, TensorArray):
             raise TypeError(f"Expected value to be a TensorArray, but got: `{type(value)}`")
         return cls(value.element_shape, value.dtype, value.dynamic_size, value._infer_shape)
@@ -51,7 +51,7 @@ class TensorArraySpec(TypeSpec):
         return self._element_shape, self._dtype, self._dynamic_size, self._infer_shape
 
     def is_compatible_with(self, spec_or_value: Any) -> bool:
-        """Return whether shape, dtype and growth match those of another spec or array.
+        """Return whether the shape, the dtype and the ability to grow match another spec or array.
 
         `infer_shape` is ignored.
         """
@@ -66,7 +66,7 @@ class TensorArraySpec(TypeSpec):
     def most_specific_compatible_type(self, other: TypeSpec) -> TensorArraySpec:
         """Return the most specific spec that both specs satisfy.
 
-        Raises ValueError if their dtypes, shapes or growth are incompatible.
+        Raises ValueError if their shapes, their dtypes or their abilities to grow are incompatible.
         """
         if not isinstance(other, TensorArraySpec) or not self.is_compatible_with(other):
             raise ValueError("Types are not compatible")
@@ -79,7 +79,7 @@ class TensorArraySpec(TypeSpec):
         return [TensorSpec([], variant)]
 
     def _to_components(self, value: Any) -> list[Any]:
-        """Return the elements as a list of tensors, which is stored in one variant tensor."""
+        """Return the elements as a list of tensors in one variant tensor."""
         if not isinstance(value, TensorArray):
             raise TypeError(f"value must be a TensorArray, but saw: {type(value)}")
         sizes = [-1 if size is None else size for size in value.element_shape.sizes or ()]

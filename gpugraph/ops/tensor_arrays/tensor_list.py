@@ -1,8 +1,8 @@
-"""TensorList: the value of a variant tensor, a list of tensors of one dtype.
+"""TensorList, the value of a variant tensor. It is a list of tensors of one dtype.
 
-A list is immutable. A method that changes elements returns a new list, which shares all other
-elements with this list. An element that was never set is None, and reads as zeros if its shape is
-known. Errors are InvalidArgumentError with the messages of TensorFlow's list_kernels.cc.
+A list is immutable. A method that changes elements returns a new list, which shares all unchanged
+elements with this list. An element that was never set is None. If its shape is known, a read
+returns zeros. Errors are InvalidArgumentError with the messages of TensorFlow's list_kernels.cc.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ Items = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TensorList:
-    """Elements of one dtype whose shapes are compatible with `element_shape`.
+    """A list of elements of one dtype, whose shapes are compatible with `element_shape`.
 
     Args:
-      limit: the maximum number of elements that pushes may reach, or -1 for no limit.
+      limit: the maximum number of elements that a list may have after pushes, or -1 for no limit.
     """
 
     dtype: DType
@@ -45,7 +45,7 @@ class TensorList:
 
     @classmethod
     def of_rows(cls, dtype: DType, rows: Any, shape: TensorShape) -> TensorList:
-        """Return the list of the rows of an array; `shape` must be compatible with the shape of a
+        """Return the list of the rows of an array. `shape` must be compatible with the shape of a
         row.
         """
         if rows.ndim == 0:
@@ -68,7 +68,7 @@ class TensorList:
         return replace(self, items=tuple(items))
 
     def checked(self, item: Any) -> Any:
-        """Return a copy of `item`, to be added to the list; raise an error if its shape is
+        """Return a copy of `item` that can be added to the list. Raise an error if its shape is
         incompatible.
         """
         if not self.element_shape.is_compatible_with(item.shape):
@@ -79,7 +79,7 @@ class TensorList:
         return _copy(item)
 
     def index(self, index: int) -> int:
-        """Return `index`; raise an error if there is no such element."""
+        """Return `index`. Raise an error if there is no such element."""
         if not 0 <= index < len(self.items):
             raise invalid_argument(
                 f"Trying to access element {index} in a list with {len(self.items)} elements."
@@ -92,7 +92,7 @@ class TensorList:
         Raises an error if the shape of an unset element is unknown.
 
         Args:
-          shape: the shape that the reader requires, which must be compatible.
+          shape: the shape that the reading op requires, which must be compatible.
         """
         item = self.items[self.index(index)]
         if item is not None:
@@ -109,11 +109,12 @@ class TensorList:
         return np.full(tuple(shape.as_list()), zero_of(dtype), dtype)
 
     def stacked(self, shape: TensorShape, indices: Sequence[int] | None = None) -> Any:
-        """Return all elements as the rows of one array. If `indices` is given, return only the
+        """Return all elements as the rows of one array. If `indices` is not None, return only the
         elements at these indices.
 
         Args:
-          shape: the shape of an element, as far as the reading op specifies it.
+          shape: the shape of an element that the reading op specifies, which may be partially
+            known.
         """
         merged = _merged(self.element_shape, shape, "Incompatible shapes")
         chosen = range(len(self.items)) if indices is None else indices
@@ -134,7 +135,7 @@ class TensorList:
         return rows
 
     def zero(self) -> TensorList:
-        """Return a list with a zero for each element that is set."""
+        """Return a list of zeros, with an element set where an element of this list is set."""
         return self.with_items(
             None if item is None else self._zeros_like(item) for item in self.items
         )
@@ -149,7 +150,7 @@ class TensorList:
     def __add__(self, other: TensorList) -> TensorList:
         """Return the list of the sums of corresponding elements.
 
-        An unset element counts as zeros.
+        An element that is not set is treated as zeros.
         """
         if len(self.items) != len(other.items):
             raise invalid_argument(

@@ -1,1 +1,1 @@
-"""The updates of variables by optimizers, one op for each optimizer."""
+"""The ops with which optimizers update variables. There is one op for each optimizer."""

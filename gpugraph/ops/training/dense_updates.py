@@ -1,10 +1,11 @@
-"""The optimizers' updates of variables, one op type for each optimizer, computed in place.
+"""The ops with which optimizers update whole variables in place. There is one op type for each
+optimizer.
 
-Inputs with a reference dtype are the variable and its slots; the output is the variable. Shapes and
-hyperparameters are checked, and temporaries allocated, before the update begins, so that an error
-never leaves a variable partly written. All arithmetic is in the variable's dtype, in TensorFlow's
-order of operations. On the CPU large variables are updated piece by piece, so that the temporaries
-stay in the cache.
+Inputs with a reference dtype are the variable and its slots. The output is the variable. Shapes and
+hyperparameters are checked, and temporaries are allocated, before the update begins. An error
+therefore never leaves a variable partly written. All arithmetic is in the variable's dtype, in
+TensorFlow's order of operations. On the CPU, large variables are updated piece by piece, so that
+the temporaries stay in the cache.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ _PIECE = 1 << 15
 
 
 def _infer(arrays: Sequence[int]) -> Callable[[InferContext], Sequence[TensorShape]]:
-    """Return the shape inference of an update, whose output has the shape of the inputs `arrays`.
+    """Return the shape inference function of an update. The output has the shape of the inputs
+    `arrays`.
 
     All other inputs must be scalars.
     """
@@ -56,11 +58,12 @@ def _bind(
     context: KernelContext,
     *values: Any,
 ) -> Callable[[], Any]:
-    """Bind the update of the whole variable, in pieces of `piece` elements (None: all at once).
+    """Bind the update of the whole variable, in pieces of `piece` elements. If `piece` is None,
+    update it all at once.
 
     Args:
-      arrays: the indices of the inputs that are not scalars. Expressions of scalars are computed
-        once.
+      arrays: the numbers of the inputs that are not scalars. Expressions of scalars are computed
+        only once.
     """
     *inputs, _ = values  # the last value, the output, is the variable
     scalars = [value for index, value in enumerate(inputs) if index not in arrays]
@@ -96,10 +99,12 @@ def declare_update(
     """Declare the op type `Apply<name>`.
 
     Args:
-      inputs: inputs with a reference dtype, `grad` and `delta` are arrays of the same shape, all
-        others are scalars.
-      formula: a function from the signature and all inputs to the new variable and slots.
-      gpu_expression: C for one element of the new variable, if the formula is a single expression.
+      inputs: the declarations of the inputs. Inputs with a reference dtype, `grad` and `delta` are
+        arrays of the same shape. All other inputs are scalars.
+      formula: a function that receives the signature and all inputs, and returns the new values of
+        the variable and the slots.
+      gpu_expression: a C expression for one element of the new variable, if the formula is a single
+        expression.
     """
     is_array = ["Ref(" in part or part.strip() in _GRADIENTS for part in inputs.split(",")]
     arrays = [index for index, array in enumerate(is_array) if array]

@@ -1,4 +1,4 @@
-"""Optimizers' updates with running means (Adadelta, CenteredRMSProp) or l1 and l2
+"""Updates of optimizers with running means (Adadelta, CenteredRMSProp) or with l1 and l2
 regularization.
 """
 
@@ -51,8 +51,8 @@ apply_centered_rms_prop = declare_update(
 
 
 def _shrunk(values: Term, distance: Term, if_positive: Term) -> Term:
-    """Return `values` moved towards 0 by `distance`, but not beyond 0. Return them unchanged if
-    `if_positive` is <= 0.
+    """Return `values` moved towards 0 by `distance`, but not beyond 0. If `if_positive` is <= 0,
+    return them unchanged.
     """
     magnitude = (values.apply("fabs(x)") - distance).apply(NOT_NEGATIVE)
     return (values.apply(SIGN) * magnitude).apply(IF_POSITIVE, values, if_positive)

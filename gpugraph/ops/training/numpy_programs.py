@@ -1,9 +1,10 @@
-"""Formulas of optimizers as Python functions of NumPy calls, for updates without a compiler.
+"""The conversion of optimizers' formulas to Python functions that call NumPy, for updates without a
+compiler.
 
 A formula is traced into a Python function, once for each dtype and set of attrs. The function
 computes operations on scalars once, and operations on arrays once for each piece of the variable. A
 result is written to a temporary, or over an operand that is no longer needed. The new value of the
-variable or a slot is written directly to it if its old value is not read afterwards.
+variable or a slot is written directly to its array if the old value is not read afterwards.
 """
 
 from __future__ import annotations
@@ -68,10 +69,12 @@ class _Trace(Builder):
     """A builder that records the operations of a formula on numbered values. Equal values are
     merged.
 
+    `condition` is the number of the value z of an IF_POSITIVE operation. The program tests the sign
+    of this value.
+
     Args:
-      is_array: for each input, by number, whether it is an array; other inputs are scalars.
-      is_positive: which operand of IF_POSITIVE to record: x if true, else y. `condition` becomes
-        the number of its z; the program tests the sign of this value.
+      is_array: for each input, by number, whether it is an array. All other inputs are scalars.
+      is_positive: which operand of IF_POSITIVE to record. It is x if True, otherwise y.
     """
 
     def __init__(self, is_array: Sequence[bool], dtype: DType, is_positive: bool) -> None:
@@ -100,7 +103,9 @@ class _Trace(Builder):
         type: DType | None = None,
         fails: tuple[str, str] = ("", ""),
     ) -> int:
-        """Record an expression, unless an equal one is recorded. Return the number of its value."""
+        """Record an expression, unless an equal expression is already recorded. Return the number
+        of its value.
+        """
         if kernel == IF_POSITIVE:
             self.condition = inputs[2]
             return inputs[0] if self.is_positive else inputs[1]
@@ -136,7 +141,7 @@ class _Program:
 
     The variables in the statements are `c0` or `d0`, ... (constants), `s0`, ... (scalars), `a0`,
     ... (arrays) and `t0`, ... (temporaries). The first arrays are the variable and its slots, which
-    are written.
+    the statements write.
     """
 
     def __init__(self, trace: _Trace, outputs: Sequence[int]) -> None:
@@ -152,7 +157,9 @@ class _Program:
         self.calls = self._calls([op for op in operations if trace.is_array[op.output]], outputs)
 
     def lines(self, num_temporaries: int) -> list[str]:
-        """Return the statements: first those on scalars, then a loop over the pieces."""
+        """Return the statements. The statements on scalars come first, followed by a loop over the
+        pieces.
+        """
         arrays = [f"a{index}" for index in range(len(self.arrays))]
         temporaries = [f"t{index}" for index in range(num_temporaries)]
         loop = f"for [{', '.join(arrays + temporaries)}] in pieces:"
@@ -165,7 +172,7 @@ class _Program:
         return f"{name} = " + re.sub(r"\b[xy]\b", lambda match: operands[match[0]], expression)
 
     def _calls(self, operations: Sequence[_Operation], outputs: Sequence[int]) -> list[str]:
-        """Return the NumPy calls in order, with an array chosen for each result."""
+        """Return the NumPy calls in order. This chooses an array for each result."""
         written = self.arrays[: len(outputs)]
         homes = {number: f"a{index}" for index, number in enumerate(outputs)}
         uses = {n: index for index, operation in enumerate(operations) for n in operation.inputs}
@@ -206,10 +213,10 @@ def _needed(operations: Sequence[_Operation], outputs: Sequence[int]) -> list[_O
 
 
 class NumpyUpdate:
-    """A formula as a Python function. source: its text.
+    """A formula as a Python function. `source` is the text of the function.
 
-    It is called with the scalars and, for each piece, a list of arrays: variable, slots and
-    gradient, then `num_temporaries` temporaries.
+    The function is called with the scalars and, for each piece, a list of arrays: the variable, the
+    slots, the gradient and `num_temporaries` temporaries.
     """
 
     def __init__(
@@ -243,12 +250,12 @@ def _indented(lines: Sequence[str]) -> list[str]:
 
 
 class UpdateFormula:
-    """An optimizer's formula, with a Python function for each dtype and set of attrs, created on
-    first use.
+    """An optimizer's formula. It has a Python function for each dtype and set of attrs, which is
+    created on first use.
 
     Args:
-      is_array: for each input of the dense op, whether it is the variable, a slot or the gradient;
-        the others are scalars.
+      is_array: for each input of the dense op, whether it is the variable, a slot or the gradient.
+        All other inputs are scalars.
       attrs: the names of the attrs that the formula reads.
     """
 

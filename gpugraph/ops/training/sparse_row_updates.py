@@ -1,8 +1,8 @@
-"""The optimizers' updates of some rows of a variable and its slots. All other rows keep their
-values.
+"""The ops with which optimizers update some rows of a variable and its slots. All other rows keep
+their values.
 
-The rows are copied to temporaries, updated as whole variables are (`dense_updates`), and copied
-back. An index out of range raises InvalidArgumentError before anything is written. A row whose
+The rows are copied to temporaries, updated by the formulas of `dense_updates`, and copied back. If
+an index is out of range, InvalidArgumentError is raised before anything is written. A row whose
 index is repeated is updated once for each occurrence, in order.
 """
 
@@ -50,10 +50,10 @@ assert apply_ftrl  # imported because its module fills UPDATES
 
 
 def _infer(refs: int, grad: int, indices: int) -> Callable[[InferContext], Sequence[TensorShape]]:
-    """Return the shape inference of an update of rows.
+    """Return the shape inference function of an update of rows.
 
     Args:
-      refs: the number of variable and slots, which are the first inputs and have the same shape.
+      refs: how many of the first inputs are the variable and its slots, which have the same shape.
       grad, indices: the numbers of the inputs with the gradient's rows and their indices.
     """
 
@@ -88,7 +88,7 @@ def _infer(refs: int, grad: int, indices: int) -> Callable[[InferContext], Seque
 
 
 def _words_of_rows(whole: TensorShape, rows: TensorShape, grad: TensorShape) -> str:
-    """Return TensorFlow's message at graph construction for a gradient of another shape."""
+    """Return TensorFlow's message at graph construction for a gradient of a wrong shape."""
     if not grad.sizes:
         return "Shape must be at least rank 1 but is rank 0"
     count, expected = grad.sizes[0], rows[0]
@@ -151,8 +151,8 @@ def _scalar_inputs(slots: tuple[int, int, int], count: int) -> list[int]:
 
 
 def _unique_groups(indices: Any) -> Iterator[Any]:
-    """Yield arrays of positions in `indices`: of the first occurrence of each index, the second,
-    ...
+    """Yield arrays of positions in `indices`. The first array has the first occurrence of each
+    index, the second array has the second occurrences, and so on.
     """
     order = np.argsort(indices, kind="stable")
     numbers = np.arange(order.size)
@@ -164,10 +164,10 @@ def _unique_groups(indices: Any) -> Iterator[Any]:
 
 
 def _launch(name: str, slots: tuple[int, int, int], signature: Signature) -> list[Launch]:
-    """Return the launches that apply the update of `Apply<name>`, as C statements, to each row.
+    """Return the launches that apply the C statements of the update `Apply<name>` to each row.
 
     Args:
-      slots: the arguments of `_infer`.
+      slots: the arguments `refs`, `grad` and `indices` of `_infer`.
     """
     refs, grad, indices = slots
     dtype = signature.input_types[0].base_dtype
@@ -195,10 +195,10 @@ def _launch(name: str, slots: tuple[int, int, int], signature: Signature) -> lis
 
 
 def _native(name: str, slots: tuple[int, int, int]) -> RowSource:
-    """Return the update of rows in C for the CPU.
+    """Return the native kernel of the update of rows.
 
     Args:
-      slots: the arguments of `_infer`.
+      slots: the arguments `refs`, `grad` and `indices` of `_infer`.
     """
     refs, grad, indices = slots
 

@@ -1,13 +1,14 @@
-"""tf.flags: a program's command-line flags, defined by name, read as attributes of `FLAGS`.
+"""tf.flags, a program's command-line flags. They are defined by name and read as attributes of
+`FLAGS`.
 
     tf.flags.DEFINE_integer("steps", 100, "How long to train.")
     FLAGS = tf.flags.FLAGS
     ... FLAGS.steps
 
-The command line is parsed by `tf.app.run`, or when a flag is first read. Valid forms are
-`--steps=5`, `--steps 5` and `-steps 5`, and for a boolean flag `--verbose`, `--noverbose` and
-`--verbose=false`. The program receives the arguments after `--`, and all other arguments that are
-not flags.
+`tf.app.run` parses the command line. Otherwise it is parsed when a flag is first read. Valid forms
+are `--steps=5`, `--steps 5` and `-steps 5`, and for a boolean flag also `--verbose`, `--noverbose`
+and `--verbose=false`. The program receives all arguments that are not flags, and all arguments
+after `--`.
 """
 
 from gpugraph.platform.flags.flag_definitions import (

@@ -83,7 +83,9 @@ _OLDER = {"flag_name": "name", "default_value": "default", "docstring": "help"}
 
 
 def _with_older_names(function: Callable[..., None]) -> Callable[..., None]:
-    """Make a function also accept the parameter names of TensorFlow's first releases (`_OLDER`)."""
+    """Wrap a function so that it also accepts the parameter names of TensorFlow's first releases
+    (`_OLDER`).
+    """
 
     @functools.wraps(function)
     def define(*args: Any, **kwargs: Any) -> None:
@@ -111,11 +113,11 @@ def _define(
 def _definition(
     type_name: str, parse: Parser, doc: str, boolean: bool = False, multiple: bool = False
 ) -> Callable[..., None]:
-    """Return a function `DEFINE_...` for a kind of flag.
+    """Return a function `DEFINE_...` that defines flags of one type.
 
     Args:
       type_name, doc: the name and docstring of the function.
-      parse: converts the flag's text to its value.
+      parse: a function that converts the flag's text to its value.
       multiple: whether the flag may be repeated.
     """
 
@@ -133,11 +135,12 @@ def _definition(
 def _number_definition(
     type_name: str, convert: Parser, number_kind: str, doc: str, multiple: bool = False
 ) -> Callable[..., None]:
-    """Return a function `DEFINE_...` for a kind of flag whose value may be bounded.
+    """Return a function `DEFINE_...` that defines flags of a numeric type, whose values may have
+    bounds. See `_definition` for the remaining arguments.
 
     Args:
-      convert: converts the flag's text to a number.
-      number_kind: the kind of number, for errors. Others as in `_definition`.
+      convert: a function that converts the flag's text to a number.
+      number_kind: the kind of number that error messages name.
     """
 
     @_with_older_names
@@ -221,7 +224,8 @@ def DEFINE_enum(
 ) -> None:
     """Define a flag whose value is one of the strings `enum_values`.
 
-    case_sensitive: whether the command line must match their case; True by default.
+    If the keyword argument `case_sensitive` is False, the command line need not match their case.
+    The default is True.
     """
     parse = _one_of(enum_values, args.pop("case_sensitive", True))
     _define(name, default, help, flag_values, parse, **args)
@@ -238,8 +242,8 @@ def register_validator(
 ) -> None:
     """Require that `checker(value)` is true whenever the flag's value is parsed or set.
 
-    If it is not, IllegalFlagValueError is raised with `message`; `checker` may also raise
-    ValidationError. Raises AttributeError if there is no such flag.
+    If it is not, IllegalFlagValueError is raised with `message`. `checker` may also raise
+    ValidationError. Raises AttributeError if there is no flag of this name.
     """
     flag_values.add_check(flag_name, checker, message)
 
@@ -247,7 +251,9 @@ def register_validator(
 def validator(
     flag_name: str, message: str = "Flag validation failed", flag_values: FlagValues = FLAGS
 ) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
-    """Return a decorator that registers a function as the `checker` of `register_validator`."""
+    """Return a decorator that calls `register_validator` with the decorated function as
+    `checker`.
+    """
 
     def register(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
         register_validator(flag_name, function, message, flag_values)

@@ -1,4 +1,4 @@
-"""Flags and their values, read from a command line."""
+"""Flags and their values, which are read from a command line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Check = Callable[[Any], Any]
 
 
 class Error(Exception):
-    """The base class of errors of flags."""
+    """The base class of the errors that concern flags."""
 
 
 class DuplicateFlagError(Error):
@@ -39,8 +39,9 @@ class ValidationError(Error):
 class Flag:
     """One flag.
 
-    Attributes: `name`, `default`, `help`, `value`, `boolean`. `present`: how often the flag occurs
-    in the command line. `multiple`: whether the flag may be repeated. If so, its value is a list.
+    The attributes are `name`, `default`, `help`, `value` and `boolean`. `present` is how often the
+    flag occurs in the command line. `multiple` states whether the flag may be repeated. If so, its
+    value is a list.
     """
 
     def __init__(
@@ -79,9 +80,9 @@ class Flag:
             raise IllegalFlagValueError(f"flag --{self.name}={value}: {error}") from error
 
     def parse(self, text: str) -> None:
-        """Set the value to a text of the command line.
+        """Set the value from a text in the command line.
 
-        Append it to the value if the flag is repeated.
+        If the flag may be repeated, append the new value to the list.
         """
         value = self._read(text)
         if self.multiple:
@@ -95,7 +96,9 @@ class Flag:
 
 
 class FlagValues:
-    """All flags: `FLAGS.name` is a value, `FLAGS["name"]` a `Flag`; `FLAGS(argv)` parses `argv`."""
+    """All flags. `FLAGS.name` is a flag's value, `FLAGS["name"]` is a `Flag`, and `FLAGS(argv)`
+    parses `argv`.
+    """
 
     def __init__(self) -> None:
         self.__dict__.update(_flags={}, _parsed=False, _checks=[])
@@ -103,11 +106,11 @@ class FlagValues:
     # -- parsing
 
     def __call__(self, argv: Sequence[str], known_only: bool = False) -> list[str]:
-        """Parse the flags of a command line. Return the other arguments, with argv[0] first.
+        """Parse the flags in a command line. Return the remaining arguments, with argv[0] first.
 
-        Undefined flags raise UnrecognizedFlagError, or with `known_only` are returned with the
-        arguments. Raises IllegalFlagValueError for values that a flag does not allow or a validator
-        rejects.
+        Raises UnrecognizedFlagError if a flag is not defined. If `known_only` is true, undefined
+        flags are returned with the arguments instead. Raises IllegalFlagValueError if a flag does
+        not allow its value or a validator rejects it.
         """
         if not argv:
             raise ValueError("argv cannot be an empty list: its first element names the program")
@@ -130,10 +133,10 @@ class FlagValues:
         return rest
 
     def _take(self, argument: str, rest: Iterator[str]) -> bool:
-        """Parse an argument that is a defined flag. Return False if it is not.
+        """Parse an argument if it is a defined flag. Otherwise return False.
 
         Args:
-          rest: the following arguments; the first is consumed if it is the flag's value.
+          rest: the following arguments. The first is removed if it is the flag's value.
         """
         name, has_value, value = argument.lstrip("-").partition("=")
         flag = self._flags.get(name)
@@ -156,9 +159,9 @@ class FlagValues:
         return self._parsed
 
     def mark_as_parsed(self) -> None:
-        """Make flags readable without a parsed command line.
+        """Allow reads of flags although no command line was parsed.
 
-        They have their defaults, or the values that the program has set.
+        The flags have their defaults, or the values that the program has set.
         """
         self.__dict__["_parsed"] = True
 
@@ -219,12 +222,12 @@ class FlagValues:
         return sorted([*self._flags, *object.__dir__(self)])
 
     def flag_values_dict(self) -> dict[str, Any]:
-        """Return all values by name."""
+        """Return a dict from the names of all flags to their values."""
         return {name: flag.value for name, flag in self._flags.items()}
 
     def set_default(self, name: str, value: Any) -> None:
-        """Change the default of a flag, and also its value unless that comes from the command
-        line.
+        """Change the default of a flag. If the flag's value does not come from the command line,
+        also change the value.
         """
         flag = self[name]
         flag.default = flag._read_default(value)

@@ -1,4 +1,6 @@
-"""The devices of a run side by side: operations, steps, arena and transfers, in a column each."""
+"""A table that compares the devices of a run. It has a column for each device, with operations,
+steps, arena and transfers.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +18,10 @@ def device_columns(
     transfers: Sequence[Transfer],
 ) -> str:
     """Return a table with a column for each device, and a line for each pair of devices with
-    transfers. Return "" for a run on one device.
+    transfers. If the run uses only one device, return "".
 
     Args:
-      operations, steps: the devices of all operations and of all steps, by full name.
+      operations, steps: the full names of the devices of all operations and of all steps.
     """
     names = sorted({*operations, *steps})
     if len(names) < 2:

@@ -1,4 +1,4 @@
-"""Explanation: how a run is executed, and why, as text and as records."""
+"""Explanation, which shows how a run is executed, and why, as text and as records."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ class CodeRecord(NamedTuple):
     """A step, and the code that ran it when the plan was explained.
 
     Args:
-      state: "native" (compiled code), "graph" (a CUDA graph), "waiting" (its kernel, until native
-        code is compiled) or "plain" (its kernel, permanently).
-      reason: why the step waits or is not native; otherwise empty.
+      state: "native" for compiled code, "graph" for a CUDA graph, "waiting" if the step's kernel
+        runs until native code is compiled, or "plain" if the kernel runs permanently.
+      reason: the reason why the step waits or is not native. Otherwise empty.
     """
 
     name: str
@@ -73,10 +73,10 @@ class CodeRecord(NamedTuple):
 class Explanation:
     """The device of each op of a run with the reason, the transfers, and the report of each pass.
 
-    `pipelines` holds a text for each iterator of the session: the elements, the time and the
-    fullness of each stage since the first explanation after which the iterator existed.
+    `pipelines` has a text for each iterator of the session, with the elements, the time and the
+    fullness of each stage. Iterators are measured from the first explanation on.
 
-    `codes` holds the code that ran each step when the plan was explained: a later explanation of
+    `codes` holds the code that ran each step when the plan was explained. A later explanation of
     the same plan may have more native steps.
 
     `str()` returns the complete text. It consists of `summary()` (five lines with counts),
@@ -131,8 +131,8 @@ class Explanation:
         raise KeyError(name)
 
     def is_bookkeeping(self) -> bool:
-        """Return whether the run only initializes, checks, saves or restores variables, or computes
-        nothing.
+        """Return whether the run only initializes, checks, saves or restores variables, or does not
+        compute anything.
         """
         op_types = {op.op_type for op in self.placed}
         if op_types & (_CHECKPOINT_OPS | _CHECK_OPS) or not self.codes:
@@ -148,9 +148,12 @@ class Explanation:
         )
 
     def summary(self) -> str:
-        """Return five lines: ops and steps by device, fused ops, native steps, kernels on the host.
+        """Return five lines about ops and steps by device, fused ops, native steps and kernels on
+        the host.
 
-        Kernels on the host and steps that are not native have their most common reasons."""
+        For kernels on the host and for steps that are not native, the lines contain the most common
+        reasons.
+        """
         lines = [
             ("operations", _counts(op.device for op in self.placed)),
             ("steps", _counts(step.device for step in self.codes)),
@@ -161,8 +164,8 @@ class Explanation:
         return "\n".join(f"{head + ':':<13}{text}" for head, text in lines)
 
     def devices(self) -> str:
-        """Return the devices side by side, as text: operations, steps, arena and transfers. Return
-        "" for one device.
+        """Return a text that compares the devices side by side: operations, steps, arena and
+        transfers. If there is only one device, return "".
         """
         return device_columns(
             [op.device for op in self.placed],
@@ -172,7 +175,7 @@ class Explanation:
         )
 
     def native(self) -> str:
-        """Return text with the numbers of steps in native code, in CUDA graphs, and in neither.
+        """Return a text with the number of steps in native code, in CUDA graphs, and in neither.
 
         Steps that still wait for native code are counted separately from steps that never get it,
         with the most common reasons.
@@ -188,8 +191,8 @@ class Explanation:
         return text
 
     def code_lines(self, width: int | None = None) -> str:
-        """Return a line for each kind of code and each reason, listing the steps to which it
-        applies.
+        """Return a text with one line for each kind of code and each reason. A line lists the steps
+        to which it applies.
         """
         groups: dict[tuple[str, str], list[str]] = {}
         for step in self.codes:
@@ -222,11 +225,12 @@ class Explanation:
         return next((r for r in self.reports if r.name == name), PassReport(name, "not run"))
 
     def of_pass(self, name: str, width: int | None = None) -> str:
-        """Return the report of the compiler pass `name`. For an unknown name, raise ValueError with
-        the list of names.
+        """Return the report of the compiler pass `name`. If the name is unknown, raise ValueError
+        with the list of names.
 
         Args:
-          width: the number of characters at which lines are wrapped; None to leave them unwrapped.
+          width: the number of characters at which lines are wrapped. None means that lines are not
+            wrapped.
         """
         reports = [report for report in self.reports if report.name == name]
         if not reports:
@@ -251,11 +255,11 @@ class Explanation:
         return "\n".join(lines)
 
     def memory(self) -> str:
-        """Return text about the memory of the run on each device.
+        """Return a text about the memory of the run on each device.
 
         For each arena it shows the size, the node at the peak, the largest tensors there, and
-        whether other plans use the arena. Next come the additional memory that each iteration of a
-        loop keeps, and the number of tensors whose size is known only in a run.
+        whether other plans use the arena. It also shows the additional memory that each iteration
+        of a loop keeps, and the number of tensors whose size is known only in a run.
         """
         lines = []
         for device, arena in sorted(self.arenas.items()):
@@ -289,11 +293,12 @@ class Explanation:
         return "\n".join(lines)
 
     def table(self, width: int | None = None) -> str:
-        """Return a line for each op: name, op type, device, execution mode, reason for the device.
+        """Return a text with one line for each op: its name, op type, device, execution mode, and
+        the reason for the device.
 
         Args:
-          width: the maximum length of a line; longer texts are shortened in the middle. None:
-            unlimited.
+          width: the maximum length of a line. Longer texts are shortened in the middle. None means
+            no limit.
         """
         return placement_table(self.placed, width)
 
@@ -301,7 +306,7 @@ class Explanation:
         """Return the whole explanation.
 
         Args:
-          width: the maximum length of a line; None: unlimited.
+          width: the maximum length of a line. None means no limit.
         """
         transfers = "\n".join(
             wrapped(f"{copy.tensor}: {copy.source} -> {copy.target} ({_size(copy)})", width)
@@ -342,8 +347,8 @@ class Explanation:
 
 
 def log_placements(plan: Plan, logged: set[str]) -> None:
-    """Print the device and the reason for each op that is not in `logged` to stderr, and add its
-    name to `logged`.
+    """Print to stderr the device of each op that is not in `logged`, with the reason. Add the names
+    of these ops to `logged`.
     """
     for op in plan.placements:
         if op.name not in logged:
@@ -352,7 +357,9 @@ def log_placements(plan: Plan, logged: set[str]) -> None:
 
 
 def placement_table(placed: Iterable[Placement], width: int | None = None) -> str:
-    """Return a line for each op: name, op type, device, execution mode, reason of the placement."""
+    """Return a text with one line for each op: its name, op type, device, execution mode, and the
+    reason for its placement.
+    """
     rows = [(op.name, op.op_type, _short(op.device), op.mode, op.reason) for op in placed]
     return fitted_columns(rows, width)
 
@@ -380,7 +387,7 @@ def _tensor_lines(tensors: Iterable[BufferRecord]) -> list[str]:
 
 
 def _most_common(reasons: Counter[str]) -> str:
-    """Return text with the most common of these reasons, each with its count."""
+    """Return a text with the most common of these reasons, each with its count."""
     commonest = reasons.most_common(MAX_REASONS)
     rest = len(reasons) - len(commonest)
     texts = [f"{count}: {_first_words(reason)}" for reason, count in commonest]
@@ -388,15 +395,17 @@ def _most_common(reasons: Counter[str]) -> str:
 
 
 def _first_words(reason: str) -> str:
-    """Return the first line of a reason, shortened, since a reason may be a compiler's long
-    message.
+    """Return the shortened first line of a reason, because a reason may be a long message of a
+    compiler.
     """
     line = reason.partition("\n")[0]
     return line if len(line) <= MAX_REASON_LENGTH else f"{line[:MAX_REASON_LENGTH]} ..."
 
 
 def _counts(devices: Iterable[str]) -> str:
-    """Return text with the number of occurrences of each device: `3 on CPU:0, 2 on GPU:0`."""
+    """Return a text with the number of occurrences of each device, such as `3 on CPU:0, 2 on
+    GPU:0`.
+    """
     counts = sorted(Counter(map(_short, devices)).items())
     return ", ".join(f"{count} on {device}" for device, count in counts) or "none"
 

@@ -9,7 +9,7 @@ from gpugraph.session.explanations.explanation import Explanation
 
 
 def explanation_record(explanation: Explanation) -> dict[str, Any]:
-    """Return an explanation as a dict: operations, steps, transfers, passes and memory."""
+    """Return an explanation as a dict of operations, steps, transfers, passes and memory."""
     return {
         "title": explanation.title,
         "operations": [op._replace(origin=None)._asdict() for op in explanation.placed],
@@ -23,10 +23,11 @@ def explanation_record(explanation: Explanation) -> dict[str, Any]:
 
 
 def memory_record(explanation: Explanation) -> dict[str, Any]:
-    """Return the arenas of a plan, its loops, and its tensors sized in runs, as a dict.
+    """Return the arenas of a plan, its loops, and the number of its tensors whose sizes are known
+    only in a run, as a dict.
 
-    Sizes are in bytes; `peak` is the maximum of simultaneously live bytes, and `peak_tensors` are
-    the tensors that are live then, largest first.
+    Sizes are in bytes. `peak` is the maximum number of bytes that are live at the same time, and
+    `peak_tensors` are the tensors that are live at this time, largest first.
     """
     return {
         "arenas": [

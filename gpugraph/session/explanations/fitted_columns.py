@@ -1,4 +1,6 @@
-"""Rows of text in columns that fit a given width. Long texts are shortened in the middle."""
+"""The formatting of rows of text in columns that fit a given width. Long texts are shortened in the
+middle.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +12,11 @@ MIN_WIDTH = 10
 
 
 def fitted_columns(rows: Sequence[Sequence[str]], width: int | None = None) -> str:
-    """Return a line for each row of texts, with aligned columns.
+    """Return a text with one line for each row, with aligned columns.
 
     Args:
       width: the length to which lines are shortened, unless a column would become narrower than
-        `MIN_WIDTH`. None: nothing is shortened.
+        `MIN_WIDTH`. If it is None, nothing is shortened.
     """
     widths = [max(map(len, column)) for column in zip(*rows)]
     if width is not None:
@@ -54,7 +56,9 @@ def shortened(text: str, width: int) -> str:
 
 
 def wrapped(line: str, width: int | None, indent: str = "") -> str:
-    """Return a line wrapped at `width`; continuation lines have four more spaces of indentation."""
+    """Return a line wrapped at `width` characters. Continuation lines are indented by four more
+    spaces.
+    """
     if width is None:
         return indent + line
     return textwrap.fill(

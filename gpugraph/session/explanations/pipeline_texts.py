@@ -1,4 +1,4 @@
-"""The pipelines of a session's iterators, for explanations and traces."""
+"""Texts about the data pipelines of a session's iterators, for explanations and traces."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from gpugraph.devices.session_resources import Resources
 
 
 def measured_pipelines(resources: Resources) -> list[str]:
-    """Return a text for each initialized iterator of a session. The iterators are measured from now
-    on.
+    """Return a text with measurements for each initialized iterator of a session. Iterators that
+    were not measured before are measured from now on.
     """
     return [iterator.measure() for iterator in _iterators(resources)]
 

@@ -1,4 +1,6 @@
-"""A session as HTML, for notebooks: its devices with their memory, and its compiled plans."""
+"""The HTML that notebooks show for a session. It lists the devices with their memory, and the
+compiled plans.
+"""
 
 from __future__ import annotations
 

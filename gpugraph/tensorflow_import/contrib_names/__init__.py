@@ -1,1 +1,1 @@
-"""The rows of the module table for contrib, and names that only they stand for."""
+"""The rows of the module table for contrib, and the functions that only contrib has."""

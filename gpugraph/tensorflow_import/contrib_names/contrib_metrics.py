@@ -1,4 +1,6 @@
-"""Metrics that `tf.contrib.metrics` has and `tf.metrics` lacks, or has in another order."""
+"""Metrics that only `tf.contrib.metrics` has, and metrics whose arguments have another order than
+in `tf.metrics`.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +28,9 @@ def _collected(value: Any, update: Any, of_values: Any, of_updates: Any) -> Pair
 
 
 def accuracy(predictions: Any, labels: Any, weights: Any = None, name: str | None = None) -> Any:
-    """Return the weighted share of equal predictions and labels in one batch.
+    """Return the weighted fraction of predictions in one batch that equal their labels.
 
-    Raises ValueError for dtypes that differ, or are neither integers, bools nor strings.
+    Raises ValueError if the dtypes differ, or are not integer dtypes, bool or string.
     """
     if labels.dtype != predictions.dtype:
         raise ValueError(
@@ -50,7 +52,7 @@ def count(
     values: Any, weights: Any = None, metrics_collections: Any = None,
     updates_collections: Any = None, name: str | None = None,
 ) -> Pair:  # fmt: skip
-    """Return the number of values so far, or the sum of their weights, and its update."""
+    """Return the number of values so far, or the sum of their weights, and the update op."""
     with variable_scope(name, "count", [values, weights]):
         total = metric_variable([], dtypes.float32, name="count")
         if weights is None:
@@ -66,9 +68,10 @@ def streaming_covariance(
     predictions: Any, labels: Any, weights: Any = None, metrics_collections: Any = None,
     updates_collections: Any = None, name: str | None = None,
 ) -> Pair:  # fmt: skip
-    """Return the unbiased covariance of all pairs so far, and its update; NaN before the second.
+    """Return the unbiased covariance of all pairs so far, and the update op. Before the second
+    pair, it is NaN.
 
-    Means and co-moments of batches are joined (Chan, Golub and LeVeque, 1979).
+    The means and co-moments of batches are combined (Chan, Golub and LeVeque, 1979).
     """
     with variable_scope(name, "covariance", [predictions, labels, weights]):
         kept = [
@@ -104,7 +107,7 @@ def streaming_pearson_correlation(
     predictions: Any, labels: Any, weights: Any = None, metrics_collections: Any = None,
     updates_collections: Any = None, name: str | None = None,
 ) -> Pair:  # fmt: skip
-    """Return Pearson's correlation of all pairs so far, and its update."""
+    """Return Pearson's correlation of all pairs so far, and the update op."""
     with variable_scope(name, "pearson_r", [predictions, labels, weights]):
         of_predictions = streaming_covariance(
             predictions, predictions, weights, name="variance_predictions"
@@ -122,9 +125,9 @@ def cohen_kappa(
     labels: Any, predictions_idx: Any, num_classes: int, weights: Any = None,
     metrics_collections: Any = None, updates_collections: Any = None, name: str | None = None,
 ) -> Pair:  # fmt: skip
-    """Return Cohen's kappa of all pairs so far, and its update.
+    """Return Cohen's kappa of all pairs so far, and the update op.
 
-    Raises ValueError for fewer than 2 classes.
+    Raises ValueError if there are fewer than 2 classes.
 
     Args:
       labels, predictions_idx: vectors, or columns, of classes.
@@ -153,7 +156,11 @@ def _rate(
     names: tuple[str, str], arguments: tuple[Any, ...], scope: str | None, default: str,
     collections: tuple[Any, Any],
 ) -> Pair:  # fmt: skip
-    """Return the share of the first kind of counts in both kinds, and its update."""
+    """Return the first count divided by the sum of both counts, and the update op.
+
+    Args:
+      names: the names of the two counting metrics.
+    """
     with variable_scope(scope, default):
         kinds = [getattr(metrics, name)(*arguments) for name in names]
         value, update = (
@@ -171,7 +178,7 @@ def streaming_false_negative_rate(
     predictions: Any, labels: Any, weights: Any = None, metrics_collections: Any = None,
     updates_collections: Any = None, name: str | None = None,
 ) -> Pair:  # fmt: skip
-    """Return the share of true labels that were predicted as false, and its update."""
+    """Return the fraction of true labels that were predicted as false, and the update op."""
     collections = metrics_collections, updates_collections
     arguments = labels, predictions, weights
     return _rate(_NEGATIVE, arguments, name, "false_negative_rate", collections)
@@ -181,7 +188,7 @@ def streaming_false_positive_rate(
     predictions: Any, labels: Any, weights: Any = None, metrics_collections: Any = None,
     updates_collections: Any = None, name: str | None = None,
 ) -> Pair:  # fmt: skip
-    """Return the share of false labels that were predicted as true, and its update."""
+    """Return the fraction of false labels that were predicted as true, and the update op."""
     collections = metrics_collections, updates_collections
     arguments = labels, predictions, weights
     return _rate(_POSITIVE, arguments, name, "false_positive_rate", collections)
@@ -213,7 +220,7 @@ def streaming_recall_at_k(
     predictions: Any, labels: Any, k: int, weights: Any = None, metrics_collections: Any = None,
     updates_collections: Any = None, name: str | None = None,
 ) -> Pair:  # fmt: skip
-    """Return the share of labels that are among the k largest predictions, and its update."""
+    """Return the fraction of labels that are among the k largest predictions, and the update op."""
     hits = tf.cast(nn.in_top_k(predictions, labels, k), dtypes.float32)
     return metrics.mean(
         hits, weights, metrics_collections, updates_collections, name or f"recall_at_{k}"
@@ -224,7 +231,7 @@ def streaming_sparse_recall_at_k(
     predictions: Any, labels: Any, k: int, class_id: int | None = None, weights: Any = None,
     metrics_collections: Any = None, updates_collections: Any = None, name: str | None = None,
 ) -> Pair:  # fmt: skip
-    """Return `tf.metrics.recall_at_k`."""
+    """Return the result of `tf.metrics.recall_at_k`."""
     collections = metrics_collections, updates_collections
     return metrics.recall_at_k(labels, predictions, k, class_id, weights, *collections, name)
 
@@ -233,7 +240,7 @@ def streaming_sparse_precision_at_k(
     predictions: Any, labels: Any, k: int, class_id: int | None = None, weights: Any = None,
     metrics_collections: Any = None, updates_collections: Any = None, name: str | None = None,
 ) -> Pair:  # fmt: skip
-    """Return `tf.metrics.precision_at_k`."""
+    """Return the result of `tf.metrics.precision_at_k`."""
     collections = metrics_collections, updates_collections
     return metrics.precision_at_k(labels, predictions, k, class_id, weights, *collections, name)
 
@@ -242,7 +249,9 @@ def streaming_sparse_precision_at_top_k(
     top_k_predictions: Any, labels: Any, class_id: int | None = None, weights: Any = None,
     metrics_collections: Any = None, updates_collections: Any = None, name: str | None = None,
 ) -> Pair:  # fmt: skip
-    """Return `tf.metrics.precision_at_top_k`, for the indices of predictions."""
+    """Return the result of `tf.metrics.precision_at_top_k`, which receives the indices of the top
+    predictions.
+    """
     indices, k = tf.cast(top_k_predictions, dtypes.int64), top_k_predictions.shape[-1].value
     collections = metrics_collections, updates_collections
     return metrics.precision_at_top_k(labels, indices, k, class_id, weights, *collections, name)
@@ -252,7 +261,9 @@ def sparse_recall_at_top_k(
     labels: Any, top_k_predictions: Any, class_id: int | None = None, weights: Any = None,
     metrics_collections: Any = None, updates_collections: Any = None, name: str | None = None,
 ) -> Pair:  # fmt: skip
-    """Return `tf.metrics.recall_at_top_k`, for the indices of predictions."""
+    """Return the result of `tf.metrics.recall_at_top_k`, which receives the indices of the top
+    predictions.
+    """
     indices, k = tf.cast(top_k_predictions, dtypes.int64), top_k_predictions.shape[-1].value
     collections = metrics_collections, updates_collections
     return metrics.recall_at_top_k(labels, indices, k, class_id, weights, *collections, name)
@@ -262,6 +273,6 @@ def streaming_sparse_average_precision_at_k(
     predictions: Any, labels: Any, k: int, weights: Any = None, metrics_collections: Any = None,
     updates_collections: Any = None, name: str | None = None,
 ) -> Pair:  # fmt: skip
-    """Return `tf.metrics.average_precision_at_k`."""
+    """Return the result of `tf.metrics.average_precision_at_k`."""
     collections = metrics_collections, updates_collections
     return metrics.average_precision_at_k(labels, predictions, k, weights, *collections, name)

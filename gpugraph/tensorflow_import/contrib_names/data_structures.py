@@ -1,4 +1,6 @@
-"""Structures of elements of datasets under their names before TypeSpecs."""
+"""Functions that describe the elements of datasets. Programs called them before TensorFlow had the
+class TypeSpec.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Further rows of `module_table`: modules of contrib, and names that lie there alone.
+"""Additional rows of `module_table` for the modules of contrib, and for names that only contrib
+has.
 
 `contrib.x` in a target stands for `gpugraph.library.contrib.x`, `rnn.x` for
 `gpugraph.library.contrib_rnn.x`, and `names.x` for a module of this folder. `learned.x`

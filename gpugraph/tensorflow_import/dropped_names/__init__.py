@@ -2,6 +2,6 @@
 TensorFlow 1.
 
 `gpugraph run` restores them, but only in the process of the program. `dropped_table` lists the
-names. `dropped_imports` adds them to modules when these are imported. The other modules implement
-the names that have no equivalent today.
+names. `dropped_imports` adds them to modules when the modules are imported. The other modules of
+this folder implement the names that have no equivalent today.
 """

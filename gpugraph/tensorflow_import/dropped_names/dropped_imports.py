@@ -1,8 +1,9 @@
-"""`install`: adds the dropped names to modules, at once or when the program imports them.
+"""`install`, which restores the removed names in modules. It changes a module at once, or when the
+program imports it.
 
-A name in a module is looked up on first access, by `__getattr__`. The first such access in the
-process is reported on standard error. An attribute of a class is set when the class's module is
-imported.
+A name in a module is looked up on first access, by the module's `__getattr__`. The first such
+access in the process is reported on standard error. An attribute of a class is set when the class's
+module is imported.
 """
 
 from __future__ import annotations
@@ -53,7 +54,9 @@ _REPLACED: dict[tuple[ModuleType, str], Any] = {}
 
 
 def _value(path: str) -> Any:
-    """Return the value of `module.attribute`, `own.module.attribute` or the module `@name`."""
+    """Return the value that a path in the table means, such as `module.attribute`. A path that
+    starts with `own.` is relative to this package.
+    """
     if path.startswith("own."):
         path = f"{_PACKAGE}.{path.removeprefix('own.')}"
     parts = path.split(".")
@@ -72,13 +75,13 @@ def _value(path: str) -> Any:
 
 
 class _Notice:
-    """The message about the first removed name that the process uses."""
+    """Prints a message about the first removed name that the process uses."""
 
     def __init__(self) -> None:
         self._lock, self._is_said = threading.Lock(), False
 
     def say(self, name: str) -> None:
-        """Print the name and the program's line, but only once."""
+        """Print the name and the program's line in the first call. Later calls do nothing."""
         with self._lock:
             if self._is_said:
                 return
@@ -116,7 +119,9 @@ def _getattr_of(module: ModuleType, names: dict[str, str]) -> Callable[[str], An
 
 
 def _set_attribute(owner: type, name: str, value: Any) -> None:
-    """Set an attribute of a class, also of a built-in one, which refuses `setattr`."""
+    """Set an attribute of a class. The class may also be a built-in class, for which `setattr`
+    raises an error.
+    """
     try:
         setattr(owner, name, value)
     except TypeError:
@@ -160,11 +165,11 @@ class _AddingLoader(Loader):
         return getattr(self._loader, name)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        """Create the module by the wrapped loader."""
+        """Create the module with the wrapped loader."""
         return self._loader.create_module(spec)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Execute the module by the wrapped loader, then add the names."""
+        """Execute the module with the wrapped loader, then add the names."""
         if module.__spec__ is not None:
             module.__spec__.loader = self._loader
         module.__loader__ = self._loader
@@ -183,7 +188,7 @@ class _Adder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return the spec of a module in the table; its loader adds the names."""
+        """Return the spec of a module in the table, with a loader that adds the names."""
         if (fullname not in ADDED and fullname not in _CALLS) or getattr(self._inside, "on", False):
             return None
         self._inside.on = True
@@ -203,15 +208,15 @@ class _Adder(MetaPathFinder):
 
 
 class _Maker(MetaPathFinder, Loader):
-    """The last finder on `sys.meta_path`: it creates modules in the table that no other finder
+    """The last finder on `sys.meta_path`, which creates modules in the table that no other finder
     finds.
     """
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return the spec of a removed module. Return None for any other module, and if its parent
-        package is not installed.
+        """Return the spec of a removed module. Return None if the module is not in the table, or if
+        its parent package is not installed.
         """
         row = NEW_MODULES.get(fullname)
         if row is None:
@@ -225,11 +230,11 @@ class _Maker(MetaPathFinder, Loader):
         return ModuleSpec(fullname, self, origin="gpugraph", is_package=True)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        """Let Python create the module."""
+        """Return None, so that Python creates the module."""
         return None
 
     def exec_module(self, module: ModuleType) -> None:
-        """Set the module's `__getattr__`, which looks its names up on first access."""
+        """Set the module's `__getattr__`, which looks up each name on first access."""
         name = module.__name__
         _notice.say(name)
         row = NEW_MODULES[name]
@@ -246,8 +251,8 @@ class _Maker(MetaPathFinder, Loader):
 
 
 def install() -> Callable[[], None]:
-    """Restore the removed names in this process. Return a function that stops this for later
-    imports.
+    """Restore the removed names in this process. Return a function that ends this, so that later
+    imports are not changed.
     """
     adder, maker, messages = _Adder(), _Maker(), OldMessagesFinder()
     sys.meta_path[:0] = [adder, messages]

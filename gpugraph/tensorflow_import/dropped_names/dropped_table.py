@@ -1,10 +1,10 @@
-"""The table of removed names: the module, the name, and what the name means today.
+"""The table of removed names, with the module of each name and the value that the name now has.
 
-A row is a module, followed by pairs `name=value`. The value is `module.attribute`; the prefix
-`own.` means a path below this package. A name with a dot is an attribute of a class.
-`*names=module` means that each of the names has the same name in `module`. Rows in `NEW_MODULES`
-are modules that no longer exist. They are created unless they are installed. An indented line
-continues the previous one.
+A row is a module, followed by pairs `name=value`. The value is a path such as `module.attribute`. A
+path with the prefix `own.` is relative to this package. A name with a dot is an attribute of a
+class. `*names=module` means that each of the names has the same name in `module`. Rows in
+`NEW_MODULES` are modules that no longer exist. They are created unless they are installed. An
+indented line continues the previous one.
 """
 
 from __future__ import annotations

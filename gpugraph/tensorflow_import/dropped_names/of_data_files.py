@@ -1,4 +1,4 @@
-"""Attributes of h5py, pandas, scikit-learn and networkx that programs used."""
+"""Attributes that h5py, pandas, scikit-learn, networkx and other packages have removed."""
 
 from __future__ import annotations
 
@@ -13,9 +13,7 @@ DATASET_VALUE = property(lambda dataset: dataset[()])
 
 
 def append(frame: Any, other: Any, ignore_index: bool = False, **options: Any) -> Any:
-    """Return the rows of `frame` followed by the rows of `other`; `other` may also be a dict, for
-    one row.
-    """
+    """Return the rows of `frame` followed by the rows of `other`. A dict `other` is one row."""
     pandas = module_named("pandas")
     if isinstance(other, dict):
         other = pandas.DataFrame([other])
@@ -36,7 +34,9 @@ def get_value(frame: Any, index: Any, col: Any) -> Any:
 
 
 class _Ix:
-    """`frame.ix[...]`: selects by labels; also by positions if the labels are not integers."""
+    """The object `frame.ix`, which selects elements by labels. If the labels are not integers, it
+    also selects by positions.
+    """
 
     def __init__(self, frame: Any) -> None:
         self._frame = frame
@@ -78,7 +78,7 @@ def component_subgraphs(graph: Any) -> Any:
 
 
 def yaml_load(function: Any) -> Any:
-    """Return a `yaml.load` whose default loader creates no Python objects."""
+    """Return a version of `yaml.load` whose default loader creates no Python objects."""
     safe = module_named("yaml").SafeLoader
 
     def load(stream: Any, Loader: Any = safe) -> Any:
@@ -88,8 +88,8 @@ def yaml_load(function: Any) -> Any:
 
 
 def make_attribute(function: Any) -> Any:
-    """Return an `onnx.helper.make_attribute` that accepts an empty list, as a list of no
-    integers.
+    """Return a version of `onnx.helper.make_attribute` that accepts an empty list. The result is an
+    attribute of the type of lists of integers.
     """
 
     def make(key: str, value: Any, *arguments: Any, **options: Any) -> Any:

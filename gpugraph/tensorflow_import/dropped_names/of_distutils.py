@@ -53,7 +53,7 @@ class StrictVersion(LooseVersion):
     """A version of two or three numbers, such as 1.2 or 1.2.3a1."""
 
     def parse(self, vstring: str) -> None:
-        """Set the version from a string. Raises ValueError if it has another form."""
+        """Set the version from a string. Raises ValueError if the string is not such a version."""
         if not re.fullmatch(r"\d+\.\d+(\.\d+)?([ab]\d+)?", str(vstring)):
             raise ValueError(f"invalid version number '{vstring}'")
         super().parse(vstring)
@@ -64,8 +64,8 @@ def _version(value: Any) -> LooseVersion:
 
 
 def strtobool(val: str) -> int:
-    """Return 1 for y, yes, t, true, on and 1, and 0 for n, no, f, false, off and 0. Raises
-    ValueError for any other text.
+    """Return 1 if the text is y, yes, t, true, on or 1, and 0 if it is n, no, f, false, off or 0.
+    Raises ValueError if it is any other text.
     """
     text = val.lower()
     if text in ("y", "yes", "t", "true", "on", "1"):
@@ -111,7 +111,7 @@ def get_python_inc(*arguments: Any, **options: Any) -> str:
 
 
 class _Distribution:
-    """An installed package: its name and version."""
+    """The name and the version of an installed package."""
 
     def __init__(self, name: str) -> None:
         self.project_name = self.key = name
@@ -163,11 +163,11 @@ def iter_entry_points(group: str, name: str | None = None) -> list[Any]:
 
 
 class _WorkingSet:
-    """The installed packages, by name."""
+    """The set of installed packages."""
 
     @property
     def by_key(self) -> dict[str, Any]:
-        """The packages by name in lower case."""
+        """A dict from names in lower case to packages."""
         names = [d.metadata["Name"] for d in metadata.distributions() if d.metadata["Name"]]
         return {name.lower(): _Distribution(name) for name in names}
 

@@ -1,4 +1,4 @@
-"""Functions on images that SciPy and Pillow have removed, implemented by Pillow."""
+"""Functions on images that SciPy and Pillow have removed. Their implementations here use Pillow."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ def _pillow() -> Any:
 
 
 def bytescale(data: Any, cmin: Any = None, cmax: Any = None, high: int = 255, low: int = 0) -> Any:
-    """Return an array as uint8, scaled so that its minimum becomes `low` and its maximum `high`."""
+    """Return an array as uint8, scaled so that its minimum becomes `low` and its maximum `high`. An
+    array of uint8 is returned unchanged.
+    """
     data = np.asarray(data)
     if data.dtype == np.uint8:
         return data
@@ -45,7 +47,9 @@ def toimage(
     mode: Any = None,
     channel_axis: Any = None,
 ) -> Any:
-    """Return an array as an image. The array has gray values, or an axis of 3 or 4 channels."""
+    """Return an array as an image. The elements of the array are gray values, or one of its axes
+    has 3 or 4 channels.
+    """
     array = np.asarray(arr)
     if array.ndim == 2 and mode == "F":
         return _pillow().fromarray(array.astype(np.float32))
@@ -62,7 +66,9 @@ def toimage(
 
 
 def fromimage(im: Any, flatten: bool = False, mode: Any = None) -> Any:
-    """Return an image as an array. With `flatten`, its elements are float32 gray values."""
+    """Return an image as an array. If `flatten` is true, its elements are gray values of type
+    float32.
+    """
     if mode is not None and mode != im.mode:
         im = im.convert(mode)
     elif im.mode in ("P", "1"):
@@ -77,7 +83,9 @@ def imread(name: Any, flatten: bool = False, mode: Any = None) -> Any:
 
 
 def imsave(name: Any, arr: Any, format: Any = None) -> None:
-    """Write an array as an image file. Its values are scaled from their minimum and maximum."""
+    """Write an array as an image file. Values of types other than uint8 are scaled so that their
+    minimum becomes 0 and their maximum 255.
+    """
     image = toimage(arr)
     image.save(name) if format is None else image.save(name, format)
 
@@ -91,7 +99,7 @@ def imresize(arr: Any, size: Any, interp: str = "bilinear", mode: Any = None) ->
     """Return a resized image.
 
     Args:
-      size: a percentage, a factor, or (height, width).
+      size: a percentage if it is an int, a factor if it is a float, or a pair (height, width).
     """
     image = toimage(arr, mode=mode)
     if isinstance(size, (int, np.integer)):
@@ -104,10 +112,10 @@ def imresize(arr: Any, size: Any, interp: str = "bilinear", mode: Any = None) ->
 
 
 def imrotate(arr: Any, angle: float, interp: str = "bilinear") -> Any:
-    """Return an image rotated counterclockwise.
+    """Return an image that is rotated counterclockwise.
 
     Args:
-      angle: in degrees.
+      angle: the angle in degrees.
     """
     return fromimage(toimage(arr).rotate(angle, resample=_filter(interp)))
 
@@ -118,13 +126,13 @@ def imshow(arr: Any) -> None:
 
 
 def textsize(draw: Any, text: str, font: Any = None, *arguments: Any, **options: Any) -> Any:
-    """Return the size (width, height) of a text when it is drawn."""
+    """Return the (width, height) of a drawn text."""
     _, _, right, bottom = draw.multiline_textbbox((0, 0), text, font=font)
     return right, bottom
 
 
 def getsize(font: Any, text: str, *arguments: Any, **options: Any) -> Any:
-    """Return the size (width, height) of a text in a font."""
+    """Return the (width, height) of a text in a font."""
     _, _, right, bottom = font.getbbox(text)
     return right, bottom
 

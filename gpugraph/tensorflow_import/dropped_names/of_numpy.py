@@ -25,7 +25,7 @@ _PACKAGE = __name__.partition(".")[0]
 
 
 class _Casts(dict[Any, Callable[[Any], Any]]):
-    """By dtype, a function that converts to it."""
+    """A dict from dtypes to functions that convert a value to the dtype."""
 
     def __missing__(self, dtype: Any) -> Callable[[Any], Any]:
         return lambda value: np.asarray(value).astype(dtype)
@@ -40,12 +40,14 @@ def asscalar(a: Any) -> Any:
 
 
 def trapz(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> Any:
-    """Return the integral by the trapezoidal rule."""
+    """Return the integral of `y`, computed with the trapezoidal rule."""
     return np.trapezoid(y, x, dx, axis)
 
 
 def in1d(ar1: Any, ar2: Any, assume_unique: bool = False, invert: bool = False) -> Any:
-    """Return, for each element of the flattened `ar1`, whether it is in `ar2`."""
+    """Return a bool array that contains, for each element of the flattened `ar1`, whether it is in
+    `ar2`.
+    """
     return np.isin(np.ravel(ar1), ar2, assume_unique=assume_unique, invert=invert)
 
 
@@ -95,8 +97,8 @@ def type_code(sctype: Any) -> str:
 
 
 def deprecate(*arguments: Any, **options: Any) -> Any:
-    """Return the function unchanged. If called with other arguments, return a decorator that does
-    so.
+    """Return a function unchanged. If the argument is not a function, return a decorator that
+    returns its function unchanged.
     """
     return arguments[0] if arguments and callable(arguments[0]) else lambda function: function
 
@@ -112,7 +114,7 @@ def disp(mesg: Any, device: Any = None, linefeed: bool = True) -> None:
 
 
 def random_integers(low: int, high: int | None = None, size: Any = None) -> Any:
-    """Return random integers from `low` to `high`, both included."""
+    """Return random integers from `low` to `high`, inclusive."""
     return np.random.randint(*((1, low + 1) if high is None else (low, high + 1)), size)
 
 
@@ -122,7 +124,7 @@ def itemfreq(a: Any) -> Any:
 
 
 def linear_assignment(X: Any) -> Any:
-    """Return the rows (i, j) of the assignment of minimum cost."""
+    """Return an array with a row (i, j) for each pair of the assignment of minimum cost."""
     return np.transpose(module_named("scipy.optimize").linear_sum_assignment(X))
 
 
@@ -147,7 +149,9 @@ def normpdf(x: Any, *args: float) -> Any:
 
 
 def _ragged(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    """Return an array of lists if the items have different lengths."""
+    """Return a one-dimensional array whose elements are the items of the list. Return None if the
+    caller passes a dtype, or if the argument is not a list or tuple.
+    """
     if len(args) > 1 or kwargs.get("dtype") is not None or not isinstance(args[0], (list, tuple)):
         return None
     result = np.empty(len(args[0]), object)
@@ -156,8 +160,8 @@ def _ragged(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
 
 
 def array_of_the_time(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a version of `np.array` that accepts `copy=False` as before, and items of different
-    lengths.
+    """Return a version of `np.array` that accepts `copy=False` when a copy is necessary, and items
+    of different lengths.
     """
 
     def array(*args: Any, **kwargs: Any) -> Any:
@@ -180,12 +184,12 @@ def array_of_the_time(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def array_bytes(self: Any, order: Any = "C") -> bytes:
-    """Return the bytes of an array: `ndarray.tostring`."""
+    """Return the bytes of an array. This is `ndarray.tostring`."""
     return bytes(self.tobytes(order))
 
 
 def itemset(self: Any, *args: Any) -> None:
-    """Set one element of an array: `ndarray.itemset`.
+    """Set one element of an array. This is `ndarray.itemset`.
 
     Args:
       args: the indices, if any, and the value.
@@ -198,17 +202,19 @@ def itemset(self: Any, *args: Any) -> None:
 
 
 def array_ptp(self: Any, axis: Any = None, out: Any = None, **kwargs: Any) -> Any:
-    """Return the range of an array's values along an axis: `ndarray.ptp`."""
+    """Return the difference of the largest and the smallest value of an array along an axis. This
+    is `ndarray.ptp`.
+    """
     return np.ptp(self, axis, out, **kwargs)
 
 
 def in_byte_order(self: Any, new_order: str = "S") -> Any:
-    """Return a view of an array with another byte order: `ndarray.newbyteorder`."""
+    """Return a view of an array with another byte order. This is `ndarray.newbyteorder`."""
     return self.view(self.dtype.newbyteorder(new_order))
 
 
 def fromstring_of_the_time(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a version of `np.fromstring` that also reads bytes, if `sep` is empty."""
+    """Return a version of `np.fromstring` that reads binary data if `sep` is empty."""
 
     def fromstring(
         string: Any, dtype: Any = float, count: int = -1, sep: str = "", **kwargs: Any
@@ -239,7 +245,9 @@ _KINDS = {float: np.floating, int: np.signedinteger, complex: np.complexfloating
 
 
 def issubdtype_of_the_time(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `np.issubdtype` for which `float`, `int` and `complex` are kinds of all sizes."""
+    """Return a version of `np.issubdtype` for which `float`, `int` and `complex` mean all dtypes of
+    their kind, whatever their size.
+    """
 
     def issubdtype(arg1: Any, arg2: Any) -> bool:
         kind = _KINDS.get(arg2, arg2) if isinstance(arg2, type) else arg2

@@ -22,7 +22,9 @@ PY_SOURCE, C_EXTENSION, PKG_DIRECTORY = 1, 3, 5
 
 
 def getargspec(func: Callable[..., Any]) -> ArgSpec:
-    """Return the positional parameters of a function: (args, varargs, keywords, defaults)."""
+    """Return the positional parameters of a function, as a tuple (args, varargs, keywords,
+    defaults).
+    """
     spec = inspect.getfullargspec(func)
     return ArgSpec(spec.args, spec.varargs, spec.varkw, spec.defaults)
 
@@ -39,13 +41,13 @@ def formatargspec(*arguments: Any, **options: Any) -> str:
 
 
 def getmoduleinfo(path: str) -> tuple[str, str, str, int] | None:
-    """Return (name, suffix, mode, kind) of a module file, or None for any other file."""
+    """Return (name, suffix, mode, kind) for a file that is a module, or None for any other file."""
     name, suffix = os.path.splitext(os.path.basename(path))
     return (name, suffix, "r", PY_SOURCE) if suffix == ".py" else None
 
 
 def coroutine(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a generator function as a coroutine function."""
+    """Return a version of a generator function that is a coroutine function."""
     if inspect.iscoroutinefunction(function):
         return function
 
@@ -73,7 +75,7 @@ def unescape(parser: Any, text: str) -> str:
 
 
 def is_sequence(value: Any) -> bool:
-    """Return whether a value is a sequence, with items by index."""
+    """Return whether a value is a sequence."""
     return hasattr(value, "__getitem__")
 
 
@@ -93,7 +95,9 @@ def array_fromstring(array: Any, text: bytes) -> None:
 
 
 def linux_distribution(*arguments: Any, **options: Any) -> tuple[str, str, str]:
-    """Return (name, version, code name) of the system from its `os-release` file."""
+    """Return the (name, version, code name) of the operating system, as in its file
+    `os-release`.
+    """
     try:
         with open("/etc/os-release", encoding="utf-8") as file:
             pairs = dict(line.strip().split("=", 1) for line in file if "=" in line)
@@ -105,7 +109,7 @@ def linux_distribution(*arguments: Any, **options: Any) -> tuple[str, str, str]:
 
 
 def element_iter(element: Any, tag: str | None = None) -> list[Any]:
-    """Return the list of elements with this tag below an element."""
+    """Return a list of the elements with this tag below an element."""
     return list(element.iter(tag))
 
 
@@ -117,7 +121,7 @@ def assert_dict_contains_subset(
 
 
 def make_suite(test_case: Any, *arguments: Any, **options: Any) -> unittest.TestSuite:
-    """Return the tests of a class."""
+    """Return a suite of the tests in a class."""
     return unittest.defaultTestLoader.loadTestsFromTestCase(test_case)
 
 
@@ -152,8 +156,8 @@ def load_source(name: str, path: str, file: Any = None) -> types.ModuleType:
 
 
 def find_module(name: str, path: Any = None) -> tuple[Any, str, tuple[str, str, int]]:
-    """Return (open file, path, (suffix, mode, kind)) of a module. Raises ImportError if it is
-    missing.
+    """Return (open file, path, (suffix, mode, kind)) for a module. Raises ImportError if the module
+    is missing.
     """
     spec = importlib.machinery.PathFinder.find_spec(name, path)
     if spec is None or (spec.origin is None and not spec.submodule_search_locations):
@@ -174,5 +178,5 @@ def load_module(name: str, file: Any, filename: str, details: Any) -> types.Modu
 
 
 def get_suffixes() -> list[tuple[str, str, int]]:
-    """Return the suffixes of modules, with the mode and the kind of each."""
+    """Return the suffixes of module files, each with its mode and kind."""
     return [(suffix, "r", PY_SOURCE) for suffix in importlib.machinery.SOURCE_SUFFIXES]

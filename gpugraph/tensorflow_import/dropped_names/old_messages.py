@@ -1,7 +1,8 @@
-"""Imports modules that an old protoc generated (`*_pb2.py`), which protobuf can no longer run.
+"""The import of modules (`*_pb2.py`) that an old protoc generated, and that protobuf can no longer
+run.
 
-Such a module creates its descriptors by calls that protobuf has rejected since version 4. Its
-classes are built from the serialized file descriptor that it contains.
+Such a module creates its descriptors with calls that protobuf has rejected since version 4.
+Therefore its classes are built from the serialized file descriptor that the module contains.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ _OLD = b"_descriptor.FileDescriptor("
 
 
 def serialized_file(tree: ast.Module) -> bytes | None:
-    """Return the serialized file descriptor in the source of an old module, or None."""
+    """Return the serialized file descriptor in the source of an old module. Return None if the
+    source contains none.
+    """
     for node in ast.walk(tree):
         if isinstance(node, ast.keyword) and node.arg == "serialized_pb":
             value = node.value

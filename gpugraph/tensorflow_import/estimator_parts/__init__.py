@@ -1,1 +1,3 @@
-"""Names of TensorFlow for estimators: models, predictors and settings of their runs."""
+"""Classes and functions of TensorFlow for estimators. They concern models, predictors, and the
+settings of a run.
+"""

@@ -1,7 +1,8 @@
-"""Models of `tf.keras` as estimators: the parts of Keras that tensorflow-estimator calls for them.
+"""The functions of Keras that the library tensorflow-estimator calls to convert a model of
+`tf.keras` to an estimator.
 
-An estimator builds its graph anew for each mode. It copies the model onto the tensors of its input
-function, and takes the loss, the training op and the metrics of the copy.
+An estimator builds a new graph for each mode. It calls a copy of the model with the tensors of its
+input function, and uses the loss, the training op and the metrics of the copy.
 """
 
 from __future__ import annotations
@@ -32,13 +33,14 @@ def model_to_estimator(
     config: Any = None,
     checkpoint_format: str = "saver",
 ) -> Any:
-    """Return an estimator that trains a copy of a compiled model, by tensorflow-estimator.
+    """Return an estimator that trains a copy of a compiled model. The library tensorflow-estimator
+    creates it.
 
-    Raise NotImplementedError unless the library tensorflow-estimator is installed; for other errors
-    see there.
+    Raises NotImplementedError if the library is not installed. See the library for other errors.
 
     Args:
-      keras_model, keras_model_path: the model, or the path of its file.
+      keras_model: the model.
+      keras_model_path: the path of the model's file, instead of the model.
     """
     convert = find("python.estimator.keras", "model_to_estimator")
     return convert(
@@ -61,10 +63,10 @@ def clone_and_build_model(
     optimizer_iterations: Any = None,
     optimizer_config: Any = None,
 ) -> Any:
-    """Return a copy of a model on other inputs, compiled with the same settings.
+    """Return a copy of a model with other inputs, which is compiled with the same settings.
 
-    Raise ValueError for a model that is not compiled, and for a subclass that cannot be copied by
-    its configuration.
+    Raises ValueError if the model is not compiled, or if it is a subclass that cannot be copied
+    from its configuration.
 
     Args:
       optimizer_iterations: the variable in which the copy's optimizer counts steps.
@@ -124,7 +126,9 @@ def _clone_optimizer(optimizer: Any, iterations: Any, config: Any) -> Any:
 
 
 def _clone_metrics(metrics: Any) -> Any:
-    """Return the metrics of `compile`, in which new objects replace the objects of Metric."""
+    """Return the metrics that `compile` received, in which new objects replace the Metric
+    objects.
+    """
     if isinstance(metrics, Metric):
         return type(metrics).from_config(metrics.get_config())
     if isinstance(metrics, dict):
@@ -148,13 +152,15 @@ def _weighted(model: Any) -> tuple[bool, ...]:
 
 
 def _step(model: Any) -> Any:
-    """Return the graph of a step, with the weights of the input function, if any."""
+    """Return the graph of a step. It uses the weights of the examples if the input function returns
+    weights.
+    """
     flags = _weighted(model) or (False,) * len(model.setup.trained)
     return model.setup.step_graph(flags)
 
 
 def _set_weights(model: Any, tensors: Any) -> None:
-    """Make tensors the weights of the outputs' examples.
+    """Set the tensors that contain the weights of the examples for each output.
 
     This is `Model._compile_weights_loss_and_weighted_metrics`.
     """
@@ -165,7 +171,7 @@ def _set_weights(model: Any, tensors: Any) -> None:
 
 
 def _make_train_function(model: Any) -> None:
-    """Build the updates of a training step; `train_function.updates_op` runs them all."""
+    """Build the updates of a training step. The op `train_function.updates_op` runs all of them."""
     step = _step(model)
     with model.graph_of_outputs.as_default():
         updates = model.setup._updates(step)

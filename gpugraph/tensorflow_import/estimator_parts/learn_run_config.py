@@ -1,4 +1,6 @@
-"""`tf.contrib.learn.RunConfig`: a RunConfig of estimators with the arguments of contrib.learn."""
+"""`tf.contrib.learn.RunConfig`, which is the RunConfig of estimators with the arguments of
+contrib.learn.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +16,12 @@ _Base: Any = find("estimator", "RunConfig")
 
 
 class RunConfig(_Base):  # type: ignore[misc]
-    """The settings of an estimator's runs, by tensorflow-estimator.
+    """The settings of an estimator's runs. See `tf.estimator.RunConfig` for the other arguments.
 
     Args:
-      master, evaluation_master: targets of sessions.
-      num_cores, log_device_placement, gpu_memory_fraction: settings of the ConfigProto `tf_config`.
-        For the others, see `tf.estimator.RunConfig`.
+      master: the target of the sessions that train.
+      evaluation_master: the target of the sessions that evaluate.
+      num_cores, log_device_placement, gpu_memory_fraction: settings in the ConfigProto `tf_config`.
     """
 
     def __init__(
@@ -69,19 +71,21 @@ class RunConfig(_Base):  # type: ignore[misc]
 
     @property
     def tf_config(self) -> Any:
-        """The ConfigProto of the settings that the constructor received."""
+        """The ConfigProto with the settings that the constructor received."""
         return self._tf_config
 
     @property
     def environment(self) -> str:
-        """The environment of the cluster: "local"."""
+        """The environment of the cluster, which is "local"."""
         return "local"
 
 
 def replace_monitors_with_hooks(
     monitors_or_hooks: Sequence[Any] | None, estimator: Any
 ) -> list[SessionRunHook]:
-    """Return a list of hooks. Raise NotImplementedError for a monitor, which is no hook."""
+    """Return a list of the hooks. Raises NotImplementedError if an item is a monitor, not a
+    hook.
+    """
     del estimator
     for hook in monitors_or_hooks or ():
         if not isinstance(hook, SessionRunHook):

@@ -1,4 +1,4 @@
-"""`tf.contrib.predictor`: functions from dicts of arrays, by a SavedModel or an estimator."""
+"""`tf.contrib.predictor`, which returns predictions of a SavedModel or an estimator."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from gpugraph.session import Session
 
 
 class Predictor:
-    """A function that feeds a dict of arrays and returns a dict of arrays.
+    """A function that maps a dict of arrays to a dict of arrays, by a run of a session.
 
     Args:
-      feed_tensors, fetch_tensors: the tensors by the keys of these dicts. `graph` and `session` are
-        the predictor's.
+      feed_tensors: a dict from keys to the tensors that are fed.
+      fetch_tensors: a dict from keys to the tensors that are fetched.
     """
 
     def __init__(
@@ -44,12 +44,12 @@ class Predictor:
 
     @property
     def feed_tensors(self) -> dict[str, Any]:
-        """The tensors to feed, by key."""
+        """A dict from keys to the tensors that are fed."""
         return self._feed_tensors
 
     @property
     def fetch_tensors(self) -> dict[str, Any]:
-        """The tensors to fetch, by key."""
+        """A dict from keys to the tensors that are fetched."""
         return self._fetch_tensors
 
     def __repr__(self) -> str:
@@ -59,7 +59,9 @@ class Predictor:
         )
 
     def __call__(self, input_dict: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the fetched arrays for these inputs. Raise ValueError for unknown keys."""
+        """Return a dict of the arrays that are fetched when these inputs are fed. Raises ValueError
+        if a key is unknown.
+        """
         unknown = set(input_dict) - set(self._feed_tensors)
         if unknown:
             raise ValueError(
@@ -80,14 +82,17 @@ def from_saved_model(
     graph: Graph | None = None,
     config: Any = None,
 ) -> Predictor:
-    """Return a predictor by a signature of a SavedModel.
+    """Return a predictor that computes a signature of a SavedModel.
 
-    Raise ValueError for more than one of these, and for an unknown signature.
+    At most one of `signature_def_key`, `signature_def` and the pair of `input_names` and
+    `output_names` can be passed. Raises ValueError otherwise, or if the signature is unknown.
 
     Args:
-      signature_def_key, signature_def: the signature, by default "serving_default".
-      input_names, output_names: names of tensors by key, instead of a signature.
-      tags: those of the meta graph, separated by commas if they are a string.
+      signature_def_key: the key of the signature. The default is "serving_default".
+      signature_def: the signature itself.
+      input_names: a dict from keys to the names of the input tensors.
+      output_names: a dict from keys to the names of the output tensors.
+      tags: the tags of the meta graph. In a string, they are separated by commas.
     """
     signatures = [signature_def_key is not None, signature_def is not None, input_names is not None]
     if sum(signatures) > 1:
@@ -110,8 +115,7 @@ def from_saved_model(
 
 
 def get_signature_def_by_key(meta_graph_def: Any, signature_def_key: str) -> Any:
-    """Return the signature of a MetaGraphDef that has this key. Raises ValueError if it does not
-    exist.
+    """Return the signature that has this key in a MetaGraphDef. Raises ValueError if there is none.
 
     This is a function of `tf.contrib.saved_model`.
     """
@@ -144,13 +148,14 @@ def from_estimator(
     graph: Graph | None = None,
     config: Any = None,
 ) -> Predictor:
-    """Return a predictor by an estimator's latest checkpoint.
+    """Return a predictor that uses an estimator's latest checkpoint.
 
-    Raise ValueError if there is no such output.
+    Raises ValueError if there is no export output with this key.
 
     Args:
       serving_input_receiver_fn: a function that returns the tensors to feed and the features.
-      output_key: the key of the export output, by default the only one or "serving_default".
+      output_key: the key of the export output. By default, it is the only key, or "serving_default"
+        if there are several.
     """
     graph = Graph() if graph is None else graph
     with graph.as_default():
@@ -167,7 +172,7 @@ def from_estimator(
 
 
 def _export_output(outputs: Mapping[str, Any], key: str | None) -> dict[str, Any]:
-    """Return the tensors of an export output by key."""
+    """Return a dict of the tensors of the export output with this key."""
     if key is None:
         key = next(iter(outputs)) if len(outputs) == 1 else DEFAULT_SERVING_SIGNATURE_DEF_KEY
     if key not in outputs:

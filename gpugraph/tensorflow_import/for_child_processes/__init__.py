@@ -1,1 +1,3 @@
-"""A folder for `PYTHONPATH`: child processes of a program run its `sitecustomize` at startup."""
+"""A folder for `PYTHONPATH`. Child processes of a program run its `sitecustomize` when they
+start.
+"""

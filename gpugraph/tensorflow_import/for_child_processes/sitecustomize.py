@@ -1,7 +1,7 @@
 """The startup code of Python processes that a program under `gpugraph run` starts.
 
-It makes `import tensorflow` import gpugraph. gpugraph itself is imported only then. Then it runs
-the next `sitecustomize` on `sys.path`, which this file hides.
+It makes `import tensorflow` import gpugraph. The package gpugraph is loaded only at that import.
+Then the code runs the next `sitecustomize` on `sys.path`, which this file hides.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 class _FirstImport:
-    """An importer that replaces itself by gpugraph's finder at the first import of TensorFlow."""
+    """A finder that replaces itself with gpugraph's finder at the first import of TensorFlow."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None

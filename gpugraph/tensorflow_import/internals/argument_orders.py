@@ -1,8 +1,9 @@
-"""`tf.contrib.losses`, `tf.contrib.metrics` and `slim.summaries`: the order of their arguments.
+"""`tf.contrib.losses`, `tf.contrib.metrics` and `slim.summaries`, whose arguments have another
+order.
 
-They are the functions of `tf.losses` and `tf.metrics`, with arguments of other names in another
-order. A row of a table is `name=name_in_tf_losses` (or in `tf.metrics`), followed by the parameters
-in order. The parameter `a=b` is passed on as `b`.
+They call the functions of `tf.losses` and `tf.metrics`, whose arguments have other names and
+another order. A row of a table is `name=name_in_tf_losses` (or in `tf.metrics`), followed by the
+parameters in order. The parameter `a=b` means that the argument `a` is passed on as `b`.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ def _metric_parameters(name: str) -> str:
 def _parameters(text: str) -> Parameters:
     """Return the parameters of a row.
 
-    All parameters after the first optional one are optional too.
+    All parameters after the first optional parameter are optional too.
     """
     words = text.split()
     first = next((i for i, word in enumerate(words) if word in _OPTIONAL), len(words))
@@ -78,7 +79,7 @@ def _parameters(text: str) -> Parameters:
 
 
 class _Functions:
-    """An object with the functions of a table as attributes."""
+    """An object whose attributes are the functions of a table."""
 
     def __init__(self, module: Any, rows: dict[str, tuple[str, str]]) -> None:
         self._module, self._rows = module, rows
@@ -114,7 +115,7 @@ def cosine_distance(
     scope: str | None = None,
     dim: int | None = None,
 ) -> Any:
-    """Return `tf.losses.cosine_distance`; `dim` is the old name of `axis`."""
+    """Call `tf.losses.cosine_distance`. The argument `dim` is the older name of `axis`."""
     axis = deprecated_argument_lookup("axis", axis, "dim", dim)
     if axis is None:
         raise ValueError("You must specify 'axis'.")
@@ -137,7 +138,7 @@ METRICS = _Functions(
 
 
 def aggregate_metrics(*value_update_tuples: Any) -> tuple[list[Any], list[Any]]:
-    """Return the values and the updates of metrics, as two lists."""
+    """Return a list of the values of metrics and a list of their updates."""
     if not value_update_tuples:
         raise ValueError("Expected at least one value_tensor/update_op pair")
     values, updates = zip(*value_update_tuples)
@@ -145,6 +146,6 @@ def aggregate_metrics(*value_update_tuples: Any) -> tuple[list[Any], list[Any]]:
 
 
 def aggregate_metric_map(names_to_tuples: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the values and the updates of metrics, as two dicts by name."""
+    """Return a dict from names to the values of metrics, and a dict from names to their updates."""
     values = {name: value for name, (value, _) in names_to_tuples.items()}
     return values, {name: update for name, (_, update) in names_to_tuples.items()}

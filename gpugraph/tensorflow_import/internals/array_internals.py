@@ -16,17 +16,17 @@ from gpugraph.ops.framework.op_declaration import raw_ops
 def shape_internal(
     input: Any, name: Any = None, optimize: bool = True, out_type: Any = None
 ) -> Any:
-    """Return the shape as a tensor, int32 unless `out_type` is given."""
+    """Return the shape as a tensor of type `out_type`, which is int32 by default."""
     return tf.shape(input, name, out_type or dtypes.int32)
 
 
 def size_internal(input: Any, name: Any = None, optimize: bool = True, out_type: Any = None) -> Any:
-    """Return the number of elements, int32 unless `out_type` is given."""
+    """Return the number of elements as a tensor of type `out_type`, which is int32 by default."""
     return tf.size(input, name, out_type or dtypes.int32)
 
 
 def rank_internal(input: Any, name: Any = None, optimize: bool = True) -> Any:
-    """Return the number of dimensions, int32."""
+    """Return the number of dimensions as an int32 tensor."""
     return tf.rank(input, name)
 
 
@@ -36,7 +36,7 @@ def boolean_mask_v2(tensor: Any, mask: Any, axis: Any = None, name: str = "boole
 
 
 def bucketize(input: Any, boundaries: Any, name: str | None = None) -> Any:
-    """Return the index of the bucket of each element.
+    """Return a tensor that contains, for each element, the index of its bucket.
 
     Args:
       boundaries: ascending numbers.
@@ -45,8 +45,8 @@ def bucketize(input: Any, boundaries: Any, name: str | None = None) -> Any:
 
 
 def _as_vector(size: Any, name: str) -> tuple[Any, list[int | None] | None]:
-    """Return (a size as a vector tensor, or None if it is unknown; its numbers as far as they are
-    known).
+    """Return a size as a vector tensor and as a list. The tensor is None if a number is unknown.
+    The list contains None for unknown numbers, or the list is None.
     """
     if not isinstance(size, Tensor):
         shape = TensorShape(size if isinstance(size, TensorShape | list | tuple) else [size])
@@ -62,10 +62,11 @@ def _as_vector(size: Any, name: str) -> tuple[Any, list[int | None] | None]:
 
 
 def concat_sizes(prefix: Any, suffix: Any, static: bool = False) -> Any:
-    """Return `prefix` followed by `suffix` as one size: a tensor, or a list with `static`.
+    """Return the numbers in `prefix`, followed by the numbers in `suffix`, as a tensor. If `static`
+    is true, return a list, or None if the numbers are unknown.
 
-    Each is a number, a TensorShape or a tensor. Raises ValueError if a tensor is requested and a
-    number is unknown.
+    Each argument is a number, a TensorShape or a tensor. Raises ValueError if a tensor is requested
+    and a number is unknown.
     """
     (first, first_known), (last, last_known) = (
         _as_vector(prefix, "prefix"),
@@ -103,16 +104,16 @@ def assert_float_dtype(dtype: Any) -> Any:
 def shape_to_tensor(
     s: TensorShape, dtype: Any = None, name: str | None = None, as_ref: bool = False
 ) -> Any:
-    """Return a known shape as a tensor of int32 or int64."""
+    """Return a known shape as a tensor of type int32 or int64."""
     return tf.constant(s.as_list(), dtype or dtypes.int32, name=name or "Const")
 
 
 def record_gradient(*arguments: Any) -> None:
-    """Do nothing: in graph mode, gradients are computed from the graph."""
+    """Do nothing, because in graph mode gradients are computed from the graph."""
 
 
 def gen_new_seed(seed: int | None, salt: str) -> int | None:
-    """Return a seed derived from `seed` and `salt`, or None if `seed` is None."""
+    """Return a seed that is computed from `seed` and `salt`. Return None if `seed` is None."""
     if seed is None:
         return None
     digest = hashlib.md5(f"{seed}{salt}".encode()).hexdigest()
@@ -120,5 +121,5 @@ def gen_new_seed(seed: int | None, salt: str) -> int | None:
 
 
 def numpy_text(tensor: Any, is_repr: bool = False) -> str:
-    """Return the text for a tensor's value, which is unknown in a graph."""
+    """Return a text in place of a tensor's value, because the value is unknown in a graph."""
     return "<unprintable>"

@@ -1,5 +1,5 @@
-"""`tensorflow.python.ops.control_flow_util`: queries about the conditions and loops that contain an
-op.
+"""`tensorflow.python.ops.control_flow_util`, with functions that find the conditions and loops that
+contain an op.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ ENABLE_CONTROL_FLOW_V2_IN_CONDITIONALS = False
 
 
 def EnableControlFlowV2(graph: Any) -> bool:
-    """Return False: conditions and loops are built from ops of version 1, such as Switch and
-    Merge.
+    """Return False, because conditions and loops are built from ops of version 1, such as Switch
+    and Merge.
     """
     return False
 
 
 def IsInXLAContext(op: Any) -> bool:
-    """Return False: there are no XLA contexts."""
+    """Return False, because there are no XLA contexts."""
     return False
 
 
@@ -74,8 +74,8 @@ def IsInCond(op: Any) -> bool:
 
 
 def _is(*types: str) -> Any:
-    """Return a function that returns whether an op has one of these types, or its reference
-    variant.
+    """Return a function that returns whether an op has one of these types, or the type of a
+    reference variant.
     """
     known = {*types, *(f"Ref{name}" for name in types)}
 
@@ -90,7 +90,7 @@ IsLoopEnter, IsLoopExit = _is("Enter"), _is("Exit")
 
 
 def IsLoopConstantEnter(op: Any) -> bool:
-    """Return whether an op passes a loop-invariant tensor into a loop."""
+    """Return whether an op is an Enter that passes a constant tensor into a loop."""
     return bool(IsLoopEnter(op)) and bool(op.get_attr("is_constant"))
 
 

@@ -1,5 +1,5 @@
-"""`tensorflow.python.util.dispatch`: in TensorFlow, handlers can take over calls with other
-argument types. Here they are never called.
+"""`tensorflow.python.util.dispatch`, with which TensorFlow lets handlers replace calls that have
+arguments of other types. In this package, handlers are never called.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from gpugraph.building.compatibility.deprecation_decorators import (
 
 
 class OpDispatcher:
-    """Base class of handlers of calls of a function. This package never calls a handler."""
+    """Base class of the handlers of a function. This package never calls a handler."""
 
     NOT_SUPPORTED = object()
 
@@ -27,7 +27,7 @@ class OpDispatcher:
 
 
 def dispatch(op: Any, *args: Any, **kwargs: Any) -> Any:
-    """Return NOT_SUPPORTED: there are no handlers."""
+    """Return NOT_SUPPORTED, because there are no handlers."""
     return OpDispatcher.NOT_SUPPORTED
 
 

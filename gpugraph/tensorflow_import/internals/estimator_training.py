@@ -1,7 +1,8 @@
-"""`tensorflow.python.distribute.estimator_training`: strategies of an estimator's RunConfig.
+"""`tensorflow.python.distribute.estimator_training`, which implements the strategies in an
+estimator's RunConfig.
 
-Each task of TF_CONFIG's cluster runs the program. `train_and_evaluate` starts the task's server and
-trains as a worker, evaluates as the evaluator, or serves variables.
+Each task of the cluster in `TF_CONFIG` runs the program. `train_and_evaluate` starts the task's
+server. A worker then trains, the evaluator evaluates, and a parameter server serves variables.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ _INDEPENDENT_WORKER = "independent_worker"
 def init_run_config(config: Any, tf_config: dict[str, Any]) -> None:
     """Set the cluster of a RunConfig of estimators from `TF_CONFIG`.
 
-    Raises ValueError for a strategy that is given twice. Raises UnimplementedError for a remote
-    cluster of `experimental_distribute`.
+    Raises ValueError if both the config and its `experimental_distribute` set a strategy. Raises
+    UnimplementedError if `experimental_distribute` has a remote cluster.
     """
     distribute = config._experimental_distribute
     if distribute:
@@ -54,7 +55,7 @@ def init_run_config(config: Any, tf_config: dict[str, Any]) -> None:
 
 
 def should_run_distribute_coordinator(config: Any) -> bool:
-    """Return whether `train_and_evaluate` runs as a task of a cluster, under a strategy."""
+    """Return whether `train_and_evaluate` runs a task of a cluster and uses a strategy."""
     is_set = getattr(config, "_distribute_coordinator_mode", None) is not None
     return is_set and bool(config.cluster_spec.as_dict())
 
@@ -62,7 +63,7 @@ def should_run_distribute_coordinator(config: Any) -> bool:
 def train_and_evaluate(estimator: Any, train_spec: Any, eval_spec: Any, executor_cls: Any) -> None:
     """Run this process's task of the cluster, until training ends.
 
-    A parameter server serves until its process is ended.
+    A parameter server serves until something ends its process.
     """
     task, config = _task(), estimator.config
     if task.type == "evaluator":
@@ -80,13 +81,13 @@ def train_and_evaluate(estimator: Any, train_spec: Any, eval_spec: Any, executor
 
 
 def estimator_train(estimator: Any, train_distributed_fn: Any, hooks: Any) -> None:
-    """Raise ValueError: `Estimator.train` trains in one process."""
+    """Raise ValueError, because `Estimator.train` trains in one process."""
     raise ValueError("Only `STANDALONE_CLIENT` mode is supported when you call `estimator.train`: "
                      "under TF_CONFIG's cluster, call tf.estimator.train_and_evaluate")  # fmt: skip
 
 
 def estimator_evaluate(estimator: Any, evaluate_distributed_fn: Any, hooks: Any) -> None:
-    """Raise ValueError: `Estimator.evaluate` evaluates in one process."""
+    """Raise ValueError, because `Estimator.evaluate` evaluates in one process."""
     raise ValueError("Only `STANDALONE_CLIENT` mode is supported when you call "
                      "`Estimator.evaluate`: under TF_CONFIG's cluster, call "
                      "tf.estimator.train_and_evaluate")  # fmt: skip

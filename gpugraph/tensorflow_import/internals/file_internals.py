@@ -1,4 +1,4 @@
-"""Internal functions on files and folders: `file_io` and `saved_model.utils_impl`."""
+"""Internal functions on files and folders, from `file_io` and `saved_model.utils_impl`."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ list_directory, walk, stat = files.ListDirectory, files.Walk, files.Stat
 
 
 def read_file_to_string(filename: Any, binary_mode: bool = False) -> Any:
-    """Return the content of a file, bytes if `binary_mode`."""
+    """Return the content of a file as a str. If `binary_mode` is true, return it as bytes."""
     with files.GFile(filename, "rb" if binary_mode else "r") as file:
         return file.read()
 
 
 def write_string_to_file(filename: Any, file_content: Any) -> None:
-    """Write a file. An existing file of this name is replaced."""
+    """Write a file. A file that already exists is replaced."""
     with files.GFile(filename, "wb" if isinstance(file_content, bytes) else "w") as file:
         file.write(file_content)
 
@@ -64,10 +64,10 @@ def _created(folder: str) -> str:
 
 
 def get_or_create_variables_dir(export_dir: Any) -> str:
-    """Return the folder of a SavedModel's variables; create it if it does not exist."""
+    """Return the folder of a SavedModel's variables. Create the folder if it does not exist."""
     return _created(get_variables_dir(export_dir))
 
 
 def get_or_create_assets_dir(export_dir: Any) -> str:
-    """Return the folder of a SavedModel's assets; create it if it does not exist."""
+    """Return the folder of a SavedModel's assets. Create the folder if it does not exist."""
     return _created(get_assets_dir(export_dir))

@@ -1,4 +1,6 @@
-"""`tensorflow.python.ops.parallel_for.gradients`: derivatives of each element of an output."""
+"""`tensorflow.python.ops.parallel_for.gradients`, which computes the derivatives of each element of
+an output.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ from gpugraph.building.gradients import gradients
 def jacobian(
     output: Any, inputs: Any, use_pfor: bool = True, parallel_iterations: Any = None
 ) -> Any:
-    """Return the derivatives of `output` by each input, of shape output.shape + input.shape.
+    """Return, for each input, the derivatives of `output` with respect to it. Their shape is the
+    shape of `output` followed by the shape of the input.
 
     The number of elements of `output` must be known.
     """
@@ -37,9 +40,10 @@ def jacobian(
 def batch_jacobian(
     output: Any, inp: Any, use_pfor: bool = True, parallel_iterations: Any = None
 ) -> Any:
-    """Return the derivatives of each row of `output` by the same row of `inp`.
+    """Return the derivatives of each row of `output` with respect to the same row of `inp`.
 
-    The number of columns of `output` must be known. Shape: [batch, ...output, ...input].
+    The shape of the result is [batch, ...output, ...input]. The number of columns of `output` must
+    be known.
     """
     count = output.shape[1:].num_elements()
     if count is None:

@@ -35,7 +35,9 @@ def scale_loss_for_distribution(loss_value: Any) -> Any:
 
 
 def func_dump(func: Callable[..., Any]) -> tuple[str, Any, Any]:
-    """Return a function as (code as text, defaults, values of its closure)."""
+    """Return a tuple that describes a function. Its items are the code as text, the defaults and
+    the values of the closure.
+    """
     code = base64.b64encode(marshal.dumps(func.__code__)).decode("ascii")
     closure = tuple(cell.cell_contents for cell in func.__closure__ or ()) or None
     return code, func.__defaults__, closure
@@ -61,8 +63,8 @@ def object_list_uid(object_list: Any) -> str:
 
 
 def to_snake_case(name: str) -> str:
-    """Return a class name in snake case. If it starts with an underscore, the prefix "private" is
-    added.
+    """Return a class name in snake case. A result that starts with an underscore is prefixed with
+    "private".
     """
     words = re.sub(r"([a-z])([A-Z])", r"\1_\2", re.sub(r"(.)([A-Z][a-z0-9]+)", r"\1_\2", name))
     snake = words.lower()
@@ -79,7 +81,9 @@ def is_all_none(structure: Any) -> bool:
 
 
 def standardize_sample_weights(sample_weight: Any, output_names: Sequence[str]) -> list[Any]:
-    """Return the weights in the order of the outputs. Return None for outputs without weights."""
+    """Return a list of the weights in the order of the outputs. It contains None for outputs
+    without weights.
+    """
     if sample_weight is None:
         return [None] * len(output_names)
     if isinstance(sample_weight, dict):
@@ -93,7 +97,7 @@ def standardize_sample_weights(sample_weight: Any, output_names: Sequence[str]) 
 
 
 class ListWrapper:
-    """A wrapper around a list, so that functions on structures treat it as one value."""
+    """A wrapper around a list. Functions on structures treat the wrapper as one value."""
 
     def __init__(self, list_to_wrap: Any) -> None:
         self._list = list_to_wrap

@@ -1,4 +1,6 @@
-"""`tf.contrib.layers.python.layers.utils`: collections of layers' outputs, and sizes of tensors."""
+"""`tf.contrib.layers.python.layers.utils`, with functions on collections of layers' outputs and on
+the sizes of tensors.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +27,12 @@ def append_tensor_alias(tensor: Any, alias: str) -> Any:
 
 
 def get_tensor_aliases(tensor: Any) -> list[str]:
-    """Return the aliases of a tensor, or its name without the final ":0"."""
+    """Return the aliases of a tensor. If it has none, return its name without the final ":0"."""
     return getattr(tensor, "aliases", None) or [tensor.name.removesuffix(":0")]
 
 
 def gather_tensors_aliases(tensors: Any) -> list[str]:
-    """Return the aliases of all tensors."""
+    """Return a list of the aliases of all tensors."""
     return [alias for tensor in tensors for alias in get_tensor_aliases(tensor)]
 
 
@@ -45,7 +47,9 @@ def collect_named_outputs(collections: Any, alias: str, outputs: Any) -> Any:
 def convert_collection_to_dict(
     collection: str, clear_collection: bool = False
 ) -> OrderedDict[str, Any]:
-    """Return an OrderedDict from alias to tensor. For a repeated alias, it has the last tensor."""
+    """Return an OrderedDict from aliases to tensors. If several tensors have the same alias, it
+    contains the last of them.
+    """
     graph = get_default_graph()
     outputs = OrderedDict(
         (alias, tensor)
@@ -58,8 +62,8 @@ def convert_collection_to_dict(
 
 
 def constant_value(value_or_tensor_or_var: Any, dtype: Any = None) -> Any:
-    """Return the value of a constant, or None for any other tensor. Raises ValueError for None, and
-    TypeError for another dtype.
+    """Return the value of a constant. Return None if the tensor is not a constant. Raises
+    ValueError if the argument is None, or if the value is not an instance of `dtype`.
     """
     if value_or_tensor_or_var is None:
         raise ValueError("value_or_tensor_or_var cannot be None")
@@ -73,8 +77,8 @@ def constant_value(value_or_tensor_or_var: Any, dtype: Any = None) -> Any:
 
 
 def static_cond(pred: bool, fn1: Any, fn2: Any) -> Any:
-    """Return `fn1()` if `pred` is true, else `fn2()`. Raises TypeError if either is not
-    callable.
+    """Return `fn1()` if `pred` is true, and `fn2()` if it is false. Raises TypeError if one of them
+    is not callable.
     """
     for name, function in (("fn1", fn1), ("fn2", fn2)):
         if not callable(function):
@@ -83,13 +87,17 @@ def static_cond(pred: bool, fn1: Any, fn2: Any) -> Any:
 
 
 def smart_cond(pred: Any, fn1: Any, fn2: Any, name: str | None = None) -> Any:
-    """Return the result of one function if `pred` is known statically, otherwise of `tf.cond`."""
+    """Return the result of one of the functions if the value of `pred` is known when the graph is
+    built. If the value is unknown, return the result of `tf.cond`.
+    """
     known = static_bool(pred)
     return cond(pred, fn1, fn2, name=name) if known is None else _smart_cond(known, fn1, fn2)
 
 
 def get_variable_collections(variables_collections: Any, name: str) -> Any:
-    """Return the collections for the variable `name`: the entry of a dict, or the list itself."""
+    """Return the collections for the variable `name`. They are an entry of a dict, or the list
+    itself.
+    """
     if isinstance(variables_collections, dict):
         return variables_collections.get(name)
     return variables_collections
@@ -123,8 +131,8 @@ def two_element_tuple(int_or_tuple: Any) -> tuple[int, int]:
 
 
 def n_positive_integers(n: int, value: Any) -> tuple[int, ...]:
-    """Return a tuple of `n` numbers, given one number or `n` numbers. Raises ValueError for any
-    other value.
+    """Return a tuple of `n` numbers. The argument is one number or `n` numbers, which must be
+    positive. Raises ValueError if it has any other value.
     """
     if isinstance(value, TensorShape):
         value = value.as_list()

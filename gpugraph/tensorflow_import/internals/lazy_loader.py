@@ -32,7 +32,7 @@ class LazyLoader(ModuleType):
 
 
 class TFModuleWrapper(ModuleType):
-    """A proxy of a module: it has the same attributes."""
+    """A proxy of a module, which has the same attributes."""
 
     def __init__(
         self,

@@ -27,8 +27,8 @@ def metric_variable(
 
 
 def remove_squeezable_dimensions(predictions: Any, labels: Any, weights: Any) -> tuple[Any, ...]:
-    """Return predictions, labels and weights. A last dimension of size 1 that only one of them has
-    is dropped.
+    """Return predictions, labels and weights. If only one of them has a last dimension of size 1,
+    the dimension is removed.
     """
     if labels is None:
         values = tf.convert_to_tensor(predictions)
@@ -43,8 +43,8 @@ def remove_squeezable_dimensions(predictions: Any, labels: Any, weights: Any) ->
 def confusion_matrix_at_thresholds(
     labels: Any, predictions: Any, thresholds: Any, weights: Any = None, includes: Any = None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return two dicts: the counts of the requested kinds ("tp", "fn", "tn", "fp") over all
-    batches, and the ops that update them.
+    """Return a dict of counts over all batches, and a dict of the ops that update the counts. The
+    keys are the requested kinds, such as "tp", "fn", "tn" and "fp".
     """
     for kind in includes or ():
         if kind not in NAMES:
@@ -53,19 +53,19 @@ def confusion_matrix_at_thresholds(
 
 
 def safe_scalar_div(numerator: Any, denominator: Any, name: str | None) -> Any:
-    """Return the quotient, or 0 if the denominator is 0."""
+    """Return the quotient. It is 0 if the denominator is 0."""
     return tf.div_no_nan(numerator, denominator, name=name)
 
 
 def safe_div(numerator: Any, denominator: Any, name: str | None = None) -> Any:
-    """Return the quotient elementwise, with 0 where the denominator is not positive."""
+    """Return the elementwise quotient. It is 0 where the denominator is not positive."""
     quotient = tf.truediv(numerator, denominator)
     zero = tf.zeros_like(quotient, dtype=denominator.dtype.base_dtype)
     return tf.where(tf.greater(denominator, zero), quotient, tf.zeros_like(quotient), name=name)
 
 
 def aggregate_across_replicas(metrics_collections: Any, metric_value_fn: Any, *args: Any) -> Any:
-    """Return `metric_value_fn(None, *args)`; the result is also added to the collections."""
+    """Return `metric_value_fn(None, *args)`. The result is also added to the collections."""
     value = metric_value_fn(None, *args)
     if metrics_collections:
         get_default_graph().add_to_collections(metrics_collections, value)
@@ -73,11 +73,11 @@ def aggregate_across_replicas(metrics_collections: Any, metric_value_fn: Any, *a
 
 
 def aggregate_variable(v: Any, collections: Any) -> Any:
-    """Return the variable's value; it is also added to the collections."""
+    """Return the variable's value. The value is also added to the collections."""
     return aggregate_across_replicas(collections, lambda _, value: tf.identity(value), v)
 
 
 def num_relevant(labels: Any, k: int) -> Any:
-    """Return the number of labels in each row, but at most `k`, as int32."""
+    """Return an int32 tensor with the number of labels in each row, but at most `k`."""
     count = tf.reduce_sum(tf.cast(tf.greater_equal(labels, 0), dtypes.int32), -1)
     return tf.minimum(count, k)

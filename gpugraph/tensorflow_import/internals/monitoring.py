@@ -1,4 +1,6 @@
-"""`tensorflow.python.eager.monitoring`: counters and gauges. Their values stay in this process."""
+"""`tensorflow.python.eager.monitoring`, with counters and gauges. Only this process can read their
+values.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ class _Cell:
 
 
 class Counter:
-    """A metric that has a number for each combination of labels."""
+    """A metric that has a value for each combination of labels."""
 
     def __init__(self, name: str, description: str, *labels: str) -> None:
         self.name, self.description, self.labels = name, description, labels

@@ -1,4 +1,6 @@
-"""`tensorflow.python.util.object_identity`: containers that compare their items by identity."""
+"""`tensorflow.python.util.object_identity`, with containers that compare their items by
+identity.
+"""
 
 from __future__ import annotations
 

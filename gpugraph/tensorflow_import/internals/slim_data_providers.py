@@ -1,4 +1,6 @@
-"""`tf.contrib.slim`: decoded records of data sets as tensors, and queues of batches."""
+"""The functions of `tf.contrib.slim` that read decoded records of data sets, and queues of
+batches.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +15,13 @@ from gpugraph.tensorflow_import.internals.slim_internals import parallel_read
 
 
 class DataProvider:
-    """A mapping from item names to tensors."""
+    """An object that returns tensors by the names of items."""
 
     def __init__(self, items_to_tensors: Any, num_samples: int | None) -> None:
         self._items_to_tensors, self._num_samples = items_to_tensors, num_samples
 
     def get(self, items: Any) -> list[Any]:
-        """Return the tensors of the named items. Raises ValueError for an unknown item."""
+        """Return the tensors of the named items. Raises ValueError if an item is unknown."""
         unknown = set(items) - set(self.list_items())
         if unknown:
             raise ValueError(f"Items {sorted(unknown)} are not among {self.list_items()}")
@@ -30,12 +32,12 @@ class DataProvider:
         return list(self._items_to_tensors)
 
     def num_samples(self) -> int | None:
-        """Return the number of records, or None."""
+        """Return the number of records, or None if it is unknown."""
         return self._num_samples
 
 
 class DatasetDataProvider(DataProvider):
-    """The decoded records of a `slim.dataset.Dataset`, one at a time."""
+    """A provider that reads and decodes the records of a `slim.dataset.Dataset`, one at a time."""
 
     def __init__(
         self,

@@ -1,4 +1,6 @@
-"""`slim.evaluation`: evaluates checkpoints; writes summaries at the end of each evaluation."""
+"""`slim.evaluation`, which evaluates checkpoints. It writes summaries at the end of each
+evaluation.
+"""
 
 from __future__ import annotations
 
@@ -84,7 +86,7 @@ def evaluation_loop(
     timeout_fn: Any = None,
     hooks: Any = None,
 ) -> Any:
-    """Evaluate each new checkpoint of a folder as `evaluate_once` does."""
+    """Evaluate each new checkpoint in a folder as `evaluate_once` does."""
     return evaluate_repeatedly(
         checkpoint_dir,
         master=master,

@@ -1,4 +1,6 @@
-"""`tf.contrib.slim`: queues, summaries, readers of several files, and descriptions of data sets."""
+"""The functions of `tf.contrib.slim` on queues, summaries, readers of several files and
+descriptions of data sets.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,7 @@ def _printed(text: str, is_printed: bool, tensor: Any) -> Any:
 def add_scalar_summary(
     tensor: Any, name: Any = None, prefix: Any = None, print_summary: bool = False
 ) -> Any:
-    """Add a summary of a scalar. With `print_summary`, the scalar is also logged."""
+    """Add a summary of a scalar. If `print_summary` is true, the scalar is also logged."""
     tag = _summary_name(tensor, name, prefix)
     return summary.scalar(tag, _printed(tag, print_summary, tensor))
 
@@ -62,7 +64,7 @@ def add_scalar_summary(
 def add_image_summary(
     tensor: Any, name: Any = None, prefix: Any = None, print_summary: bool = False
 ) -> Any:
-    """Add a summary of images. With `print_summary`, they are also logged."""
+    """Add a summary of images. If `print_summary` is true, they are also logged."""
     tag = _summary_name(tensor, name, prefix)
     return summary.image(tag, _printed(tag, print_summary, tensor))
 
@@ -101,8 +103,8 @@ def add_zero_fraction_summaries(tensors: Any, prefix: Any = None) -> list[Any]:
 
 
 class Dataset:
-    """The description of a data set: the pattern of its files, the reader and the decoder of its
-    records, and texts about its items.
+    """The description of a data set. It consists of the pattern of the files, the reader and the
+    decoder of the records, and texts about the items.
     """
 
     def __init__(
@@ -169,6 +171,6 @@ def parallel_read(
 def single_pass_read(
     data_sources: Any, reader_class: Any, reader_kwargs: Any = None, scope: str | None = None
 ) -> Any:
-    """Return the next (key, record) of the files; each record occurs once, in order."""
+    """Return the next (key, record) in the files. Each record occurs once, in order."""
     names = string_input_producer(get_data_files(data_sources), num_epochs=1, shuffle=False)
     return reader_class(**(reader_kwargs or {})).read(names, name=scope)

@@ -14,12 +14,12 @@ _INVALID = re.compile(r"[^-/\w\.]")
 
 
 def skip_summary() -> bool:
-    """Return False: summaries are always built."""
+    """Return False, because summaries are always built."""
     return False
 
 
 def collect(val: Any, collections: Any, default_collections: Any) -> None:
-    """Add a value to collections; by default, to the default collections."""
+    """Add a value to `collections`, or to the default collections if `collections` is None."""
     graph = get_default_graph()
     for key in default_collections if collections is None else collections:
         graph.add_to_collection(key, val)
@@ -39,7 +39,7 @@ def clean_tag(name: str | None) -> str | None:
 def summary_scope(
     name: str, family: str | None = None, default_name: str | None = None, values: Any = None
 ) -> Iterator[tuple[str, str]]:
-    """Enter a name scope for a summary. Yield (tag, scope); the tag starts with the family."""
+    """Enter a name scope for a summary. Yield (tag, scope). The tag starts with the family."""
     name, family = clean_tag(name) or "", clean_tag(family)
     base = name if family is None else f"{family}/{name}"
     with name_scope(base, default_name, values) as scope:

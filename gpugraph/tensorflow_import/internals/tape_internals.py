@@ -1,4 +1,4 @@
-"""`tensorflow.python.eager.tape`: these functions do nothing, because in graph mode gradients are
+"""`tensorflow.python.eager.tape`, whose functions do nothing, because in graph mode gradients are
 computed from the graph.
 """
 
@@ -11,7 +11,7 @@ from typing import Any
 
 @contextmanager
 def stop_recording() -> Iterator[None]:
-    """Do nothing: nothing is recorded."""
+    """Do nothing within the block, because nothing is recorded."""
     yield
 
 
@@ -26,7 +26,7 @@ def should_record(tensors: Any) -> bool:
 
 
 def record_operation(*arguments: Any, **options: Any) -> None:
-    """Do nothing: in graph mode, gradients are computed from the graph."""
+    """Do nothing, because in graph mode gradients are computed from the graph."""
 
 
 def variable_accessed(variable: Any) -> None:

@@ -1,4 +1,4 @@
-"""The classes for TPUs that estimators refer to even if there is no TPU."""
+"""Classes for TPUs. Estimators refer to them even if there is no TPU."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ class TensorTracer:
 
 
 class TpuContext:
-    """The number of shards of a computation on TPUs, None outside of one."""
+    """The context of a computation on TPUs. Its number of shards is None, because there is no such
+    computation.
+    """
 
     number_of_shards: int | None = None
 
@@ -31,5 +33,5 @@ _CONTEXT = TpuContext()
 
 
 def get_tpu_context() -> TpuContext:
-    """Return the context, which no computation on TPUs has changed."""
+    """Return the context, which is always the same."""
     return _CONTEXT

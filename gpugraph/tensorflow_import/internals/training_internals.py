@@ -102,7 +102,7 @@ def nothing_changes(*args: Any, **kwargs: Any) -> Iterator[None]:
 
 
 def shared_resources() -> list[Any]:
-    """Return the graph's resources that the sessions of a cluster share."""
+    """Return those of the graph's resources that the sessions of a cluster share."""
     return get_default_graph().get_collection(GraphKeys.RESOURCES)
 
 
@@ -114,8 +114,11 @@ def local_resources() -> list[Any]:
 def register_resource(
     handle: Any, create_op: Any, is_initialized_op: Any, is_shared: bool = True
 ) -> None:
-    """Add a resource to the graph: the op that creates it, and a bool tensor that is True if it is
-    created.
+    """Add a resource to the graph.
+
+    Args:
+      create_op: the op that creates the resource.
+      is_initialized_op: a bool tensor that is True if the resource exists.
     """
     key = GraphKeys.RESOURCES if is_shared else GraphKeys.LOCAL_RESOURCES
     resource = _Resource(handle, create_op, is_initialized_op)
@@ -123,7 +126,9 @@ def register_resource(
 
 
 class _Resource:
-    """A resource: the op that creates it, and the bool tensor that is True if it is initialized."""
+    """A resource. Its attributes are the op that creates it, and a bool tensor that is True if it
+    exists.
+    """
 
     def __init__(self, handle: Any, create: Any, is_initialized: Any) -> None:
         self.handle, self.create, self.is_initialized = handle, create, is_initialized
@@ -147,8 +152,8 @@ def backward_walk_ops(
     Args:
       seed_ops: an op or tensor, or a list of them.
       stop_at_ts: tensors whose ops are not visited.
-      within_ops, within_ops_fn: the set of ops that may be visited, and a function that returns
-        whether an op may be.
+      within_ops: the set of ops that may be visited.
+      within_ops_fn: a function that returns whether an op may be visited.
     """
     seeds = seed_ops if isinstance(seed_ops, (list, tuple)) else [seed_ops]
     waiting: list[Any] = [getattr(seed, "op", seed) for seed in seeds]
@@ -169,7 +174,7 @@ def backward_walk_ops(
 
 
 class RoundRobinStrategy:
-    """Places variables on the tasks of parameter servers in turn."""
+    """Chooses the tasks of parameter servers for variables, one after another."""
 
     def __init__(self, num_tasks: int) -> None:
         self._num_tasks, self._next = num_tasks, 0
@@ -181,14 +186,14 @@ class RoundRobinStrategy:
 
 
 def unconverted(function: Any = None, *args: Any, **kwargs: Any) -> Any:
-    """Return the function unchanged. It may also be called with arguments to create a decorator
-    that does so.
+    """Return a function unchanged. Without a function, return a decorator that returns its function
+    unchanged.
     """
     return function if callable(function) else lambda decorated: decorated
 
 
 class FetchHandler:
-    """The tensors and operations in a structure of fetches."""
+    """The tensors and operations of a structure of fetches, as lists."""
 
     def __init__(self, graph: Any, fetches: Any, feeds: Any, feed_handles: Any = None) -> None:
         self._plan = FetchPlan(graph, fetches)
@@ -203,17 +208,21 @@ class FetchHandler:
 
 
 def get_to_proto_function(collection_name: str) -> Any:
-    """Return the function that converts a collection's items to messages, or None."""
+    """Return the function that converts a collection's items to messages, or None if there is
+    none.
+    """
     return collection_protos(collection_name).to_proto
 
 
 def get_from_proto_function(collection_name: str) -> Any:
-    """Return the function that converts messages to a collection's items, or None."""
+    """Return the function that converts messages to a collection's items, or None if there is
+    none.
+    """
     return collection_protos(collection_name).from_proto
 
 
 def variable_to_proto(v: Any, export_scope: str | None = None) -> Any:
-    """Return a variable as a message."""
+    """Return the message that describes a variable."""
     return v.to_proto(export_scope=export_scope)
 
 
@@ -223,7 +232,7 @@ def variable_from_proto(v: Any, import_scope: str | None = None) -> Any:
 
 
 def report_uninitialized_resources(resource_list: Any = None, name: str = "report") -> Any:
-    """Return a tensor of the names of resources that are not initialized."""
+    """Return a tensor with the names of the resources that are not initialized."""
     listed = shared_resources() + local_resources() if resource_list is None else resource_list
     if not listed:
         return constant([], dtypes.string)

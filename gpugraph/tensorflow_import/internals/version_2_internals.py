@@ -10,10 +10,10 @@ from gpugraph.ops.framework.op_declaration import raw_ops
 
 
 def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Any:
-    """Return the elements of x where the condition is true, and those of y elsewhere. All three are
-    broadcast.
+    """Return the elements of x where the condition is true, and the elements of y where it is
+    false. The three arguments are broadcast to a common shape.
 
-    Without x and y, return the indices where the condition is true.
+    If x and y are None, the result is the indices of the true elements of the condition.
     """
     if x is None and y is None:
         return tf.where(condition, name=name)
@@ -32,7 +32,7 @@ def gradients(
     stop_gradients: Any = None,
     unconnected_gradients: Any = UnconnectedGradients.NONE,
 ) -> Any:
-    """Call `tf.gradients` with the arguments of version 2."""
+    """Call `tf.gradients`. The arguments are the arguments in version 2."""
     return gradients_of_version_1(
         ys,
         xs,

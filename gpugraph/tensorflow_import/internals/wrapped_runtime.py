@@ -1,4 +1,6 @@
-"""`tensorflow.python.pywrap_tensorflow`: functions of TensorFlow's C library that programs call."""
+"""`tensorflow.python.pywrap_tensorflow`, with the functions of TensorFlow's C library that programs
+call.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,7 @@ class EventsWriter:
         return True
 
     def FileName(self) -> str:
-        """Return the path of the file; create the file if it is not open."""
+        """Return the path of the file. Create the file if it is not open."""
         self.Init()
         return self._path
 
@@ -66,7 +68,7 @@ class EventsWriter:
 
 
 def TF_TryEvaluateConstant_wrapper(graph: Any, output: Any) -> Any:
-    """Return the value of a tensor if it depends only on constants; otherwise None."""
+    """Return the value of a tensor. Return None if it does not depend only on constants."""
     return constant_value(output)
 
 
@@ -76,7 +78,7 @@ def TF_bfloat16_type() -> Any:
 
 
 def IsGoogleCudaEnabled() -> bool:
-    """Return False: TensorFlow's own CUDA code is not part of this package."""
+    """Return False, because TensorFlow's own CUDA code is not part of this package."""
     return False
 
 

@@ -1,3 +1,1 @@
-"""Installed libraries that programs import: the versions of the libraries, and the libraries that
-need TensorFlow 2.
-"""
+"""The versions of installed libraries that programs import. Some versions need TensorFlow 2."""

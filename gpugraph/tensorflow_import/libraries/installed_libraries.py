@@ -1,4 +1,4 @@
-"""The library that a source file belongs to, with its version."""
+"""`library_of`, which finds the installed library that contains a source file."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from importlib import metadata
 
 
 def library_of(file: str) -> str:
-    """Return the name and the version of the installed library with a file. If no library contains
-    the file, return "".
+    """Return the name and the version of the installed library that contains a file. If there is
+    none, return "".
     """
     folders = sorted((os.path.abspath(path) + os.sep for path in sys.path if path), key=len)
     for folder in reversed(folders):
@@ -27,6 +27,8 @@ def _named(root: str, path: tuple[str, ...]) -> str:
 
 @functools.lru_cache(maxsize=1)
 def _distributions(path: tuple[str, ...]) -> dict[str, list[str]]:
-    """Return the distributions of each module on the path, which is `sys.path`."""
+    """Return a dict from modules to the distributions that contain them. The argument is
+    `sys.path`.
+    """
     del path
     return dict(metadata.packages_distributions())

@@ -1,6 +1,7 @@
-"""Versions of libraries that need TensorFlow 2: an import that fails names the version that runs.
+"""The versions of libraries that need TensorFlow 2. If their import fails, the error names a
+version that works.
 
-The import itself is not prevented: some later versions run in part.
+The import is not prevented, because parts of some later versions work.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from typing import Any, NamedTuple
 
 
 class LaterLibrary(NamedTuple):
-    """A library's distribution, its first version for TensorFlow 2, and the version that runs."""
+    """A library's distribution, its first version that needs TensorFlow 2, and the version that
+    works with gpugraph.
+    """
 
     distribution: str
     first: tuple[int, ...]
@@ -74,7 +77,7 @@ _CHECK = "_validate_tf_environment"
 
 
 def version_numbers(version: str) -> tuple[int, ...]:
-    """Return the leading numbers of a version: (0, 16, 1) for "0.16.1.dev0"."""
+    """Return the leading numbers of a version. For "0.16.1.dev0", they are (0, 16, 1)."""
     numbers = []
     for part in version.split("."):
         if not part.isdecimal():
@@ -96,8 +99,8 @@ LATER_LIBRARIES = _rows()
 
 
 def need_of_tensorflow_2(module: str) -> str:
-    """Return that an installed library needs TensorFlow 2, and what runs. If it does not, return
-    "".
+    """Return a text that states that an installed library needs TensorFlow 2, and names the version
+    that works. If it does not need TensorFlow 2, return "".
     """
     row = LATER_LIBRARIES.get(module)
     if row is None:
@@ -118,7 +121,7 @@ def need_of_tensorflow_2(module: str) -> str:
 
 
 class LaterLibraryFinder(MetaPathFinder):
-    """The importer that wraps the loaders of the libraries in the table."""
+    """The finder that wraps the loaders of the libraries in the table."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -144,14 +147,16 @@ class _ExplainingLoader(Loader):
         return getattr(self._loader, name)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        """Create the module as the other loader does."""
+        """Create the module with the other loader."""
         module: ModuleType | None = self._loader.create_module(spec)
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Execute the module. Raises ImportError with the version that runs if that fails.
+        """Execute the module. If that fails, raise an ImportError that names the version that
+        works.
 
-        An error for a missing package other than TensorFlow is passed on.
+        If the failure is that a package other than TensorFlow is missing, the original error is
+        raised.
         """
         try:
             self._loader.exec_module(module)

@@ -24,13 +24,14 @@ class Checkpoint(AutoTrackable):
     their attributes.
 
     In a checkpoint, a value is identified by the names of the attributes that lead to it, such as
-    `model/layer/kernel`. Names of variables have no influence. Variables, optimizers with their
-    slots, layers, networks, `tf.Module`s, loss scales, and lists and dicts of these are followed.
+    `model/layer/kernel`. The names of variables have no influence. The objects can be variables,
+    optimizers with their slots, layers, networks, `tf.Module`s, loss scales, and lists and dicts of
+    these.
 
-    Raises ValueError for an object that is not trackable.
+    Raises ValueError if one of `kwargs` is not trackable.
 
     Args:
-      kwargs: objects that become attributes.
+      kwargs: the objects, which become attributes of the checkpoint.
     """
 
     _untracked = AutoTrackable._untracked | {"_save_counter", "_count", "_saver"}
@@ -51,7 +52,9 @@ class Checkpoint(AutoTrackable):
 
     @property
     def save_counter(self) -> Any:
-        """An int64 variable: the number of saves, which is appended to the paths of checkpoints."""
+        """The int64 variable that counts the saves. Its value is appended to the paths of
+        checkpoints.
+        """
         if self._save_counter is None:
             graph = get_default_graph()
             with graph.control_dependencies(None), device("/cpu:0"):
@@ -62,9 +65,10 @@ class Checkpoint(AutoTrackable):
         return self._save_counter
 
     def write(self, file_prefix: Any, session: Any = None) -> str:
-        """Save a checkpoint at this path, without a number or a state file, and return the path.
+        """Save a checkpoint at exactly this path, and return the path.
 
-        Raises RuntimeError if there is no session.
+        Unlike `save`, this appends no number and writes no state file. Raises RuntimeError if there
+        is no session.
 
         Args:
           session: the session that holds the values, by default the default session.
@@ -72,14 +76,14 @@ class Checkpoint(AutoTrackable):
         return self._saver.save(os.fspath(file_prefix), session)
 
     def save(self, file_prefix: Any, session: Any = None) -> str:
-        """Save a checkpoint with the number `save_counter` + 1. It becomes the latest checkpoint of
-        its folder.
+        """Save a checkpoint, and return its path: `file_prefix`, a hyphen and a number.
 
-        Returns the whole path.
+        The number is the new value of `save_counter`, which each save increments. The checkpoint
+        becomes the latest checkpoint of its folder.
 
         Args:
           file_prefix: the start of the path.
-          session: see `write`.
+          session: the session that holds the values, by default the default session.
         """
         prefix = os.fspath(file_prefix)
         session = session_or_default(session, f'save checkpoint to "{prefix}"')
@@ -94,8 +98,8 @@ class Checkpoint(AutoTrackable):
         return path
 
     def restore(self, save_path: Any) -> LoadStatus:
-        """Match the program's objects with the objects of a checkpoint, by names. No value is
-        restored yet.
+        """Match the program's objects with the objects of a checkpoint by their names. This does
+        not restore any value yet.
 
         The returned status has methods that restore the values, `run_restore_ops(session)` and
         `initialize_or_restore(session)`, and methods that check the matches: `assert_consumed()`,
@@ -104,8 +108,8 @@ class Checkpoint(AutoTrackable):
         `NewCheckpointReader`.
 
         Args:
-          save_path: the path of a checkpoint, or None for no checkpoint. In a checkpoint of a
-            `tf.train.Saver`, variables are found by their names.
+          save_path: the path of a checkpoint. If it is None, nothing is restored. In a checkpoint
+            that a `tf.train.Saver` wrote, variables are found by their names.
         """
         status = self._saver.restore(save_path)
         counter = self.save_counter

@@ -14,8 +14,8 @@ from gpugraph.library.train.savers.saveable_objects import SaveableObject, savea
 
 
 def escaped(name: str) -> str:
-    """Return a name as a component of a key. Its dots are doubled, because keys use single dots as
-    marks.
+    """Return a name as one component of a checkpoint key: "." becomes "..", and "/" becomes
+    ".S".
     """
     return name.replace(".", "..").replace("/", ".S")
 
@@ -26,8 +26,9 @@ class ObjectNode:
 
     Args:
       path: the prefix of the keys of the object's values.
-      children: the name and the number of each dependency.
-      slots: for an optimizer, (number of a variable, name of a slot, number of the slot).
+      children: (name, number of the node) of each object that this object references.
+      slots: for an optimizer, (number of the variable's node, name of the slot, number of the
+        slot's node) of each slot.
     """
 
     item: Any
@@ -36,8 +37,8 @@ class ObjectNode:
     slots: list[tuple[int, str, int]] = field(default_factory=list)
 
     def attributes(self) -> Iterator[tuple[str, str, Any]]:
-        """Yield (name, key, value): the value is a variable or a function that creates a
-        saveable.
+        """Yield (name, key in the checkpoint, value) for each value of the object. A value is a
+        variable or a function that creates a saveable.
         """
         for name, value in self.item._gather_saveables_for_checkpoint().items():
             yield name, f"{self.path}/.ATTRIBUTES/{escaped(name)}", value
@@ -46,7 +47,8 @@ class ObjectNode:
 class ObjectGraph:
     """The objects that are reachable from `root` at the time of construction.
 
-    `nodes` is the list of the objects by number. The root is 0; slots of optimizers come last.
+    `nodes` lists the objects. The index of an object in the list is the object's number. The root
+    has number 0. Slots of optimizers are last.
     """
 
     def __init__(self, root: Any) -> None:
@@ -73,9 +75,9 @@ class ObjectGraph:
         return node
 
     def _enter_slots(self) -> None:
-        """Add the slots of optimizers.
+        """Add the slots of optimizers to the graph.
 
-        Raises NotImplementedError for a slot that is also a dependency.
+        Raises NotImplementedError if another object references a slot.
         """
         known = list(self.nodes)
         variables = [node for node in known if isinstance(node.item, Variable)]
@@ -125,7 +127,9 @@ class ObjectGraph:
 
 
 def object_names(graph: Any) -> dict[int, str]:
-    """Return readable names of a graph's objects, by number: `(root).model.kernel`."""
+    """Return readable names of a graph's objects by their numbers, such as
+    `(root).model.kernel`.
+    """
     names, waiting = {0: "(root)"}, deque([0])
     while waiting:
         number = waiting.popleft()
@@ -143,7 +147,7 @@ def object_names(graph: Any) -> dict[int, str]:
 
 
 def list_objects(root_trackable: Any) -> list[Any]:
-    """Return all objects in a checkpoint of a root: dependencies, and slots of optimizers."""
+    """Return all objects that a checkpoint of this root contains, slots of optimizers included."""
     return [node.item for node in ObjectGraph(root_trackable).nodes]
 
 
@@ -171,7 +175,7 @@ def full_name(item: Any) -> str:
 
 
 def saveables_named(value: Any, key: str) -> list[SaveableObject]:
-    """Return the saveables of `value`, with `key` as their name in the checkpoint.
+    """Return the saveables of `value`. Their name in the checkpoint is `key`.
 
     Args:
       value: a variable, a SaveableObject, or a function that returns one of these for `name=key`.

@@ -1,7 +1,7 @@
-"""A restore of objects: the objects of a checkpoint are matched with the objects of a program.
+"""The restoration of a checkpoint of objects, whose objects are matched with the program's objects.
 
-Each check and each run of a restore matches the objects that the program has at that time, so
-variables that are created after `restore` also get their values.
+Each check and each run of a restore matches the objects that the program has at that time.
+Variables that are created after `restore` therefore also get their values.
 """
 
 from __future__ import annotations
@@ -33,19 +33,21 @@ _NUMBERS = count(1)
 
 
 def next_restore() -> int:
-    """Return the number of a new restore. If two restores set a value, the restore with the higher
-    number is used.
+    """Return a number for a new restore.
+
+    If several restores assign a value to the same object, the restore with the highest number is
+    used.
     """
     return next(_NUMBERS)
 
 
 class ObjectRestore:
-    """A restore of one checkpoint into the objects below `root`.
+    """The restoration of one checkpoint into `root` and the objects that are reachable from it.
 
     Args:
       path: the path of the checkpoint.
       graph: the checkpoint's TrackableObjectGraph.
-      prefix: the tensor that is fed with the path.
+      prefix: the tensor to which the path is fed.
       cache: restore operations that earlier restores of the same root created, by key and object.
     """
 
@@ -65,10 +67,10 @@ class ObjectRestore:
     # -- matching
 
     def match(self) -> None:
-        """Match the program's present objects with the checkpoint's objects, by names, starting at
+        """Match the program's present objects with the checkpoint's objects by name, starting at
         the root.
 
-        Raises NotFoundError or InvalidArgumentError for values that do not fit.
+        Raises NotFoundError or InvalidArgumentError if values do not fit.
         """
         self._bind(0, self.root)
         waiting, seen = deque([0]), {0}
@@ -131,7 +133,9 @@ class ObjectRestore:
         return [number for number, node in nodes if node.attributes and number not in self.objects]
 
     def __del__(self) -> None:
-        """Log warnings of values that no object received, unless a partial match is expected."""
+        """Log a warning about values that no object received, unless a partial match is
+        expected.
+        """
         if sys.is_finalizing() or self.expects_partial:
             return
         names = object_names(self.graph)
@@ -153,7 +157,7 @@ class ObjectRestore:
     def run(self, session: Any, only_new: bool = False) -> None:
         """Restore the matched values.
 
-        Raises NotFoundError or InvalidArgumentError for values that do not fit.
+        Raises NotFoundError or InvalidArgumentError if values do not fit.
 
         Args:
           only_new: whether to skip values that an earlier run has restored.
@@ -169,7 +173,9 @@ class ObjectRestore:
         self._restored = len(self._matched)
 
     def _add_operations(self) -> None:
-        """Create the restore operations of new matches. A single op reads all of their values."""
+        """Create the restore operations of new matches. A single op reads the values of all new
+        matches.
+        """
         fresh: list[tuple[list[Any], SaveableObject]] = []
         for key, value, item in self._matched[len(self._operations) :]:
             name = key, id(item)

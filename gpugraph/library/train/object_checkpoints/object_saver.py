@@ -1,4 +1,6 @@
-"""Saves the objects below a root in a checkpoint, and starts restores."""
+"""A saver of objects, which saves and restores a root and all objects that are reachable from
+it.
+"""
 
 from __future__ import annotations
 
@@ -29,10 +31,10 @@ from gpugraph.platform import files
 
 
 class ObjectSaver:
-    """Saves and restores the objects below `root`.
+    """Saves and restores `root` and all objects that are reachable from it.
 
-    The operations are created at the first save. They are created again if the objects have changed
-    since.
+    The first save creates the operations. A later save creates new operations if the set of objects
+    has changed.
     """
 
     def __init__(self, root: Any) -> None:
@@ -59,8 +61,8 @@ class ObjectSaver:
         return os.fsdecode(path)
 
     def _add_save(self, graph: ObjectGraph) -> Any:
-        """Create the operation that saves these objects. Return a tensor of the path; a run of it
-        saves the objects.
+        """Create the operation that saves these objects. Return its output, which is the path. A
+        run that fetches the output saves the objects.
         """
         with device("/cpu:0"):
             if self._path is None:
@@ -79,8 +81,8 @@ class ObjectSaver:
                 return identity(self._path)
 
     def restore(self, save_path: Any) -> LoadStatus:
-        """Match the objects with the objects of a checkpoint. Return the status object, which
-        restores the values.
+        """Match the program's objects with the objects of a checkpoint. Return the status object,
+        whose methods restore the values.
         """
         if save_path is None:
             return InitializationOnlyStatus(self._root)

@@ -1,1 +1,1 @@
-"""Optimizers: one file per algorithm."""
+"""Optimizers. Each algorithm has its own file."""

@@ -1,4 +1,6 @@
-"""Adadelta (Zeiler, arXiv:1212.5701): steps scaled by the size of the previous steps."""
+"""Adadelta (Zeiler, arXiv:1212.5701), which scales each update by the size of the previous
+updates.
+"""
 
 from __future__ import annotations
 

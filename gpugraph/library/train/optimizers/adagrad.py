@@ -1,4 +1,6 @@
-"""Adagrad (Duchi et al., 2011) and its variants: steps that shrink where gradients were large."""
+"""Adagrad (Duchi et al., 2011) and its variants, which reduce the learning rate of elements whose
+gradients were large.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ def _check_positive(name: str, value: float) -> None:
 class AdagradOptimizer(OneOpUpdate, Optimizer):
     """accumulator += gradient**2; var -= learning_rate * gradient / sqrt(accumulator).
 
-    Slot: "accumulator", which starts at `initial_accumulator_value`, which must be above 0.
+    Slot: "accumulator". It starts at `initial_accumulator_value`, which must be above 0.
 
     >>> v = tf.Variable(4.0)
     >>> train = tf.train.AdagradOptimizer(0.5).minimize(tf.square(v))
@@ -49,10 +51,11 @@ class AdagradOptimizer(OneOpUpdate, Optimizer):
 
 
 class ProximalAdagradOptimizer(OneOpUpdate, Optimizer):
-    """Adagrad, followed by l1 and l2 regularization at the learning rate of each element.
+    """Adagrad with l1 and l2 regularization after each update, scaled by the element's learning
+    rate.
 
-    Slot: "accumulator", which starts at `initial_accumulator_value`, which must be above 0.
-    Source: Duchi and Singer, 2009.
+    Slot: "accumulator". It starts at `initial_accumulator_value`, which must be above 0. Source:
+    Duchi and Singer, 2009.
     """
 
     def __init__(
@@ -83,15 +86,15 @@ class ProximalAdagradOptimizer(OneOpUpdate, Optimizer):
 
 
 class AdagradDAOptimizer(OneOpUpdate, Optimizer):
-    """Adagrad by dual averaging: a variable is computed from the sums of all its gradients so far.
+    """Adagrad with dual averaging, which computes a variable from the sum of all its gradients so
+    far and the sum of their squares.
 
-    Source: Duchi et al., 2011.
+    Slots: "gradient_accumulator" and "gradient_squared_accumulator". The latter starts at
+    `initial_gradient_squared_accumulator_value`, which must be above 0. Rows without a gradient
+    keep their values. Source: Duchi et al., 2011.
 
     Args:
-      global_step: the variable that counts steps. Slots: "gradient_accumulator", and
-        "gradient_squared_accumulator", which starts at
-        `initial_gradient_squared_accumulator_value`, which must be above 0. Rows without a gradient
-        keep their value.
+      global_step: the variable that counts the training steps.
     """
 
     _grad_first = True

@@ -22,8 +22,8 @@ from gpugraph.ops.state.scatter_updates import scatter_add
 
 
 class AdamOptimizer(OneOpUpdate, Optimizer):
-    """m and v are running means of the gradient and its square. The update is var -= lr_t * m /
-    (sqrt(v) + eps).
+    """Adam: var -= lr_t * m / (sqrt(v) + epsilon). m and v are running means of the gradient and of
+    its square.
 
     lr_t = learning_rate * sqrt(1 - beta2^t) / (1 - beta1^t). Slots: "m", "v".
 
@@ -74,8 +74,9 @@ class AdamOptimizer(OneOpUpdate, Optimizer):
         return [*powers, *super()._numbers(var)]
 
     def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Any:
-        """Update all rows. m and v also decay in the rows without a gradient, as if it were
-        zero.
+        """Update all rows.
+
+        In rows without a gradient, m and v decay as if the gradient were zero.
         """
         dtype = var.dtype.base_dtype
         power1, power2 = (cast(power.value(), dtype) for power in self._powers(var.graph))
@@ -91,15 +92,15 @@ class AdamOptimizer(OneOpUpdate, Optimizer):
     def _decay_slot(
         self, var: Variable, name: str, beta: Tensor, rows: Tensor, new: Tensor
     ) -> Tensor:
-        """Return `slot` after it was multiplied by `beta`, and `new` was added to its `rows`."""
+        """Multiply the slot `name` by `beta`, add `new` to its `rows`, and return the result."""
         slot = self._own_slot(var, name)
         decay = slot.assign(slot.value() * beta, use_locking=self._use_locking)
         with var.graph.control_dependencies([decay]):
             return scatter_add(slot, rows, new, use_locking=self._use_locking)
 
     def _finish(self, update_ops: Sequence[Any], name_scope: str) -> Operation:
-        """Multiply the variables of beta1's and beta2's powers by beta1 and beta2, after all
-        updates.
+        """After all updates, multiply the variables that hold the powers of beta1 and beta2 by
+        beta1 and beta2.
         """
         graph = get_default_graph()
         powers = self._powers(graph)

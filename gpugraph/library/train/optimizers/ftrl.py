@@ -12,16 +12,16 @@ from gpugraph.ops.random.variable_initializers import Constant
 
 
 class FtrlOptimizer(OneOpUpdate, Optimizer):
-    """Follows the regularized leader: l1 regularization sets elements whose gradients stay small to
-    0.
+    """FTRL-Proximal ("follow the regularized leader").
 
-    Raises ValueError for strengths and an initial value below 0, and for a power above 0.
+    l1 regularization sets elements to 0 while their gradients stay small. Slots: "accum", which
+    starts at `initial_accumulator_value`, and "linear". Raises ValueError if a regularization
+    strength or the initial value is below 0, or if `learning_rate_power` is above 0.
 
     Args:
-      learning_rate_power: the exponent, at most 0, with which the learning rate depends on the
-        accumulated squares.
-      l2_shrinkage_regularization_strength: twice this number times the variable is added to its
-        gradient. Slots: "accum", which starts at `initial_accumulator_value`, and "linear".
+      learning_rate_power: the exponent of the accumulated squares in the learning rate, at most 0.
+      l2_shrinkage_regularization_strength: if it is above 0, twice this number times the variable
+        is added to the gradient.
     """
 
     _grad_first = True

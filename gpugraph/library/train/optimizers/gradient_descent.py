@@ -33,8 +33,8 @@ class GradientDescentOptimizer(OneOpUpdate, Optimizer):
         super().__init__("GradientDescent", [], settings, use_locking, name)
 
     def _apply_sparse_duplicate_indices(self, grad: IndexedSlices, var: Variable) -> Any:
-        """Subtract the gradient's rows, multiplied by the learning rate. A repeated row is
-        subtracted repeatedly.
+        """Subtract the gradient's rows, multiplied by the learning rate, from the variable's rows.
+        If a row occurs several times in the gradient, all its gradients are subtracted.
         """
         rate = cast(self._tensors["learning_rate"], grad.dtype.base_dtype)
         step = raw_ops.Mul(grad.values, rate, name="mul")
@@ -74,8 +74,8 @@ class MomentumOptimizer(OneOpUpdate, Optimizer):
         self._use_nesterov = use_nesterov
 
     def _change(self, kind: str, var: Variable, grad: Sequence[Tensor]) -> Any:
-        """Create the op `kind`, whose inputs include the gradient between the learning rate and the
-        momentum.
+        """Create the op `<kind>Momentum`. The gradient is its input between the learning rate and
+        the momentum.
         """
         rate, momentum = self._numbers(var)
         return change(

@@ -1,11 +1,14 @@
-"""Optimizer: computes gradients of a loss, and creates the ops that change variables by them.
+"""The base class of the optimizers, which compute gradients of a loss and create the ops that
+update variables.
 
-An optimizer creates its own variables (slots: one per variable and slot name, on the variable's
-device) before it creates the update ops, so that `global_variables_initializer` initializes them
-too. A subclass, in this package or in a program, implements these methods. `_create_slots` creates
-the slots, and `_prepare` the tensors of the settings. `_apply_dense` creates the op that changes a
-variable; `_apply_sparse` does so for some of its rows, for gradients that are IndexedSlices.
-`_finish` creates the operation that runs after all of them.
+An optimizer has variables of its own. These are mainly slots: one variable for each trained
+variable and slot name, on the trained variable's device. They are created together with the update
+ops, so `global_variables_initializer` initializes them if it is called afterwards.
+
+A subclass implements these methods. `_create_slots` creates the slots, and `_prepare` converts the
+settings to tensors. `_apply_dense` creates the op that updates a whole variable. `_apply_sparse`
+creates the op that updates some rows of a variable, whose gradient is an IndexedSlices. `_finish`
+creates the operation that runs after all updates.
 """
 
 from __future__ import annotations
@@ -72,7 +75,8 @@ class Optimizer(Trackable):
         name: str | None = None,
         grad_loss: Any = None,
     ) -> Operation:
-        """Return an operation that takes one step: `compute_gradients`, then `apply_gradients`.
+        """Return an operation that reduces the loss by one training step: `compute_gradients`,
+        followed by `apply_gradients`.
 
         Raises ValueError if no variable has a gradient.
         """
@@ -103,13 +107,13 @@ class Optimizer(Trackable):
     ) -> list[tuple[Any, Variable]]:
         """Return pairs (gradient or None, variable) for `var_list` or all trainable variables.
 
-        Raises ValueError if `var_list` is empty or the loss is not floating, and
-        NotImplementedError for other objects in `var_list`.
+        Raises ValueError if there are no variables or the loss is not floating. Raises
+        NotImplementedError if `var_list` contains anything except variables and tensors.
 
         Args:
           gate_gradients: with GATE_OP, all gradients of an op are computed before any of them is
-            used; with GATE_GRAPH, all gradients of all ops are computed before any is used.
-            `var_list` may also contain tensors.
+            used. With GATE_GRAPH, all gradients of all variables are computed before any of them is
+            used. With GATE_NONE, there is no such constraint.
         """
         gates = (Optimizer.GATE_NONE, Optimizer.GATE_OP, Optimizer.GATE_GRAPH)
         if gate_gradients not in gates:
@@ -149,11 +153,11 @@ class Optimizer(Trackable):
         global_step: Any = None,
         name: str | None = None,
     ) -> Operation:
-        """Return an operation that changes the variables by these gradients.
+        """Return an operation that updates the variables with these gradients.
 
-        If `global_step` is not None, the operation then increments it. Raises ValueError if there
-        are no gradients, TypeError for a gradient that is not a tensor, and NotImplementedError for
-        an object that is not a variable.
+        If `global_step` is not None, the operation increments it after the updates. Raises
+        ValueError if there are no gradients, TypeError if a gradient is not a tensor, and
+        NotImplementedError if an object to update is not a variable.
         """
         pairs = [(_gradient(grad), variable) for grad, variable in grads_and_vars]
         if not pairs:
@@ -186,7 +190,7 @@ class Optimizer(Trackable):
         """Return the operation that changes all copies of the variables by the summed gradients.
 
         Args:
-          grads_and_vars: pairs of a gradient per replica and a variable.
+          grads_and_vars: pairs of a variable's gradients, one per replica, and the variable.
         """
         return distributed_apply(self, distribution, grads_and_vars, global_step, name)
 
@@ -229,33 +233,37 @@ class Optimizer(Trackable):
         return self._slots.get(name, {}).get(container_of(var))
 
     def _own_slot(self, var: Variable, name: str) -> Variable:
-        """Return the slot `name`, which `_create_slots` created, of a variable or of a copy."""
+        """Return the slot `name` of a variable. `_create_slots` must have created it."""
         return self._slots[name][container_of(var)]
 
     def variables(self) -> list[Variable]:
-        """Return the variables of the optimizer in the default graph, by name."""
+        """Return the optimizer's own variables in the default graph, sorted by name."""
         slots = [slot for slots in self._slots.values() for slot in slots.values()]
         graph = get_default_graph()
         here = [slot for slot in (*self._non_slots.values(), *slots) if slot.graph is graph]
         return sorted(here, key=lambda variable: variable.name)
 
     def _zeros_slot(self, var: Variable, slot_name: str, op_name: str) -> Variable:
-        """Return the slot `slot_name` of `var`. A new slot is initialized to zeros of the shape and
-        dtype of `var`.
+        """Return the slot `slot_name` of `var`. If it does not exist, create it, filled with zeros,
+        with the shape and dtype of `var`.
 
         Args:
-          op_name: the name of the new slot's ops.
+          op_name: the suffix of a new slot's name.
         """
         return self._slot(var, slot_name, op_name, zeros_of(var, var.dtype.base_dtype))
 
     def _get_or_make_slot(self, var: Variable, val: Any, slot_name: str, op_name: str) -> Variable:
-        """Return the slot `slot_name` of `var`, initialized to `val`."""
+        """Return the slot `slot_name` of `var`. If it does not exist, create it with the initial
+        value `val`.
+        """
         return self._slot(var, slot_name, op_name, val)
 
     def _initialized_slot(
         self, var: Variable, initializer: Callable[..., Any], slot_name: str, op_name: str
     ) -> Variable:
-        """Return the slot `slot_name` of `var`. A new slot is initialized by `initializer`."""
+        """Return the slot `slot_name` of `var`. If it does not exist, create it, initialized by
+        `initializer`.
+        """
         initial = initial_of_shape(var, initializer, var.shape, var.dtype.base_dtype)
         return self._slot(var, slot_name, op_name, initial)
 
@@ -268,10 +276,10 @@ class Optimizer(Trackable):
     def _create_non_slot_variable(
         self, initial_value: Any, name: str, colocate_with: Variable
     ) -> Variable:
-        """Return the optimizer's own variable of this name in the graph; create it if it does not
-        exist.
+        """Return the variable of this name that belongs to the optimizer but to no trained
+        variable.
 
-        It is placed on the device of the variable `colocate_with`.
+        If the graph has none yet, create it on the device of the variable `colocate_with`.
         """
         key = (name, colocate_with.graph)
         if key not in self._non_slots:
@@ -290,10 +298,9 @@ class Optimizer(Trackable):
 
     @property
     def _checkpoint_dependencies(self) -> list[TrackableReference]:
-        """The variables of `_create_non_slot_variable` in the default graph; slots are not
-        included.
+        """The variables of `_create_non_slot_variable` in the default graph.
 
-        A checkpoint finds slots by `get_slot`.
+        Slots are not included, because a checkpoint finds them through `get_slot`.
         """
         graph = get_default_graph()
         variables = {name: item for (name, home), item in self._non_slots.items() if home is graph}
@@ -307,31 +314,31 @@ class Optimizer(Trackable):
     # -- for subclasses
 
     def _create_slots(self, var_list: Sequence[Variable]) -> None:
-        """Create the optimizer's own variables."""
+        """Create the optimizer's own variables, among them the slots for `var_list`."""
 
     def _prepare(self) -> None:
         """Convert the settings to tensors."""
 
     def _apply_dense(self, grad: Tensor, var: Variable) -> Any:
-        """Create the op that changes `var` by `grad`."""
+        """Create the op that updates `var` with the gradient `grad`."""
         raise NotImplementedError(f"{type(self).__name__} does not define how a variable changes")
 
     def _apply_sparse_duplicate_indices(self, grad: IndexedSlices, var: Variable) -> Any:
-        """Create the op that changes rows of `var` by `grad`.
+        """Create the op that updates rows of `var` with the gradient `grad`.
 
-        A row may occur repeatedly in `grad`.
+        A row may occur several times in `grad`.
         """
         return self._apply_sparse(summed_by_row(grad), var)
 
     def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Any:
-        """Create the op that changes rows of `var` by `grad`.
+        """Create the op that updates rows of `var` with the gradient `grad`.
 
         Each row occurs only once in `grad`.
         """
         raise NotImplementedError(f"{type(self).__name__} does not define how rows change")
 
     def _resource_apply_dense(self, grad: Tensor, handle: Variable) -> Any:
-        """Create the op that changes a resource variable by `grad`.
+        """Create the op that updates a resource variable with the gradient `grad`.
 
         Subclasses may override this.
         """
@@ -340,10 +347,10 @@ class Optimizer(Trackable):
     def _resource_apply_sparse_duplicate_indices(
         self, grad: Tensor, handle: Variable, indices: Tensor
     ) -> Any:
-        """Create the op that changes rows of a resource variable. Rows may be repeated.
+        """Create the op that updates rows of a resource variable. A row may occur several times.
 
         Args:
-          grad: the changes of the rows.
+          grad: the gradients of the rows.
           indices: the row numbers.
         """
         if type(self)._resource_apply_sparse is not Optimizer._resource_apply_sparse:
@@ -352,7 +359,8 @@ class Optimizer(Trackable):
         return self._apply_sparse_duplicate_indices(IndexedSlices(grad, indices), handle)
 
     def _resource_apply_sparse(self, grad: Tensor, handle: Variable, indices: Tensor) -> Any:
-        """Create the op that changes rows of a resource variable; each row occurs only once.
+        """Create the op that updates rows of a resource variable. Each row occurs only once.
+
         Subclasses may override this.
         """
         return self._apply_sparse(IndexedSlices(grad, indices), handle)
@@ -363,13 +371,14 @@ class Optimizer(Trackable):
 
 
 def _check_trained(tensor: Tensor | Variable) -> None:
-    """Raise ValueError for dtypes that no optimizer handles."""
+    """Raise ValueError unless the dtype of `tensor` is floating."""
     if not tensor.dtype.base_dtype.is_floating:
         raise ValueError(f"Invalid type {tensor.dtype.name} for {tensor.name}: it must be floating")
 
 
 def summed_by_row(grad: IndexedSlices) -> IndexedSlices:
-    """Return the same gradient with each row once: rows that occur several times are added up.
+    """Return the gradient with each row once. The values of rows that occur several times are
+    added.
 
     The ops are not colocated with the variable, because Unique runs on the host.
     """
@@ -382,7 +391,7 @@ def summed_by_row(grad: IndexedSlices) -> IndexedSlices:
 def _gradient(grad: Any) -> Tensor | IndexedSlices | None:
     """Return a gradient as a tensor, IndexedSlices or None.
 
-    Raises TypeError for any other value.
+    Raises TypeError if it is any other value.
     """
     if grad is None or isinstance(grad, IndexedSlices):
         return grad

@@ -1,6 +1,4 @@
-"""Optimizers whose step is a single op: they convert their settings to tensors, and create the op
-with its inputs.
-"""
+"""A mixin for optimizers whose update is a single op that receives the settings as inputs."""
 
 from __future__ import annotations
 
@@ -16,12 +14,15 @@ from gpugraph.ops.state.change_by_handle import change
 
 
 class OneOpUpdate:
-    """A mixin for optimizers whose step is a single op. Changes whole variables by the op
-    `Apply<update>`, and rows by the op `SparseApply<update>`.
+    """A mixin for optimizers whose update is a single op.
+
+    The op `Apply<update>` updates whole variables, and `SparseApply<update>` updates rows.
 
     Args:
-      settings: values by the names of their tensors, in the order of the ops' inputs.
+      update: the suffix of the op types.
       slots: the names of the slots, in the order of the ops' inputs.
+      settings: a dict from the names of the settings' tensors to their values, in the order of the
+        ops' inputs.
     """
 
     _use_locking: bool
@@ -45,7 +46,9 @@ class OneOpUpdate:
         self._tensors: dict[str, Tensor] = {}
 
     def _create_slots(self, var_list: Sequence[Variable]) -> None:
-        """Create slots of zeros. Subclasses override this for other initial values."""
+        """Create slots that are filled with zeros. Subclasses override this for other initial
+        values.
+        """
         for variable in var_list:
             for slot in self._slot_order:
                 self._zeros_slot(variable, slot, self._name)  # type: ignore[attr-defined]
@@ -75,7 +78,7 @@ class OneOpUpdate:
 
 
 def at_least_zero(**settings: float) -> None:
-    """Raise ValueError for a setting below 0."""
+    """Raise ValueError if a setting is below 0."""
     for name, value in settings.items():
         if value < 0.0:
             raise ValueError(f"{name} {value} needs to be positive or zero")

@@ -1,5 +1,5 @@
-"""Updates of the variables of a strategy: gradients are summed over the replicas, and each copy of
-a variable is changed by the sum.
+"""Updates of a strategy's variables. The gradients are summed over the replicas, and each copy of a
+variable is updated with the sum.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ from gpugraph.ops.control.group_and_no_op import group
 def merged_apply(
     optimizer: Any, pairs: Sequence[tuple[Any, Any]], global_step: Any, name: Any
 ) -> Any:
-    """Apply the sums of the gradients of all replicas: `apply_gradients` within a strategy.
+    """Apply the gradients, summed over all replicas. `apply_gradients` calls this within a
+    strategy.
 
-    Raises RuntimeError outside of replicas.
+    Raises RuntimeError outside of a replica context.
     """
     context = get_replica_context()
     if context is None:
@@ -41,7 +42,7 @@ def distributed_apply(
     """Return the operation that changes all copies of the variables by the summed gradients.
 
     Args:
-      grads_and_vars: pairs of a gradient per replica and a variable.
+      grads_and_vars: pairs of a variable's gradients, one per replica, and the variable.
     """
     extended, graph = distribution.extended, get_default_graph()
     variables = [variable for _, variable in grads_and_vars]
@@ -84,7 +85,7 @@ def listed_train_op(graph: Graph, operation: Any) -> Any:
 
 
 def scaled_loss(loss: Tensor) -> Tensor:
-    """Return the loss. In an estimator, it is divided by the number of replicas.
+    """Return the loss. If an estimator trains the model, divide the loss by the number of replicas.
 
     The sum of all replicas' gradients is then the gradient of the mean over the whole batch. A loss
     that `tf.losses` has summed is not divided.

@@ -1,4 +1,6 @@
-"""RMSProp (Tieleman and Hinton, 2012), with momentum; centered as in Graves, arXiv:1308.0850."""
+"""RMSProp (Tieleman and Hinton, 2012), with momentum, and optionally centered (Graves,
+arXiv:1308.0850).
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,9 @@ from gpugraph.ops.random.variable_initializers import Ones
 class RMSPropOptimizer(OneOpUpdate, Optimizer):
     """mom = momentum * mom + learning_rate * gradient / sqrt(rms + epsilon); var -= mom.
 
-    Slots: "rms", the running mean of the gradient's square, which starts at ones; "momentum"; and
-    with `centered` "mg", the running mean of the gradient, whose square is subtracted from rms.
+    Slots: "rms", the running mean of the gradient's square, which starts at ones, and "momentum".
+    If `centered` is true, there is also the slot "mg", the running mean of the gradient. Its square
+    is then subtracted from rms in the formula.
 
     >>> v = tf.Variable(4.0)
     >>> train = tf.train.RMSPropOptimizer(0.1).minimize(tf.square(v))

@@ -1,7 +1,7 @@
-"""Slots: variables that an optimizer creates for a variable. A slot's name starts with the
-  variable's name, and by default it has the variable's shape.
+"""Slots, which are variables that an optimizer creates for each variable that it trains.
 
-Programs import these functions from `tensorflow.python.training.slot_creator`.
+A slot's name starts with the name of the trained variable. By default a slot has the trained
+variable's shape. Programs import these functions from `tensorflow.python.training.slot_creator`.
 """
 
 from __future__ import annotations
@@ -21,19 +21,24 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 def name_in_variable_scope(name: str) -> str:
-    """Return the name, prefixed by the name of the current variable scope."""
+    """Return `<current variable scope>/<name>`, or the name itself outside of all variable
+    scopes.
+    """
     scope = get_variable_scope().name
     return f"{scope}/{name}" if scope else name
 
 
 def create_slot(primary: Any, val: Any, name: str, colocate_with_primary: bool = True) -> Variable:
-    """Create a variable named `<name of primary>/<name>`, not trainable, initialized to `val`.
+    """Create a variable with the name `<name of primary>/<name>` and the initial value `val`. The
+    variable is not trainable.
 
-    The name of the current variable scope precedes that name, even if `primary` was created in it.
+    The name is prefixed with the current variable scope, even if `primary` was created in the same
+    scope.
 
     Args:
       val: a tensor, or a function that returns one.
-      colocate_with_primary: whether the slot is on the device of `primary`, a variable or a tensor.
+      colocate_with_primary: whether to place the slot on the device of `primary`, which is a
+        variable or a tensor.
     """
     graph, shape = primary.graph, primary.shape
     prefix = name_in_variable_scope(primary.op.name)
@@ -61,9 +66,10 @@ def create_slot_with_initializer(
     name: str,
     colocate_with_primary: bool = True,
 ) -> Variable:
-    """Call `create_slot` with `initializer(shape, dtype=dtype)`.
+    """Create a slot with `create_slot`, whose initial value is `initializer(shape, dtype=dtype)`.
 
-    If `shape` is not fully defined, the slot gets the shape that `primary` has in the run.
+    If `shape` is not fully defined, the slot has the shape that the value of `primary` has at run
+    time.
     """
     initial = initial_of_shape(primary, initializer, shape, dtype)
     return create_slot(primary, initial, name, colocate_with_primary)
@@ -72,7 +78,11 @@ def create_slot_with_initializer(
 def create_zeros_slot(
     primary: Any, name: str, dtype: Any = None, colocate_with_primary: bool = True
 ) -> Variable:
-    """Call `create_slot` with zeros of the shape of `primary`, and of its dtype by default."""
+    """Create a slot with `create_slot` that is filled with zeros and has the shape of `primary`.
+
+    Args:
+      dtype: the slot's dtype, by default the dtype of `primary`.
+    """
     dtype = primary.dtype.base_dtype if dtype is None else dtype
     return create_slot(primary, zeros_of(primary, dtype), name, colocate_with_primary)
 
@@ -87,7 +97,8 @@ def initial_of_shape(
 ) -> Callable[[], Tensor]:
     """Return a function that creates the initializer's value.
 
-    The value has the shape `shape`, or the shape of `primary` if `shape` is not fully defined.
+    The value has the shape `shape`. If `shape` is not fully defined, it has the shape that the
+    value of `primary` has at run time.
     """
 
     def initial() -> Tensor:

@@ -35,11 +35,11 @@ def generate_checkpoint_state_proto(
     all_model_checkpoint_timestamps: Sequence[float] | None = None,
     last_preserved_timestamp: float | None = None,
 ) -> Any:
-    """Return a CheckpointState with these paths. They are made relative to the folder if the folder
-    is a relative path.
+    """Return a CheckpointState with these paths. If `save_dir` is a relative path, relative paths
+    are rewritten to be relative to `save_dir`.
 
-    The latest checkpoint is the last of all paths; its path is added if it is missing. Raises
-    ValueError unless there is one time for each path.
+    The last path is the latest checkpoint, `model_checkpoint_path`, which is appended if it is
+    missing. Raises ValueError if timestamps are passed, but not one for each path.
     """
     paths = list(all_model_checkpoint_paths or ())
     if not paths or paths[-1] != model_checkpoint_path:
@@ -76,8 +76,8 @@ def update_checkpoint_state(
     all_model_checkpoint_timestamps: Sequence[float] | None = None,
     last_preserved_timestamp: float | None = None,
 ) -> None:
-    """Write the state file of a folder. Raises RuntimeError if that would overwrite a
-    checkpoint.
+    """Write the state file of a folder. Raises RuntimeError if the state file's path is the path of
+    a checkpoint.
     """
     write_checkpoint_state(
         save_dir,
@@ -102,7 +102,7 @@ def write_checkpoint_state(
     """Write the state file of a folder as `update_checkpoint_state` does.
 
     Args:
-      save_relative_paths: whether paths are stored relative to the folder.
+      save_relative_paths: whether the paths in the state file are relative to the folder.
     """
     state_path = checkpoint_state_path(save_dir, latest_filename)
     paths = list(all_model_checkpoint_paths or ())
@@ -140,11 +140,11 @@ def _relative(path: str, folder: str) -> str:
 
 
 def get_checkpoint_state(checkpoint_dir: Any, latest_filename: str | None = None) -> Any:
-    """Return the CheckpointState of a folder, in which relative paths are joined to the folder. If
+    """Return the CheckpointState of a folder. Its relative paths are prefixed with the folder. If
     there is no state file, return None.
 
-    As in TensorFlow, an invalid state file causes a warning, and the result is None; but a state
-    file without a latest checkpoint raises ValueError.
+    As in TensorFlow, if the state file cannot be parsed, log a warning and return None. Raises
+    ValueError if the state file has no latest checkpoint.
     """
     if isinstance(checkpoint_dir, os.PathLike):
         checkpoint_dir = os.fspath(checkpoint_dir)
@@ -173,7 +173,7 @@ def _under(folder: str, path: str) -> str:
 
 
 def latest_checkpoint(checkpoint_dir: Any, latest_filename: str | None = None) -> str | None:
-    """Return the path of the latest checkpoint of a folder, or None.
+    """Return the path of the latest checkpoint of a folder, or None if there is no checkpoint.
 
     >>> tf.train.latest_checkpoint(folder) is None
     True
@@ -189,8 +189,8 @@ def latest_checkpoint(checkpoint_dir: Any, latest_filename: str | None = None) -
 
 
 def _files(checkpoint_prefix: Any) -> list[str]:
-    """Return the files that show that a checkpoint exists: its index file, or a file of format
-    V1.
+    """Return the index file of a checkpoint, or its files in format V1. Return [] if there is no
+    checkpoint.
     """
     prefix = os.fspath(checkpoint_prefix)
     for pattern in (f"{prefix}.index", prefix):
@@ -206,7 +206,9 @@ def checkpoint_exists(checkpoint_prefix: Any) -> bool:
 
 
 def get_checkpoint_mtimes(checkpoint_prefixes: Sequence[str]) -> list[float]:
-    """Return the times, in seconds since 1970, at which the checkpoints that exist were written."""
+    """Return when each existing checkpoint was written, in seconds since 1970. Missing checkpoints
+    are skipped.
+    """
     return [
         files.Stat(paths[0]).mtime_nsec / 1e9 for paths in map(_files, checkpoint_prefixes) if paths
     ]
@@ -218,8 +220,8 @@ def remove_checkpoint(
     """Remove the files of a checkpoint and its meta graph, if they exist.
 
     The index is removed before the data, so that an interrupted removal leaves no valid checkpoint.
-    Temporary files of saves that were killed are also removed. Raises TypeError for a prefix that
-    is not a path.
+    Temporary files of interrupted saves are also removed. Raises TypeError if the prefix is not a
+    path.
     """
     checkpoint_prefix = os.fsdecode(checkpoint_prefix)
     patterns = [f"{checkpoint_prefix}.index", f"{checkpoint_prefix}.data-?????-of-?????"]

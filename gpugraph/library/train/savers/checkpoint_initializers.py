@@ -21,17 +21,18 @@ from gpugraph.platform import files, logging
 
 
 def init_from_checkpoint(ckpt_dir_or_file: Any, assignment_map: Any) -> None:
-    """Replace the initializers of variables: when they run, they read values of a checkpoint.
+    """Replace the initializers of variables with initializers that read the values of a checkpoint.
 
     Args:
       ckpt_dir_or_file: a checkpoint, or a folder whose latest checkpoint is read.
       assignment_map: a dict, or a list of pairs, from sources in the checkpoint to targets. A
-        source is a tensor's name; its target is a variable, the list of a variable's partitions, or
-        the name of a variable that `tf.get_variable` created. A source `"old_scope/"` has a target
-        `"scope/"`, for all variables of this scope; `"/"` means all variables.
+        source is a tensor's name. Its target is a variable, the list of a variable's partitions, or
+        the name of a variable that `tf.get_variable` created. If a source is a scope, such as
+        `"old_scope/"`, its target is a scope, such as `"scope/"`: all variables of the target scope
+        are then initialized. `"/"` means all variables.
     Raises:
-      ValueError: a tensor is not in the checkpoint; a tensor's shape is not its variable's; a scope
-        does not end with a slash; a list has partitions of several variables.
+      ValueError: a tensor is missing in the checkpoint, a tensor and its variable have different
+        shapes, a scope does not end with a slash, or a list has partitions of several variables.
     """
     path = checkpoint_path(ckpt_dir_or_file)
     shapes = load_checkpoint(ckpt_dir_or_file).get_variable_to_shape_map()
@@ -52,7 +53,7 @@ def init_from_checkpoint(ckpt_dir_or_file: Any, assignment_map: Any) -> None:
 
 
 def checkpoint_path(ckpt_dir_or_file: Any) -> Any:
-    """Return the path of a checkpoint; for a folder, the path of its latest checkpoint."""
+    """Return the path of a checkpoint. For a folder, return the path of its latest checkpoint."""
     path = os.fspath(ckpt_dir_or_file)
     return latest_checkpoint(path) if files.IsDirectory(path) else path
 
@@ -65,7 +66,9 @@ def is_variable_or_parts(item: Any) -> bool:
 
 
 def _by_name(name: str, store: Mapping[str, Any]) -> Any:
-    """Return the variable with this name, or the list of its partitions, or None."""
+    """Return the variable with this name, or the list of its partitions. If there is none, return
+    None.
+    """
     if name in store:
         return store[name]
     parts: list[Any] = []
@@ -89,10 +92,12 @@ def _check(key: str, variable: Any, shapes: Mapping[str, list[int]], checkpoint:
 def _scope_pairs(
     key: str, target: str, store: Mapping[str, Any], shapes: Mapping[str, Any], checkpoint: Any
 ) -> list[tuple[str, Any]]:
-    """Return pairs (name of a tensor in the checkpoint, variable) for the variables of a scope.
+    """Return a pair (name of a tensor in the checkpoint, variable) for each variable in the scope
+    `target`.
 
     Args:
-      key, target: the scopes in the checkpoint and in the program.
+      key: the scope in the checkpoint.
+      target: the scope in the program.
     """
     scope = target.rpartition("/")[0]
     if not key.endswith("/"):
@@ -120,7 +125,9 @@ def _scope_pairs(
 
 
 def _initialize(variable: Any, path: Any, tensor_name: str) -> None:
-    """Initialize a variable, or each partition in a list, from a tensor of a checkpoint."""
+    """Make a variable, or each partition in a list, start with the value of a tensor of a
+    checkpoint.
+    """
     if not isinstance(variable, (list, tuple)):
         initialize_from(variable, path, tensor_name, "")
         return
@@ -133,8 +140,8 @@ def _initialize(variable: Any, path: Any, tensor_name: str) -> None:
 
 
 def initialize_from(variable: Any, path: Any, tensor_name: str, slice_spec: str) -> None:
-    """Initialize a variable from a tensor of a checkpoint, or from the slice `slice_spec` of the
-    tensor.
+    """Make a variable start with the value of a tensor of a checkpoint, or of its slice
+    `slice_spec`.
     """
     is_resource = isinstance(variable, ResourceVariable)
     with device(variable.device or None), device("/cpu:0"):
@@ -157,7 +164,7 @@ def initialize_from(variable: Any, path: Any, tensor_name: str, slice_spec: str)
 
 
 def begin_with(variable: Any, initializer: Any, value: Any) -> None:
-    """Replace a variable's initializer by `initializer`, an operation that assigns `value`."""
+    """Replace a variable's initializer with `initializer`, an operation that assigns `value`."""
     variable._initializer = initializer
     variable._initial_value = variable._guarded_initial_value = value
 

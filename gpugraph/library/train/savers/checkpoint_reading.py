@@ -14,7 +14,7 @@ from gpugraph.platform import files
 class CheckpointReader:
     """The tensors of a checkpoint by their names.
 
-    Raises NotFoundError if there is no checkpoint, and DataLossError for a damaged one.
+    Raises NotFoundError if there is no checkpoint, and DataLossError if it is damaged.
     """
 
     def __init__(self, filename: str) -> None:
@@ -25,17 +25,18 @@ class CheckpointReader:
         return os.fsdecode(tensor_str) in self._reader.entries
 
     def get_tensor(self, tensor_str: Any) -> Any:
-        """Return the values of a tensor, a NumPy scalar for a scalar; parts are joined.
+        """Return the value of a tensor as an array, or as a NumPy scalar if the tensor is a scalar.
+        The slices of a partitioned variable are joined.
 
-        Raises NotFoundError for a name that is not in the checkpoint, and DataLossError for damaged
-        files.
+        Raises NotFoundError if the checkpoint has no tensor of this name, and DataLossError if a
+        file is damaged.
         """
         with self._reader:  # data files are open only while they are read
             value = plain_integers(self._reader.read(os.fsdecode(tensor_str)))
         return value if value.ndim else value[()]
 
     def get_variable_to_shape_map(self) -> dict[str, list[int]]:
-        """Return the shape of each tensor, a list of sizes."""
+        """Return a dict from the name of each tensor to its shape, a list of sizes."""
         return {name: list(entry.shape) for name, entry in self._reader.entries.items()}
 
     def get_variable_to_dtype_map(self) -> dict[str, DType]:
@@ -43,7 +44,7 @@ class CheckpointReader:
         return {name: entry.dtype for name, entry in self._reader.entries.items()}
 
     def debug_string(self) -> bytes:
-        """Return a line per tensor: its name, dtype and shape."""
+        """Return a text with the name, dtype and shape of each tensor, one tensor per line."""
         lines = [
             f"{name} ({_enum_name(entry.dtype)}) [{','.join(map(str, entry.shape))}]\n"
             for name, entry in self._reader.entries.items()
@@ -56,7 +57,7 @@ def _enum_name(dtype: DType) -> str:
 
 
 def NewCheckpointReader(filepattern: Any) -> CheckpointReader:
-    """Return a reader of the checkpoint of this path. See `CheckpointReader`."""
+    """Return a reader of the checkpoint at this path. See `CheckpointReader`."""
     return CheckpointReader(os.fsdecode(filepattern))
 
 
@@ -69,7 +70,7 @@ def load_checkpoint(ckpt_dir_or_file: Any) -> CheckpointReader:
 
 
 def checkpoint_path(path: str) -> str:
-    """Return the path of a checkpoint: the path itself, or the path of a folder's latest
+    """Return `path` itself if it is a checkpoint. For a folder, return the path of its latest
     checkpoint.
 
     Raises ValueError if the folder has no checkpoint.
@@ -85,7 +86,7 @@ def checkpoint_path(path: str) -> str:
 
 
 def load_variable(ckpt_dir_or_file: Any, name: str) -> Any:
-    """Return the values of a tensor of a checkpoint, or of the latest checkpoint of a folder."""
+    """Return the value of a tensor in a checkpoint, or in the latest checkpoint of a folder."""
     return load_checkpoint(ckpt_dir_or_file).get_tensor(name.removesuffix(":0"))
 
 

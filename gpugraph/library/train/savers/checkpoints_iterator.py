@@ -1,4 +1,4 @@
-"""Waits for checkpoints that another process writes, one after another."""
+"""Waiting for the checkpoints that another process writes one after another."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ def wait_for_new_checkpoint(
     seconds_to_sleep: float = 1,
     timeout: float | None = None,
 ) -> str | None:
-    """Wait until the latest checkpoint of a folder is not `last_checkpoint`. Return its path.
+    """Wait until a folder has a latest checkpoint other than `last_checkpoint`. Return its path.
 
     Args:
-      seconds_to_sleep: seconds between two checks.
-      timeout: seconds after which to return None; None waits for ever.
+      seconds_to_sleep: the number of seconds between two checks of the folder.
+      timeout: the number of seconds after which to return None. If it is None, wait forever.
     """
     logging.info("Waiting for new checkpoint at %s", checkpoint_dir)
     end = None if timeout is None else time.time() + timeout
@@ -40,14 +40,14 @@ def checkpoints_iterator(
     timeout: float | None = None,
     timeout_fn: Callable[[], bool] | None = None,
 ) -> Iterator[str]:
-    """Yield the path of the latest checkpoint of a folder, whenever there is a new one.
+    """Yield the path of the latest checkpoint of a folder whenever there is a new checkpoint.
 
-    A checkpoint is skipped if a newer one is saved before the next check.
+    A checkpoint is skipped if a newer checkpoint is saved before the next check of the folder.
 
     Args:
       min_interval_secs: the minimum number of seconds between two results.
-      timeout: the seconds to wait for a checkpoint. Then the iteration ends, unless there is a
-        `timeout_fn` that returns False.
+      timeout: the number of seconds to wait for a new checkpoint. After this time the iteration
+        ends, unless `timeout_fn` returns False.
     """
     path = None
     while True:

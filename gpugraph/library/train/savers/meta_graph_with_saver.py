@@ -23,15 +23,15 @@ def export_meta_graph(
     save_debug_info: bool = False,
     **kwargs: Any,
 ) -> Any:
-    """Return the MetaGraphDef of a graph, with its nodes, collections and saver. With `filename`,
-    also write it to this file.
+    """Return the MetaGraphDef of a graph with its nodes, collections and saver. If `filename` is
+    not None, also write the MetaGraphDef to this file.
 
-    The other arguments are those of `export_scoped_meta_graph`
-    (`building/graph_files/meta_graph_export`).
+    See `export_scoped_meta_graph` (`building/graph_files/meta_graph_export`) for the other
+    arguments.
 
     Args:
-      save_debug_info: ignored; in TensorFlow, it saves where nodes were created, which is not part
-        of a meta graph.
+      save_debug_info: ignored. In TensorFlow, it saves the source lines that created the nodes, in
+        a file beside the meta graph.
     """
     del save_debug_info
     return export_scoped_meta_graph(

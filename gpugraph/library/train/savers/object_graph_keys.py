@@ -1,4 +1,4 @@
-"""The graph of objects in a checkpoint: the key of each variable, found by the variable's name."""
+"""The graph of objects in a checkpoint, which maps the name of each variable to its key."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def object_metadata(save_path: Any) -> Any:
 
 @uninterrupted
 def read_object_graph(save_path: Any, reader: Any = None) -> Any:
-    """Return the TrackableObjectGraph of a checkpoint, after a check of the objects' numbers in it.
+    """Return the TrackableObjectGraph of a checkpoint, and check that its node numbers are valid.
 
-    Raises NotFoundError if the checkpoint has no such graph, and DataLossError for a malformed
-    graph.
+    Raises NotFoundError if the checkpoint has no such graph, and DataLossError if the graph is
+    malformed.
     """
     reader = NewCheckpointReader(save_path) if reader is None else reader
     content = reader.get_tensor(OBJECT_GRAPH_PROTO_KEY)
@@ -65,9 +65,10 @@ def _loss(save_path: Any, what: str) -> DataLossError:
 
 
 def object_graph_key_mapping(checkpoint_path: Any) -> dict[str, str]:
-    """Return, by each variable's name at the time of the save, its key in a checkpoint of objects.
+    """Return a dict from the name that each variable had when it was saved to its key in a
+    checkpoint of objects.
 
-    Raises NotFoundError for a checkpoint that has no objects.
+    Raises NotFoundError if the checkpoint is not a checkpoint of objects.
     """
     return {
         attribute.full_name: attribute.checkpoint_key
@@ -79,11 +80,11 @@ def object_graph_key_mapping(checkpoint_path: Any) -> dict[str, str]:
 def saveables_by_key(var_list: Any, keys: dict[str, str]) -> list[SaveableObject]:
     """Return the saveables of variables, under their keys in a checkpoint of objects.
 
-    Raises NotFoundError for variables that `keys` does not have.
+    Raises NotFoundError if `keys` lacks a variable.
 
     Args:
-      var_list: see `tf.train.Saver`; None means all variables.
-      keys: the keys by variable name, see `object_graph_key_mapping`.
+      var_list: see `tf.train.Saver`. None means all variables.
+      keys: the dict from variable names to keys that `object_graph_key_mapping` returns.
     """
     variables = all_saveable_objects() if var_list is None else var_list
     named = variables if isinstance(variables, dict) else op_list_to_dict(variables)

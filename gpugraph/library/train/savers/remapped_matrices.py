@@ -1,4 +1,6 @@
-"""Initializers that load a matrix of a checkpoint, with rows and columns mapped by vocabularies."""
+"""Initializers that load a matrix from a checkpoint and reorder its rows and columns by
+vocabularies.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ from gpugraph.ops.reductions.ranges_and_running_sums import range as range_of
 
 @dataclass(frozen=True)
 class RemappedMatrix:
-    """An initializer that reads a matrix; see `load_and_remap_matrix_initializer`."""
+    """An initializer that reads a matrix. See `load_and_remap_matrix_initializer`."""
 
     ckpt_path: Any
     old_tensor_name: str
@@ -47,7 +49,8 @@ class RemappedMatrix:
         """Return the matrix. For a partitioned variable, return the rows of the partition that
         `partition_info` describes.
 
-        Raises TypeError for a dtype other than float32, and ValueError for a wrong shape.
+        Raises TypeError if `dtype` is not float32, and ValueError if the shape does not fit the
+        vocabulary sizes.
         """
         height, width = self._checked(shape, as_dtype(dtype))
         offset = partition_info.single_offset([height, width]) if partition_info else 0
@@ -70,8 +73,8 @@ class RemappedMatrix:
         return loaded
 
     def _checked(self, shape: Sequence[int], dtype: Any) -> list[int]:
-        """Return the height and width in `shape`. Raises TypeError or ValueError if `dtype` or
-        `shape` is wrong.
+        """Check `dtype` and `shape`, and return [height, width]. Raises TypeError or ValueError if
+        one is wrong.
         """
         sizes = [int(size) for size in shape]
         if dtype != dtypes.float32:
@@ -94,7 +97,9 @@ class RemappedMatrix:
         return (zeros if self.initializer is None else self.initializer)(shape)
 
     def _load(self, offset: int, count: int) -> Any:
-        """Return `count` rows from row `offset` on, without the rows and columns of buckets."""
+        """Return `count` rows of the new matrix, starting at row `offset`, without the bucket rows
+        and columns.
+        """
         rows, present_rows = self._remapping("row", offset, count)
         columns, present_columns = self._remapping("col", 0, self.new_col_vocab_size)
         if columns is None and not self.new_row_vocab_file:
@@ -115,14 +120,16 @@ class RemappedMatrix:
         )
 
     def _remapping(self, kind: str, offset: int, count: int) -> Any:
-        """Return the position in the checkpoint of each of `count` rows or columns, and how many of
-        them are there.
+        """Map `count` rows or columns of the new matrix to rows or columns of the checkpoint's
+        matrix.
 
-        The positions are None if rows or columns keep their positions.
+        Return two values: a tensor with each row's or column's position in the checkpoint, and how
+        many of them the checkpoint contains. The tensor is None if rows or columns keep their
+        positions.
 
         Args:
           kind: "row" or "col".
-          offset: the first line of the new vocabulary.
+          offset: the first line of the new vocabulary to map.
         """
         old, new = (getattr(self, f"{age}_{kind}_vocab_file") for age in ("old", "new"))
         if bool(old) != bool(new):
@@ -140,23 +147,25 @@ class RemappedMatrix:
 
 @with_parameters_of(RemappedMatrix)
 def load_and_remap_matrix_initializer(*args: Any, **options: Any) -> Callable[..., Any]:
-    """Return an initializer that loads a matrix of a checkpoint, reordered by vocabularies.
+    """Return an initializer that loads a matrix from a checkpoint and reorders it by vocabularies.
 
     Args:
-      ckpt_path: the checkpoint. old_tensor_name: the matrix, float32.
-      new_row_vocab_size, new_col_vocab_size: the sizes without buckets.
-      old_row_vocab_size: the number of lines to read of the old vocabulary, -1: all.
-      *_vocab_file: text files with a word in each line. Without them, rows or columns keep their
+      ckpt_path: the checkpoint.
+      old_tensor_name: the name of the matrix, which is float32.
+      new_row_vocab_size, new_col_vocab_size: the numbers of rows and columns without the buckets.
+      old_row_vocab_size: the number of lines to read from the old row vocabulary. -1 means all
+        lines.
+      *_vocab_file: text files with one word per line. Without them, rows or columns keep their
         positions.
       num_row_oov_buckets, num_col_oov_buckets: the numbers of additional rows and columns, which
-        the initializer computes.
-      initializer: a function from a shape to the elements that are missing in the checkpoint; by
-        default zeros.
-      max_rows_in_memory: accepted as in TensorFlow; the matrix is read as a whole.
+        are not loaded but filled by `initializer`.
+      initializer: a function that receives a shape and returns the elements that the checkpoint
+        lacks. By default, they are zeros.
+      max_rows_in_memory: accepted for compatibility. The matrix is read as a whole.
     Raises:
-      TypeError: an initializer that is no callable.
-      ValueError: a negative number of buckets. When the initializer is called: an old vocabulary
-        file without a new one, or the reverse, or no vocabulary files.
+      TypeError: `initializer` is not callable.
+      ValueError: a number of buckets is negative. A call of the initializer also raises it if there
+        are no vocabulary files, or if only one of the old and the new vocabulary is passed.
     """
     matrix = RemappedMatrix(*args, **options)
     if matrix.initializer is not None and not callable(matrix.initializer):
@@ -182,11 +191,14 @@ def load_embedding_initializer(
     initializer: Any = None,
     max_rows_in_memory: int = -1,
 ) -> Callable[..., Any]:
-    """Return an initializer of embeddings that loads the embeddings of an old vocabulary.
+    """Return an initializer that loads embeddings from a checkpoint and reorders them by
+    vocabularies.
+
+    The arguments have the meaning that they have in `load_and_remap_matrix_initializer`.
 
     Args:
       initializer: the initializer for words that the old vocabulary lacks, by default a truncated
-        normal distribution.
+        normal distribution with the standard deviation 1 / sqrt(embedding_dim).
     """
     if initializer is None:
         initializer = TruncatedNormal(stddev=1.0 / math.sqrt(embedding_dim))

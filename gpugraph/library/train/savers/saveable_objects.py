@@ -1,5 +1,5 @@
-"""The objects that a saver saves, by name: variables, partitions of variables, and SaveableObjects
-of programs.
+"""The named objects that a saver saves: variables, partitions of variables, and a program's own
+SaveableObjects.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ _REFERENCES = ("Variable", "VariableV2", "AutoReloadVariable", "VarHandleOp", "R
 
 
 class SaveSpec:
-    """One tensor of a SaveableObject: the tensor, the slice of it that is saved, and its name.
+    """One tensor of a SaveableObject, with its name in the checkpoint and the slice of a whole
+    variable that it is.
 
     Args:
       tensor: a tensor, or a callable that creates it.
-      dtype, device: the tensor's dtype and device; required for a callable.
+      dtype, device: the tensor's dtype and device. They are required if the tensor is a callable.
     """
 
     def __init__(
@@ -50,8 +51,8 @@ class SaveSpec:
 
     @property
     def tensor(self) -> Any:
-        """The tensor. If it was passed as a callable, each access calls it and so creates a new
-        tensor.
+        """The tensor. If a callable was passed instead of a tensor, each access calls it, which
+        creates a new tensor.
         """
         return self._tensor() if callable(self._tensor) else self._tensor
 
@@ -60,7 +61,7 @@ class SaveableObject:
     """An object whose tensors are saved and restored together. Programs derive classes from it.
 
     Args:
-      op: the variable, or another producer of the state.
+      op: the variable, or another operation that produces the saved values.
       specs: a `SaveSpec` for each tensor.
       name: the object's name in the checkpoint.
     """
@@ -77,10 +78,11 @@ class SaveableObject:
         return device
 
     def restore(self, restored_tensors: Sequence[Any], restored_shapes: Any) -> Any:
-        """Return the operation that restores the state from one tensor per spec.
+        """Return the operation that restores the object from one tensor for each `SaveSpec`.
 
         Args:
-          restored_shapes: the shapes to which to reshape the tensors, or None for no change.
+          restored_shapes: the shapes to which the tensors are reshaped. If None, they keep their
+            shapes.
         """
         raise NotImplementedError("Calling an abstract method.")
 
@@ -104,7 +106,7 @@ class ResourceVariableSaveable(SaveableObject):
     """A resource variable, or a partition of one.
 
     Args:
-      var: the variable, or the output of a ReadVariableOp of it.
+      var: the variable, or the output of a ReadVariableOp that reads it.
     """
 
     def __init__(self, var: Any, slice_spec: str, name: str) -> None:
@@ -121,8 +123,8 @@ class ResourceVariableSaveable(SaveableObject):
         super().__init__(var, specs, name)
 
     def restore(self, restored_tensors: Sequence[Any], restored_shapes: Any) -> Any:
-        """Return the AssignVariableOp that sets the variable. Raises ValueError if the shape
-        doesn't fit.
+        """Return the AssignVariableOp that sets the variable. Raises ValueError if the value's
+        shape is not the variable's shape.
         """
         value = restored_tensors[0]
         if restored_shapes is not None:
@@ -148,7 +150,7 @@ def _reader(variable: Any) -> Callable[[], Any]:
 
 
 def on_host(device_name: str) -> str:
-    """Return the name of the CPU in the task of a device."""
+    """Return the name of the CPU device in the same task as the device `device_name`."""
     spec = DeviceSpec.from_string(device_name or "")
     spec.device_type, spec.device_index = "CPU", 0
     return spec.to_string()
@@ -162,7 +164,7 @@ def all_saveable_objects(scope: str | None = None) -> list[Any]:
 
 
 def op_list_to_dict(op_list: Iterable[Any]) -> dict[str, Any]:
-    """Return a dict from names in a checkpoint to the variables and saveables of a list.
+    """Return a dict of the variables and saveables in a list, by their names in a checkpoint.
 
     Partitions of a variable become a list under the name of the whole variable. Raises TypeError
     unless `op_list` is a list of variables, and ValueError if two variables have the same name.
@@ -197,8 +199,8 @@ def _enter(named: dict[str, Any], name: str, item: Any) -> None:
 
 
 def _variable_tensor(item: Any) -> Any:
-    """Return a variable's reference, or a resource variable's read. Raises TypeError for anything
-    else.
+    """Return the reference of a reference variable, or a tensor that reads a resource variable.
+    Raises TypeError if `item` is neither.
     """
     if isinstance(item, ResourceVariable):
         read = item.value() if item._snapshot is None else item._snapshot
@@ -214,7 +216,9 @@ def _variable_tensor(item: Any) -> Any:
 
 
 def saveables_of(named: Mapping[str, Any]) -> list[SaveableObject]:
-    """Return the saveables of variables by name. Raises ValueError for a repeated variable."""
+    """Return the saveables of a dict of variables by name. Raises ValueError if a variable occurs
+    twice.
+    """
     saveables: list[SaveableObject] = []
     seen: set[int] = set()
     for name in sorted(named, key=lambda name: (not isinstance(name, str), str(name))):

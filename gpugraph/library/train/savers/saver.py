@@ -1,4 +1,6 @@
-"""`tf.train.Saver`: saves variables in checkpoints, restores them, removes old checkpoints."""
+"""`tf.train.Saver`, which saves variables in checkpoints, restores them, and removes old
+checkpoints.
+"""
 
 from __future__ import annotations
 
@@ -41,22 +43,26 @@ class Saver:
     Args:
       var_list: a list of variables and SaveableObjects, or a dict of them by their names in the
         checkpoint. By default: all global variables, and the collection SAVEABLE_OBJECTS.
-      reshape: whether restored values take the shapes of the variables.
-      sharded: whether each device's variables form a separate shard.
-      max_to_keep: the number of checkpoints to keep; None or 0 keeps all.
-      keep_checkpoint_every_n_hours: the interval in hours at which one checkpoint is never removed.
+      reshape: whether to reshape restored values to the shapes of the variables.
+      sharded: whether to write the variables of each device into a separate shard of the
+        checkpoint.
+      max_to_keep: the number of checkpoints to keep. None and 0 mean all.
+      keep_checkpoint_every_n_hours: one checkpoint in each interval of so many hours is never
+        removed.
       name: the name scope of the operations, "save" by default.
       restore_sequentially: passed to a custom `builder`, which then restores variables one after
         another. The default builder reads all at once, as in TensorFlow.
-      saver_def: a SaverDef that names existing operations, in place of new ones.
-      builder: a BaseSaverBuilder that adds the operations.
-      defer_build: whether to create no operations until `build` is called; excludes `var_list`.
-      allow_empty: whether there may be no variables.
+      saver_def: a SaverDef that names existing operations, which the saver uses instead of creating
+        new operations.
+      builder: the BaseSaverBuilder that creates the operations.
+      defer_build: whether to wait until `build` is called before creating the operations. It must
+        not be combined with `var_list`.
+      allow_empty: whether to accept a graph without variables.
       write_version: SaverDef.V2, or V1 for the format from before TensorFlow 0.12.
-      pad_step_number: whether the step is written with eight digits.
-      save_relative_paths: whether the state file has paths relative to its folder. The folder can
-        then be moved.
-      filename: the path that is saved to if no other path is fed.
+      pad_step_number: whether to pad the step in a path with zeros to eight digits.
+      save_relative_paths: whether the paths in the state file are relative to its folder. If they
+        are, the folder can be moved.
+      filename: the default of the placeholder for the checkpoint's path.
 
     Raises:
       TypeError, ValueError: `var_list` has an element that is not a variable, two variables with
@@ -176,15 +182,18 @@ class Saver:
         self._last_checkpoints = last_checkpoints_with_time
 
     def recover_last_checkpoints(self, checkpoint_paths: Sequence[str]) -> None:
-        """Continue with those checkpoints of an earlier process that exist."""
+        """Set the list of existing checkpoints to the items of `checkpoint_paths` that still exist.
+
+        A program calls this to continue the work of an earlier process.
+        """
         present = [(path, get_checkpoint_mtimes([path])) for path in checkpoint_paths]
         self.set_last_checkpoints_with_time([(path, times[0]) for path, times in present if times])
 
     def _record(self, path: str) -> None:
         """Record a checkpoint. If there are too many, mark the oldest one for removal.
 
-        As in TensorFlow, a save marks at most one checkpoint. If many checkpoints were recovered,
-        there may so be more than `max_to_keep`.
+        As in TensorFlow, a save marks at most one checkpoint. After `recover_last_checkpoints`,
+        there may therefore be more than `max_to_keep` checkpoints.
         """
         if not self.saver_def.max_to_keep:
             return
@@ -214,7 +223,7 @@ class Saver:
 
     def to_proto(self, export_scope: str | None = None) -> Any:
         """Return the SaverDef, in which names are relative to `export_scope`. Return None if the
-        saver is outside of it, or not built yet.
+        saver's operations are outside of this scope or do not exist yet.
         """
         saver = self.saver_def
         if saver is None or not is_in_scope(saver.filename_tensor_name, export_scope):
@@ -237,7 +246,9 @@ class Saver:
         strip_default_attrs: bool = False,
         save_debug_info: bool = False,
     ) -> Any:
-        """Return the MetaGraphDef of the default graph with this saver, see `export_meta_graph`."""
+        """Return the MetaGraphDef of the default graph with this saver. See
+        `tf.train.export_meta_graph`.
+        """
         return export_meta_graph(
             filename=filename,
             graph_def=get_default_graph().as_graph_def(add_shapes=True),
@@ -265,25 +276,27 @@ class Saver:
         strip_default_attrs: bool = False,
         save_debug_info: bool = False,
     ) -> str | None:
-        """Save the variables. An existing checkpoint of the same path is replaced completely or not
-        at all.
+        """Save the variables.
+
+        The save is atomic. If it fails, an existing checkpoint at the same path is unchanged.
 
         Args:
           sess: the session that holds the values.
-          save_path: the prefix of the file names; a hyphen and the global step are appended.
-          global_step: the step: a number, or a variable or tensor of it.
+          save_path: the prefix of the file names. A hyphen and the global step are appended.
+          global_step: the step, as a number, a variable or a tensor.
           latest_filename: the state file's name, "checkpoint" by default.
           meta_graph_suffix: the suffix of the meta graph's file.
-          write_meta_graph: whether to write the meta graph too.
-          write_state: whether the state file is updated, and old checkpoints are removed.
+          write_meta_graph: whether to also write the meta graph.
+          write_state: whether to update the state file and remove old checkpoints.
           strip_default_attrs, save_debug_info: see `export_meta_graph`.
 
         Returns:
-          The path, for `restore`; None if there is nothing to save.
+          The path, which `restore` accepts. None if there is nothing to save.
 
         Raises:
-          RuntimeError: `build` was not called. ValueError: the folder does not exist, or the state
-            file would be overwritten. TypeError: `sess` is not a session.
+          RuntimeError: `build` was not called.
+          ValueError: the folder does not exist, or the checkpoint would overwrite the state file.
+          TypeError: `sess` is not a session.
         """
         if not self._is_built:
             raise RuntimeError("`build()` should be called before save if defer_build==True")
@@ -324,8 +337,8 @@ class Saver:
     def _save_values(
         self, sess: Any, path: str, folder: str, latest: str, suffix: str, write_state: bool
     ) -> str:
-        """Save the values. Return the checkpoint's path, or a pattern that matches its shards in
-        format V1.
+        """Save the values. Return the checkpoint's path. In format V1, return a pattern that
+        matches its shards.
         """
         names = self.saver_def
         if self._write_version == V1:
@@ -349,12 +362,14 @@ class Saver:
         return path
 
     def restore(self, sess: Any, save_path: Any) -> None:
-        """Set the variables to the values of a checkpoint; they need not be initialized.
+        """Set the variables to the values of a checkpoint. The variables need not be initialized
+        before.
 
         Raises:
           ValueError: `save_path` is None or not a checkpoint.
-          NotFoundError: a variable is not in the checkpoint. InvalidArgumentError: a variable has
-            another shape or dtype in the checkpoint. DataLossError: a file is damaged.
+          NotFoundError: a variable is not in the checkpoint.
+          InvalidArgumentError: a variable has another shape or dtype in the checkpoint.
+          DataLossError: a file is damaged.
         """
         if self._is_empty:
             return
@@ -395,7 +410,9 @@ class Saver:
 
 
 def _explained(error: errors.OpError, cause: str) -> errors.OpError:
-    """Return an error of the same class whose message adds `cause`, the most likely cause."""
+    """Return an error of the same class, with a message that also contains `cause` as the most
+    likely cause.
+    """
     kind: Any = type(error)
     explained: errors.OpError = kind(
         error._node_def,
@@ -408,7 +425,9 @@ def _explained(error: errors.OpError, cause: str) -> errors.OpError:
 
 
 def _renamed(saver_def: Any, change: Any, scope: str | None) -> Any:
-    """Return a SaverDef whose operation names are replaced by `change(name, scope)`."""
+    """Return a copy of a SaverDef in which each operation name is replaced by `change(name,
+    scope)`.
+    """
     values = {name: getattr(saver_def, name) for name in _FIELDS}
     values.update({name: change(values[name], scope) for name in _NAMES})
     return messages_pb2.SaverDef(**values)

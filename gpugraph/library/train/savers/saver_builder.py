@@ -51,10 +51,10 @@ V1_WARNING = (
 
 
 class BaseSaverBuilder:
-    """Creates the operations that save and restore. Programs derive classes from it to create other
+    """Creates the operations of a saver. Programs derive classes from it to create other
     operations.
 
-    Raises RuntimeError for another version.
+    Raises RuntimeError if `write_version` is neither V1 nor V2.
 
     Args:
       write_version: SaverDef.V2, or V1 for the format from before TensorFlow 0.12.
@@ -81,8 +81,8 @@ class BaseSaverBuilder:
         return save_v2(filename_tensor, names, slices, [spec.tensor for spec in specs])
 
     def restore_op(self, filename_tensor: Any, saveable: Any, preferred_shard: int) -> list[Any]:
-        """Return the tensors of one SaveableObject. A separate op reads each of them from the
-        checkpoint.
+        """Return the restored tensors of one SaveableObject. A separate op reads each tensor from
+        the checkpoint.
         """
         del preferred_shard
         return [
@@ -97,7 +97,9 @@ class BaseSaverBuilder:
         preferred_shard: int,
         restore_sequentially: bool,
     ) -> list[Any]:
-        """Return the tensors of all saveables, read by `restore_op` for each saveable."""
+        """Return the restored tensors of all saveables. `restore_op` reads the tensors of each
+        saveable separately.
+        """
         del restore_sequentially
         tensors: list[Any] = []
         for saveable in saveables:
@@ -106,7 +108,7 @@ class BaseSaverBuilder:
         return tensors
 
     def sharded_filename(self, filename_tensor: Any, shard: Any, num_shards: Any) -> Any:
-        """Return the file name of number `shard` of `num_shards` shards."""
+        """Return the file name of the shard with number `shard` among `num_shards` shards."""
         return sharded_filename(filename_tensor, shard, num_shards)
 
     def build(
@@ -228,7 +230,7 @@ class BulkSaverBuilder(BaseSaverBuilder):
         preferred_shard: int,
         restore_sequentially: bool,
     ) -> list[Any]:
-        """Return the tensors of all saveables, read by one operation."""
+        """Return the restored tensors of all saveables, which one operation reads."""
         del preferred_shard, restore_sequentially
         specs = [spec for saveable in saveables for spec in saveable.specs]
         with device("cpu:0"):
@@ -251,8 +253,8 @@ def _shape(tensor: Any) -> Any:
 
 
 def _by_device(saveables: Sequence[_SaveableObject]) -> list[tuple[str, list[_SaveableObject]]]:
-    """Return saveables grouped by device, sorted. Raises ValueError if one has tensors on several
-    devices.
+    """Return the saveables grouped by device, sorted by device name. Raises ValueError if a
+    saveable has tensors on several devices.
     """
     groups: dict[str, list[_SaveableObject]] = {}
     for saveable in saveables:
@@ -266,7 +268,9 @@ def _by_device(saveables: Sequence[_SaveableObject]) -> list[tuple[str, list[_Sa
 
 
 def _join_partitioned() -> None:
-    """Create the concatenated tensors of partitioned variables, which a meta graph names."""
+    """Create the concatenation of each partitioned variable, because a meta graph contains its
+    name.
+    """
     graph = get_default_graph()
     for key in graph.get_all_collection_keys():
         for item in graph.get_collection(key):

@@ -19,14 +19,14 @@ def import_meta_graph(
     import_scope: str | None = None,
     **kwargs: Any,
 ) -> Saver | None:
-    """Add the graph of a MetaGraphDef, or of a file that holds one, to the default graph.
+    """Add the graph of a MetaGraphDef, or of a file that contains one, to the default graph.
 
-    Return the Saver that the MetaGraphDef describes; if it describes none, a new Saver of all
-    variables, or None if there are no variables.
+    Return the Saver that the MetaGraphDef describes. If it describes none, return a new Saver of
+    all variables. If there are no variables either, return None. For the remaining arguments, see
+    `import_scoped_meta_graph`.
 
     Args:
-      import_scope: the name scope of the added nodes. For the remaining arguments, see
-        `import_scoped_meta_graph`.
+      import_scope: the name scope of the added nodes.
     """
     return import_meta_graph_with_return_elements(
         meta_graph_or_file, clear_devices, import_scope, **kwargs
@@ -39,7 +39,9 @@ def import_meta_graph_with_return_elements(
     import_scope: str | None = None,
     **kwargs: Any,
 ) -> tuple[Saver | None, list[Any] | None]:
-    """Add the graph as `import_meta_graph` does; also return the result of `import_graph_def`."""
+    """Add a graph with `import_meta_graph`. Return its result, and the result of
+    `import_graph_def`.
+    """
     meta_graph = meta_graph_or_file
     if not hasattr(meta_graph, "SerializeToString"):
         meta_graph = read_meta_graph_file(meta_graph)

@@ -1,4 +1,4 @@
-"""`tf.train.warm_start`: initializes variables from the checkpoint of another model."""
+"""`tf.train.warm_start`, which initializes variables from the checkpoint of another model."""
 
 from __future__ import annotations
 
@@ -34,15 +34,14 @@ def warm_start(
     Args:
       ckpt_to_initialize_from: a checkpoint, or a folder whose latest checkpoint is read.
       vars_to_warm_start: the variables to initialize. It is a regular expression that selects
-        trainable variables, a list of such expressions for global variables, or a list of
-        variables. None: only the variables that have a vocabulary.
+        trainable variables, a list of such expressions that select global variables, or a list of
+        variables. If it is None, only the variables in `var_name_to_vocab_info` are initialized.
       var_name_to_vocab_info: a dict from a variable's name to a VocabInfo. The variable is a matrix
         with a row or a column for each word.
       var_name_to_prev_var_name: a variable's name in the checkpoint, by its current name.
 
-    Raises the errors of `init_from_checkpoint`. Raises ValueError for any other
-    `vars_to_warm_start`, and if a name in one of the two dicts is not the name of a chosen
-    variable.
+    Raises the errors of `init_from_checkpoint`. Raises ValueError if `vars_to_warm_start` has any
+    other type, or if one of the dicts contains a name that no variable to initialize has.
     """
     logging.info("Warm-starting from: %s", ckpt_to_initialize_from)
     variables = _by_name(vars_to_warm_start)
@@ -74,7 +73,7 @@ def _check_used(argument: str, names: Mapping[str, Any], variables: Mapping[str,
 
 
 def _by_name(wanted: Any) -> dict[str, list[Any]]:
-    """Return the variables that `wanted` selects, by name.
+    """Return a dict from names to the variables that `wanted` selects.
 
     The partitions of a variable are in one list.
     """
@@ -107,8 +106,8 @@ def _by_name(wanted: Any) -> dict[str, list[Any]]:
 
 
 def _object_keys(checkpoint: Any, variables: Mapping[str, Any]) -> dict[str, str]:
-    """Return the keys of variables in a checkpoint of objects. Return {} for a checkpoint without
-    objects.
+    """Return the keys of variables in a checkpoint of objects. Return {} for any other
+    checkpoint.
     """
     try:
         keys = object_graph_key_mapping(checkpoint_path(checkpoint))
@@ -126,8 +125,8 @@ def _object_keys(checkpoint: Any, variables: Mapping[str, Any]) -> dict[str, str
 def _begin_with_vocabulary(
     parts: Sequence[Variable], tensor_name: str, checkpoint: Any, info: Any
 ) -> None:
-    """Initialize the partitions of a variable with rows or columns of a checkpoint's matrix, mapped
-    by their words.
+    """Make the partitions of a variable start with rows or columns of a checkpoint's matrix,
+    reordered by vocabularies.
 
     Args:
       info: the VocabInfo of the variable.

@@ -1,4 +1,6 @@
-"""Combinations of elements into batches: stacked, padded, sparse."""
+"""The combination of elements into a batch by stacking, by padding and stacking, or as a sparse
+tensor.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,7 @@ def _stacked(number: int, arrays: list[Any]) -> Any:
 
 
 class Padding:
-    """A callable that pads elements to a common shape and stacks them.
+    """A callable that pads elements to the same shape and stacks them.
 
     Args:
       shapes: the padded shape of each component. -1 means the maximum size in the batch.
@@ -54,7 +56,7 @@ class Padding:
         self.shapes, self.values = shapes, values
 
     def __call__(self, elements: list[Element]) -> Element:
-        """Return the batch: the elements, padded and stacked."""
+        """Return the batch of these elements, padded and stacked."""
         columns = zip(zip(*elements), self.shapes, self.values)
         return tuple([_padded(n, arrays, *rest) for n, (arrays, *rest) in enumerate(columns)])
 
@@ -89,8 +91,8 @@ def _padded(number: int, arrays: Sequence[Any], shape: Sequence[int], value: Any
 
 
 def _padded_column(number: int, column: Any, shape: Sequence[int], value: Any) -> Any:
-    """Return component `number` of a batch, padded to `shape`. `column` has the stacked
-    elements.
+    """Return component `number` of a batch, padded to `shape`. `column` contains the component of
+    all elements, stacked.
     """
     sizes = column.shape[1:]
     if len(sizes) != len(shape) or any(has > size >= 0 for has, size in zip(sizes, shape)):

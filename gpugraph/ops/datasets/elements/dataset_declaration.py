@@ -1,9 +1,10 @@
-"""`dataset_op`, which declares an op type that returns a dataset: its inputs, attrs and stage.
+"""`dataset_op`, which declares the inputs, attrs and stage of an op type that returns a dataset.
 
     dataset_op("TakeDataset", "input_dataset: variant, count: int64",
                lambda row: Take(row.source, row.number("count")), "The first `count` elements.")
 
-The stage is created when the op runs: each time an iterator over the dataset is initialized.
+The stage is created when the op runs, which happens each time an iterator over the dataset is
+initialized.
 """
 
 from __future__ import annotations
@@ -36,15 +37,15 @@ FUNC = Attr("func", required=True)
 
 
 def arguments(name: str) -> Attr:
-    """Return the attr `name`: the dtypes of the tensors that a function captures."""
+    """Return the declaration of the attr `name`, which lists the dtypes of the tensors that a
+    function captures.
+    """
     del name
     return Attr("list(type)", required=True, minimum=0)
 
 
 class Row:
-    """The values of a node by name: its inputs, as the signature names them, its attrs and
-    functions.
-    """
+    """The values of a node's inputs, attrs and functions, which are accessed by name."""
 
     def __init__(self, op_type: str, context: KernelContext, arrays: Sequence[Any]) -> None:
         self.op_type = op_type
@@ -111,8 +112,8 @@ _SINGLE = frozenset(["bool", "float", "int32", "int64", "resource", "string", "v
 
 
 def _infer_of(inputs: str) -> Callable[[InferContext], Sequence[TensorShape]]:
-    """Return the shape inference of a dataset op: it checks the shapes of the inputs and returns a
-    scalar shape.
+    """Return the shape inference function of a dataset op. It checks the shapes of the inputs and
+    returns a scalar shape.
     """
     pairs = [tuple(map(str.strip, part.split(":"))) for part in inputs.split(",") if part]
     before = list(takewhile(lambda pair: pair[1] in _SINGLE, pairs))  # those after a list move
@@ -138,9 +139,9 @@ def dataset_op(
     """Declare op types, separated by spaces, that return the dataset `make(row)`.
 
     Args:
-      has_types: whether the op has the attrs `output_types` and `output_shapes`, which become the
-        dataset's dtypes and shapes.
-      harmless_without: for a dataset that writes files, the index of the input with the path. If
+      has_types: whether the op has the attrs `output_types` and `output_shapes`, which determine
+        the dataset's dtypes and shapes.
+      harmless_without: for a dataset that writes files, the number of the input with the path. If
         the path is empty, nothing is written.
     """
     for op_type in op_types.split():

@@ -1,5 +1,5 @@
-"""Many draws of StatelessMultinomial at once, one for each seed. `sample_from_datasets` selects
-datasets by these draws.
+"""An op that computes many draws of StatelessMultinomial at once, one for each seed.
+`sample_from_datasets` selects datasets by these draws.
 """
 
 from __future__ import annotations
@@ -27,7 +27,11 @@ def _halves(numbers: Any) -> tuple[Any, Any]:
 
 
 def _first_words(seeds: Any) -> Words:
-    """Return the first random words of each seed. `seeds`: one seed a row."""
+    """Return the first four 32-bit random words for each seed.
+
+    Args:
+      seeds: an array with one seed, which is two integers, in each row.
+    """
     unsigned = seeds.astype(np.int64).view(np.uint64)
     counters = (*_halves(unsigned[:, 0]), *_halves(unsigned[:, 1]))
     k0, k1, c2, c3 = blocks_by_key(_halves(np.uint64(STATELESS_KEY)), counters)

@@ -1,4 +1,6 @@
-"""The places in which an iterator calls a function: each has its own random streams."""
+"""The numbering of the places in a dataset that call the same function. Each place has its own
+random streams.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,13 @@ from gpugraph.ops.datasets.elements.stage import Function, Stage
 
 
 def number_places(stage: Stage, numbers: dict[Any, int] | None = None) -> None:
-    """Number the places of functions with random streams in a dataset that is `apart`."""
+    """Number the places in a dataset that call the same function, if the function has random
+    streams.
+
+    Args:
+      stage: the dataset, a copy that `Stage.apart` returned.
+      numbers: the number of the next place for each function.
+    """
     numbers = {} if numbers is None else numbers
     for value in vars(stage).values():
         if isinstance(value, Function) and value.call.function.graph.has_seeds:

@@ -1,7 +1,7 @@
-"""Watches: measurements of a pipeline's stages, their time and fullness, and of its threads.
+"""Watches, which measure the time that each stage of a pipeline takes and how full its buffers are.
 
 A watch measures the iterations of one iterator. It replaces the methods `next` and `next_rows` of
-these objects by methods that measure. Other iterators are not slowed down.
+these objects with methods that also measure, so iterators without a watch are not slowed down.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from gpugraph.plan.pipeline_spans import note
 class StageTimes:
     """The times of a dataset's iterations.
 
-    spent: nanoseconds in this stage, without the stages that it calls in the same thread. worked:
-    nanoseconds of its calls in worker threads. filled: the sum, over the elements read, of the
-    fraction of the buffer that was full.
+    `spent` is the time in this stage in nanoseconds, without the stages that it calls in the same
+    thread. `worked` is the time of its calls in worker threads in nanoseconds. `filled` is the sum
+    of the fractions of the buffer that were full when each element was read.
     """
 
     def __init__(self, name: str, kind: str) -> None:
@@ -31,8 +31,8 @@ class StageTimes:
         self.capacity = 0
 
     def line(self) -> tuple[str, ...]:
-        """Return the columns of a table row: kind, name, elements, own time, time of workers,
-        fullness.
+        """Return the columns of a table row: kind, name, number of elements, time in this stage,
+        time per element, time in worker threads, and fullness.
         """
         per_element = self.spent / max(self.elements, 1) / 1e3
         worked = f"{self.worked / 1e6:.1f} ms in threads" if self.worked else ""
@@ -129,8 +129,8 @@ class Watch:
         return worked
 
     def _stack(self) -> list[int]:
-        """Return this thread's stack: for each measured call in progress, the nanoseconds that its
-        inner calls took.
+        """Return this thread's stack. It has an entry for each measured call in progress, which is
+        the number of nanoseconds that its inner calls took.
         """
         stack: list[int] | None = getattr(self._local, "stack", None)
         if stack is None:
@@ -138,8 +138,8 @@ class Watch:
         return stack
 
     def rows(self) -> list[tuple[int, StageTimes]]:
-        """Return pairs of a stage's depth and times: first the tree of the dataset, then the trees
-        of functions.
+        """Return pairs (depth of a stage, its times). The tree of the dataset comes first. The
+        stages that functions create follow, with depth -1.
         """
         depths: dict[str, int] = {}
         if self.stage is not None:

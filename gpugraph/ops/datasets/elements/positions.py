@@ -1,6 +1,7 @@
-"""Positions of iterators, and elements in files, as bytes.
+"""The serialization of iterators' positions and of elements in files.
 
-A value is a number, a text, bytes, an array, None, or a list of values. Each starts with a letter:
+A value is a number, a text, bytes, an array, None, or a list of values. The bytes of each value
+start with a letter:
 
     n           None                    i, f        a number as text of some length
     t, u, b     true, text, bytes       [           the number of values, then the values
@@ -81,8 +82,8 @@ def _pack_array(array: Any, parts: list[bytes]) -> None:
 
 
 def unpacked(content: bytes) -> Any:
-    """Return the value that `packed` turned into `content`. Raises DataLossError for any other
-    bytes.
+    """Return the value for which `packed` returned `content`. Raises DataLossError if `packed`
+    cannot have returned these bytes.
     """
     try:
         value, place = _unpack(content, 0)

@@ -1,8 +1,9 @@
-"""Iterations over blocks of rows: several elements of one shape, stacked.
+"""Iterations over blocks. A block has several elements of the same shape, stacked.
 
-A block is a tuple of arrays, the columns. The first axis of each column is the index of the
-element. `Elements.next_rows` returns blocks. An iteration that reads blocks returns the same
-elements and errors as an iteration that reads single elements.
+A block is a tuple of arrays, the columns, one for each component of the elements. The index of an
+element is the index on the first axis of each column. `Elements.next_rows` returns blocks. An
+iteration that reads blocks returns the same elements and errors as an iteration that reads single
+elements.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ MAX_AHEAD, _AHEAD_BYTES = 256, 1 << 16
 
 
 def ahead_of(row_bytes: int) -> int:
-    """Return how many elements of `row_bytes` bytes may be read before they are needed."""
+    """Return how many elements of `row_bytes` bytes may be read ahead."""
     return max(1, min(MAX_AHEAD, _AHEAD_BYTES // max(row_bytes, 1)))
 
 
@@ -87,8 +88,8 @@ class BlockElements(ThroughRows):
     """An iteration that reads blocks from another iteration. Its method `_block` computes the
     result.
 
-    pending: a block computed ahead. place: the index in `pending` of the next element. failure: the
-    error to raise after the last element of `pending`.
+    `pending` is a block that was computed ahead. `place` is the index in `pending` of the next
+    element. `failure` is the error to raise after the last element of `pending`.
     """
 
     def __init__(self, source: Elements) -> None:
@@ -106,10 +107,10 @@ class BlockElements(ThroughRows):
         return 0 if self.pending is None else length(self.pending) - self.place
 
     def fill(self, count: int) -> int:
-        """Compute up to `count` elements ahead, if none are available. Return the number of
+        """Compute up to `count` elements ahead if none are available. Return the number of
         available elements.
 
-        If an error occurs, it is raised after these elements are returned.
+        If an error occurs, it is raised after the available elements are returned.
         """
         while not (there := self.available()) and self.failure is None:
             self.pending, self.place = None, 0
@@ -165,7 +166,7 @@ class BlockElements(ThroughRows):
         return [rest, saved_error(self.failure), self.source.save()]
 
     def restore(self, state: Any) -> None:
-        """Continue at a position of `save`, with the saved elements."""
+        """Continue at a position that `save` returned, with the saved elements."""
         pending, failure, position = state
         self.pending = None if pending is None else tuple(pending)
         self.place, self.failure = 0, restored_error(failure)
@@ -176,7 +177,9 @@ _END = 1 << 62
 
 
 def ends_run(error: OpError) -> bool:
-    """Return whether `error` means that the run was cancelled. Otherwise it concerns an element."""
+    """Return whether `error` means that the run was cancelled. Any other error concerns a single
+    element.
+    """
     return isinstance(error, (CancelledError, DeadlineExceededError))
 
 
@@ -197,7 +200,7 @@ class MappedBlocks(BlockElements):
 
     Args:
       one: the same function for a single element. If the function for blocks raises an error, `one`
-        is called for each element of the block, to find the element that raises it.
+        is called for each element of the block, which finds the element that causes the error.
     """
 
     source: BlockElements
@@ -224,12 +227,12 @@ class MappedBlocks(BlockElements):
             return self._before_error(columns)
 
     def _results(self, columns: Element) -> Element:
-        """Return the block of the results for the elements in `columns`."""
+        """Return the block of results for the elements in `columns`."""
         return self.on_rows(columns)
 
     def _before_error(self, columns: Element) -> Element:
         """Return the results of the elements before the first error. The next call raises the
-        error. The elements after it are read again.
+        error, and later calls read the elements after the error again.
         """
         singles: list[Element] = []
         try:
@@ -247,7 +250,11 @@ class MappedBlocks(BlockElements):
         return self._of_singles(columns, singles)
 
     def _of_singles(self, columns: Element, singles: list[Element]) -> Element:
-        """Return the block of results. `singles`: the results of its first elements."""
+        """Return the block of results.
+
+        Args:
+          singles: the results of the first elements of `columns`, which are computed already.
+        """
         del columns
         return joined(singles)
 
@@ -257,7 +264,9 @@ class MappedBlocks(BlockElements):
 
 
 class FilteredBlocks(MappedBlocks):
-    """An iteration over the elements for which a function returns true. It reads blocks."""
+    """An iteration over the elements for which a function returns true. It reads blocks from its
+    source.
+    """
 
     def _results(self, columns: Element) -> Element:
         return _chosen(columns, self.on_rows(columns)[0])

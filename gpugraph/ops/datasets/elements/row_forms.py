@@ -1,10 +1,12 @@
-"""Forms of ops for stacked elements: ROW_FORMS is a dict from op type to a function, the lift.
+"""The vectorization of ops over stacked elements. ROW_FORMS is a dict from op type to a function,
+the lift.
 
     lift = ROW_FORMS["ConcatV2"]; outputs = lift(rows, op)
 
-A lift adds ops for stacked inputs. They give each element the same bits as `op` gives for the
-element alone. `rows` is the `Rows` of `vectorized_functions`: it returns the tensors of the copied
-function, stacked or common to all elements. A lift raises `NoRowForm` if an op has no such form.
+A lift adds ops that compute `op` for stacked elements. The result for each element has the same
+bits as the result of `op` for this element alone. `rows` is an object that returns the tensors of
+the copied function. Each of these is stacked, or is a value that all elements share. A lift raises
+`NoRowForm` if it cannot vectorize the op.
 """
 
 from __future__ import annotations
@@ -22,22 +24,22 @@ from gpugraph.ops.framework.op_declaration import raw_ops
 
 
 class NoRowForm(Exception):
-    """An op can't run on stacked elements."""
+    """An op cannot be vectorized over stacked elements."""
 
 
 class Rows(Protocol):
-    """The copy of a function's graph for stacked elements."""
+    """A copy of a function's graph that computes stacked elements."""
 
     def is_stacked(self, tensor: Tensor) -> bool:
-        """Return whether a tensor of the function has a value for each element."""
+        """Return whether a tensor of the function has a separate value for each element."""
 
     def copied(self, tensor: Tensor) -> Tensor:
-        """Return the tensor of the copy for `tensor`: stacked elements, or a value common to all
-        elements.
+        """Return the copy's tensor for `tensor`: stacked values, or a single value that all
+        elements share.
         """
 
     def stacked(self, tensor: Tensor) -> Tensor:
-        """Return the stacked elements for `tensor`. A value common to all elements is repeated."""
+        """Return the stacked values of `tensor`. A value that all elements share is repeated."""
 
     def again(self, op: Operation, inputs: Sequence[Tensor], **attrs: Any) -> list[Tensor]:
         """Copy `op` with other inputs and attrs, and return the outputs of the copy."""
@@ -68,8 +70,8 @@ def numbers(tensor: Tensor) -> Any:
 
 
 def _elementwise(rows: Rows, op: Operation) -> Sequence[Tensor]:
-    """Lift an op that broadcasts all its inputs. Inputs of lower rank get axes of size 1 after the
-    first.
+    """Lift an op that broadcasts its inputs. Stacked inputs of lower rank get axes of size 1 after
+    the first axis.
     """
     rank = max(map(rank_of, op._inputs))
     return rows.again(op, [_expanded(rows, tensor, rank) for tensor in op._inputs])
@@ -84,8 +86,8 @@ def _expanded(rows: Rows, tensor: Tensor, rank: int) -> Tensor:
 
 
 def _first_only(rows: Rows, op: Operation) -> Sequence[Tensor]:
-    """Lift an op whose first input is stacked. The remaining inputs are scalars, or describe all
-    elements.
+    """Lift an op whose first input is stacked. The remaining inputs are scalars that all elements
+    share.
     """
     require(not any(map(rows.is_stacked, op._inputs[1:])))
     require(all(rank_of(tensor) == 0 for tensor in op._inputs[1:]))
@@ -98,8 +100,8 @@ def _described(rows: Rows, op: Operation) -> Sequence[Tensor]:
 
 
 def _joined(rows: Rows, op: Operation) -> Sequence[Tensor]:
-    """Lift an op that joins strings. Scalars are common to all elements; all other inputs have the
-    result's shape.
+    """Lift an op that joins strings. Its inputs are stacked tensors of the same rank, and scalars
+    that all elements share.
     """
     ranks = {rank_of(tensor) for tensor in op._inputs if rows.is_stacked(tensor)}
     others = [rank_of(tensor) for tensor in op._inputs if not rows.is_stacked(tensor)]
@@ -117,13 +119,17 @@ def _select(rows: Rows, op: Operation) -> Sequence[Tensor]:
 
 
 def _moved(axes: Any) -> Any:
-    """Return `axes` of one element as axes of stacked elements. Negative axes stay."""
+    """Convert axis numbers of one element to axis numbers of stacked elements. Negative numbers are
+    unchanged.
+    """
     axes = np.asarray(axes)
     return np.where(axes < 0, axes, axes + 1).astype(np.int32)
 
 
 def _along(rows: Rows, op: Operation) -> Sequence[Tensor]:
-    """Lift an op whose second input gives axes: reductions, ExpandDims, reversals, ArgMax."""
+    """Lift an op whose second input has axis numbers: reductions, ExpandDims, reversals and
+    ArgMax.
+    """
     source, axes = op._inputs
     require(not rows.is_stacked(axes))
     value = constant_value(axes)
@@ -191,7 +197,7 @@ _MASKS = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_ax
 
 
 def _sliced(rows: Rows, op: Operation) -> Sequence[Tensor]:
-    """Lift a slice. The first axis, that of the elements, is taken as a whole."""
+    """Lift a slice. The result has the whole first axis, which is the axis of the elements."""
     source, *places = op._inputs
     require(not any(map(rows.is_stacked, places)))
     first = [0, 0, 1]
@@ -219,7 +225,7 @@ def _looked_up(rows: Rows, op: Operation) -> Sequence[Tensor]:
 
 
 def _shape(rows: Rows, op: Operation) -> Sequence[Tensor]:
-    """Lift Shape: return the shape of one element, which must be known."""
+    """Lift Shape. Return the shape of one element, which must be known."""
     shape = op._inputs[0].shape
     require(shape.is_fully_defined())
     value: Any = list(shape.sizes or ())
@@ -246,7 +252,9 @@ def _parsed(rows: Rows, op: Operation) -> Sequence[Tensor]:
 
 
 def _drawn(rows: Rows, op: Operation) -> Sequence[Tensor]:
-    """Lift a draw by a seed: one draw for each element's seed, with the same probabilities."""
+    """Lift an op that draws a number with a seed. Each element has its own seed. All draws have the
+    same probabilities.
+    """
     logits, count, seed = op._inputs
     require(rows.is_stacked(seed) and not rows.is_stacked(logits))
     require(numbers(count) == 1 and logits.shape.as_list()[:1] == [1])

@@ -1,7 +1,9 @@
-"""Functions that draw random numbers, split in two: the costly part before any draw, and the rest.
+"""The split of a function that draws random numbers into two functions: one for the costly ops that
+need no random number, and one for all other ops.
 
-Random numbers must be drawn in the order of the elements, so one thread calls such a function. But
-decoding, parsing and products that need no random number may run in several threads ahead.
+Random numbers must be drawn in the order of the elements, so only one thread may call the function
+that draws them. Several threads may call the first function ahead, which decodes, parses or
+multiplies.
 """
 
 from __future__ import annotations
@@ -19,8 +21,10 @@ _COSTLY = ("Decode", "Parse", "Resize", "Crop", "MatMul", "BatchMatMul", "Conv",
 
 
 def parts_of(function: GraphFunction) -> tuple[GraphFunction, GraphFunction] | None:
-    """Return the part that threads may compute ahead, and the rest, whose arguments are the first
-    part's results. Return None if there is no costly first part. It is computed once.
+    """Return two functions, or None if the function has no costly ops that need no random number.
+
+    Threads may call the first function ahead. The arguments of the second function are the results
+    of the first. Both are computed on the first call.
     """
     graph = function.graph
     if graph.parts is None:
@@ -73,7 +77,7 @@ def _ancestors(graph: FuncGraph, ops: set[Operation]) -> set[Operation]:
 
 
 def _dependents(graph: FuncGraph, ops: set[Operation]) -> set[Operation]:
-    """Return the ops and all that use their results."""
+    """Return `ops` and all ops that directly or indirectly use their results."""
     dependents = set(ops)
     for op in graph._ops:
         if any(tensor.op in dependents for tensor in op._inputs):
@@ -85,7 +89,7 @@ def part_of_graph(
     graph: FuncGraph, part: str, inputs: Sequence[Tensor], omitted: set[Operation],
     outputs: Sequence[Tensor],
 ) -> FuncGraph:  # fmt: skip
-    """Return a graph of the ops that are not omitted."""
+    """Return a graph with copies of the ops that are not in `omitted`."""
     result = FuncGraph(f"{graph.name}_{part}", graph.outer_graph)
     copies: dict[Tensor, Tensor] = {}
     operations: dict[Operation, Operation] = {}
@@ -107,7 +111,7 @@ def _again(
     graph: FuncGraph, op: Operation, copies: dict[Tensor, Tensor],
     operations: dict[Operation, Operation],
 ) -> Operation:  # fmt: skip
-    """Return a copy of an op, which has its name and the user's line."""
+    """Return a copy of an op with the same name and origin."""
     types: list[Any] = [tensor._dtype for tensor in op._outputs]
     inputs = [copies[tensor] for tensor in op._inputs]
     with graph.control_dependencies([operations[other] for other in op.control_inputs]):

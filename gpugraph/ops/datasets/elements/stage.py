@@ -1,9 +1,10 @@
-"""Stages: the objects in variant tensors of datasets, and the iterations over their elements.
+"""Stages, which are the objects in variant tensors of datasets, and the iterations over their
+elements.
 
 A `Stage` is immutable and may be iterated any number of times. `Stage.elements(pipeline)` starts an
 iteration, an `Elements`: `next()` returns the arrays of the next element, or None at the end.
 Elements are tuples of arrays, which must not be changed. Only one thread at a time may call an
-iteration. If `next()` raises an error, the error concerns one element: the next call continues with
+iteration. If `next()` raises an error, the error concerns one element. The next call continues with
 the following element.
 """
 
@@ -37,13 +38,13 @@ SLICE_S = 0.05
 
 
 class Pipeline:
-    """The state that all iterations of one iterator share: its function calls, and whether it has
-    ended.
+    """The state that all iterations of one iterator share. It consists of its function calls, and
+    whether it has ended.
 
-    calls: by function and place (`Function.place`), the call that all its iterations share, as it
-    has the states of the function's ops: the positions in random streams go on from pass to pass.
-    restored: by the name of a function that is not called yet, and its place, the positions at
-    which its streams go on.
+    `calls` is a dict from (function, place) to a function call, where a place is `Function.place`.
+    All iterations share the call, because it holds the positions in the function's random streams,
+    which continue from one pass to the next. `restored` is a dict of such positions for functions
+    that were not called yet. Its keys are the function's name and the place.
     """
 
     def __init__(self) -> None:
@@ -54,7 +55,7 @@ class Pipeline:
         self._paused: list[Any] = []
 
     def call_of(self, call: Any, place: int = 0) -> Any:
-        """Return the iterator's own call of a function at a place."""
+        """Return the call of a function at a place that belongs to this iterator."""
         key = call.function, place
         if key not in self.calls:
             new = self.calls.setdefault(key, call.again())
@@ -71,7 +72,7 @@ class Pipeline:
     def saved(self, elements: Elements) -> list[Any]:
         """Return the position of an iteration and the positions of its functions' random streams.
 
-        No thread reads ahead until this returns.
+        During the call, no thread reads ahead.
         """
         try:
             place = elements.save()
@@ -93,11 +94,13 @@ class Pipeline:
                 call.go_to(positions)
 
     def end(self) -> None:
-        """Cancel all waiting iterations."""
+        """Cancel all iterations that wait."""
         self.is_cancelled = True
 
     def release(self) -> None:
-        """Release the function calls for use by another iterator. The iterations must be closed."""
+        """Release the function calls, so that another iterator can use them. The iterations must be
+        closed.
+        """
         for call in self.calls.values():
             call.release()
         self.calls.clear()
@@ -115,13 +118,15 @@ class Pipeline:
 
 
 def _text_of(key: tuple[Any, int]) -> str:
-    """Return the name of a function at a place."""
+    """Return a text that identifies a function and a place."""
     function, place = key
     return f"{function.name}/{place}" if place else str(function.name)
 
 
 class Stage:
-    """A dataset: the dtypes and static shapes of its elements, and how to iterate over them."""
+    """A dataset. It has the dtypes and static shapes of its elements, and starts iterations over
+    them.
+    """
 
     kind: ClassVar[str] = "Dataset"
     node = ""
@@ -152,11 +157,12 @@ class Stage:
         return UNKNOWN
 
     def apart(self) -> Stage:
-        """Return a copy of this dataset that no other dataset reads.
+        """Return a copy of this dataset and its sources in which every dataset has exactly one
+        reader.
 
-        TensorFlow does so when it rewrites a dataset for an iterator: a shuffled dataset from which
-        an iterator reads twice (`zip((d, d))`) has the same order in both places, and a function
-        with seeds draws the same numbers.
+        TensorFlow also copies a dataset when it rewrites the dataset for an iterator. If an
+        iterator reads a shuffled dataset twice (`zip((d, d))`), both copies therefore have the same
+        order, and the copies of a function with seeds draw the same numbers.
         """
         copies = {
             name: new for name, value in vars(self).items() if (new := _apart(value)) is not value
@@ -168,13 +174,13 @@ class Stage:
         return result
 
     def begun(self) -> int:
-        """Return how many iterations were started, if the next iteration depends on this number;
-        otherwise 0.
+        """Return how many iterations were started if the next iteration depends on this number.
+        Otherwise return 0.
         """
         return 0
 
     def begin_after(self, number: int) -> None:
-        """Make the next iteration the one that follows `number` iterations."""
+        """Make the next iteration equal to the iteration that would follow `number` iterations."""
 
     def inputs(self) -> Sequence[Stage]:
         """Return the datasets that this dataset reads."""
@@ -199,7 +205,9 @@ def _started(elements: Callable[[Any, Pipeline], Elements]) -> Callable[[Any, Pi
 
 
 def _apart(value: Any) -> Any:
-    """Return an attribute of a dataset, in which datasets are `apart`."""
+    """Return an attribute of a dataset in which each dataset and function is replaced by the result
+    of its method `apart`.
+    """
     if isinstance(value, (Stage, Function)):
         return value.apart()
     if isinstance(value, list) and value and isinstance(value[0], Stage):
@@ -213,7 +221,7 @@ class Elements:
 
     Args:
       kept: the names of the attributes that `save` stores. Their values are numbers, texts, arrays,
-        further iterations, and lists of these.
+        other iterations, and lists of these.
     """
 
     kept: ClassVar[tuple[str, ...]] = ()
@@ -225,7 +233,9 @@ class Elements:
     """The dataset over which this is an iteration."""
 
     def fullness(self) -> tuple[int, int] | None:
-        """Return (number of elements in the buffer, capacity). Without a buffer, return None."""
+        """Return (number of elements in the buffer, its capacity). If there is no buffer, return
+        None.
+        """
         return None
 
     def next(self) -> Element | None:
@@ -234,24 +244,25 @@ class Elements:
 
     @property
     def has_rows(self) -> bool:
-        """Whether callers should call `next_rows` instead of `next`. This requires that the
+        """Whether callers should call `next_rows` instead of `next`. It is only True if the
         elements of several iterations may be read in any order.
         """
         return False
 
     @property
     def ahead(self) -> int:
-        """The number of elements that may be read by `next_rows` before they are needed.
+        """The number of elements that `next_rows` may read before they are needed.
 
-        The number is positive if elements are cheap and small, and reading them has no side effect.
+        The number exceeds 1 only if elements are cheap and small, and reading them has no side
+        effect.
         """
         return 1
 
     def next_rows(self, count: int) -> Element | None:
-        """Return up to `count` next elements of one shape, stacked. At the end, return None.
+        """Return up to `count` next elements of the same shape, stacked. At the end, return None.
 
-        The block may be empty before the end. If an element raises an error, the elements before it
-        are returned first, and the next call raises the error.
+        The returned block may be empty even before the end. If an element raises an error, the
+        elements before it are returned first, and the next call raises the error.
         """
         element = self.next()
         return None if element is None else tuple([array[np.newaxis, ...] for array in element])
@@ -259,7 +270,7 @@ class Elements:
     def close(self) -> None:
         """End the threads of the iteration and close its files.
 
-        All attributes that are iterations are closed too.
+        This also closes all iterations that are attributes of this one.
         """
         for value in list(vars(self).values()):
             if isinstance(value, Elements):
@@ -270,17 +281,17 @@ class Elements:
                         part.close()
 
     def save(self) -> Any:
-        """Return the position as a JSON value with arrays and bytes."""
+        """Return the position as nested lists of numbers, texts, arrays and bytes."""
         return [saved(getattr(self, name)) for name in self.kept]
 
     def restore(self, state: Any) -> None:
-        """Continue at a position that `save` of an iteration over an equal dataset returned."""
+        """Continue at a position that was saved by an iteration over an equal dataset."""
         for name, part in zip(self.kept, state, strict=True):
             setattr(self, name, restored(getattr(self, name), part))
 
 
 def saved(value: Any) -> Any:
-    """Return an attribute of an iteration in the form in which a position stores it."""
+    """Return the value that a position stores for an attribute of an iteration."""
     if isinstance(value, Elements):
         return value.save()
     if isinstance(value, (list, tuple)):
@@ -289,8 +300,8 @@ def saved(value: Any) -> Any:
 
 
 def restored(current: Any, part: Any) -> Any:
-    """Return the attribute that the saved `part` describes. If `current` is an iteration, it
-    restores itself.
+    """Return the attribute for which a position stores `part`. If `current` is an iteration,
+    restore it in place.
     """
     if isinstance(current, Elements):
         if part is None:
@@ -308,11 +319,13 @@ def restored(current: Any, part: Any) -> Any:
 class Function:
     """A function of the program with its captured values. A stage calls it.
 
+    `place` is the number of the place in the dataset that calls the function. Each place has its
+    own random streams.
+
     Args:
       call: a `KernelFunction` of the session.
       captured: the values of the captured tensors, in order, except for handles of variables. The
-        function's graph has captured constants and handles itself. place: the number of the place
-        among those in which an iterator calls the function.
+        function's graph itself contains captured constants and handles.
     """
 
     place = 0
@@ -332,7 +345,9 @@ class Function:
         self.shortcut = _shortcut(graph.inputs, outputs) if not graph.controls else None
 
     def parts(self) -> tuple[Function, Function] | None:
-        """Return the two parts of a function that draws random numbers (`split_functions`)."""
+        """Return the two functions into which `parts_of` splits this function. If it cannot be
+        split, return None.
+        """
         parts = parts_of(self.call.function)
         if parts is None:
             return None
@@ -341,12 +356,14 @@ class Function:
         return first, rest
 
     def apart(self) -> Function:
-        """Return a copy of the function with separate random streams, if it has any."""
+        """Return a copy of the function with separate random streams. If it has no random streams,
+        return itself.
+        """
         return copy(self) if self.call.function.graph.has_seeds else self
 
     def started(self, pipeline: Pipeline) -> Callable[[Element], Element]:
-        """Return the function for one iteration: a callable from a sequence of arrays to a tuple of
-        arrays.
+        """Return a callable that calls the function for one iteration. It receives a sequence of
+        arrays and returns a tuple of arrays.
         """
         if self.shortcut is not None:
             return self.shortcut
@@ -364,8 +381,8 @@ class Function:
         return lambda element: tuple(call(element))
 
     def started_on_rows(self, pipeline: Pipeline) -> Callable[[Element], Element] | None:
-        """Return, for one iteration, a callable that applies the function to stacked elements. If
-        there is none, return None.
+        """Return a callable that applies the function to stacked elements, for one iteration. If
+        the function cannot be vectorized, return None.
         """
         if self.shortcut is not None:
             return self.shortcut
@@ -401,8 +418,8 @@ def _with_arrays(results: list[Any], objects: Sequence[int]) -> Element:
 
 
 def _shortcut(inputs: Sequence[Any], outputs: Sequence[Any]) -> Callable[[Element], Element] | None:
-    """Return a callable that returns arguments, if each output of the function is an input;
-    otherwise None.
+    """Return a callable that selects arguments, if each output of the function is one of its
+    inputs. Otherwise return None.
     """
     places = {id(tensor): number for number, tensor in enumerate(inputs)}
     if not outputs or not all(id(tensor) in places for tensor in outputs):
@@ -414,7 +431,7 @@ def _shortcut(inputs: Sequence[Any], outputs: Sequence[Any]) -> Callable[[Elemen
 
 
 def stage_in(array: Any) -> Stage:
-    """Return the dataset in a variant tensor. Raises InvalidArgumentError if the tensor has no
+    """Return the dataset in a variant tensor. Raises InvalidArgumentError if the tensor holds no
     dataset.
     """
     if isinstance(array, Stage):  # a scalar as a function returns it

@@ -1,4 +1,5 @@
-"""Vectorized functions: copies of functions that compute many stacked elements in one call.
+"""Vectorized functions, which are copies of functions that compute many stacked elements in one
+call.
 
 A function qualifies if each of its ops has a form for stacked elements (`row_forms`), or for
 vectors whose lengths differ (`ragged_forms`). The results have the same bits as single calls. Ops
@@ -127,7 +128,7 @@ class RowsCopy:
         return self._count
 
     def is_stacked(self, tensor: Tensor) -> bool:
-        """Return whether a tensor of the function has a value for each element."""
+        """Return whether a tensor of the function has a separate value for each element."""
         return tensor in self._stacked
 
     def copied(self, tensor: Tensor) -> Tensor:

@@ -1,7 +1,7 @@
-"""Threads that compute elements ahead: `Workers`, a pool for one iteration, and `Buffer`, which one
-thread fills.
+"""Threads that compute elements ahead. `Workers` is a pool of threads for one iteration, and
+`Buffer` is a buffer that one thread fills.
 
-The threads are daemons. They end with their iteration, and then hold no reference to a session.
+The threads are daemons. They end with their iteration and do not keep the session alive.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ _NAME = "gpugraph_data"
 
 
 def parallel_calls(requested: int) -> int:
-    """Return the number of threads for the argument `num_parallel_calls`, which may be AUTOTUNE."""
+    """Return the number of threads for a value of the argument `num_parallel_calls`, which may be
+    AUTOTUNE.
+    """
     return requested if requested > 0 else max(2, min(16, len(os.sched_getaffinity(0))))
 
 
@@ -70,7 +72,9 @@ class Job:
 
 
 class Workers:
-    """A pool of threads. They make calls in the order of the calls of `start`."""
+    """A pool of threads that call functions. The calls begin in the order in which `start` was
+    called.
+    """
 
     def __init__(self, requested: int, pipeline: Pipeline) -> None:
         self.count = parallel_calls(requested)
@@ -85,7 +89,9 @@ class Workers:
         """Whether the last calls have taken less time than the way to a thread and back."""
 
     def start(self, function: Callable[..., Any], *values: Any) -> Job:
-        """Return a job. A thread of the pool calls `function(*values)` for it."""
+        """Let a thread of the pool call `function(*values)`. Return the job, from which the result
+        is available later.
+        """
         job = Job(lambda: self.timed(function, *values))
         with self._condition:
             self._jobs.append(job)
@@ -95,8 +101,8 @@ class Workers:
         return job
 
     def timed(self, function: Callable[..., Any], *values: Any) -> Any:
-        """Call the function in this thread and return its result. Record whether the function is
-        quick.
+        """Call the function in this thread and return its result. Record whether the function's
+        calls are too quick for a separate thread to pay off.
         """
         start = time.perf_counter()
         result = function(*values)
@@ -148,7 +154,7 @@ class Buffer:
     """Elements that a thread reads ahead from an iteration.
 
     The first call of `take` starts the thread. If the iteration raises an error, the buffer stores
-    it, and `take` raises it in its turn.
+    it in place of an element, and `take` raises it.
     """
 
     def __init__(self, source: Elements, capacity: int, pipeline: Pipeline) -> None:
@@ -218,7 +224,7 @@ class Buffer:
                 self.pipeline.wait(self.condition)
 
     def go_on(self) -> None:
-        """Let the thread read again."""
+        """Let the thread continue to read after `pause`."""
         with self.condition:
             self._is_paused = False
             self.condition.notify_all()

@@ -1,1 +1,1 @@
-"""Activations, softmax, dropout, attention."""
+"""Activation functions, softmax, dropout and attention."""

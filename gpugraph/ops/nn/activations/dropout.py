@@ -1,5 +1,5 @@
-"""Dropout: random elements are set to zero, and the others are scaled up to keep the expected
-sum.
+"""Dropout, which sets random elements to zero and scales up the remaining elements to keep the
+expected sum.
 """
 
 from __future__ import annotations
@@ -25,16 +25,17 @@ def dropout(
     name: str | None = None,
     rate: Any = None,
 ) -> Tensor:
-    """Set each element of `x` to zero with probability `rate`, else scale it by `1 / (1 - rate)`.
+    """Set each element of `x` to zero with probability `rate`. Scale the remaining elements by `1 /
+    (1 - rate)`.
 
-    Raises ValueError for an `x` that is not floating point, for a rate out of range, and unless
-    exactly one of `rate` and `keep_prob` is passed.
+    Raises ValueError if `x` is not floating-point, if the rate is out of range, or unless exactly
+    one of `rate` and `keep_prob` is passed.
 
     Args:
-      rate: a number in [0, 1) or a scalar tensor; `keep_prob`, its older form, is `1 - rate`.
-      noise_shape: the shape of the random mask, which broadcasts to `x`: along an axis of size 1,
-        all elements of `x` are kept or dropped together. The default is the shape of `x`, so that
-        each element is dropped independently.
+      rate: a number in [0, 1) or a scalar tensor. The older argument `keep_prob` is `1 - rate`.
+      noise_shape: the shape of the random mask, which is broadcast to the shape of `x`. If the mask
+        has size 1 along an axis, all elements of `x` along this axis are kept or dropped together.
+        The default is the shape of `x`, so that each element is dropped independently.
 
     >>> session.run(tf.nn.dropout(tf.ones([4]), rate=0.0))
     array([1., 1., 1., 1.], dtype=float32)
@@ -80,8 +81,8 @@ def _rate(rate: Any, keep_prob: Any) -> Any:
 
 
 def _noise_shape(tensor: Tensor, noise_shape: Any) -> Any:
-    """Return the shape of the random mask: `noise_shape`, with its unknown sizes (None) taken from
-    `tensor`.
+    """Return the shape of the random mask. It is `noise_shape`, with the sizes of `tensor` in place
+    of unknown sizes (None).
     """
     if noise_shape is None:
         return shape(tensor)

@@ -1,8 +1,9 @@
-"""Attention as one op: softmax(scale * query @ key' + mask) @ value, where key' is key transposed.
+"""Attention as a single op: softmax(scale * query @ key' + mask) @ value, where key' is the
+transposed key.
 
-Programs do not create this op. The compiler's attention pass replaces matrix products and a
-Softmax by it, on GPUs and on CPUs with a native kernel for the shapes. The matrix of scores (one
-for each pair of query and key) is never stored whole.
+Programs do not create this op. The compiler's attention pass replaces two matrix products and a
+Softmax with this op, on GPUs, and on CPUs if there is a native kernel for the shapes. The matrix of
+scores, one for each pair of a query and a key, is never stored as a whole.
 """
 
 from __future__ import annotations
@@ -37,12 +38,13 @@ _MAX_BLOCKS, _MAX_KEYS = 2**31 - 1, 2**24
 
 
 class _Sizes(NamedTuple):
-    """The sizes of an attention: `m` queries and `n` keys of `d` elements, values of `dv` elements.
+    """The sizes of an attention. It has `m` queries and `n` keys of `d` elements, and `n` values of
+    `dv` elements.
 
     Args:
       batch: the number of independent attentions.
-      head, mma_head: the head sizes for which the kernels are compiled: `head` without and
-        `mma_head` with tensor cores; each is at least d and dv.
+      head, mma_head: the head sizes for which the kernels without and with tensor cores are
+        compiled. Each is at least d and dv.
       inner, mask: see `_mask_strides`.
     """
 
@@ -60,7 +62,7 @@ class _Sizes(NamedTuple):
 def attention_sizes(signature: Signature) -> _Sizes:
     """Return the sizes for the CUDA kernel.
 
-    Raises NotImplementedError, with the reason, for unsupported dtypes and shapes.
+    Raises NotImplementedError, with the reason, if the dtypes or shapes are not supported.
     """
     query, key, value, *masks = signature.input_shapes
     dtype = signature.input_types[0].base_dtype
@@ -93,10 +95,12 @@ def _mask_strides(
 ) -> tuple[int, tuple[int, int, int, int]]:
     """Return the number of inner batches, and the mask's strides in elements.
 
+    The batch axes are merged into two axes, outer and inner. The strides are along outer batches,
+    inner batches, rows (queries) and columns (keys). They are 0 along broadcast axes.
+
     Args:
-      mask: the mask's shape, which broadcasts to `scores`, the shape of the scores. The batch axes
-        are merged to two, outer and inner. The strides are along outer batches, inner batches, rows
-        (queries) and columns (keys); they are 0 along broadcast axes.
+      mask: the mask's shape, which broadcasts to `scores`.
+      scores: the shape of the scores.
     """
     sizes = (1,) * (len(scores) - len(mask)) + tuple(mask)
     (_, inner), [[outer, within]] = shared_axes([sizes[:-2]], tuple(scores[:-2]), 2)
@@ -121,7 +125,7 @@ _MAX_HOST_ELEMENTS = 1 << 22
 def _host_parameters(signature: Signature) -> list[int]:
     """Return the integer parameters of `gg_attention` in host_attention.h.
 
-    Raises NotImplementedError, with the reason, for unsupported inputs.
+    Raises NotImplementedError, with the reason, if the inputs are not supported.
     """
     query, key, value, *masks = signature.input_shapes
     dtype = signature.input_types[0].base_dtype
@@ -191,8 +195,8 @@ def _launch_by_threads(signature: Signature) -> list[Launch]:
 
 
 def _launch_mma(signature: Signature) -> list[Launch]:
-    """Return a launch for tensor cores; for float32, which tensor cores would round, return an
-    empty list.
+    """Return a launch that uses tensor cores. Return an empty list for float32, because tensor
+    cores would round the inputs.
     """
     sizes, dtype = attention_sizes(signature), signature.input_types[0].base_dtype
     if dtype is float32:

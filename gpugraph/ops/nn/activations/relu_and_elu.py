@@ -1,7 +1,7 @@
-"""Activation functions and the ops of their gradients: the relu family and elu.
+"""The activation functions of the relu family and elu, and the ops that compute their gradients.
 
-The gradient is a product with 0 or 1, not a selection, as in TensorFlow: an infinite gradient for
-an inactive unit gives NaN in both libraries.
+As in TensorFlow, the gradient is a product with 0 or 1, not a selection. If the output has an
+infinite gradient where the activation is 0, the result is therefore NaN.
 """
 
 from __future__ import annotations
@@ -79,8 +79,8 @@ def activation_gradient(
     """Declare the gradient op of an activation.
 
     Args:
-      source: the name of the second input: `features`, the activation's input, or `outputs`, its
-        result.
+      source: the name of the second input. It is `features`, the activation's input, or `outputs`,
+        the activation's result.
     """
     op(
         name, inputs=f"gradients: T, {source}: T", **_BACKWARD, attrs={"T": types}, memory=memory,
@@ -89,7 +89,9 @@ def activation_gradient(
 
 
 def _relu_grad_back(op: Any, ddy: Any) -> list[Any]:
-    """Return the gradients of ReluGrad or Relu6Grad: 0 with respect to `features`."""
+    """Return the gradients of ReluGrad or Relu6Grad. The gradient with respect to `features` is
+    0.
+    """
     features = op.inputs[1]
     return [getattr(raw_ops, op.type)(ddy, features), raw_ops.ZerosLike(features)]
 

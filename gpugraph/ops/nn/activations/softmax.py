@@ -1,4 +1,4 @@
-"""Softmax and its logarithm, over the last axis or any other."""
+"""Softmax and its logarithm, along the last axis or any other axis."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def shifted_and_powers(logits: Term) -> tuple[Term, Term, Term]:
-    """Return the logits minus their row maximum, their exponentials, and the row sums of these."""
+    """Return three terms: the logits minus the maximum of their row, the exponentials of these
+    differences, and the row sums of the exponentials.
+    """
     shifted = logits - logits.reduced(MAX, [-1])
     powers = shifted.exp()
     return shifted, powers, powers.reduced(SUM, [-1])
@@ -88,7 +90,7 @@ _log_softmax_op = _declare(
 
 
 def axis_moved_to_end(tensor: Tensor, axis: int) -> Any:
-    """Transpose `tensor` to make `axis` the last one; the other axes keep their order."""
+    """Transpose `tensor` so that `axis` becomes the last axis. All other axes keep their order."""
     rank = tensor.shape.rank
     if rank is not None:
         place = normalize_axis(axis, rank)
@@ -106,11 +108,11 @@ def axis_moved_to_end(tensor: Tensor, axis: int) -> Any:
 
 
 def _last_axis_swapped(tensor: Tensor, axis: Any) -> Any:
-    """Transpose `tensor` to swap `axis` with the last axis; a second call with the same axis undoes
-    it.
+    """Transpose `tensor` to swap `axis` with the last axis. A second call with the same axis undoes
+    the first.
 
     Args:
-      axis: an int, or a scalar tensor; for an invalid axis the run raises InvalidArgumentError.
+      axis: an int, or a scalar tensor. If the axis is invalid, the run raises InvalidArgumentError.
     """
     rank = tensor.shape.rank
     if rank is not None and isinstance(axis, int):
@@ -136,8 +138,9 @@ def _last_axis_swapped(tensor: Tensor, axis: Any) -> Any:
 
 
 def _chosen_axis(axis: Any) -> Any:
-    """Return the axis as an int if its value is known at graph construction, else as a scalar
-    tensor."""
+    """Return the axis as an int if its value is known at graph construction, otherwise as a scalar
+    tensor.
+    """
     if isinstance(axis, Tensor):
         value = constant_value(axis)
         return axis if value is None else int(value)
@@ -164,11 +167,12 @@ def _along(function: Any, logits: Any, axis: Any, name: str | None) -> Tensor:
 
 
 def softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
-    """Return exp(logits) / sum(exp(logits)) along `axis` (older name: `dim`), by default the last.
+    """Return exp(logits) / sum(exp(logits)) along `axis` (older name: `dim`), by default the last
+    axis.
 
     Args:
-      axis: an int, or a scalar tensor of ints. A run raises InvalidArgumentError outside [-rank,
-        rank).
+      axis: an int, or an int scalar tensor. A run raises InvalidArgumentError if the axis is
+        outside [-rank, rank).
 
     >>> session.run(tf.nn.softmax([0.0, 0.0]))
     array([0.5, 0.5], dtype=float32)
@@ -177,11 +181,12 @@ def softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = N
 
 
 def log_softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
-    """Return logits - log(sum(exp(logits))) along `axis` (older name: `dim`), by default the last.
+    """Return logits - log(sum(exp(logits))) along `axis` (older name: `dim`), by default the last
+    axis.
 
     Args:
-      axis: an int, or a scalar tensor of ints. A run raises InvalidArgumentError outside [-rank,
-        rank).
+      axis: an int, or an int scalar tensor. A run raises InvalidArgumentError if the axis is
+        outside [-rank, rank).
 
     >>> session.run(tf.nn.log_softmax([0.0, 0.0]))
     array([-0.6931472, -0.6931472], dtype=float32)

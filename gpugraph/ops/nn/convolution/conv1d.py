@@ -1,4 +1,4 @@
-"""Convolution of sequences, treated as images one pixel high."""
+"""Convolution of sequences, which are treated as images that are one pixel high."""
 
 from __future__ import annotations
 
@@ -23,16 +23,17 @@ def conv1d(
     input: Any = None,
     dilations: Any = None,
 ) -> Tensor:
-    """Convolve sequences [n, steps, c] with `filters` [size, c, out]; the result is [n, windows,
-    out].
+    """Convolve sequences [n, steps, c] with `filters` [size, c, out].
 
-    Raises ValueError for another data format, and where `tf.nn.conv2d` does.
+    The result has shape [n, windows, out]. Raises the errors of `tf.nn.conv2d`, and ValueError if
+    the data format is unknown.
 
     Args:
-      stride, dilations: the distance between windows, and between the elements of one window: a
-        number, or one for each of the three dimensions.
+      stride: the distance between windows, as one number, or as one number for each of the three
+        dimensions.
       padding: "SAME" or "VALID".
       data_format: "NWC", or "NCW" for sequences [n, c, steps].
+      dilations: the distance between the elements of a window, in the same form as `stride`.
     """
     source = one_of("input", input, "value", value)
     with op_scope(name, "conv1d", source, filters) as scope:

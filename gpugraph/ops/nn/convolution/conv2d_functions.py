@@ -1,7 +1,8 @@
-"""The `tf.nn.conv2d` family: convolution of images, its transpose and gradients, also depthwise.
+"""The family of `tf.nn.conv2d`, with convolution and depthwise convolution of images, their
+gradients, and the transpose of convolution.
 
-Strides and dilations are one number, two numbers (height, width), or four numbers, one for each
-dimension.
+Strides and dilations are passed as one number, two numbers (height, width), or four numbers, one
+for each dimension.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from gpugraph.ops.reductions.reduction_functions import either
 def window_attrs(
     strides: Any, padding: Any, data_format: str | None, dilations: Any
 ) -> dict[str, Any]:
-    """Return the attrs of a convolution op; if `padding` is a list of pairs, it becomes explicit
-    padding.
+    """Return the attrs of a convolution op. A list of pairs as `padding` becomes the attr of
+    explicit paddings.
     """
     layout = image_format(data_format)
     attrs: dict[str, Any] = {
@@ -62,15 +63,17 @@ def conv2d(
     name: str | None = None,
     filters: Any = None,
 ) -> Tensor:
-    """Convolve `input` [n, h, w, c] with `filter` [kh, kw, c, out]; the result is [n, oh, ow, out].
+    """Convolve `input` [n, h, w, c] with `filter` [kh, kw, c, out]. The result has shape [n, oh,
+    ow, out].
 
-    Raises ValueError for windows that are larger than the image, for mismatched channels, and for
-    strides or dilations of batch or channels that are not 1.
+    Raises ValueError if a window is larger than the image, if the numbers of channels differ, or if
+    a stride or dilation of the batch or the channels is not 1.
 
     Args:
       strides: the distance between windows, 1 by default.
-      padding: "SAME": size / stride windows along each axis, rounded up; "VALID": only windows that
-        lie inside the image; or (before, after) for each of the four dimensions.
+      padding: "SAME" for size / stride windows along each axis, rounded up. "VALID" for only those
+        windows that lie inside the image. It may also be a list of (before, after), the numbers of
+        zeros for each of the four dimensions.
       dilations: the distance between the elements of a window.
 
     >>> images, kernel = tf.ones([1, 3, 3, 1]), tf.ones([2, 2, 1, 1])
@@ -151,8 +154,8 @@ def conv2d_transpose(
     """Apply the transpose of `conv2d` with a filter [kh, kw, out, c] to `value` [n, h, w, c].
 
     Args:
-      output_shape: the shape of the result [n, oh, ow, out]; a `conv2d` of an input of that shape
-        must give the shape of `value`; otherwise raise ValueError.
+      output_shape: the shape of the result, [n, oh, ow, out]. Raises ValueError unless a `conv2d`
+        of an input of this shape has a result of the shape of `value`.
 
     >>> kernel = tf.ones([2, 2, 1, 1])
     >>> y = tf.nn.conv2d_transpose(tf.ones([1, 1, 1, 1]), kernel, [1, 2, 2, 1], [1, 2, 2, 1])
@@ -179,8 +182,8 @@ def depthwise_conv2d_native(
 ) -> Tensor:
     """Convolve each channel of `input` [n, h, w, c] separately with `filter` [kh, kw, c, m].
 
-    Each channel gives m channels of the result, which has c * m channels. Raises ValueError where
-    `conv2d` does.
+    Each channel of the input gives m channels of the result, which has c * m channels in total.
+    Raises the errors of `conv2d`.
     """
     attrs = window_attrs(strides, padding, data_format, dilations)
     return depthwise_op(input, filter, **attrs, name=name or "DepthwiseConv2dNative")
@@ -242,7 +245,8 @@ def depthwise_conv2d(
 ) -> Tensor:
     """Call `depthwise_conv2d_native`.
 
-    rate (newer name: `dilations`): the vertical and the horizontal dilation.
+    Args:
+      rate: the vertical and the horizontal dilation. `dilations` is a newer name.
 
     >>> images, kernel = tf.ones([1, 4, 4, 3]), tf.ones([2, 2, 3, 2])
     >>> tf.nn.depthwise_conv2d(images, kernel, [1, 1, 1, 1], "SAME").shape.as_list()
@@ -266,9 +270,10 @@ def separable_conv2d(
     data_format: str | None = None,
     dilations: Any = None,
 ) -> Tensor:
-    """Apply `depthwise_conv2d`, then `conv2d` with `pointwise_filter` [1, 1, c * m, out].
+    """Apply `depthwise_conv2d`, and then `conv2d` with `pointwise_filter` [1, 1, c * m, out].
 
-    Raises ValueError where these two functions do, and for a pointwise filter larger than 1 x 1.
+    Raises the errors of these two functions, and ValueError if the pointwise filter is larger than
+    1 x 1.
     """
     with op_scope(name, "separable_conv2d", input, depthwise_filter, pointwise_filter) as scope:
         pointwise = convert_to_tensor(pointwise_filter, name="pointwise_filter")

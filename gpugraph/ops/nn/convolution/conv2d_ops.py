@@ -1,9 +1,9 @@
-"""Convolution of images and its two gradients, by matrix products.
+"""Convolution of images and its two gradients, computed as matrix products.
 
-The windows are processed in tiles. For each tile, the matrix of columns (im2col) holds the
-elements under each window as one row. Its product with the filter, as a matrix (window elements x
-channels, outputs), is the tile's output. The two gradients are products of the output's gradient
-with the columns and with the filter. A tile is sized to stay in the cache.
+The windows are processed in tiles. For each tile, the matrix of columns (im2col) has the elements
+under each window as one row. The filter is viewed as a matrix (window elements x channels,
+outputs). The product of these two matrices is the tile's output. The two gradients are products of
+the output's gradient with the columns and with the filter. A tile is sized to stay in the cache.
 
     images (n, h, w, c) --columns--> (places, kh kw c) @ filter (kh kw c, out) --> (places, out)
 
@@ -51,9 +51,10 @@ def _pieces(count: int, step: int) -> Iterator[tuple[int, int]]:
 
 
 def _folded(context: KernelContext, image: Any, weights: Any) -> tuple[Any, Any]:
-    """Return both arrays; if one window covers the width, fold the width into the channels.
+    """Return both arrays. If a window covers the whole width, the width is folded into the
+    channels.
 
-    The columns then need no copies along the width.
+    With the width folded, the columns need no copies along the width.
     """
     x = IMAGES.axes(context.attrs, image.shape[1:3], weights.shape[:2])[1]
     covers = x.window == x.size and x.out == x.dilation == 1 and not x.before
@@ -70,9 +71,9 @@ class _Convolution:
     """One convolution's matrices, bound to arrays whose channels are last.
 
     Args:
-      image: (n, h, w, c).
-      weights: (kh, kw, c, out).
-      result: (n, oh, ow, out).
+      image: an array of shape (n, h, w, c).
+      weights: an array of shape (kh, kw, c, out).
+      result: an array of shape (n, oh, ow, out).
     """
 
     def __init__(self, context: KernelContext, image: Any, weights: Any, result: Any) -> None:
@@ -95,7 +96,9 @@ class _Convolution:
         return self.context.scratch(shape, self.dtype)
 
     def wide(self, array: Any) -> tuple[Any, Callable[[], Any]]:
-        """Return the array in the dtype of the sums, and a call that converts it if necessary."""
+        """Return the array in the dtype of the sums, and a callable that converts it if
+        necessary.
+        """
         if np.dtype(array.dtype) == self.dtype.as_numpy_dtype and array.flags.c_contiguous:
             return array, do_nothing
         copy = self.scratch(*array.shape)
@@ -103,8 +106,8 @@ class _Convolution:
 
     @property
     def is_plain(self) -> bool:
-        """Whether each window is a single pixel, without strides or padding. The image then is its
-        own matrix of columns.
+        """Whether each window is a single pixel, without strides or padding. The matrix of columns
+        is then the image itself.
         """
         return (
             self.y.window == self.x.window == self.y.stride == self.x.stride == 1
@@ -114,7 +117,7 @@ class _Convolution:
         )
 
     def tiles(self) -> list[_Tile]:
-        """Return the tiles. They share one buffer for columns, so they are processed one after
+        """Return the tiles. They share one buffer for columns, so they must be processed one after
         another.
         """
         buffer = self.scratch(self.max_windows, self.depth)
@@ -126,9 +129,10 @@ class _Convolution:
 
 
 class _Tile:
-    """A tile: windows of some images, in some consecutive rows of the output.
+    """A tile, which consists of the windows of some images, for some consecutive rows of the
+    output.
 
-    columns: (windows, kh kw c), the elements under each window.
+    `columns` has shape (windows, kh kw c). It holds the elements under each window.
     """
 
     def __init__(
@@ -157,7 +161,7 @@ class _Tile:
             np.copyto(column, seen)
 
     def add_to_pixels(self) -> None:
-        """Add each element of the columns to the pixel that it came from."""
+        """Add each element of the columns to the pixel from which it was copied."""
         for column, seen in self.steps:
             np.add(seen, column, seen)
 

@@ -1,4 +1,4 @@
-"""`tf.nn.conv3d` and the gradient with respect to its filter: convolution of volumes."""
+"""`tf.nn.conv3d`, which convolves volumes, and the gradient with respect to its filter."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def conv3d(
 ) -> Tensor:
     """Convolve `input` [n, d, h, w, c] with `filter` [kd, kh, kw, c, out].
 
-    Raises ValueError for windows larger than the volume, and for mismatched channels.
+    Raises ValueError if a window is larger than the volume, or if the numbers of channels differ.
 
     Args:
-      strides, dilations: the distance between windows, and between the elements of one window: a
-        number for each of the five dimensions.
+      strides: the distances between windows, one number for each of the five dimensions.
+      dilations: the distances between the elements of a window, in the same form.
       padding: "SAME" or "VALID".
       data_format: "NDHWC", or "NCDHW" for volumes [n, c, d, h, w].
     """

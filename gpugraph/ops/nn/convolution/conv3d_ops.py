@@ -1,7 +1,7 @@
 """Convolution of volumes and its two gradients, one volume at a time.
 
-The elements under each window of a volume are laid out as a row of a matrix, whose product with the
-filter is the result, as in conv2d_ops.
+As in conv2d_ops, the elements under each window of a volume are laid out as a row of a matrix. The
+product of this matrix and the filter is the result.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class _Windows:
             np.copyto(into, volume[pixels])
 
     def add_to_pixels(self, volume: Any) -> None:
-        """Add each element of the rows to the pixel of `volume` that it belongs to."""
+        """Add each element of the rows to the element of `volume` from which it was copied."""
         for row, pixels in self.seen:
             np.add(volume[pixels], row, volume[pixels])
 

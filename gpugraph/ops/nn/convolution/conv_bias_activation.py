@@ -1,9 +1,9 @@
-"""A convolution with an epilogue: a bias and an activation are applied before the results are
-stored.
+"""A convolution with an epilogue: a bias and an activation, which are applied before the results
+are stored.
 
-Programs do not create this op. The compiler's remap pass replaces Conv2D, BiasAdd and Relu by it;
-the attr `fused_ops` names the ops after the convolution. The results equal those of the separate
-ops bit for bit.
+Programs do not create this op. The compiler's remap pass replaces Conv2D, BiasAdd and Relu with
+this op. The attr `fused_ops` names the ops after the convolution. The results have the same bits as
+the results of the separate ops.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ ACTIVATIONS = ("", "Relu", "Relu6")
 def _activation_number(attrs: Any) -> int:
     """Return the index of the activation in `ACTIVATIONS`.
 
-    Raises ValueError for other `fused_ops`.
+    Raises ValueError if `fused_ops` has any other value.
     """
     fused = [text(name) for name in attrs["fused_ops"]]
     after = "".join(fused[1:])

@@ -1,7 +1,7 @@
 """Transposed convolution in one, two and three dimensions: the `tf.nn.conv_transpose` family.
 
-A transposed convolution is the gradient of a convolution with respect to its input: it maps values
-in the shape of a convolution's results to values in the shape of its images.
+A transposed convolution computes the gradient of a convolution with respect to its input. Its input
+has the shape of the convolution's result, and its result has the shape of the convolution's images.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ def conv1d_transpose(
 ) -> Tensor:
     """Apply the transpose of `conv1d` with `filters` [size, out, c] to `input` [n, steps, c].
 
-    Raises ValueError for sizes that do not match and for a data format other than "NWC" and "NCW".
+    Raises ValueError if the sizes do not match, or if the data format is neither "NWC" nor "NCW".
 
     Args:
       output_shape: the shape of the result, [n, output steps, out].
-      strides, dilations: a number, or one for each of the three dimensions.
+      strides, dilations: one number, or one number for each of the three dimensions.
     """
     with op_scope(name, "conv1d_transpose", input, filters, output_shape) as scope:
         layout = sequence_format(data_format)
@@ -71,7 +71,7 @@ def conv3d_transpose(
     """Apply the transpose of `conv3d` with `filter` [kd, kh, kw, out, c] to `value` [n, d, h, w,
     c].
 
-    Raises ValueError for sizes that do not match.
+    Raises ValueError if the sizes do not match.
 
     Args:
       output_shape: the shape of the result, [n, od, oh, ow, out].
@@ -97,7 +97,8 @@ def conv_transpose(
     dilations: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """Call `conv1d_transpose`, `conv2d_transpose` or `conv3d_transpose` for 3, 4 or 5 output sizes.
+    """Call `conv1d_transpose`, `conv2d_transpose` or `conv3d_transpose` if `output_shape` has 3, 4
+    or 5 sizes.
 
     Raises ValueError if `output_shape` has another length.
     """
@@ -137,7 +138,8 @@ def atrous_conv2d_transpose(
 ) -> Tensor:
     """Apply `conv2d_transpose` with stride 1 and `rate` as the dilation of height and width.
 
-    Raises ValueError for a rate below 1, for mismatched channels, and for sizes that do not match.
+    Raises ValueError if the rate is below 1, if the numbers of channels differ, or if the sizes do
+    not match.
     """
     with op_scope(name, "atrous_conv2d_transpose", value, filters, output_shape) as scope:
         source = convert_to_tensor(value, name="value")

@@ -1,4 +1,5 @@
-"""The declaration of a convolution: three ops. The gradients of each op are the other two ops.
+"""The declaration of the three ops of a convolution. The gradients of each op are the other two
+ops.
 
 `declare_convolution` declares a convolution, its gradient with respect to the images and its
 gradient with respect to the filter, with their shape inference. Conv2D, Conv3D and
@@ -41,7 +42,7 @@ class ConvolutionOp(NamedTuple):
     Args:
       bind: the NumPy kernel.
       gpu: a function from the layout and the NumPy kernel to the CUDA kernel.
-      native: the kernel in C, if there is one.
+      native: the native kernel, if there is one.
     """
 
     op_type: str
@@ -60,7 +61,7 @@ class ConvolutionOp(NamedTuple):
 
 
 def last_size(sizes: Sequence[Size]) -> Size:
-    """Return the number of outputs of a filter [..., channels, outputs]."""
+    """Return the number of output channels of a filter [..., channels, outputs]."""
     return sizes[-1]
 
 
@@ -82,12 +83,11 @@ def _infer_forward(
 
 
 def _check_groups(channels: Size, depth: Size, shape: TensorShape) -> None:
-    """Check that the number of channels of the images equals `depth`, the number of channels of the
-    filter.
+    """Check that the images have `depth` channels, as the filter does.
 
-    Raises ValueError unless `channels` is a multiple of `depth`. If it is a multiple of `depth` (a
-    grouped convolution), graph construction accepts it with the result shape `shape`, and the run
-    raises UnimplementedError.
+    Raises ValueError unless `channels` is a multiple of `depth`. If it is a larger multiple, the
+    convolution is grouped. Graph construction accepts this, with the result shape `shape`, and the
+    run raises UnimplementedError.
     """
     if channels is None or depth is None or channels == depth:
         return
@@ -122,8 +122,8 @@ def _check(
 
 @contextmanager
 def _only_in_run(shape: TensorShape) -> Iterator[None]:
-    """Return a context manager that ignores a Misfit in graph construction, where `shape` is then
-    the shape; in a run, the Misfit is an error.
+    """Turn a Misfit in the block into an error of the run. At graph construction, the Misfit is
+    ignored, and the output has the shape `shape`.
     """
     try:
         yield
@@ -164,9 +164,10 @@ def declare_convolution(
     """Declare the three ops and return the function of the convolution itself.
 
     Args:
-      outputs_of: a function from the filter's sizes to the number of result channels.
-      size_types: the dtypes of the attr Tshape, which `input_sizes`, an input of the op `by_input`,
-        may have, or None for int32 without that attr.
+      outputs_of: a function that receives the filter's sizes and returns the number of output
+        channels.
+      size_types: the allowed dtypes of `input_sizes`, an input of the op `by_input`, which are the
+        values of the attr Tshape. If it is None, there is no such attr, and the dtype is int32.
     """
 
     def forward_gradient(op: Any, dy: Any) -> list[Any]:

@@ -1,9 +1,9 @@
 """Launches of the CUDA kernels of convolution: matrix products (convolution.cu).
 
-A convolution and its gradients are each a product [rows, steps] @ [steps, columns], in which
-`steps` is the axis that is summed over. Each tile of the result has one thread block. If there
-are too few tiles to occupy the GPU, the steps are split into parts with a block each, and a second
-launch adds up the parts.
+A convolution and each of its gradients is a product [rows, steps] @ [steps, columns], in which
+`steps` is the summed axis. Each tile of the result has one thread block. If there are too few tiles
+to occupy the GPU, the steps are split into parts with a block each, and a second launch adds up the
+parts.
 """
 
 from __future__ import annotations
@@ -44,8 +44,10 @@ _MAX_LAYERS = 65535  # CUDA's limit for the z axis of a grid, which numbers part
 
 
 class _Tiles(NamedTuple):
-    """Two tile sizes: of the result elements that a thread block computes, and of those that each
-    group of `lanes` threads computes.
+    """The sizes of the tiles of a result.
+
+    A thread block computes `rows` x `columns` elements, and each group of `lanes` threads in it
+    computes `thread_rows` x `thread_columns` elements.
     """
 
     rows: int
@@ -56,11 +58,11 @@ class _Tiles(NamedTuple):
 
     @property
     def threads(self) -> int:
-        """The number of threads of a block."""
+        """The number of threads in a block."""
         return self.rows // self.thread_rows * (self.columns // self.thread_columns) * self.lanes
 
     def blocks(self, rows: int, columns: int) -> int:
-        """Return the number of tiles that cover a matrix of the result."""
+        """Return the number of tiles that cover a result of this size."""
         return ceil(rows / self.rows) * ceil(columns / self.columns)
 
 
@@ -73,11 +75,12 @@ class _Choice(NamedTuple):
     small: _Tiles
 
     def tiles(self, rows: int, columns: int, is_heavy: bool) -> _Tiles:
-        """Return the largest tiles that are mostly full and still occupy most multiprocessors.
+        """Return the largest tiles that have few elements outside the result and still occupy most
+        multiprocessors.
 
         Args:
-          is_heavy: whether the kernel needs too many registers per element or load for larger
-            tiles.
+          is_heavy: whether the kernel needs so many registers per element or load that only small
+            tiles are possible.
         """
         if is_heavy:
             return self.small
@@ -125,12 +128,12 @@ class _Product(NamedTuple):
     """A convolution, or a gradient of it, as a product [rows, steps] @ [steps, columns].
 
     Args:
-      mode: GG_MODE of the kernels.
+      mode: the value of the macro GG_MODE of the kernels.
       loads: for the left and the right matrix, the number of elements that are adjacent in memory.
       arrays: the arguments that hold the two matrices.
       is_dense: whether steps may be split into parts.
-      phases: in the gradient with respect to images, pixels are grouped by their position modulo
-        the strides; this is the number of groups, each a product of this size.
+      phases: the number of products of this size. In the gradient with respect to the images,
+        pixels are grouped by their position modulo the strides, and each group is a product.
     """
 
     mode: int
@@ -149,7 +152,7 @@ class _Product(NamedTuple):
 
     @property
     def matrices(self) -> tuple[Memory, Memory]:
-        """The arguments that hold the matrices: the op's own arrays, or copies of them."""
+        """The arguments that hold the matrices. They are the op's own arrays, or copies of them."""
         return self.copies or self.arrays
 
     def packs(self, max_load: int) -> tuple[int, int]:
@@ -159,10 +162,10 @@ class _Product(NamedTuple):
 
 
 def _forward(layout: Layout, signature: Signature) -> _Product:
-    """Return the forward product: the windows' elements times the filter.
+    """Return the product for the convolution, which multiplies the windows' elements by the filter.
 
-    The matrices are [places, window x channels] and [window x channels, outputs]; a place is one
-    position of the window.
+    The matrices have shapes [places, window x channels] and [window x channels, outputs]. A place
+    is one position of the window.
     """
     images, filter, results = forward_shapes(signature)
     work = geometry_of(layout, signature, images, filter)
@@ -205,15 +208,19 @@ def _filter_gradient(layout: Layout, signature: Signature) -> _Product:
 
 
 def _parts(blocks: int, steps: int) -> tuple[int, int]:
-    """Return (number of parts, steps per part) for sums over `steps`, given the number of tiles."""
+    """Return (number of parts, steps per part) for sums over `steps`, given the number of thread
+    blocks.
+    """
     max_parts = max(1, min(ceil(_BLOCKS / blocks), steps // 256, 64))
     steps_per_part = ceil(ceil(steps / max_parts) / _STEPS) * _STEPS
     return max(1, ceil(steps / max(steps_per_part, 1))), max(steps_per_part, _STEPS)
 
 
 def _relaid(product: _Product, out: Arg, copies: Copies) -> _Product:
-    """Return the product for arrays with channels last and padded; `copies` receives the copies
-    from and to the op's own arrays, whose result is `out`.
+    """Return the product for copies of the arrays, with channels last and padded.
+
+    The launches that copy from and to the op's own arrays are appended to `copies`. `out` is the
+    op's result.
     """
     work, mode, is_last = product.work, product.mode, product.work.last
     windows = work.batch, prod(axis.size for axis in work.axes)
@@ -314,15 +321,17 @@ def _launches(
 def _launches_by_warps(
     product_of: ProductOf, layout: Layout, activation: Activation | None, signature: Signature
 ) -> Sequence[Launch]:
-    """Return launches for tensor cores; for dtypes that tensor cores would round, an empty list."""
+    """Return launches that use tensor cores. Return an empty list for dtypes that tensor cores
+    would round.
+    """
     if signature.output_types[0].base_dtype not in (float16, bfloat16):
         return []
     return _launches(product_of, layout, activation, signature, _WARPS)
 
 
 class _Direction(NamedTuple):
-    """A convolution or one of its gradients: as a product of matrices that are never stored, and,
-    for windows of single pixels, as a product of stored matrices.
+    """A convolution or one of its gradients. It is computed as a product of matrices that are never
+    stored or, for windows of single pixels, as a product of stored matrices.
     """
 
     product: ProductOf
@@ -355,9 +364,9 @@ def convolution_gpu(layout: Layout, host: Call, activation: Activation | None = 
     """Return the CUDA kernel of convolution.
 
     Args:
-      host: the NumPy kernel, its fallback.
-      activation: a function that returns an activation's number; with it, the kernel adds a bias,
-        the op's third input, and then applies the activation.
+      host: the NumPy kernel, which is the fallback.
+      activation: a function that returns the number of an activation. If it is not None, the kernel
+        adds a bias, the op's third input, and then applies the activation.
     """
     return _source("forward", layout, host, activation)
 
@@ -366,7 +375,7 @@ def input_gradient_gpu(layout: Layout, host: Call) -> Source:
     """Return the CUDA kernel of the gradient of convolution with respect to its images.
 
     Args:
-      host: the NumPy kernel, its fallback.
+      host: the NumPy kernel, which is the fallback.
     """
     return _source("input", layout, host)
 

@@ -1,9 +1,11 @@
-"""Other layouts for convolutions on tensor cores, whose kernel loads several channels at once.
+"""Copies of arrays in other layouts for convolutions on tensor cores, whose kernel loads several
+channels at once.
 
-Channels that are first, and numbers of channels such as 3, would be loaded one by one. Instead,
-copies in scratch memory have the channels last, and padded by zeros to a multiple of 4; results in
-scratch memory are copied back (convolution_layouts.cu). A copy reads and writes its array once,
-and a convolution reads it once for each element of the window.
+If channels are first, or their number is not a multiple of 4, the kernel would load them one by
+one. Instead, the arrays are copied to scratch memory, with the channels last and padded with zeros
+to a multiple of 4. Results in scratch memory are copied back (convolution_layouts.cu). This pays
+off, because a copy reads and writes an array once, while a convolution reads it once for each
+element of the window.
 """
 
 from __future__ import annotations
@@ -25,15 +27,17 @@ _UNIT = 4
 
 
 def padded(channels: int) -> int:
-    """Return the number of channels with padding. Up to twice the number is padded; if more would
-    be needed, there is no padding.
+    """Return the number of channels with padding. If padding would more than double the number,
+    there is no padding.
     """
     wide = ceil(channels / _UNIT) * _UNIT
     return wide if wide <= 2 * channels else channels
 
 
 class Images(NamedTuple):
-    """An array of images: the sizes of its axes, with the number of pixels of an image."""
+    """The sizes of an array of images, which are the numbers of images, of pixels per image and of
+    channels.
+    """
 
     batch: int
     pixels: int
@@ -41,7 +45,7 @@ class Images(NamedTuple):
 
 
 class Copies:
-    """The copies of one convolution's arrays."""
+    """The copies of one convolution's arrays, as launches before and after the convolution."""
 
     def __init__(self, dtype: DType) -> None:
         self.dtype = dtype
@@ -49,8 +53,8 @@ class Copies:
         self.after: list[Launch] = []
 
     def last(self, array: Arg, images: Images, wide: int, is_last: bool) -> Memory:
-        """Return images with channels last, padded to `wide`. If it has this layout, return the
-        array itself.
+        """Return a copy of `array` with channels last and padded to `wide` channels. If the array
+        already has this layout, return the array itself.
         """
         batch, pixels, channels = images
         if is_last and wide == channels:
@@ -65,7 +69,9 @@ class Copies:
         return copy
 
     def result(self, array: Arg, images: Images, is_last: bool) -> Memory:
-        """Return memory for resulting images with channels last."""
+        """Return memory for a result with channels last. If channels are first in `array`, the
+        result is copied to it after the convolution.
+        """
         batch, pixels, channels = images
         if is_last:
             return array
@@ -76,7 +82,7 @@ class Copies:
         return copy
 
     def padded_filter(self, array: Arg, sizes: Sequence[int], wide: int) -> Memory:
-        """Return a filter with its channels padded to `wide`."""
+        """Return a copy of a filter with its channels padded to `wide` channels."""
         *window, channels, outputs = sizes
         if wide == channels:
             return array
@@ -86,8 +92,8 @@ class Copies:
         return copy
 
     def cut_filter(self, array: Arg, sizes: Sequence[int], wide: int) -> Memory:
-        """Return memory for a resulting filter with `wide` channels, of which those beyond the
-        filter's are cut off.
+        """Return memory for a filter with `wide` channels as the result. The filter's own channels
+        are copied to `array` after the convolution.
         """
         *window, channels, outputs = sizes
         if wide == channels:

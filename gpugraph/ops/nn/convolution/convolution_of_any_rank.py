@@ -32,11 +32,11 @@ def convolution(
 ) -> Tensor:
     """Call `conv1d`, `conv2d` or `conv3d`, for an `input` of rank 3, 4 or 5.
 
-    strides, dilation_rate (newer name: `dilations`): a number for each dimension except batch and
-    channels.
+    Raises ValueError if the rank is none of these, or if both a stride and a rate exceed 1.
 
-    Raises ValueError for inputs of another rank, and if there are both a stride and a rate of more
-    than 1.
+    Args:
+      strides: a number for each dimension except batch and channels.
+      dilation_rate: the dilations, in the same form. `dilations` is a newer name.
 
     >>> images, kernel = tf.ones([1, 8, 8, 3]), tf.ones([3, 3, 3, 4])
     >>> tf.nn.convolution(images, kernel, padding="SAME").shape.as_list()

@@ -1,12 +1,12 @@
-"""Convolutions by single pixels, with stride 1, as matrix products.
+"""Convolutions whose window is a single pixel, with stride 1, as matrix products.
 
     forward              (places, channels) @ (channels, outputs)
     by the images        (places, outputs) @ (outputs, channels)
     by the filter        (channels, places) @ (places, outputs)
 
-With channels first, the first two are a batch of products, one for each image:
-(outputs, channels) @ (channels, pixels). The gradient with respect to the filter would be a sum
-over the batch then, and a bias would be added to rows; both remain convolutions.
+With channels first, the first two are a batch of products, one for each image: (outputs, channels)
+@ (channels, pixels). The gradient with respect to the filter would then be a sum over the batch,
+and a bias would be added to rows. These two cases are therefore not computed as matrix products.
 """
 
 from __future__ import annotations
@@ -53,22 +53,24 @@ def _repeated(matrix: Any, images: Any) -> Any:
 
 
 def forward_matrices(is_last: bool, images: Any, filter: Any, out: Any) -> Triple | None:
-    """Return the product of a convolution."""
+    """Return the factors and the result of a convolution's product."""
     if is_last:
         return _rows(images), _matrix(filter), _rows(out)
     return _repeated(_matrix(filter).T, images), _planes(images), _planes(out)
 
 
 def input_gradient_matrices(is_last: bool, filter: Any, slopes: Any, out: Any) -> Triple | None:
-    """Return the product of the gradient with respect to the images."""
+    """Return the factors and the result of the product for the gradient with respect to the
+    images.
+    """
     if is_last:
         return _rows(slopes), _matrix(filter).T, _rows(out)
     return _repeated(_matrix(filter), slopes), _planes(slopes), _planes(out)
 
 
 def filter_gradient_matrices(is_last: bool, images: Any, slopes: Any, out: Any) -> Triple | None:
-    """Return the product of the gradient with respect to the filter. Return None for a sum of
-    several.
+    """Return the factors and the result of the product for the gradient with respect to the filter.
+    If it is a sum of several products, return None.
     """
     if is_last:
         return _rows(images).T, _rows(slopes), _matrix(out)
@@ -78,7 +80,7 @@ def filter_gradient_matrices(is_last: bool, images: Any, slopes: Any, out: Any) 
 
 
 def _is_by_pixels(layout: Layout, shapes: Sequence[Shape], signature: Signature) -> bool:
-    """Return whether windows are single pixels, without strides and padding."""
+    """Return whether windows are single pixels, without strides or padding."""
     images, filter, _ = shapes
     work = geometry_of(layout, signature, images, filter)
     return all(
@@ -104,10 +106,11 @@ def product_of(
     activation: Callable[[Signature], int] | None,
     signature: Signature,
 ) -> MatmulWithEpilogue | None:
-    """Return an op as a matrix product. If it is none, return None.
+    """Return an op as a matrix product, or None if it cannot be computed as a matrix product.
 
     Args:
-      activation: see `convolution_gpu`. With it, a bias is added, and Relu may follow.
+      activation: see `convolution_gpu`. If it is not None, the product has an epilogue with a bias,
+        which Relu may follow.
     """
     shapes, is_last = shapes_of(signature), layout.channels_last(signature.attrs)
     number = 0 if activation is None else activation(signature)
@@ -130,7 +133,8 @@ def window_sums(
     activation: Callable[[Signature], int] | None,
     signature: Signature,
 ) -> WindowSums | None:
-    """Return an op as a convolution for libraries. Return None for an activation that they lack.
+    """Return an op in the form in which convolution libraries compute it. If they do not have its
+    activation, return None.
 
     Args:
       name: the kind of `WindowSums`.

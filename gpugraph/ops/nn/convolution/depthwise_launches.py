@@ -28,7 +28,7 @@ def _launch(
     """Return a launch over the `count` elements of the result;
 
     Args:
-      times: the number of outputs per channel.
+      times: the number of output channels per input channel.
     """
     pack = work.pack() if times == 1 else 1
     dtype = signature.output_types[0].base_dtype

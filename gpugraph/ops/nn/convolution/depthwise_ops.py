@@ -1,8 +1,8 @@
 """Depthwise convolution, which treats each channel separately, and its two gradients.
 
-For each element (i, j) of the window, one NumPy product multiplies a strided view of the images
-by the filter's weights [i, j], for all positions of the window at once. Results are viewed as (n,
-oh, ow, channels, outputs per channel).
+For each element (i, j) of the window, one NumPy product multiplies a strided view of the images by
+the filter's weights [i, j], for all positions of the window at once. Results are viewed as (n, oh,
+ow, channels, output channels per input channel).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _ATTRS = {key: attr for key, attr in CONV_ATTRS.items() if key != "use_cudnn_on_
 
 
 class _Depthwise:
-    """Views of a convolution's arrays. float16 images are summed in float32."""
+    """The views of a convolution's arrays. float16 images are summed in float32."""
 
     def __init__(self, context: KernelContext, image: Any, sizes: Any, result: Any) -> None:
         self.context = context
@@ -62,8 +62,9 @@ class _Depthwise:
         """Return (view of the image, of the result, of scratch, i, j) for each element of the
         window.
 
-        For element (i, j) and the windows that have it inside the image, the views are its pixels,
-        the windows' results, and memory for their products.
+        The views for element (i, j) concern the windows in which this element is inside the image.
+        They are views of the element's pixels, of the windows' results, and of memory for their
+        products.
         """
         return [
             (image[:, rows, columns], result[:, down, across], self.part[:, down, across], i, j)
@@ -73,8 +74,8 @@ class _Depthwise:
 
 
 def _by_channel(attrs: Any, array: Any, channels: int, times: int) -> Any:
-    """Return the results viewed as (n, oh, ow, channels, times); `times` is the outputs per
-    channel.
+    """Return a view of the results as (n, oh, ow, channels, times), where `times` is the number of
+    output channels per input channel.
     """
     if IMAGES.channels_last(attrs):
         return array.reshape((*array.shape[:3], channels, times))

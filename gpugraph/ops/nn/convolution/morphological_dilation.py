@@ -1,9 +1,10 @@
-"""Grayscale morphology: dilation of images by a filter, channel by channel, and erosion.
+"""Grayscale morphology, which is the dilation and erosion of images by a filter, channel by
+channel.
 
     dilation[n, y, x, c] = max over (i, j) of image[n, s y + r i, s x + r j, c] + filter[i, j, c]
 
 s is the stride and r the rate. Elements outside the image are ignored. If several sums of a window
-are the largest, only the first of them gets the gradient.
+are equal to the maximum, only the first of them receives the gradient.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ _ATTRS = {
 
 
 def _window_attrs(attrs: Any) -> dict[str, Any]:
-    """Return the op's attrs under the names of a convolution's, for `IMAGES`."""
+    """Return the op's attrs under the names that the attrs of a convolution have, for `IMAGES`."""
     return {
         "strides": attrs["strides"],
         "dilations": attrs["rates"],
@@ -58,11 +59,12 @@ def _lowest(dtype: Any) -> Any:
 
 
 class _Sums:
-    """The largest sum of pixel and filter in each window, and the index of its element.
+    """The largest sum of pixel and filter in each window, and the index of its window element.
+
+    The index of element (i, j) is i * window width + j. Among equal sums, the first is used.
 
     Args:
-      best: (n, oh, ow, c), memory for the sums. The index of element (i, j) is i * window width +
-        j; among equal sums, the first is used.
+      best: memory for the sums, (n, oh, ow, c).
     """
 
     def __init__(self, context: KernelContext, image: Any, weights: Any, best: Any) -> None:
@@ -72,10 +74,11 @@ class _Sums:
         self.here = context.scratch(best.shape, dtypes.bool)
 
     def steps(self, *results: Any) -> Iterator[tuple[Any, ...]]:
-        """Yield (element, its index, slices of the image, views of scratch and results).
+        """Yield (element, its index, slices of the image, views of scratch and results) for each
+        element.
 
-        The views are those of `sums`, `here` and each of `results`, for the windows that have the
-        element inside the image.
+        The views are views of `sums`, `here` and each of `results`. They concern the windows in
+        which the element is inside the image.
         """
         for element, windows, pixels in window_steps(self.axes):
             number = element[0] * self.axes[1].window + element[1]
@@ -84,8 +87,8 @@ class _Sums:
             yield element, number, (slice(None), *pixels), *views
 
     def find(self, image: Any, place: Any = None) -> list[Callable[[], Any]]:
-        """Return the calls that fill `best`, and `place`, if it is not None, with the indices of
-        elements.
+        """Return the calls that fill `best` with the largest sums. If `place` is not None, they
+        also fill `place` with the indices of the elements.
         """
         calls: list[Callable[[], Any]] = [partial(self.best.fill, _lowest(self.best.dtype))]
         if place is None:
@@ -203,14 +206,14 @@ def dilation2d(
 ) -> Tensor:
     """Return the largest sum of `input` [n, h, w, c] and `filter` [kh, kw, c] in each window.
 
-    strides, rates (newer name: `dilations`): the distance between windows, and between the elements
-    of one window, as [1, y, x, 1].
-
-    The result has a gradient, but no second gradient. Raises ValueError for other ranks, mismatched
-    channels, and windows larger than the images.
+    The result has a gradient, but no second gradient. Raises ValueError if a rank is wrong, if the
+    numbers of channels differ, or if a window is larger than the images.
 
     Args:
-      padding: "SAME" or "VALID"; elements outside the image are ignored.
+      strides: the distances between windows, as [1, y, x, 1].
+      rates: the distances between the elements of a window, as [1, y, x, 1]. `dilations` is a newer
+        name.
+      padding: "SAME" or "VALID". Elements outside the image are ignored.
     """
     return _dilation(
         input,
@@ -228,7 +231,7 @@ def erosion2d(
     """Return the smallest difference of `value` [n, h, w, c] and a rotated `kernel` in each window.
 
     It is -dilation2d(-value, rotated), where `rotated` is the kernel [kh, kw, c] rotated by 180
-    degrees. strides, rates, padding, errors: see `dilation2d`.
+    degrees. See `dilation2d` for the remaining arguments and the errors.
     """
     with op_scope(name, "erosion2d", value, kernel) as scope:
         negated = negative(value)

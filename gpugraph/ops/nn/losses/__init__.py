@@ -1,1 +1,1 @@
-"""Losses: cross entropies, CTC, and losses over sampled classes, with the samplers."""
+"""Losses: cross entropies, CTC, and losses over sampled classes, with the candidate samplers."""

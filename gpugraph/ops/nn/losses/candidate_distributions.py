@@ -2,8 +2,8 @@
 below) into classes.
 
 A word is a random uint32 of the Philox generator. The same seed gives the same candidates as in
-TensorFlow: each distribution consumes as many words per class as TensorFlow's, and rejects the same
-words.
+TensorFlow, because each distribution consumes as many words per class as TensorFlow's, and rejects
+the same words.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class RandomWords:
         self._left: Any = np.empty(0, np.uint32)
 
     def take(self, count: int) -> Any:
-        """Return the next `count` words, uint32, and advance."""
+        """Return the next `count` words, uint32, and advance the position."""
         missing = count - len(self._left)
         if missing > 0:
             blocks = max(16, -(-missing // 4))
@@ -38,17 +38,17 @@ class RandomWords:
         return words
 
     def give_back(self, words: Any) -> None:
-        """Put unused words back: the next `take` returns them first."""
+        """Put unused words back. The next `take` returns them first."""
         self._left = np.concatenate([words, self._left])
 
     def longs(self, count: int) -> Any:
-        """Return the next `count` numbers of 64 bits, uint64, made of two words each."""
+        """Return the next `count` 64-bit numbers, uint64. Each consists of two words."""
         return self.take(2 * count).copy().view(np.uint64)
 
 
 def _rejected_count(span: int, bits: int) -> int:
-    """Return how many of the smallest numbers to reject, so that the others modulo `span` are
-    uniform.
+    """Return how many of the smallest numbers must be rejected so that the remaining numbers modulo
+    `span` are uniform.
     """
     return 0 if span & (span - 1) == 0 else (2**bits - 1) % span + 1
 
@@ -89,13 +89,13 @@ class CandidateDistribution(Protocol):
 
 
 class _FixedLaw:
-    """A distribution that does not depend on the true classes of earlier runs."""
+    """Base class of the distributions that do not depend on the true classes of earlier runs."""
 
     def __init__(self, range_max: int) -> None:
         self.range = self.possible = range_max
 
     def learn(self, classes: Any) -> None:
-        """Do nothing: the distribution does not learn."""
+        """Do nothing, because the distribution does not depend on true classes."""
 
 
 class UniformClasses(_FixedLaw):
@@ -111,8 +111,8 @@ class UniformClasses(_FixedLaw):
 
 
 class LogUniform(_FixedLaw):
-    """The distribution of class i with probability log((i + 2) / (i + 1)) / log(range + 1), about
-    Zipf's law.
+    """The distribution in which class i has the probability log((i + 2) / (i + 1)) / log(range +
+    1), which approximates Zipf's law.
     """
 
     def __init__(self, range_max: int) -> None:
@@ -130,10 +130,10 @@ class LogUniform(_FixedLaw):
 
 
 class Learned:
-    """The distribution of classes in proportion to 1 + the number of times that a class was true so
-    far.
+    """The distribution in which the probability of a class is proportional to 1 + its count. The
+    count is how often the class was a true class in earlier runs.
 
-    It counts the true classes of earlier runs.
+    `learn` updates the counts.
     """
 
     def __init__(self, range_max: int) -> None:
@@ -155,12 +155,13 @@ class Learned:
 
 
 class Weighted(_FixedLaw):
-    """A distribution of classes in proportion to given weights, drawn by the alias method.
+    """A distribution in which the probability of a class is proportional to its weight. Classes are
+    drawn by the alias method.
 
     Each class has a slot of equal probability, which it shares with at most one other class, its
-    alias. A draw chooses a slot uniformly, then one of the slot's two classes in proportion to
-    their shares of it. M. Vose, "A linear algorithm for generating random numbers with a given
-    distribution", 1991.
+    alias. A draw first chooses a slot uniformly, and then one of the slot's two classes in
+    proportion to their shares of the slot. M. Vose, "A linear algorithm for generating random
+    numbers with a given distribution", 1991.
     """
 
     def __init__(self, range_max: int, weights: Any) -> None:
@@ -188,7 +189,7 @@ class Weighted(_FixedLaw):
     def _pairs(self, words: RandomWords, count: int) -> Any:
         """Return two words for each of `count` classes, [count, 2], for a fraction and a slot.
 
-        A second word that would bias the choice of the slot is rejected, and drawn again.
+        If the second word would bias the choice of the slot, it is rejected and drawn again.
         """
         num_rejected, pieces = _rejected_count(self.range, 32), [np.empty((0, 2), np.uint32)]
         missing = count
@@ -214,7 +215,7 @@ class Weighted(_FixedLaw):
 
 def _shares(weights: Any) -> tuple[Any, Any]:
     """Return each class's share of its own slot, in [0, 1], and the slot's alias, which has the
-    rest.
+    remaining share.
     """
     count = len(weights)
     total = np.cumsum(weights.astype(np.float64))[-1]
@@ -248,7 +249,7 @@ def _draw_classes(
 ) -> tuple[Any, int]:
     """Return `count` classes, and the number of draws that they took.
 
-    If `unique`, repeated classes are dropped, and more are drawn.
+    If `unique` is true, repeated classes are dropped, and further classes are drawn instead.
     """
     drawn = law.draw(words, count)
     if not unique or not count:
@@ -261,11 +262,11 @@ def _draw_classes(
 
 
 def _expected_counts(chance: Any, count: int, tries: int) -> Any:
-    """Return how often a class of probability `chance` is expected among the candidates.
+    """Return the expected count among the candidates of a class with the probability `chance`.
 
     Args:
-      tries: the number of draws; if there were more than `count`, repeated classes were dropped,
-        and the result is the probability that the class was drawn at least once.
+      tries: the number of draws. If it exceeds `count`, repeated classes were dropped, and the
+        result is the probability that the class was drawn at least once.
     """
     if tries == count:
         return chance * np.float32(count)
@@ -282,12 +283,12 @@ def draw(
 ) -> DrawnClasses:
     """Draw `count` classes, then update the distribution with the true classes.
 
-    Raises InvalidArgumentError if more unique classes are requested than exist, and for true
-    classes out of range.
+    Raises InvalidArgumentError if more unique classes are requested than exist, or if a true class
+    is out of range.
 
     Args:
-      lock: held during the call, because simultaneous runs share the distribution.
-      true: int64 [batch, num_true].
+      lock: a lock that is held during the call, because simultaneous runs share the distribution.
+      true: the true classes, int64 [batch, num_true].
     """
     if unique and count > law.possible:
         raise invalid_argument(

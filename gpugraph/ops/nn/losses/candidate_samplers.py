@@ -1,8 +1,8 @@
-"""Candidate sampling: a few drawn classes stand in for all classes that are not true.
+"""Candidate sampling, in which a few drawn classes represent all classes that are not true.
 
 Each sampler returns (candidates [num_sampled], expected_true [batch, num_true], expected
-[num_sampled]): the drawn classes, and how often the true classes and the candidates are expected
-among the candidates.
+[num_sampled]). These are the drawn classes, and the expected counts among them of the true classes
+and of the drawn classes.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 class _State(NamedTuple):
-    """The state of a sampler in one session, which lasts from run to run."""
+    """The state of a sampler in one session, which persists from run to run."""
 
     law: CandidateDistribution
     stream: Stream
@@ -133,8 +133,8 @@ _learned_unigram = _sampler(
 def _weights(attrs: Any) -> Weighted:
     """Return the distribution over this shard's classes.
 
-    The weights are 0 for reserved classes, then those of the file or of `unigrams`, raised to the
-    power of `distortion`.
+    The weight of a reserved class is 0. The following weights are in the file or in `unigrams`, and
+    are raised to the power of `distortion`.
     """
     reserved, shards, shard = (attrs[key] for key in ("num_reserved_ids", "num_shards", "shard"))
     file = text(attrs["vocab_file"])
@@ -319,13 +319,13 @@ def fixed_unigram_candidate_sampler(
     seed: int | None = None,
     name: str | None = None,
 ) -> Any:
-    """Draw candidates like `uniform_candidate_sampler`, but with probabilities proportional to
-    weights.
+    """Draw candidates as `uniform_candidate_sampler` does, but with probabilities that are
+    proportional to weights.
 
-    The weights are `unigrams`, or the number after the last comma of each line of `vocab_file`;
-    they are raised to the power of `distortion`. The first `num_reserved_ids` classes are never
-    drawn, and the weights belong to the classes after them. Class i belongs to part i modulo
-    `num_shards`; only the classes of part `shard` are used. A run raises InvalidArgumentError
+    The weights are `unigrams`, or the number after the last comma of each line of `vocab_file`.
+    They are raised to the power of `distortion`. The first `num_reserved_ids` classes are never
+    drawn, and the weights belong to the following classes. Class i belongs to shard i modulo
+    `num_shards`. Only the classes of the shard `shard` are used. A run raises InvalidArgumentError
     unless there are `range_max` weights.
     """
     return _fixed_unigram(
@@ -361,11 +361,11 @@ def compute_accidental_hits(
     seed: int | None = None,
     name: str | None = None,
 ) -> Any:
-    """Return (indices int32, ids int64, weights float32) of true classes that were drawn as
+    """Return (indices int32, ids int64, weights float32) of those true classes that were drawn as
     candidates.
 
-    There is one entry for each class in `true_classes` [batch, num_true] that is in
-    `sampled_candidates`: its row, the candidate's position, and -FLT_MAX, which is to be added to
-    the candidate's logit.
+    There is one entry for each class in `true_classes` [batch, num_true] that is also in
+    `sampled_candidates`. The entry is the class's row, the candidate's position, and -FLT_MAX,
+    which the caller adds to the candidate's logit.
     """
     return _hits(true_classes, sampled_candidates, num_true=num_true, **seeds_of(seed), name=name)

@@ -1,4 +1,4 @@
-"""Cross entropies: dense and sparse labels against softmax, and labels against sigmoid.
+"""Cross entropies of dense or sparse labels and softmax, and of labels and sigmoid.
 
 The softmax ops compute the loss and its gradient with respect to the logits together: the output
 `backprop` is softmax - labels.
@@ -115,8 +115,8 @@ def _infer_sparse(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _label_sizes(shape: TensorShape) -> tuple[int | None, ...]:
-    """Return the sizes of the labels; raise a Misfit (an error for inputs) unless they are a
-    vector.
+    """Return the sizes of the labels. Raise a Misfit (an error for invalid inputs) unless the
+    labels are a vector.
     """
     return of_rank(shape, 1, "labels", f"labels must be 1-D, but got shape {shape}")
 
@@ -200,7 +200,9 @@ _NARROW = (dtypes.float16, dtypes.bfloat16)
 
 
 def _precise(logits: Tensor, narrow: Sequence[DType]) -> Any:
-    """Cast logits of a dtype in `narrow` to float32: sums of exponentials need its range."""
+    """Cast logits to float32 if their dtype is in `narrow`, because sums of exponentials need the
+    range of float32.
+    """
     if logits.dtype.base_dtype in narrow:
         return raw_ops.Cast(logits, DstT=dtypes.float32)
     return logits
@@ -235,12 +237,14 @@ def softmax_cross_entropy_with_logits_v2(
     dim: int | None = None,
 ) -> Tensor:
     """Return -sum(labels * log(softmax(logits))) along `axis` (older name: `dim`), by default the
-    last.
+    last axis.
+
+    The result has the shape of the logits without `axis`. Labels and logits both have gradients.
+    float16 and bfloat16 are computed in float32.
 
     Args:
-      labels: probability distributions, of the logits' shape; cast to the logits' dtype. The result
-        has the shape of the logits without `axis`. Labels and logits both have gradients. float16
-        and bfloat16 are computed in float32.
+      labels: probability distributions. They have the logits' shape, and are cast to the logits'
+        dtype.
 
     >>> labels, logits = [[0.0, 1.0]], [[0.0, 0.0]]
     >>> session.run(tf.nn.softmax_cross_entropy_with_logits_v2(labels, logits))
@@ -266,7 +270,8 @@ def _shaped_loss(source: Tensor, logits: Any, labels: Any, scope: str) -> Tensor
     """Return the loss of each row, in the shape of the logits without their last axis.
 
     Args:
-      source: the logits before the cast to float32 and the transposition; the result has its dtype.
+      source: the logits before the cast to float32 and the transposition. The result has the dtype
+        of `source`.
     """
     narrow = source.dtype.base_dtype in _NARROW
     flat = logits.shape.rank == 2
@@ -311,13 +316,14 @@ def sparse_softmax_cross_entropy_with_logits(
 ) -> Tensor:
     """Return -log(softmax(logits)) at each row's label.
 
-    Raises ValueError for mismatched shapes and unless labels and logits are passed by name; a run
-    raises InvalidArgumentError for a label out of range.
+    The result has the labels' shape. float16 is computed in float32. Raises ValueError if the
+    shapes do not match, or if labels and logits are not passed by name. A run raises
+    InvalidArgumentError if a label is out of range.
 
     Args:
-      logits: (..., classes), floats.
-      labels: the shape of the logits without the last axis, int32 or int64 in [0, classes). The
-        result has the labels' shape. float16 is computed in float32.
+      logits: floats of shape (..., classes).
+      labels: int32 or int64 numbers in [0, classes), with the shape of the logits without the last
+        axis.
 
     >>> losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=[1], logits=[[0.0, 0.0]])
     >>> session.run(losses)
@@ -359,8 +365,8 @@ def sigmoid_cross_entropy_with_logits(
     """Return -labels * log(sigmoid(logits)) - (1 - labels) * log(1 - sigmoid(logits)), elementwise.
 
     With x = logits and z = labels, the result is computed as max(x, 0) - x * z + log(1 +
-    exp(-|x|)), which never overflows. Raises ValueError if the shapes differ and unless both are
-    passed by name.
+    exp(-|x|)), which never overflows. Raises ValueError if the shapes differ, or if labels and
+    logits are not passed by name.
 
     >>> session.run(tf.nn.sigmoid_cross_entropy_with_logits(labels=[1.0], logits=[0.0]))
     array([0.6931472], dtype=float32)

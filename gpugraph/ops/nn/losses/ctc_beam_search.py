@@ -1,9 +1,9 @@
-"""The most likely sequences of labels, by a search in the tree of all sequences.
+"""The search for the most likely sequences of labels in the tree of all sequences.
 
-A. Graves 2006, prefix search. A node of the tree is a sequence; its parent is the sequence without
-the last label. The beam holds the most likely nodes. A path assigns each time a label or the blank.
-The probability of paths that end in a blank and that of paths that end in a label are kept
-separately, since a repeated label counts as a new label only after a blank.
+The algorithm is the prefix search of A. Graves, 2006. A node of the tree is a sequence, and its
+parent is the sequence without the last label. The beam holds the most likely nodes. A path assigns
+a label or the blank to each time. Paths that end in a blank and paths that end in a label have
+separate probabilities, because a repeated label is a new label only after a blank.
 """
 
 from __future__ import annotations
@@ -27,17 +27,18 @@ class Path(NamedTuple):
 
 
 def _either(one: float, other: float) -> float:
-    """Return log(exp(one) + exp(other))."""
+    """Return log(exp(one) + exp(other)), without overflow."""
     if one < other:
         one, other = other, one
     return one if other == _NEVER else one + math.log1p(math.exp(other - one))
 
 
 class _Node:
-    """A sequence of labels, with its log probabilities at this time step and at the one before.
+    """A sequence of labels, with its log probabilities at the current time step and at the previous
+    one.
 
-    blank, labelled: the log probability of the paths that end in a blank, and of the paths that end
-    in a label. total: the log probability of all paths. Attributes with the prefix `old_` have the
+    `blank` is the log probability of the paths that end in a blank, `labelled` that of the paths
+    that end in a label, and `total` that of all paths. Attributes with the prefix `old_` have the
     values of the previous step.
     """
 
@@ -52,17 +53,21 @@ class _Node:
         self.drop()
 
     def drop(self) -> None:
-        """Mark the node as outside the beam: set its log probabilities of this step to -inf."""
+        """Mark the node as outside the beam, by setting its log probabilities of this step to
+        -inf.
+        """
         self.blank = self.labelled = self.total = _NEVER
 
     def before(self, label: int) -> float:
-        """Return the log probability, one step earlier, of the paths that become this sequence by
-        one more `label`.
+        """Return the log probability, in the previous step, of the paths that give this sequence
+        when `label` is appended.
         """
         return self.old_blank if label == self.label else self.old_total
 
     def sequence(self, merge: bool) -> list[int]:
-        """Return the labels from first to last; with `merge`, equal adjacent labels become one."""
+        """Return the labels from first to last. If `merge` is true, equal adjacent labels become
+        one.
+        """
         labels: list[int] = []
         node, last = self, -1
         while node.parent is not None:
@@ -96,7 +101,7 @@ class _Beam:
         return self.heap[0][0] if len(self.heap) == self.width else _NEVER
 
     def add(self, node: _Node) -> None:
-        """Add a node. If the beam then has too many, drop the least likely one."""
+        """Add a node. If the beam then has more than `width` nodes, drop the least likely node."""
         self.entries += 1
         entry = (node.total, -self.entries, node)  # among ties, the node that was added first stays
         if len(self.heap) < self.width:
@@ -127,7 +132,8 @@ def _continue(node: _Node, known: list[float], blank: int) -> None:
 
 
 def _grow(node: _Node, known: Any, beam: _Beam) -> None:
-    """Add to the beam the sequences that extend this one by one label, in order of labels.
+    """Add to the beam the sequences that extend the sequence of `node` by one label, in order of
+    labels.
 
     Args:
       known: the log probability of each label at this step.
@@ -157,8 +163,8 @@ def search(logits: Any, width: int, paths: int, merge: bool) -> list[Path]:
     Raises InvalidArgumentError if the search has found fewer than `paths` sequences.
 
     Args:
-      width: the number of sequences kept at each step.
-      merge: whether equal adjacent labels of a result are merged.
+      width: the number of sequences that are kept at each step.
+      merge: whether to merge equal adjacent labels of a result.
     """
     blank = logits.shape[1] - 1
     beam, root = _Beam(width), _Node(None, -1)

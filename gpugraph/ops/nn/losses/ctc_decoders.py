@@ -1,4 +1,5 @@
-"""CTC decoding: labels from logits, by the most likely class at each time or by a beam search.
+"""CTC decoding, which computes labels from logits: the most likely class at each time, or a beam
+search.
 
 The last class is the blank, which separates equal adjacent labels.
 """
@@ -59,7 +60,9 @@ def _sparse(rows: Sequence[Sequence[int]]) -> tuple[Any, Any, Any]:
 
 
 def _batch(context: InferContext) -> int | None:
-    """Return the number of sequences, or None. Raises ValueError for inputs of other ranks."""
+    """Return the number of sequences, or None if it is unknown. Raises ValueError if an input has a
+    wrong rank.
+    """
     batch = of_rank(context.shapes[0], 3, "inputs")[1]
     times = TensorShape.of(of_rank(context.shapes[1], 1, "sequence_length"))
     return merge_sizes(batch, of_rank(times, 1, "sequence_length")[0])
@@ -125,13 +128,14 @@ def ctc_greedy_decoder(
 ) -> tuple[list[SparseTensor], Tensor]:
     """Return the most likely class at each time, without blanks.
 
-    Returns ([labels], score): a SparseTensor, and [batch, 1], minus the sum of the largest logits.
+    Returns ([labels], score). `labels` is a SparseTensor. `score` has shape [batch, 1], and is the
+    negated sum of the largest logits. A run raises FailedPreconditionError if a length exceeds the
+    number of times.
 
     Args:
       inputs: floats [time, batch, classes].
-      sequence_length: int32 [batch], the number of times to use of each sequence.
-      merge_repeated: whether a class at several successive times is one label. A run raises
-        FailedPreconditionError for lengths beyond the last time.
+      sequence_length: int32 [batch], the number of times of each sequence that are used.
+      merge_repeated: whether to merge equal classes at successive times into one label.
     """
     indices, values, sizes, total = _greedy(inputs, sequence_length, merge_repeated=merge_repeated)
     return [SparseTensor(indices, values, sizes)], total
@@ -193,19 +197,19 @@ def ctc_beam_search_decoder(
     top_paths: int = 1,
     merge_repeated: bool = True,
 ) -> tuple[list[SparseTensor], Tensor]:
-    """Return the most likely label sequences of each example, best first, with log probabilities.
+    """Return the most likely label sequences of each example with their log probabilities. The most
+    likely sequence is the first.
 
-    Raises ValueError for a `beam_width` or `top_paths` below 1. A run raises
-    FailedPreconditionError for lengths beyond the last time, and InvalidArgumentError if
+    Returns a list of `top_paths` SparseTensors of labels, and log probabilities [batch, top_paths].
+    Raises ValueError if `beam_width` or `top_paths` is below 1. A run raises
+    FailedPreconditionError if a length exceeds the number of times, and InvalidArgumentError if
     `top_paths` exceeds `beam_width` or the number of sequences that were found.
-
-    Returns `top_paths` SparseTensors of labels, and log probabilities [batch, top_paths].
 
     Args:
       inputs: floats [time, batch, classes].
-      sequence_length: int32 [batch], the number of times to use of each sequence.
-      beam_width: the number of sequences kept at each time.
-      merge_repeated: whether equal adjacent labels are merged, even if a blank separates them.
+      sequence_length: int32 [batch], the number of times of each sequence that are used.
+      beam_width: the number of sequences that are kept at each time.
+      merge_repeated: whether to merge equal adjacent labels, even if a blank separates them.
     """
     flat = _beam_search(
         inputs, sequence_length, beam_width=beam_width, top_paths=top_paths,
@@ -219,8 +223,8 @@ def ctc_beam_search_decoder(
 def ctc_beam_search_decoder_v2(
     inputs: Any, sequence_length: Any, beam_width: int = 100, top_paths: int = 1
 ) -> tuple[list[SparseTensor], Tensor]:
-    """Call `ctc_beam_search_decoder` with `merge_repeated` False, which keeps labels that a blank
-    separates.
+    """Call `ctc_beam_search_decoder` with `merge_repeated=False`, which keeps equal labels that a
+    blank separates.
     """
     return ctc_beam_search_decoder(inputs, sequence_length, beam_width, top_paths, False)
 
@@ -233,9 +237,11 @@ def collapse_repeated(
 ) -> tuple[Tensor, Tensor]:
     """Merge equal adjacent labels. Return (labels [batch, longest], lengths [batch]).
 
+    The resulting rows are padded with 0 to the length of the longest row.
+
     Args:
-      labels: [batch, max]. Only the first `seq_length[i]` labels of row i are used. The resulting
-        rows are padded with 0 to the longest of them.
+      labels: a tensor of shape [batch, max]. Only the first `seq_length[i]` labels of row i are
+        used.
     """
     with op_scope(name, "collapse_repeated_labels", labels, seq_length):
         source = convert_to_tensor(labels, name="labels")

@@ -1,9 +1,9 @@
-"""Connectionist temporal classification: the loss of a label sequence with unknown timing.
+"""Connectionist temporal classification (CTC), the loss of a label sequence with unknown timing.
 
-A. Graves et al. 2006. With a blank before, between and after its labels, a sequence of L labels has
-U = 2 L + 1 places. A path is at one place at each time step. It stays there, moves to the next
-place, or skips the blank between two different labels. The probabilities of all paths of all
-sequences of a batch are summed together, step by step:
+See A. Graves et al., 2006. With a blank before, between and after its labels, a sequence of L
+labels has U = 2 L + 1 places. A path is at one place at each time step. It stays there, moves to
+the next place, or skips the blank between two different labels. The probabilities of all paths of
+all sequences of a batch are summed together, step by step:
 
     ahead[u]  = log p(the inputs up to t, at place u at t)
     behind[u] = log p(the inputs after t, from place u at t)
@@ -45,7 +45,7 @@ def _rows(indices: Any, values: Any, count: int) -> list[list[int]]:
     """Return the labels of each of `count` sequences, from the indices and values of a sparse
     tensor.
 
-    Raises InvalidArgumentError for indices out of range or not in ascending order.
+    Raises InvalidArgumentError if indices are out of range or not in ascending order.
     """
     try:
         shape = [count, int(indices[:, 1].max(initial=-1)) + 1]
@@ -61,11 +61,12 @@ def _rows(indices: Any, values: Any, count: int) -> list[list[int]]:
 def _effective_labels(row: list[int], number: int, blank: int, collapse: bool) -> list[int]:
     """Return the labels of a sequence before the first blank, after which only blanks may follow.
 
-    Raises InvalidArgumentError for an empty row, a negative label, or a label after a blank.
+    Raises InvalidArgumentError if the row is empty, or has a negative label or a label after a
+    blank.
 
     Args:
       number: the sequence's index in the batch.
-      collapse: whether equal adjacent labels count as one.
+      collapse: whether to merge equal adjacent labels.
     """
     if not row:
         raise invalid_argument(f"Labels length is zero in batch {number}")
@@ -90,8 +91,8 @@ def _effective_labels(row: list[int], number: int, blank: int, collapse: bool) -
 def _labels(attrs: Any, indices: Any, values: Any, times: Any, blank: int) -> list[list[int]]:
     """Return the labels of each sequence, without blanks.
 
-    Raises InvalidArgumentError if a sequence has more labels than times, unless the attrs ignore
-    such sequences.
+    Raises InvalidArgumentError if a sequence has more labels than times, unless an attr allows
+    this.
     """
     collapse = attrs["preprocess_collapse_repeated"]
     labels = []
@@ -112,9 +113,9 @@ def _labels(attrs: Any, indices: Any, values: Any, times: Any, blank: int) -> li
 class _Paths:
     """All places of all sequences, [batch, places], and the log weights of the moves between them.
 
-    stay, skip: 0 where a path may stay at the place, or reach it by skipping a blank, else -inf.
-    inside, last: 0 at the places of a sequence, and at its last two, where a path may end; else
-    -inf.
+    `stay` is 0 where a path may stay at a place, and `skip` is 0 where a path may reach a place by
+    skipping a blank. `inside` is 0 at the places of a sequence, and `last` is 0 at its last two
+    places, where a path may end. All other elements are -inf.
     """
 
     def __init__(self, labels: list[list[int]], times: Any, blank: int, merge: bool) -> None:
@@ -150,8 +151,8 @@ class _Paths:
         return totals
 
     def behind(self, seen: Any) -> Any:
-        """Return `behind` [time, batch, places]; the recursion of a sequence starts at its own last
-        time.
+        """Return `behind` [time, batch, places]. The recursion of each sequence starts at the
+        sequence's own last time.
         """
         totals = np.full(seen.shape, -np.inf)
         for t in range(len(seen) - 1, -1, -1):
@@ -176,8 +177,8 @@ def _log_softmax(logits: Any) -> Any:
 def _loss_and_gradient(paths: _Paths, logits: Any, loss: Any, gradient: Any) -> None:
     """Compute loss = -log p(labels), and its gradient with respect to the logits.
 
-    The gradient is the softmax of the logits minus each class's share in the probability of all
-    paths.
+    The gradient is the softmax of the logits minus the fraction of the probability of all paths
+    that have the class at this time.
     """
     most = max(int(paths.times.max(initial=0)), 1)
     gradient[most:] = 0
@@ -282,20 +283,20 @@ def ctc_loss(
 ) -> Tensor:
     """Return -log p(labels) [batch] by connectionist temporal classification.
 
-    Raises TypeError unless labels are sparse. A run raises InvalidArgumentError for a sequence
-    without labels, with negative labels, or with more labels than times, and for lengths beyond the
-    last time. The loss is infinite if no path exists because repeated labels need blanks between
-    them. The loss has a gradient, but no second gradient.
+    `logits` is a newer name of `inputs`. The loss is infinite if no path exists, because repeated
+    labels need blanks between them. The loss has a gradient, but no second gradient. Raises
+    TypeError unless labels are sparse. A run raises InvalidArgumentError if a sequence has no
+    labels, negative labels, or more labels than times, or if a length exceeds the number of times.
 
     Args:
-      labels: an int32 SparseTensor [batch, longest]: the labels of each sequence. inputs (newer
-        name: `logits`): floats [time, batch, classes], with `time_major` False [batch, time,
-        classes]; the last class is the blank.
-      sequence_length: int32 [batch], the number of times to use of each sequence.
-      preprocess_collapse_repeated: whether equal adjacent labels count as one.
+      labels: an int32 SparseTensor [batch, longest] with the labels of each sequence.
+      inputs: floats [time, batch, classes], or [batch, time, classes] if not `time_major`. The last
+        class is the blank.
+      sequence_length: int32 [batch], the number of times of each sequence that are used.
+      preprocess_collapse_repeated: whether to merge equal adjacent labels first.
       ctc_merge_repeated: whether a label may last for several times.
-      ignore_longer_outputs_than_inputs: whether a sequence with more labels than times has loss 0
-        instead of raising an error.
+      ignore_longer_outputs_than_inputs: whether a sequence with more labels than times has the loss
+        0 instead of raising an error.
     """
     if not isinstance(labels, (SparseTensor, SparseTensorValue)):
         raise TypeError(f"Expected labels (first argument) to be a SparseTensor, not {labels!r}")

@@ -1,7 +1,7 @@
-"""The newer form of the CTC loss, `tf.nn.ctc_loss_v2`, which also takes dense labels.
+"""The newer CTC loss, `tf.nn.ctc_loss_v2`, which also accepts dense labels.
 
-The op CTCLoss requires sparse labels, and the blank as the last class; this module converts dense
-labels, and reorders the classes of the logits.
+The op CTCLoss requires sparse labels, and the blank as the last class. This module therefore
+converts dense labels, and reorders the classes of the logits.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _renumber_labels(labels: Any, classes: int, blank: int) -> Any:
 def _sparse(labels: Any, lengths: Any, classes: int, blank: int) -> SparseTensor:
     """Return the first `lengths` labels of each row as a sparse tensor, renumbered.
 
-    An empty row gets one blank, since the op requires a label.
+    An empty row has one blank in the result, because the op requires a label.
     """
     labels, lengths = convert_to_tensor(labels), cast(lengths, dtypes.int32)
     wide = raw_ops.PadV2(
@@ -65,18 +65,19 @@ def ctc_loss_v2(
 ) -> Tensor:
     """Return -log p(labels) [batch] by connectionist temporal classification, with any blank class.
 
-    Raises ValueError for sparse labels without `blank_index`, for a blank that is not a class, and
-    if the number of classes is not known. A run raises InvalidArgumentError for more labels than
-    times, and for labels that are not classes. The loss has a gradient, but no second gradient.
+    The loss has a gradient, but no second gradient. Raises ValueError if labels are sparse and
+    there is no `blank_index`, if the blank is not a class, or if the number of classes is not
+    known. A run raises InvalidArgumentError if there are more labels than times, or if a label is
+    not a class.
 
     Args:
-      labels: integers [batch, longest], of which the first label_length [batch] are used, or an
-        int32 SparseTensor (then label_length is ignored).
-      logits: floats [time, batch, classes], with `logits_time_major` False [batch, time, classes].
-      logit_length: int32 [batch], the number of times to use.
-      blank_index: the class of the blank, counted from the end if negative; 0 by default for dense
-        labels.
-      unique: ignored; TensorFlow uses it for speed.
+      labels: integers [batch, longest], of which the first `label_length[i]` of row i are used, or
+        an int32 SparseTensor, for which `label_length` is ignored.
+      logits: floats [time, batch, classes], or [batch, time, classes] if not `logits_time_major`.
+      logit_length: int32 [batch], the number of times of each sequence that are used.
+      blank_index: the class of the blank. A negative number counts from the end. For dense labels,
+        the default is 0.
+      unique: ignored. TensorFlow uses it for speed.
     """
     del unique
     is_sparse = isinstance(labels, (SparseTensor, SparseTensorValue))
@@ -105,10 +106,12 @@ def ctc_loss_v2(
 def ctc_unique_labels(labels: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
     """Return the distinct labels of each row, and the position of each label among them.
 
+    The first result, int64 [batch, longest], has each row's distinct labels in order of first
+    appearance, padded with zeros. The second result, int32 [batch, longest], has for each label its
+    position among the row's distinct labels.
+
     Args:
-      labels: integers [batch, longest]. The first result, int64 [batch, longest], holds each row's
-        distinct labels in order of first appearance, then zeros; the second, int32 [batch,
-        longest], holds for each label its position in that row.
+      labels: integers [batch, longest].
     """
     with op_scope(name, "ctc_unique_labels", labels):
         wanted = convert_to_tensor(labels, name="labels")

@@ -1,8 +1,7 @@
-"""Weights of losses and metrics: checks and conversions of the shapes of weights, labels and
-predictions.
+"""Checks and conversions of the shapes of weights, labels and predictions, for losses and metrics.
 
-The broadcasting rules for weights are stricter than NumPy's: weights are a scalar, or have the rank
-of the values, with each size equal to the values' or 1.
+The broadcasting rules for weights are stricter than NumPy's. Weights are a scalar, or have the rank
+of the values, and each size is 1 or equals the values' size.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _WHY = "weights can not be broadcast to values."
 def assert_broadcastable(weights: Any, values: Any) -> Operation:
     """Return an operation that raises InvalidArgumentError unless `weights` broadcast to `values`.
 
-    Raises ValueError if graph construction already shows that they do not.
+    Raises ValueError if the static shapes already show that they do not.
     """
     with op_scope(None, "assert_broadcastable", weights, values):
         with op_scope(None, "weights", weights) as inside:
@@ -54,7 +53,8 @@ def assert_broadcastable(weights: Any, values: Any) -> Operation:
 
 
 def _static_result(weights: Tensor, values: Tensor) -> str:
-    """Return the name of the op for a check that static shapes pass; empty if a run must decide.
+    """Return the name of the op for a check that the static shapes pass. If only a run can check,
+    return the empty string.
 
     Raises ValueError if the static shapes fail the check.
     """
@@ -78,8 +78,8 @@ def _static_result(weights: Tensor, values: Tensor) -> str:
 
 
 def _sizes_fit(weights_shape: Any, values_shape: Any, weights_rank: Any) -> Any:
-    """Return a bool scalar tensor: whether each size of the weights is 1 or equals the values'
-    size.
+    """Return a bool scalar tensor that states whether each size of the weights is 1 or equals the
+    values' size.
     """
     count = raw_ops.ExpandDims(weights_rank, 0)
     padded = raw_ops.ConcatV2([values_shape, raw_ops.Fill(count, -1)], 0)
@@ -109,14 +109,14 @@ def broadcast_weights(weights: Any, values: Any) -> Tensor:
 def remove_squeezable_dimensions(
     labels: Any, predictions: Any, rank_difference: int = 0, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Return labels and predictions. If labels or predictions have an extra last dimension of size
-    1, it is removed.
+    """Return labels and predictions. If one of them has an extra last dimension of size 1, the
+    dimension is removed.
 
     Args:
       rank_difference: the expected rank of predictions minus the expected rank of labels. If the
         actual difference is larger by one, predictions lose their last dimension. If it is smaller
         by one, labels lose their last dimension. Unknown ranks are compared in the run, which
-        raises InvalidArgumentError for a last dimension that is not 1.
+        raises InvalidArgumentError if the last dimension is not 1.
     """
     with op_scope(name, "remove_squeezable_dimensions", labels, predictions):
         target, prediction = convert_to_tensor(labels), convert_to_tensor(predictions)
@@ -137,10 +137,10 @@ def remove_squeezable_dimensions(
 
 
 def squeezed_weights(weights: Any, beside: Tensor) -> Tensor:
-    """Return the weights with the rank of `beside`, the values, if their ranks differ by 1.
+    """Return the weights with the rank of `beside`, which are the values, if the ranks differ by 1.
 
-    A last dimension of 1 is dropped or added; scalar weights stay. Unknown ranks are compared in
-    the run.
+    A last dimension of size 1 is removed or added. Scalar weights stay unchanged. Unknown ranks are
+    compared in the run.
     """
     tensor = convert_to_tensor(weights)
     weights_rank, values_rank = tensor.shape.rank, beside.shape.rank
@@ -156,9 +156,9 @@ def squeezed_weights(weights: Any, beside: Tensor) -> Tensor:
 
 
 def _of_rank(tensor: Tensor, condition: Tensor, wanted: Any) -> Tensor:
-    """Return `tensor`, reshaped to rank `wanted` if `condition` holds in the run.
+    """Return `tensor`. If `condition` is true in the run, it is reshaped to rank `wanted`.
 
-    The reshape adds or drops a last dimension of size 1.
+    The reshape adds or removes a last dimension of size 1.
     """
     if tensor.shape.rank and tensor.shape[-1].value not in (None, 1):
         return tensor

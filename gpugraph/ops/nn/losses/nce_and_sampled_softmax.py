@@ -1,7 +1,7 @@
 """Losses that sample a few of very many classes: NCE and the sampled softmax.
 
-M. Gutmann and A. Hyvarinen 2010, Noise-contrastive estimation; S. Jean et al. 2014, On using very
-large target vocabulary.
+See M. Gutmann and A. Hyvarinen, "Noise-contrastive estimation", 2010, and S. Jean et al., "On using
+very large target vocabulary", 2014.
 """
 
 from __future__ import annotations
@@ -49,16 +49,16 @@ def nce_loss(
     """Return the noise-contrastive loss [batch] of the true classes against `num_sampled` drawn
     classes.
 
-    Any float dtype is supported. Raises ValueError for shapes that do not match.
+    Any float dtype is supported. Raises ValueError if the shapes do not match.
 
     Args:
-      weights: [num_classes, dim], or a list of parts of it, to which `partition_strategy` maps
-        classes as in `embedding_lookup`.
-      biases: [num_classes].
-      labels: int [batch, num_true], the true classes.
-      inputs: [batch, dim].
-      sampled_values: the result of a candidate sampler; by default of
-        `log_uniform_candidate_sampler` with unique candidates.
+      weights: a tensor of shape [num_classes, dim], or a list of tensors into which it is split.
+        `partition_strategy` has the meaning that it has in `embedding_lookup`.
+      biases: a tensor of shape [num_classes].
+      labels: the true classes, an int tensor of shape [batch, num_true].
+      inputs: a tensor of shape [batch, dim].
+      sampled_values: the result of a candidate sampler. By default, `log_uniform_candidate_sampler`
+        is used, with unique candidates.
       remove_accidental_hits: whether to ignore candidates that are true classes of the same
         example.
     """
@@ -86,11 +86,11 @@ def sampled_softmax_loss(
 ) -> Tensor:
     """Return the softmax cross entropy [batch] over the true and `num_sampled` drawn classes only.
 
-    Other arguments and errors: see `nce_loss`.
+    This loss is for training. A model should be evaluated with the loss over all classes. See
+    `nce_loss` for the remaining arguments and the errors.
 
     Args:
-      seed: the seed of the default sampler. This loss is for training; evaluate a model by the loss
-        over all classes.
+      seed: the seed of the default sampler.
     """
     logits, truth = _logits(
         weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values,
@@ -102,7 +102,7 @@ def sampled_softmax_loss(
 
 def _row_sums(x: Tensor) -> Tensor:
     """Return the sum of each row of a matrix. It is computed as a matrix product, so that its
-    gradient is one too.
+    gradient is also a matrix product.
     """
     columns = ones(stack([shape(x)[1], 1]), x.dtype)
     return reshape(matmul(x, columns), [-1])
@@ -122,8 +122,8 @@ def _logits(
     name: str,
     seed: int | None,
 ) -> tuple[Tensor, Tensor]:
-    """Return (logits, labels), each [batch, num_true + num_sampled]; the columns of the true
-    classes come first.
+    """Return (logits, labels). Each has shape [batch, num_true + num_sampled], and the columns of
+    the true classes come first.
     """
     parts = list(weights) if isinstance(weights, (list, tuple)) else [weights]
     with op_scope(name, "compute_sampled_logits", *parts, biases, inputs, labels):
@@ -172,7 +172,7 @@ def _true_logits(inputs: Tensor, rows: Tensor, num_true: int) -> Tensor:
     """Return the dot product of each input with the weights of its true classes, [batch, num_true].
 
     Args:
-      rows: [batch * num_true, dim], the weights of the true classes.
+      rows: the weights of the true classes, [batch * num_true, dim].
     """
     width = shape(rows)[1:2]
     by_example = concat([[-1, num_true], width], 0)
@@ -182,7 +182,9 @@ def _true_logits(inputs: Tensor, rows: Tensor, num_true: int) -> Tensor:
 
 
 def _hits(truth: Tensor, sampled: Tensor, num_true: int, num_sampled: int, dtype: Any) -> Tensor:
-    """Return a mask to add to the candidates' logits: -FLT_MAX for true classes, else 0."""
+    """Return a tensor to add to the candidates' logits. It is -FLT_MAX for candidates that are true
+    classes, and 0 elsewhere.
+    """
     indices, ids, weights = compute_accidental_hits(truth, sampled, num_true)
     places = concat(
         [reshape(indices, [-1, 1]), reshape(cast(ids, int32), [-1, 1])], 1, "sparse_indices"

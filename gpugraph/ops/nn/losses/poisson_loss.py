@@ -1,4 +1,4 @@
-"""The Poisson loss: for counts, given the logarithm of their expected rate."""
+"""The Poisson loss of counts, given the logarithm of their expected rate."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def log_poisson_loss(
     Raises ValueError if the shapes differ.
 
     Args:
-      targets, log_input: floats of one shape.
+      targets, log_input: floats of the same shape.
       compute_full_loss: whether to add Stirling's approximation of log(targets!), where targets
         exceed 1.
     """

@@ -1,1 +1,1 @@
-"""Biases, moments, batch normalization, local response normalization."""
+"""Biases, moments, batch normalization and local response normalization."""

@@ -1,13 +1,14 @@
-"""The first and second gradients of batch normalization, in sums by channel.
+"""The first and second gradients of batch normalization, computed from sums over each channel.
 
-With d = x - mean, r = 1 / sqrt(variance + epsilon), q = r * r, n elements per channel, and E[v]
-for the mean of v over them, the first gradients of y = d r scale + offset for an incoming dy are
+Let d = x - mean, r = 1 / sqrt(variance + epsilon), q = r * r, n the number of elements per channel,
+and E[v] the mean of v over these elements. The first gradients of y = d r scale + offset for an
+incoming dy are
 
     dx = scale r (dy - E[dy] - d q E[dy d])     dscale = r n E[dy d]     doffset = n E[dy]
 
-if mean and variance are computed from the images (training); otherwise dx is scale r dy. The
-second gradients treat dy, x, scale, mean and variance as independent inputs: mean and variance
-are outputs of the forward op, whose gradient adds their dependence on x.
+if mean and variance are computed from the images (training). Otherwise dx is scale r dy. The second
+gradients treat dy, x, scale, mean and variance as independent inputs. Mean and variance are outputs
+of the forward op, and the gradient of this op adds their dependence on x.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def _attrs_of(op: Any) -> dict[str, Any]:
 
 
 def _absent(grad: Any) -> bool:
-    """Return whether a gradient is None, or zeros because its output is not used."""
+    """Return whether a gradient is None, or zeros because the output is not used."""
     return grad is None or grad.op.type in ("ZerosLike", "Zeros")
 
 
@@ -79,8 +80,8 @@ def forward_gradient(backward: str, op: Any, dy: Any, *others: Any) -> list[Any]
 
     Args:
       backward: the op type that computes the gradients of the first three inputs.
-      others: the gradients of the outputs batch_mean, batch_variance, reserve_space_1 and _2 (and
-        _3).
+      others: the gradients of the outputs batch_mean, batch_variance, reserve_space_1,
+        reserve_space_2 and, if there is one, reserve_space_3.
     """
     x, scale = op.inputs[:2]
     training = op.attrs["is_training"]
@@ -116,8 +117,8 @@ def _through_statistics(op: Any, grads: Any) -> Any:
 class _Values:
     """The terms that several of the second gradients use, in the dtype of the per-channel values.
 
-    Names are those of the module's docstring; a, b and c are the incoming gradients of dx, dscale
-    and doffset.
+    The names are explained in the module's docstring. In addition, a, b and c are the incoming
+    gradients of dx, dscale and doffset.
     """
 
     def __init__(self, op: Any, grads: Any) -> None:

@@ -1,4 +1,4 @@
-"""Compiled kernels of batch normalization: CUDA launches and functions in C.
+"""Compiled kernels of batch normalization: CUDA launches and native kernels.
 
 Sources: kernels/cuda/nn/batch_norm.cu, host_batch_norm.h.
 """
@@ -23,13 +23,14 @@ _PARTS = 256
 
 
 class _Work(NamedTuple):
-    """A view of images as (outer, channels, inner), and the division of each channel's sum into
+    """The view of images as (outer, channels, inner), and the division of each channel's sum into
     parts.
 
     Args:
       last: whether channels are the last axis.
       width: the number of channels that one block sums.
-      parts, per_part: the number of parts of a sum, and the number of elements of each part.
+      parts: the number of parts into which a sum is divided.
+      per_part: the number of elements of each part.
     """
 
     signature: Signature
@@ -56,18 +57,18 @@ class _Work(NamedTuple):
 
     @property
     def columns(self) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
-        """Grid and block of the launch that sums each channel by parts."""
+        """The grid and block of the launch that computes the parts of each channel's sum."""
         grid = ceil(self.channels / self.width), self.parts, 1
         return grid, (self.width, THREADS // self.width, 1)
 
     @property
     def by_channel(self) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
-        """Grid and block of the launch that merges the parts of each channel."""
+        """The grid and block of the launch that adds the parts of each channel's sum."""
         return (self.channels, 1, 1), (1, THREADS, 1)
 
     @property
     def whole(self) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
-        """Grid and block of a launch over all elements of the images."""
+        """The grid and block of a launch over all elements of the images."""
         return grid_of(self.total * self.channels // self.pack), (THREADS, 1, 1)
 
     def vector(self, name: str, times: int = 1) -> Scratch:
@@ -119,8 +120,8 @@ def _work(signature: Signature, index: int) -> _Work:
 def _forward(signature: Signature) -> list[Launch]:
     """Return the launches of the forward kernel.
 
-    Arguments 0 to 4 are x, scale, offset, mean and variance; 5 to 9 are y and the four outputs
-    with one number per channel.
+    Arguments 0 to 4 are x, scale, offset, mean and variance. Arguments 5 to 9 are y and the four
+    outputs with one number per channel.
     """
     work, epsilon = _work(signature, 0), float(signature.attrs["epsilon"])
     factor, channels, inner = work.vector("factor"), work.channels, work.inner
@@ -152,8 +153,8 @@ def _forward(signature: Signature) -> list[Launch]:
 def _backward(signature: Signature) -> list[Launch]:
     """Return the launches of the gradient.
 
-    The inputs are dy, x, scale, mean and variance, then V3's sixth; the outputs are dx, dscale and
-    doffset.
+    The inputs are dy, x, scale, mean and variance. FusedBatchNormGradV3 has a sixth input. The
+    outputs are dx, dscale and doffset.
     """
     work, epsilon = _work(signature, 1), float(signature.attrs["epsilon"])
     out, channels, inner = len(signature.input_types), work.channels, work.inner
@@ -182,29 +183,29 @@ def _backward(signature: Signature) -> list[Launch]:
 
 
 def norm_gpu(host: Call) -> Source:
-    """Return the CUDA kernel of batch normalization;
+    """Return the CUDA kernel of batch normalization.
 
     Args:
-      host: the NumPy kernel, its fallback.
+      host: the NumPy kernel, which is the fallback.
     """
     return Source("batch_norm.cu", _forward, host, optional=[3, 4, 10])
 
 
 def norm_back_gpu(host: Call, inputs: int) -> Source:
-    """Return the CUDA kernel of the gradients, for an op with `inputs` inputs.
+    """Return the CUDA kernel of the gradients for an op with `inputs` inputs.
 
-    A sixth is not read.
+    A sixth input is not read.
     """
     empty = [*range(5, inputs), inputs + 3, inputs + 4]
     return Source("batch_norm.cu", _backward, host, optional=empty)
 
 
 def native(function: str, images: int, extra: Callable[[Signature], int]) -> RowSource:
-    """Return the kernel in C that `function` of host_batch_norm.h computes.
+    """Return the native kernel that calls `function` in host_batch_norm.h.
 
     Args:
       images: the index of the input that holds the images.
-      extra: a function that returns the last integer parameter before epsilon.
+      extra: a function that returns the integer parameter that precedes epsilon.
     """
 
     def parameters(signature: Signature) -> list[int]:
@@ -223,7 +224,8 @@ def native(function: str, images: int, extra: Callable[[Signature], int]) -> Row
 
 
 def no_moments(signature: Signature) -> int:
-    """Return 0. Raises NotImplementedError if training has nonempty mean or variance inputs.
+    """Return 0. Raises NotImplementedError if the op is in training mode and has nonempty mean or
+    variance inputs.
 
     In that case, the NumPy kernel runs instead, and raises the error.
     """

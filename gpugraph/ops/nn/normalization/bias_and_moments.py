@@ -1,5 +1,5 @@
-"""bias_add, moments and batch_normalization: biases by channel, and normalization by mean and
-variance.
+"""bias_add, which adds a bias to each channel, moments, and batch_normalization, which normalizes
+by mean and variance.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ from gpugraph.ops.reductions.reduction_ops import SUM
 
 
 def _channel_axis(attrs: Any, rank: int) -> int:
-    """Return the channel axis of a tensor of this rank. Raises ValueError for a rank below 2."""
+    """Return the channel axis of a tensor of this rank. Raises ValueError if the rank is below
+    2.
+    """
     if rank < 2:
         raise ValueError(f"Shape must be at least rank 2 but is rank {rank}")
     data_format = attrs["data_format"]
@@ -151,8 +153,8 @@ def bias_add(value: Any, bias: Any, data_format: Any = None, name: str | None = 
     """Return `value` + `bias`, a vector with an element for each channel of `value`.
 
     Channels are the last axis (data_format "N...C" or "NHWC", the default) or the second axis
-    ("NC..." or "NCHW"). Raises ValueError for another `data_format`, for a value of rank 0 or 1,
-    and for a different number of channels.
+    ("NC..." or "NCHW"). Raises ValueError if `data_format` is unknown, if the value has rank 0 or
+    1, or if the numbers of channels differ.
 
     >>> session.run(tf.nn.bias_add([[1.0, 2.0]], [10.0, 20.0]))
     array([[11., 22.]], dtype=float32)
@@ -192,10 +194,10 @@ def moments(
     keep_dims: bool | None = None,
     keepdims: bool | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Return (mean, variance) of `x` over `axes`; the variance divides by n, not by n - 1.
+    """Return (mean, variance) of `x` over `axes`. The variance is divided by n, not by n - 1.
 
-    float16 is averaged in float32. `shift` has no effect. With `keepdims` (older name: `keep_dims`)
-    the reduced axes stay, with size 1.
+    float16 is averaged in float32. `shift` has no effect. If `keepdims` (older name: `keep_dims`)
+    is true, the reduced axes are kept with size 1.
 
     >>> session.run(tf.nn.moments(tf.constant([1.0, 3.0]), axes=[0]))
     (np.float32(2.0), np.float32(1.0))
@@ -236,7 +238,7 @@ def batch_normalization(
 ) -> Tensor:
     """Return (x - mean) / sqrt(variance + variance_epsilon) * scale + offset.
 
-    All arguments broadcast against `x`; `offset` and `scale` may be None.
+    All arguments are broadcast against `x`. `offset` and `scale` may be None.
 
     >>> y = tf.nn.batch_normalization([1.0, 3.0], 2.0, 1.0, 0.0, 1.0, variance_epsilon=0.0)
     >>> session.run(y)

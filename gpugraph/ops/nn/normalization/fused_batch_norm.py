@@ -1,13 +1,13 @@
-"""Batch normalization of images as one op, and its gradient.
+"""Batch normalization of images as a single op, and its gradient.
 
     y = (x - mean) / sqrt(variance + epsilon) * scale + offset
 
-In training, mean and variance are computed from the images, channel by channel, and are outputs;
-otherwise they are inputs. Per-channel values are float32 for float16 images. Unlike TensorFlow's,
-the op also takes float64, in which gradients can be checked.
+In training, mean and variance are computed from the images, channel by channel, and are outputs.
+Otherwise they are inputs. For float16 images, per-channel values are float32. Unlike TensorFlow's
+op, this op also accepts float64, so that gradients can be checked in float64.
 
-The NumPy kernels repeat per-channel values to a row as long as an image, so that one NumPy call
-combines each image, in either data format, with that row.
+The NumPy kernels repeat the per-channel values to form a row as long as an image. A single NumPy
+call then combines all images, in either data format, with this row.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ Run = Callable[[], Any]
 
 
 class _Images:
-    """Images of one shape and data format. count: the number of elements per channel. dtype: the
-    dtype of the computation.
+    """Images of a shape and data format. `count` is the number of elements per channel, and `dtype`
+    is the dtype of the computation.
     """
 
     def __init__(self, context: KernelContext, like: Any) -> None:
@@ -71,13 +71,15 @@ class _Images:
         return self.context.scratch((self.channels,), self.dtype)
 
     def scratch(self) -> Any:
-        """Allocate scratch memory for the images, one row each."""
+        """Allocate scratch memory for the images, with one row for each image."""
         return self.context.scratch(self.shape, self.dtype)
 
     def rows(self, array: Any, is_written: bool = False) -> tuple[Any, list[Run]]:
         """Return the images as rows in the dtype of the computation, and calls that convert them.
 
-        The calls copy from `array`, to run first, or, with `is_written`, to it, to run last."""
+        The calls copy from `array`, and must run before the computation. If `is_written` is true,
+        they copy to `array`, and must run after it.
+        """
         flat = array.reshape(self.shape)
         if np.dtype(array.dtype) == self.dtype.as_numpy_dtype:
             return flat, []
@@ -120,10 +122,11 @@ def _bind_forward(
     out: Any,
     *results: Any,
 ) -> Run:
-    """Bind the forward kernel;
+    """Bind the forward kernel.
 
     Args:
-      results: the outputs after y (V3's reserve_space_3 is empty).
+      results: the outputs after y. In FusedBatchNormV3, the last of them, reserve_space_3, is
+        empty.
     """
     work = _Images(context, x)
     source, before = work.rows(x)
@@ -154,7 +157,7 @@ def _bind_forward(
 
 
 def _quiet(run: Run) -> Run:
-    """Return `run` without NumPy's warnings, because the mean of no images is 0 / 0."""
+    """Wrap `run` to suppress NumPy's warnings, because the mean of no images is 0 / 0."""
 
     def quiet() -> None:
         with np.errstate(all="ignore"):
@@ -199,8 +202,8 @@ def _bind_backward(
     """Bind the gradient kernel.
 
     Args:
-      others: V3's input reserve_space_3; then the outputs dx, dscale, doffset, and two empty
-        outputs.
+      others: the input reserve_space_3, which only FusedBatchNormGradV3 has, and the outputs dx,
+        dscale, doffset, and two empty outputs.
     """
     dx, dscale, doffset = others[-5:-2]
     work = _Images(context, x)
@@ -263,7 +266,7 @@ def _subtract_statistics_part(
 
 def _channel_count(context: InferContext, channels: int | None, vectors: Sequence[int]) -> Any:
     """Return the number of channels of the images and of the inputs `vectors`. Raises ValueError if
-    they differ.
+    these numbers differ.
     """
     for index in vectors:
         (size,) = of_rank(context.shapes[index], 1, "the inputs by channel")
@@ -308,7 +311,9 @@ def _infer_backward(context: InferContext) -> list[TensorShape]:
 
 
 class _Version(NamedTuple):
-    """One version of the op: its dtypes, and whether it has the output reserve_space_3."""
+    """One version of the op. It has the op's dtypes, and states whether there is an output
+    reserve_space_3.
+    """
 
     suffix: str
     by_channel: str
@@ -380,14 +385,16 @@ def fused_batch_norm(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Normalize `x` by channel, multiply by `scale` and add `offset`. Return (y, mean, variance).
 
-    Raises ValueError for shapes that do not match, and for `mean` or `variance` in training.
+    All tensors except `x` and `y` are float32 vectors with one number per channel. Raises
+    ValueError if the shapes do not match, or if `mean` or `variance` is passed in training.
 
     Args:
-      x: images [n, h, w, c], or [n, c, h, w] with data_format "NCHW"; float16 or float32. All
-        tensors except `x` and y are float32 vectors with one number per channel.
-      is_training: whether to normalize by the mean and variance of `x`, which are then returned
-        (the returned variance divides by n - 1); otherwise by the arguments `mean` and `variance`.
-      epsilon: raised to 1.001e-5 if smaller.
+      x: images [n, h, w, c], or [n, c, h, w] with data_format "NCHW", of dtype float16 or float32.
+      is_training: whether to normalize by the mean and variance of `x`, which are then returned.
+        The returned variance divides by n - 1. If False, normalize by the arguments `mean` and
+        `variance`.
+      epsilon: a number that is added to the variance, at least 1.001e-5. Smaller numbers are raised
+        to this number.
     """
     images_in = convert_to_tensor(x, name="input")
     factor = convert_to_tensor(scale, name="scale")

@@ -64,8 +64,8 @@ def sufficient_statistics(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
     """Return (count, sum, sum of squares, shift) of `x` over `axes`, for `normalize_moments`.
 
-    With `shift`, both sums are over `x - shift`. With `keepdims` (older name: `keep_dims`) the
-    reduced axes stay, with size 1.
+    If `shift` is not None, both sums are over `x - shift`. If `keepdims` (older name: `keep_dims`)
+    is true, the reduced axes are kept with size 1.
     """
     keep = bool(either(keepdims, keep_dims, "keepdims", "keep_dims"))
     over = sorted({whole_number("axes", axis) for axis in axes})
@@ -93,7 +93,7 @@ def sufficient_statistics(
 def normalize_moments(
     counts: Any, mean_ss: Any, variance_ss: Any, shift: Any, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Return (mean, variance) from the result of `sufficient_statistics`; `shift` may be None."""
+    """Compute (mean, variance) from the result of `sufficient_statistics`. `shift` may be None."""
     with op_scope(name, "normalize", counts, mean_ss, variance_ss, shift):
         divisor = reciprocal(counts, name="divisor")
         label = "mean" if shift is None else "shifted_mean"
@@ -112,11 +112,13 @@ def weighted_moments(
     keep_dims: bool | None = None,
     keepdims: bool | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Return (mean, variance) of `x` over `axes`, in which each element counts by its weight.
+    """Return (mean, variance) of `x` over `axes`, in which each element has a weight.
+
+    float16 is computed in float32. If `keepdims` (older name: `keep_dims`) is true, the reduced
+    axes are kept with size 1.
 
     Args:
-      frequency_weights: the weights, which broadcast to `x`. float16 is computed in float32. With
-        `keepdims` (older name: `keep_dims`) the reduced axes stay, with size 1.
+      frequency_weights: the weights, which are broadcast to the shape of `x`.
     """
     keep = bool(either(keepdims, keep_dims, "keepdims", "keep_dims"))
     with op_scope(name, "weighted_moments", x, frequency_weights):
@@ -156,7 +158,7 @@ def batch_norm_with_global_normalization(
 ) -> Tensor:
     """Apply `batch_normalization` to `t` with mean `m`, variance `v` and offset `beta`.
 
-    The result is scaled by `gamma` only if `scale_after_normalization`. `input`, `mean` and
+    The result is scaled by `gamma` only if `scale_after_normalization` is true. `input`, `mean` and
     `variance` are newer names of `t`, `m` and `v`.
     """
     return batch_normalization(
@@ -177,12 +179,12 @@ def weighted_cross_entropy_with_logits(
     name: str | None = None,
     targets: Any = None,
 ) -> Tensor:
-    """Return `sigmoid_cross_entropy_with_logits` with the term of positive labels times
+    """Return `sigmoid_cross_entropy_with_logits`, with the term of positive labels multiplied by
     `pos_weight`.
 
     The loss is -pos_weight * labels * log(sigmoid(logits)) - (1 - labels) * log(1 -
-    sigmoid(logits)), computed without overflow. `targets` is an older name of `labels`. Raises
-    ValueError if the shapes differ.
+    sigmoid(logits)). It is computed without overflow. `targets` is an older name of `labels`.
+    Raises ValueError if the shapes differ.
     """
     chosen = either(labels, targets, "labels", "targets")
     with op_scope(name, "logistic_loss", logits, chosen) as scope:

@@ -1,8 +1,8 @@
-"""Local response normalization: each channel is divided by a norm of the neighbouring channels.
+"""Local response normalization, which divides each channel by a norm of the neighbouring channels.
 
     y = x / norm ** beta    norm = bias + alpha * (sum of x ** 2 up to depth_radius channels away)
 
-Krizhevsky et al. 2012, ImageNet classification with deep convolutional neural networks.
+See Krizhevsky et al., "ImageNet classification with deep convolutional neural networks", 2012.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ _ATTRS = {
 
 
 class _Work:
-    """Scratch memory for images as rows of channels, and the op's attrs. For float16 images it is
-    float32.
+    """Scratch memory for images as rows of channels, and the op's attrs. For float16 images, the
+    memory is float32.
     """
 
     def __init__(self, context: KernelContext, like: Any) -> None:
@@ -55,8 +55,8 @@ class _Work:
         return self.context.scratch((self.rows, self.shape[1]), self.dtype)
 
     def near(self, source: Any, out: Any) -> None:
-        """Store in `out`, for each channel, the sum of `source` over the channels up to `radius`
-        away.
+        """Store in `out`, for each channel, the sum of `source` over all channels at a distance of
+        at most `radius`.
         """
         np.copyto(out, source)
         for distance in range(1, min(self.radius, self.shape[1] - 1) + 1):
@@ -64,7 +64,9 @@ class _Work:
             np.add(out[:, :-distance], source[:, distance:], out[:, :-distance])
 
     def norm(self, images: Any, squares: Any, out: Any) -> None:
-        """Store bias + alpha * (the sum of squares up to `radius` channels away) in `out`."""
+        """Store in `out` bias + alpha * (the sum of squares over all channels at a distance of at
+        most `radius`).
+        """
         np.multiply(images, images, squares)
         self.near(squares, out)
         np.multiply(out, self.alpha, out)
@@ -120,8 +122,8 @@ def _bind_backward(
 def _launch(signature: Signature, function: str, *arguments: Arg | Scratch | float) -> Launch:
     """Return a launch of `function` over all elements.
 
-    The function receives the arrays in `arguments`; the number of elements, the number of channels
-    and the radius; and the numbers in `arguments`.
+    The function receives the arrays in `arguments`, then the number of elements, the number of
+    channels and the radius, and then the numbers in `arguments`.
     """
     shape, attrs = signature.output_shapes[0], signature.attrs
     count, depth = prod(shape), shape[-1]
@@ -181,7 +183,7 @@ def _infer_backward(context: InferContext) -> list[TensorShape]:
 def _near(op: Any, images: Tensor) -> Callable[[Any], Any]:
     """Return a function that sums over the neighbours of each channel.
 
-    The function multiplies by a matrix of zeros and ones, so that gradients exist.
+    The function multiplies by a matrix of zeros and ones, so that it has gradients.
     """
     depth, dtype = size_at(images, -1), images.dtype.base_dtype
     numbers = raw_ops.Range(0, depth, 1)
@@ -268,7 +270,7 @@ def local_response_normalization(
     """Divide each channel of images [n, h, w, c] by a norm of its neighbours.
 
     The result is input / (bias + alpha * sum) ** beta, where `sum` is over the squares of the
-    channels at a distance of at most `depth_radius`. Raises ValueError for inputs that are not of
+    channels at a distance of at most `depth_radius`. Raises ValueError if the input does not have
     rank 4.
     """
     return _lrn(input, depth_radius=depth_radius, bias=bias, alpha=alpha, beta=beta, name=name)

@@ -1,6 +1,6 @@
-"""Max pooling across depth: the largest of several adjacent channels of one pixel.
+"""Max pooling across channels, which returns the largest of several adjacent channels of a pixel.
 
-The channels must be last. They are divided into groups of equal size, without overlap.
+The channels must be last. They are divided into groups of equal size that do not overlap.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ def _refusal(message: str) -> Misfit:
 
 
 def pooled_channels(attrs: Any, channels: Size) -> Size:
-    """Return the number of result channels; raise a Misfit for windows that are not supported.
+    """Return the number of output channels. Raise a Misfit if the windows are not supported.
 
-    The Misfit, an error for attrs that do not fit the op, is an UnimplementedError in a run.
+    The Misfit (an error for attrs that do not fit the op) is an UnimplementedError in a run.
     """
     if not IMAGES.channels_last(attrs):
         raise _refusal("Depthwise max pooling is not yet supported for NCHW: transpose the images")
@@ -50,7 +50,9 @@ def pooled_channels(attrs: Any, channels: Size) -> Size:
 
 
 def infer_depth_pooling(context: InferContext) -> list[TensorShape]:
-    """Return the shape of the pooled images: input 0, with one channel per group of channels."""
+    """Return the shape of the pooled images. It is the shape of input 0, with one channel for each
+    group of channels.
+    """
     batch, spatial, channels = IMAGES.sizes(context.shapes[0], context.attrs)
     strides = context.attrs["strides"][1:3]
     out = [None if size is None else -(-size // step) for size, step in zip(spatial, strides)]

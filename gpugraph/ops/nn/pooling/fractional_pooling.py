@@ -1,4 +1,4 @@
-"""Pooling by a fractional ratio: each axis is divided into windows of two sizes, in random order.
+"""Pooling by a fractional ratio, which divides each axis into windows of two sizes in random order.
 
 B. Graham, "Fractional max-pooling", 2014. The same seed gives the same windows as in TensorFlow.
 """
@@ -32,8 +32,8 @@ _OVERLAPPING = {"overlapping": Attr("bool", False), "T": _TYPES}
 
 
 def _share(place: Philox) -> float:
-    """Return a float in [0, 1) that has 52 random bits. It consumes the next two words (uint32) of
-    the generator.
+    """Return a float in [0, 1) with 52 random bits. They are taken from the next two words (uint32)
+    of the generator.
     """
     high, low = (int(word) for word in place.words(2))
     return float(((high & 0xFFFFF) << 32 | low) / 2**52)
@@ -42,7 +42,8 @@ def _share(place: Philox) -> float:
 def _pseudo_random(size: int, count: int, stream: Stream) -> Any:
     """Return the sizes of `count` windows that cover `size` elements and differ by at most 1.
 
-    Window i starts at ceil(alpha (i + u)), where alpha = size / count, and u is one random number.
+    Window i starts at ceil(alpha (i + u)), where alpha = size / count, and u is a random number
+    that all windows share.
     """
     alpha, smallest = size / count, size // count
     largest_share = min((smallest + 2) / alpha - 1, (size + 1 - smallest) / alpha - (count - 1))
@@ -61,7 +62,9 @@ def _in_random_order(size: int, count: int, stream: Stream) -> Any:
 
 
 def _starts(size: int, count: int, pseudo_random: bool, stream: Stream) -> Any:
-    """Return the starts of `count` windows that cover `size` elements, and the end of the last."""
+    """Return the starts of `count` windows that cover `size` elements, and the end of the last
+    window.
+    """
     if size % count == 0:
         sizes: Any = np.full(count, size // count)
     else:
@@ -71,8 +74,8 @@ def _starts(size: int, count: int, pseudo_random: bool, stream: Stream) -> Any:
 
 
 def _windows(starts: Any, overlapping: bool, size: int) -> list[slice]:
-    """Return the windows along one dimension; if `overlapping`, each includes the next window's
-    first element.
+    """Return the windows along one dimension. If `overlapping` is true, each window includes the
+    first element of the next window.
     """
     return [slice(int(start), min(int(end) + overlapping, size)) for start, end in pairwise(starts)]
 
@@ -80,11 +83,11 @@ def _windows(starts: Any, overlapping: bool, size: int) -> list[slice]:
 def _places(rows: Any, columns: Any, overlapping: bool, image: Any) -> Any:
     """Yield (slices of the output, slices of the images) for each window.
 
-    Raises InvalidArgumentError for a window that is empty or not inside the images.
+    Raises InvalidArgumentError if a window is empty or not inside the images.
 
     Args:
-      image: [batch, height, width, depth].
-      rows, columns: the windows' starts, and the end of the last.
+      image: an array of shape [batch, height, width, depth].
+      rows, columns: the starts of the windows along each axis, and the end of the last window.
     """
     _check_starts("row_pooling_sequence", rows, image.shape[1])
     _check_starts("col_pooling_sequence", columns, image.shape[2])
@@ -136,11 +139,12 @@ def _infer_mean_grad(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _check_slopes(context: InferContext, image: TensorShape, names: Sequence[str]) -> None:
-    """Check that the input sizes named by `names` are those of the windows over `image`; otherwise
-    raise a Misfit, which is an error only in a run.
+    """Raise a Misfit, which is an error only in a run, unless the inputs called `names` have the
+    shape of the pooled images.
 
     Args:
-      names: the names of the inputs after the first, which are checked.
+      image: the shape of the images.
+      names: the names of the inputs that follow the first input.
     """
     sizes = image.sizes or ()
     if len(sizes) != 4:
@@ -309,20 +313,20 @@ def fractional_max_pool(
 ) -> Any:
     """Pool images [batch, height, width, depth] by windows of two sizes, in random order.
 
-    The output has int(height / ratio) rows and int(width / ratio) columns; each element is the
-    largest of a window, channel by channel.
+    The output has int(height / ratio) rows and int(width / ratio) columns. Each element is the
+    largest element of a window, channel by channel.
 
     Args:
       pooling_ratio: [1, ratio of heights, ratio of widths, 1], each 1 or more.
-      pseudo_random: whether one random number determines the order of the windows' sizes, so that
-        they alternate evenly; otherwise the sizes are shuffled.
+      pseudo_random: whether a single random number determines the order of the windows' sizes, so
+        that they alternate evenly. Otherwise the sizes are shuffled.
       overlapping: whether neighbouring windows share the elements on their common edge.
       deterministic: whether each run of a session has the same windows.
-      seed, seed2: the op's two seeds; if both are 0, the windows differ between sessions.
+      seed, seed2: the op's two seeds. If both are 0, the windows differ between sessions.
 
     Returns:
-      (output, row_pooling_sequence, col_pooling_sequence): the sequences, int64, are the windows'
-        starts and the end of the last.
+      (output, row_pooling_sequence, col_pooling_sequence). The sequences, int64, are the windows'
+        starts and the end of the last window.
     """
     return _pooled(
         "FractionalMaxPool", value, pooling_ratio, seed, seed2, pseudo_random=pseudo_random,
@@ -340,7 +344,7 @@ def fractional_avg_pool(
     seed2: int = 0,
     name: str | None = None,
 ) -> Any:
-    """Pool like `fractional_max_pool`, by the mean of each window."""
+    """Pool images as `fractional_max_pool` does, but return the mean of each window."""
     return _pooled(
         "FractionalAvgPool", value, pooling_ratio, seed, seed2, pseudo_random=pseudo_random,
         overlapping=overlapping, deterministic=deterministic, name=name,

@@ -1,8 +1,8 @@
 """Max pooling with the position of each window's largest element, and its gradients.
 
-A position is (y * width + x) * channels + channel within the image; with `include_batch_in_index`
-it is the index in the flattened batch. Among equal elements, the first counts as the largest; NaN
-is the largest only if it is the window's first element.
+The position of an element is (y * width + x) * channels + channel within its image. If
+`include_batch_in_index` is true, it is the index in the flattened batch. Among equal elements, the
+first is the largest. NaN is the largest element only if it is the window's first element.
 """
 
 from __future__ import annotations
@@ -41,12 +41,16 @@ _ATTRS = {
 
 
 def _window_attrs(attrs: Any) -> dict[str, Any]:
-    """Return the attrs that `IMAGES` reads, with the data format that this op does not have."""
+    """Return the attrs that `IMAGES` reads. The data format, which is not an attr of this op, is
+    added.
+    """
     return {"data_format": "NHWC", **{key: attrs[key] for key in _ATTRS}}
 
 
 def _batch_places(context: KernelContext, image: Any) -> Any:
-    """Return the offset of each image that is added to its positions, [n, 1, 1, 1]."""
+    """Return, for each image, the offset that is added to its positions. The result has shape [n,
+    1, 1, 1].
+    """
     count, size = image.shape[0], image.size // max(1, image.shape[0])
     step = size if context.attrs["include_batch_in_index"] else 0
     return (np.arange(count, dtype=np.int64) * step).reshape(-1, 1, 1, 1)
@@ -79,7 +83,7 @@ def _bind(context: KernelContext, image: Any, out: Any, where: Any) -> Callable[
 def _flat(context: KernelContext, image: Any, where: Any) -> Callable[[], Any]:
     """Return a function that reads `where`, and returns the positions in the flattened batch.
 
-    It raises InvalidArgumentError for positions outside the images.
+    It raises InvalidArgumentError if a position is outside the images.
     """
     step = 0 if context.attrs["include_batch_in_index"] else image.size // image.shape[0]
     first = (np.arange(image.shape[0], dtype=np.int64) * step).reshape(-1, 1, 1, 1)
@@ -125,8 +129,8 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _check_input(context: InferContext, index: int, shape: TensorShape, name: str) -> None:
-    """Raise ValueError if input `index` cannot have this shape; the words of `name` appear in the
-    message.
+    """Raise ValueError if input `index` cannot have this shape. The message contains the words in
+    `name`.
     """
     sizes = of_rank(context.shapes[index], 4, name.split()[-1])
     check_all_equal(of_rank(shape, 4, "output"), sizes, name)

@@ -1,5 +1,5 @@
-"""The public pooling functions: by dimension (sequences, images, volumes), by the input's rank, and
-by the pooling type.
+"""The public pooling functions. There are functions for sequences, images and volumes, functions
+that depend on the input's rank, and one with the pooling type as an argument.
 
 Sequences are pooled as images that are one pixel high.
 """
@@ -45,7 +45,8 @@ def _pool(
     """Call `function`, a pooling op over `count` spatial dimensions.
 
     Args:
-      ksize, strides: one number, one for each spatial dimension, or one for each dimension.
+      ksize, strides: one number, one number for each spatial dimension, or one number for each
+        dimension.
     """
     return function(
         source,
@@ -68,12 +69,13 @@ def max_pool(
 ) -> Tensor:
     """Return the largest element of each window of `value` [n, h, w, c], channel by channel.
 
-    Raises ValueError for windows that are larger than the image. Windows over the batch, or over
-    channels in combination with pixels, are not supported.
+    Raises ValueError if a window is larger than the image. Windows over the batch, or over both
+    channels and pixels, are not supported.
 
     Args:
-      ksize, strides: the size of the windows, and the distance between them: a number, two (height,
-        width), or one for each dimension.
+      ksize: the size of the windows, as one number, two numbers (height, width), or one number for
+        each dimension.
+      strides: the distance between windows, in the same form.
       padding: "SAME" or "VALID".
 
     >>> images = tf.reshape(tf.range(4.0), [1, 2, 2, 1])
@@ -95,11 +97,13 @@ def avg_pool(
 ) -> Tensor:
     """Return the mean of each window of `value` [n, h, w, c], over the elements inside the image.
 
-    Raises ValueError for windows that are larger than the image, or over batch or channels.
+    Raises ValueError if a window is larger than the image, or extends over the batch or the
+    channels.
 
     Args:
-      ksize, strides: the size of the windows, and the distance between them: a number, two (height,
-        width), or one for each dimension.
+      ksize: the size of the windows, as one number, two numbers (height, width), or one number for
+        each dimension.
+      strides: the distance between windows, in the same form.
       padding: "SAME" or "VALID".
 
     >>> images = tf.reshape(tf.range(4.0), [1, 2, 2, 1])
@@ -120,11 +124,13 @@ def max_pool3d(
 ) -> Tensor:
     """Return the largest element of each window of `input` [n, d, h, w, c], channel by channel.
 
-    Raises ValueError for windows that are larger than the volume, or over batch or channels.
+    Raises ValueError if a window is larger than the volume, or extends over the batch or the
+    channels.
 
     Args:
-      ksize, strides: the size of the windows, and the distance between them: a number, three, or
-        one for each dimension.
+      ksize: the size of the windows, as one number, three numbers, or one number for each
+        dimension.
+      strides: the distance between windows, in the same form.
       padding: "SAME" or "VALID".
     """
     return _pool(max_pool3d_op, 3, input, ksize, strides, padding, data_format, name)
@@ -141,7 +147,7 @@ def avg_pool3d(
     """Return the mean of each window of `input` [n, d, h, w, c], over the elements inside the
     volume.
 
-    Arguments and errors: see `max_pool3d`.
+    See `max_pool3d` for the arguments and errors.
     """
     return _pool(avg_pool3d_op, 3, input, ksize, strides, padding, data_format, name)
 
@@ -156,11 +162,12 @@ def max_pool1d(
 ) -> Tensor:
     """Return the largest element of each window of sequences [n, steps, c], channel by channel.
 
-    Raises ValueError for any other format, and for windows that are longer than the sequences.
+    Raises ValueError if the data format is unknown, or if a window is longer than the sequences.
 
     Args:
-      ksize, strides: the size of the windows, and the distance between them: a number, or one for
-        each of the three dimensions.
+      ksize: the size of the windows, as one number, or as one number for each of the three
+        dimensions.
+      strides: the distance between windows, in the same form.
       padding: "SAME" or "VALID".
       data_format: "NWC", or "NCW" for sequences [n, c, steps].
     """
@@ -178,7 +185,7 @@ def avg_pool1d(
     """Return the mean of each window of sequences [n, steps, c], over the elements inside the
     sequence.
 
-    Arguments and errors: see `max_pool1d`.
+    See `max_pool1d` for the arguments and errors.
     """
     return _of_sequences(avg_pool, "AvgPool1D", input, ksize, strides, padding, data_format, name)
 
@@ -214,7 +221,7 @@ def max_pool2d(
     data_format: str | None = "NHWC",
     name: str | None = None,
 ) -> Tensor:
-    """The newer name of `max_pool`."""
+    """Call `max_pool`, of which this is a newer name."""
     with op_scope(name, "MaxPool2d", input) as scope:
         return max_pool(input, ksize, strides, padding, data_format or "NHWC", scope)
 
@@ -233,8 +240,8 @@ def max_pool_v2(
 ) -> Tensor:
     """Call `max_pool1d`, `max_pool` or `max_pool3d`, for an input of rank 3, 4 or 5.
 
-    If the rank is unknown, the length of `data_format` replaces it. Raises ValueError for other
-    ranks.
+    If the rank is unknown, the length of `data_format` is used instead. Raises ValueError if the
+    rank is none of these.
     """
     return _by_rank(_MAX, input, ksize, strides, padding, data_format, name)
 
@@ -249,8 +256,8 @@ def avg_pool_v2(
 ) -> Tensor:
     """Call `avg_pool1d`, `avg_pool` or `avg_pool3d`, for an input of rank 3, 4 or 5.
 
-    If the rank is unknown, the length of `data_format` replaces it. Raises ValueError for other
-    ranks.
+    If the rank is unknown, the length of `data_format` is used instead. Raises ValueError if the
+    rank is none of these.
     """
     return _by_rank(_MEAN, input, ksize, strides, padding, data_format, name)
 
@@ -288,13 +295,12 @@ def max_pool_with_argmax(
 ) -> tuple[Tensor, Tensor]:
     """Return (largest, where) of each window of images [n, h, w, c], channel by channel.
 
-    largest: the largest element. where: the position of the largest element, (y * w + x) * c +
-    channel in its image, or with `include_batch_in_index` its index in the flattened batch; among
-    equal elements, the position of the first. The dtype of `where` is `output_dtype` (older name:
-    `Targmax`): int64, the default, or int32.
+    `largest` is the largest element of each window, and `where` is its position. The position is (y
+    * w + x) * c + channel in the image. If `include_batch_in_index` is true, it is the index in the
+    flattened batch. Among equal elements, it is the position of the first. The dtype of `where` is
+    `output_dtype` (older name: `Targmax`), which is int64 (the default) or int32.
 
-    Raises ValueError for a data format other than "NHWC", and for windows that are larger than the
-    image.
+    Raises ValueError if the data format is not "NHWC", or if a window is larger than the image.
     """
     if data_format != "NHWC":
         raise ValueError(f"Data formats other than 'NHWC' are not yet supported: {data_format!r}")
@@ -322,15 +328,15 @@ def pool(
     data_format: str | None = None,
     dilations: Sequence[int] | None = None,
 ) -> Tensor:
-    """Return the largest element ("MAX") or the mean ("AVG") of windows of an input of rank 3, 4 or
-    5.
+    """Return the largest element ("MAX") or the mean ("AVG") of each window of an input.
 
-    Raises ValueError for another `pooling_type`, for inputs of another rank, and for a rate of more
-    than 1 together with a stride of more than 1 or padding "SAME".
+    The input has rank 3, 4 or 5. Raises ValueError if `pooling_type` is unknown, if the rank is
+    none of these, or if a rate above 1 is combined with a stride above 1 or with padding "SAME".
 
     Args:
-      window_shape, strides: a number for each dimension except batch and channels. dilation_rate
-        (newer name: `dilations`): the distance between the elements of a window.
+      window_shape, strides: a number for each dimension except batch and channels.
+      dilation_rate: the distances between the elements of a window, in the same form. `dilations`
+        is a newer name.
     """
     if pooling_type not in ("MAX", "AVG"):
         raise ValueError(f"pooling_type must be either AVG or MAX, but it is {pooling_type!r}")

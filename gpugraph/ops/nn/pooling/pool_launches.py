@@ -31,10 +31,10 @@ def _number(work: WindowBatch) -> DType:
 def _launch(
     function: str, work: WindowBatch, pixels: int, arguments: Arguments, dtype: DType
 ) -> Launch:
-    """Return a launch of `function` with an element for each pixel and channel.
+    """Return a launch of `function` over all pixels and channels.
 
     Args:
-      pixels: the number of pixels of the images, or of the results.
+      pixels: the number of pixels, which is the number in the images or in the results.
     """
     pack = work.pack()
     count = pixels * work.channels // pack
@@ -53,7 +53,7 @@ def _dtype(signature: Signature) -> DType:
 
 
 def forward_launches(function: str, layout: Layout, signature: Signature) -> list[Launch]:
-    """Return the launch of `function`, which computes the maximum or the mean of each window."""
+    """Return a launch of `function`, which computes the maximum or the mean of each window."""
     work = geometry_of(layout, signature, signature.input_shapes[0])
     return [_launch(function, work, work.places, (Arg(0), Arg(1)), _dtype(signature))]
 
@@ -61,8 +61,8 @@ def forward_launches(function: str, layout: Layout, signature: Signature) -> lis
 def max_gradient_launches(layout: Layout, signature: Signature) -> list[Launch]:
     """Return launches for the gradient of max pooling.
 
-    The first stores the index of each window's largest element; the second sums, for each pixel,
-    the gradients of the windows in which it is the largest.
+    The first launch stores the index of each window's largest element. The second sums, for each
+    pixel, the gradients of the windows in which the pixel is the largest element.
     """
     work, dtype = geometry_of(layout, signature, signature.input_shapes[0]), _dtype(signature)
     numbers = Scratch("numbers", max(1, work.places * work.channels), _number(work))
@@ -73,7 +73,7 @@ def max_gradient_launches(layout: Layout, signature: Signature) -> list[Launch]:
 
 
 def max_gradient_gradient_launches(layout: Layout, signature: Signature) -> list[Launch]:
-    """Return a launch that reads, for each window, the gradient at its largest element."""
+    """Return a launch that reads, for each window, the gradient at the window's largest element."""
     work = geometry_of(layout, signature, signature.input_shapes[0])
     arrays = Arg(0), Arg(2), Arg(3)
     return [_launch("gg_max_pool_back_back", work, work.places, arrays, _dtype(signature))]

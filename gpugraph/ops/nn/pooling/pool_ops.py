@@ -1,9 +1,9 @@
-"""Pooling of images and volumes: the largest element of each window, or the mean of the elements
-inside the image.
+"""Pooling of images and volumes, which returns the largest element of each window, or the mean of
+its elements inside the image.
 
-The gradient of max pooling goes to the first element of the window that holds the largest value.
-The ops for images and for volumes share their kernels; `_declare_max` and `_declare_mean` are
-called once for each of the two layouts.
+The gradient of max pooling is the gradient of the first element in the window that has the largest
+value. The ops for images and for volumes share their kernels. `_declare_max` and `_declare_mean`
+are called once for each of these two layouts.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ Run = Callable[[], Any]
 def _steps(axes: Sequence[WindowAxis], source: Any, *results: Any) -> list[tuple[Any, ...]]:
     """Return (view of the source, views of the results, number) for each element of the window.
 
-    The views hold, for the windows that have this element inside the source, its pixels and the
-    windows' results. number: the element's index among the elements that are inside the source for
-    some window.
+    The views concern the windows in which this element is inside the source. They are views of the
+    element's pixels and of the windows' results. `number` is the element's index among the elements
+    that are inside the source for at least one window.
     """
     batch = slice(None)
     return [
@@ -76,7 +76,9 @@ def _axes(layout: Layout, context: KernelContext, source: Any) -> list[WindowAxi
 
 
 def _lowest(layout: Layout, dtype: Any) -> Any:
-    """Return the initial value of a search for the maximum: -inf for volumes, as in TensorFlow."""
+    """Return the initial value of a search for the maximum. For volumes it is -inf, as in
+    TensorFlow.
+    """
     return -np.inf if layout is VOLUMES and dtype.is_floating else dtype.min
 
 
@@ -101,10 +103,12 @@ def _bind_max(layout: Layout, context: KernelContext, source: Any, out: Any) -> 
 
 
 class _Places:
-    """For each window, the index of its largest element. `calls` computes the indices in each run.
+    """The index of the largest element of each window. The callables in `calls` compute the indices
+    in each run.
 
-    As in TensorFlow, in images the first element counts until a larger element follows, even if it
-    is NaN. In volumes, a window with only NaN and -inf has no largest element.
+    As in TensorFlow, the first element of a window in an image is the largest until a larger
+    element follows, even if it is NaN. In volumes, a window that has only NaN and -inf has no
+    largest element.
     """
 
     def __init__(self, layout: Layout, context: KernelContext, source: Any, shape: Any) -> None:
@@ -128,7 +132,9 @@ class _Places:
             ]
 
     def steps(self, source: Any, *results: Any) -> list[tuple[Any, ...]]:
-        """Return `_steps` with views of `place` and `here` after those of `results`."""
+        """Return the result of `_steps`, with views of `place` and `here` in addition to the views
+        of `results`.
+        """
         return _steps(self.axes, source, *results, self.place, self.here)
 
 
@@ -329,8 +335,8 @@ _GRADIENT_INPUTS = "orig_input: T, orig_output: T, grad: T"
 def _declare_max(
     layout: Layout, name: str, grad_name: str, grad_grad_name: str, types: Sequence[DType]
 ) -> OpFunction:
-    """Declare max pooling, its gradient and the gradient's gradient. Return the first op's
-    function.
+    """Declare max pooling, its gradient and the gradient's gradient. Return the function of max
+    pooling.
     """
     attrs = _attrs(layout)
 
@@ -369,8 +375,8 @@ def _declare_max(
 
 
 def _declare_mean(layout: Layout, name: str, grad_name: str, input_name: str) -> OpFunction:
-    """Declare mean pooling and its gradient, each the gradient of the other. Return the first op's
-    function.
+    """Declare mean pooling and its gradient. Each is the gradient of the other. Return the function
+    of mean pooling.
     """
     attrs = _attrs(layout)
 

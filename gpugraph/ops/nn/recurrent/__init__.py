@@ -1,1 +1,1 @@
-"""Steps and sequences of GRU and LSTM networks, each as a single op."""
+"""Ops for a step or a whole sequence of a GRU or LSTM network."""

@@ -1,7 +1,6 @@
-"""GRUBlockCell: one step of a gated recurrent unit, and its gradient, as single ops.
+"""GRUBlockCell, which computes one step of a gated recurrent unit, and its gradient.
 
-r, u = sigmoid([x, h_prev] w_ru + b_ru), c = tanh([x, r h_prev] w_c + b_c),
-h = u h_prev + (1 - u) c
+r, u = sigmoid([x, h_prev] w_ru + b_ru), c = tanh([x, r h_prev] w_c + b_c), h = u h_prev + (1 - u) c
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _INPUTS = "x: T, h_prev: T, w_ru: T, w_c: T, b_ru: T, b_c: T"
 
 
 def _check(context: InferContext) -> tuple[int | None, int | None, int | None]:
-    """Return the batch size and the sizes of input and state.
+    """Return the batch size, the size of the input and the size of the state.
 
     Raises ValueError if the shapes of weights or biases do not match these sizes.
     """
@@ -87,7 +86,8 @@ def _cell_grad(*arrays: Any) -> None:
 def _back(op: Any, *slopes: Any) -> list[Any]:
     """Return the gradients of the inputs.
 
-    As in TensorFlow, only the gradient of the new state h is used, not those of r, u and c.
+    As in TensorFlow, only the gradient of the new state h is used. The gradients of r, u and c are
+    ignored.
     """
     x, before, w_ru, w_c, b_ru, b_c = op.inputs
     reset, update, candidate, _ = op.outputs

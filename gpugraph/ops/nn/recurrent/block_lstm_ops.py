@@ -1,8 +1,9 @@
-"""LSTMBlockCell and BlockLSTM: a step and a sequence of an LSTM, and their gradients, as ops.
+"""LSTMBlockCell and BlockLSTM, which compute a step and a sequence of an LSTM, and their gradients.
 
-i, ci, f, o are the input gate, the candidate, the forget gate and the output gate; cs is the cell's
-state, co = tanh(cs) and h = o co the output. Peepholes add w * cs to the gates before activation.
-In BlockLSTMV2 the columns of the weights are in the order i, f, ci, o, and there is no forget_bias.
+i, ci, f and o are the input gate, the candidate, the forget gate and the output gate. cs is the
+cell's state, co is tanh(cs), and h = o co is the output. Peepholes add w * cs to the gates before
+their activation. In BlockLSTMV2, the columns of the weights are in the order i, f, ci, o, and there
+is no forget_bias.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def _step(x: Any, weights: Sequence[Any], attrs: Any, order: Sequence[int]) -> l
 
     Args:
       weights: cs_prev, h_prev, w, wci, wcf, wco and b.
-      order: see `_ORDERS`.
+      order: the order of the columns of the weights, see `_ORDERS`.
     """
     before, output, w, wci, wcf, wco, b = weights
     columns = np.split(np.concatenate([x, output], 1) @ w + b, 4, 1)
@@ -62,7 +63,7 @@ def _step_back(
     before: Any, peepholes: Sequence[Any], parts: Sequence[Any], slopes: Sequence[Any], peeps: bool
 ) -> tuple[Any, list[Any]]:
     """Return the gradient of the previous cell state, and a list of the gradients of i, ci, f and o
-    before their activation.
+    with respect to their values before the activation.
 
     Args:
       before: the previous cell state.
@@ -95,9 +96,9 @@ def _peephole_slopes(d_gates: Sequence[Any], before: Any, state: Any) -> list[An
 
 
 def _sizes(context: InferContext, first: int) -> tuple[list[int | None], int | None]:
-    """Check the inputs from index `first` on. Return the sizes of x and the size of the state.
+    """Check the inputs, starting at index `first`. Return the sizes of x and the size of the state.
 
-    The last size of x is the number of inputs.
+    The last size of x is the number of input features.
     """
     x, state, output, w, *vectors = context.shapes[first : first + 8]
     whole = list(of_rank(x, 2 + first, "x"))
@@ -270,7 +271,7 @@ def _bind_sequence_grad(
 
 
 def _reordered(columns: Any, order: Sequence[int]) -> Any:
-    """Reorder the four column blocks of weights or biases."""
+    """Return the four blocks of columns of weights or biases in the order `order`."""
     if order == _ORDERS["V1"]:
         return columns
     axis = len(columns.shape) - 1

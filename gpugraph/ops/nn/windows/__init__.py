@@ -1,3 +1,3 @@
-"""Sliding windows: the geometry, CUDA launches and C functions that convolution and pooling
+"""Sliding windows: the geometry, CUDA launches and native kernels that convolution and pooling
 share.
 """

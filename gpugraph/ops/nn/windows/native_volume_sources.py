@@ -1,10 +1,10 @@
-"""Native kernels for convolution and pooling of volumes, composed of the stages of the kernels for
-images.
+"""Native kernels for convolution and pooling of volumes. Their stages are copies and calls of the
+kernels for images.
 
-A convolution of volumes is computed as a convolution of images: each position of the windows along
+A convolution of volumes is computed as a convolution of images. Each position of the windows along
 the depth is one image, and the window's elements along the depth become additional channels. The
-volumes are copied into this form. Pooling is over height and width first, then over depth, where
-rows are the pixels of all channels.
+volumes are copied into this layout. Pooling runs over height and width first. It then runs over
+depth, for which a row consists of the pixels of all channels.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MOST_ELEMENTS = 1 << 27
 
 
 class _Volumes:
-    """The stages that an op has so far; they use arrays whose channels are last."""
+    """A builder of the stages of an op. The stages use arrays whose channels are last."""
 
     def __init__(self, signature: Signature, new_array: NewArray, dtype: Any) -> None:
         self.attrs, self.new_array, self.dtype = signature.attrs, new_array, dtype
@@ -29,14 +29,14 @@ class _Volumes:
         self.count = 0
 
     def new(self, *shape: int) -> Any:
-        """Return an array between stages."""
+        """Return a new array that one stage writes and a later stage reads."""
         if prod(shape) > _MOST_ELEMENTS:
             raise NotImplementedError(f"copies of volumes would have {prod(shape)} elements")
         self.count += 1
         return self.new_array(self.count - 1, shape, self.dtype)
 
     def last(self, volumes: Any) -> Any:
-        """Return the view of volumes with their channels last."""
+        """Return a view of volumes with channels last."""
         return volumes if VOLUMES.channels_last(self.attrs) else volumes.transpose(0, 2, 3, 4, 1)
 
     def read(self, volumes: Any) -> Any:
@@ -47,17 +47,17 @@ class _Volumes:
         return self.copied(view)
 
     def copied(self, view: Any) -> Any:
-        """Return a C-ordered copy of a view."""
+        """Return a C-ordered copy of a view, which an additional stage makes."""
         target = self.new(*view.shape)
         self.copy(view, target)
         return target
 
     def copy(self, source: Any, target: Any) -> None:
-        """Add a copy."""
+        """Append a stage that copies `source` to `target`."""
         self.stages.append(ViewCopy(source, target))
 
     def call(self, function: str, parameters: Sequence[int], *arrays: Any) -> None:
-        """Add a call."""
+        """Append a stage that calls a native function."""
         self.stages.append(FunctionCall(function, parameters, arrays))
 
     def target(self, out: Any) -> Any:
@@ -66,7 +66,7 @@ class _Volumes:
         return out if view is out else self.new(*view.shape)
 
     def finish(self, result: Any, out: Any) -> list[Stage]:
-        """Return all stages, the last of which copies the result to `out` if it is elsewhere."""
+        """Return all stages. If `result` is not `out`, the last stage copies it to `out`."""
         if result is not out:
             self.copy(result, self.last(out))
         return self.stages
@@ -87,9 +87,9 @@ def _convolution_numbers(
     """Return the parameters of a convolution of images (host_windows.h).
 
     Args:
-      sizes: height, width and channels.
-      filter: of images.
-      results: their height and width.
+      sizes: the height, the width and the number of channels of the images.
+      filter: a filter for images.
+      results: the height and width of the results.
     """
     window, outputs = filter.shape[:2], filter.shape[-1]
     numbers = [images, *sizes, *window, outputs, *results]
@@ -110,7 +110,7 @@ def _deep(work: _Volumes, volumes: Any, z: WindowAxis) -> Any:
 
 
 def _deep_filter(work: _Volumes, filter: Any) -> Any:
-    """Return the filter for such images, given the filter for volumes."""
+    """Return the filter for the images that `_deep` returns, given the filter for volumes."""
     height, width = filter.shape[1:3]
     copied = work.copied(filter.transpose(1, 2, 0, 3, 4))
     return copied.reshape(height, width, -1, filter.shape[4])

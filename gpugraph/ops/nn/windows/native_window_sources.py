@@ -1,7 +1,7 @@
-"""Native kernels (C) for convolution and pooling of images, with their integer parameters.
+"""Native kernels for convolution and pooling of images, with their integer parameters.
 
 The functions are in host_convolution.h, host_depthwise.h and host_pooling.h. host_windows.h names
-the parameters of the first two: sizes, strides, dilations and paddings.
+the parameters for convolution: sizes, strides, dilations and paddings.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Shapes = Callable[[Signature], Sequence[tuple[int, ...]]]
 
 
 def _check(signature: Signature) -> None:
-    """Raise NotImplementedError for dtypes without a native function."""
+    """Raise NotImplementedError if there is no native function for the dtype."""
     dtype = signature.output_types[0].base_dtype
     if dtype not in (float16, bfloat16, float32, float64):
         raise NotImplementedError(
@@ -27,8 +27,8 @@ def _check(signature: Signature) -> None:
 
 
 def _transposes(images: Sequence[int], signature: Signature) -> dict[int, tuple[int, ...]]:
-    """Return {number: axes} for the arrays of images that need a transpose to have their channels
-    last.
+    """Return a dict from the numbers of arrays to their transpositions, for images whose channels
+    are not last.
     """
     if IMAGES.channels_last(signature.attrs):
         return {}
@@ -36,7 +36,7 @@ def _transposes(images: Sequence[int], signature: Signature) -> dict[int, tuple[
 
 
 def _last(signature: Signature, shape: Sequence[int]) -> tuple[int, ...]:
-    """Return the shape that images of `shape` have with their channels last."""
+    """Return the shape of images with channels last, given their shape in the op's data format."""
     if IMAGES.channels_last(signature.attrs):
         return tuple(shape)
     batch, channels, *sizes = shape
@@ -47,8 +47,9 @@ def convolution_source(function: str, shapes: Shapes, images: Sequence[int]) -> 
     """Return the native kernel of a convolution or a gradient of it.
 
     Args:
-      shapes: a function that returns the shapes of images, filter and results.
-      images: the numbers of the arrays, among inputs and outputs, that are images.
+      shapes: a function that returns the shapes of the images, the filter and the results.
+      images: the numbers of the arrays that are images. The arrays are the inputs, followed by the
+        outputs.
     """
     parameters = partial(_convolution_parameters, shapes)
     return CSource("host_convolution.h", function, parameters, partial(_transposes, images))
@@ -92,7 +93,7 @@ def depthwise_source(function: str, shapes: Shapes, images: Sequence[int]) -> CS
 
 
 def _convolution_parameters(shapes: Shapes, signature: Signature) -> list[int]:
-    """Return the result of `_parameters`, after axes that a single window covers are folded into
+    """Return the result of `_parameters`. Axes that a single window covers are first folded into
     the channels.
     """
     numbers = _parameters(shapes, signature)

@@ -1,6 +1,8 @@
-"""The arguments of public functions of convolution and pooling: sizes, strides and data formats.
+"""Conversion of the arguments of public functions of convolution and pooling: sizes, strides and
+data formats.
 
-Users may write them in several forms; the functions here bring them to the form of the ops.
+Users may pass these arguments in several forms. The functions here convert them to the form that
+the ops require.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ _FIRST = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
 def one_of(name: str, value: Any, older: str, old_value: Any) -> Any:
     """Return the value of an argument that has two names.
 
-    Raises ValueError if both or neither of the values are passed.
+    Raises ValueError unless exactly one of the values is passed.
     """
     if value is not None and old_value is not None:
         raise ValueError(f"Cannot specify both '{name}' and '{older}'")
@@ -29,12 +31,13 @@ def one_of(name: str, value: Any, older: str, old_value: Any) -> Any:
 
 
 def whole_entries(value: Any, count: int, data_format: str, name: str) -> list[int]:
-    """Return `value` as one entry per dimension: `count` spatial entries, and 1 for batch and
-    channels.
+    """Return `value` as a list with one entry per dimension. There are `count` spatial entries, and
+    an entry of 1 for batch and for channels.
+
+    Raises ValueError if `value` has another number of entries.
 
     Args:
-      value: one entry, one for each spatial dimension, or one for each dimension; otherwise raise
-        ValueError.
+      value: one number, one number for each spatial dimension, or one number for each dimension.
     """
     entries = [1] if value is None else np.ravel(np.asarray(value))
     flat = [whole_number(name, entry) for entry in entries]
@@ -50,7 +53,9 @@ def whole_entries(value: Any, count: int, data_format: str, name: str) -> list[i
 
 
 def volume_attrs(strides: Any, padding: str, data_format: str, dilations: Any) -> dict[str, Any]:
-    """Return the attrs of a convolution of volumes; strides and dilations may be in any form."""
+    """Return the attrs of a convolution of volumes. Strides and dilations may be in any form that
+    `whole_entries` accepts.
+    """
     return {
         "strides": whole_entries(strides, 3, data_format, "strides"),
         "padding": padding,
@@ -62,7 +67,7 @@ def volume_attrs(strides: Any, padding: str, data_format: str, dilations: Any) -
 def spatial_entries(value: Any, count: int, name: str) -> list[int]:
     """Return `value` as a list of `count` ints, 1 by default.
 
-    Raises ValueError for any other length.
+    Raises ValueError if the list has any other length.
     """
     entries = [1] * count if value is None else [whole_number(name, entry) for entry in value]
     if len(entries) != count:
@@ -73,7 +78,7 @@ def spatial_entries(value: Any, count: int, name: str) -> list[int]:
 
 
 def check_strides_and_rates(strides: list[int], rates: list[int]) -> None:
-    """Raise ValueError if a stride and a dilation rate are both more than 1."""
+    """Raise ValueError if there are both a stride and a dilation rate above 1."""
     if max(strides) > 1 and max(rates) > 1:
         raise ValueError(
             f"strides > 1 not supported in conjunction with dilation_rate > 1: {strides}"
@@ -91,9 +96,9 @@ def spatial_rank(source: Tensor) -> int:
 
 
 def format_of_rank(data_format: str | None, count: int) -> str:
-    """Return the data format for `count` spatial dimensions, by default with channels last.
+    """Return the data format for `count` spatial dimensions. By default, it has channels last.
 
-    Raises ValueError for a format of another rank.
+    Raises ValueError if the format has another rank.
     """
     if data_format not in (None, _LAST[count], _FIRST[count]):
         raise ValueError(
@@ -103,8 +108,8 @@ def format_of_rank(data_format: str | None, count: int) -> str:
 
 
 def image_format(data_format: str | None) -> str:
-    """Return the data format of images, "NHWC" by default. Raises ValueError unless "NHWC" or
-    "NCHW".
+    """Return the data format of images, by default "NHWC". Raises ValueError if it is neither
+    "NHWC" nor "NCHW".
     """
     layout = data_format or "NHWC"
     if layout not in ("NHWC", "NCHW"):
@@ -113,16 +118,16 @@ def image_format(data_format: str | None) -> str:
 
 
 class SequenceFormat(NamedTuple):
-    """The form of sequences as images one pixel high: the axis of the height, and the data
-    format.
+    """The representation of sequences as images that are one pixel high: the axis of the height,
+    and the data format.
     """
 
     axis: int
     data_format: str
 
     def entries(self, value: Any, name: str) -> list[int]:
-        """Return `value` (one number, or one for each of three dimensions) as four entries, for the
-        images.
+        """Return `value`, which is one number or one number for each of three dimensions, as four
+        entries for the images.
         """
         entries = whole_entries(value, 1, self.data_format, name)
         entries.insert(self.axis, 1)
@@ -130,7 +135,7 @@ class SequenceFormat(NamedTuple):
 
 
 def sequence_format(data_format: str | None) -> SequenceFormat:
-    """Return the form of sequences for a data format. Raises ValueError for an unknown format."""
+    """Return the `SequenceFormat` for a data format. Raises ValueError if the format is unknown."""
     if data_format in (None, "NHWC", "NWC"):
         return SequenceFormat(1, "NHWC")
     if data_format in ("NCHW", "NCW"):

@@ -1,4 +1,4 @@
-"""Windows that slide over images and volumes: their geometry, for convolution and pooling.
+"""The geometry of windows that slide over images and volumes, for convolution and pooling.
 
 A `WindowAxis` describes the windows along one spatial axis. Kernels loop over the elements of a
 window, not over the windows: for each element, `WindowAxis.span` returns the windows that have this
@@ -8,8 +8,8 @@ call over slices, for all windows at once, and padding costs no copy.
     for i, rows_of_out, rows_of_in in y.elements():    # and j in x.elements()
         out[:, rows_of_out, ...] += image[:, rows_of_in, ...] * weight[i, ...]
 
-A `Layout` holds the differences between ops over images (`IMAGES`) and over volumes (`VOLUMES`,
-with a depth before height and width): the number of spatial axes, and the data formats.
+A `Layout` holds the differences between ops on images (`IMAGES`) and on volumes (`VOLUMES`, which
+have a depth before height and width): the number of spatial axes, and the data formats.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def text(value: Any) -> str:
 
 
 def check_equal(one: Size, other: Size, what: str) -> None:
-    """Raise ValueError if two sizes are known and differ; `what` names them in the message."""
+    """Raise ValueError if two sizes are known and differ. `what` names them in the message."""
     if one is not None and other is not None and one != other:
         raise ValueError(f"Dimensions must be equal, but are {one} and {other}: {what}")
 
@@ -70,7 +70,7 @@ class WindowAxis(NamedTuple):
     Args:
       stride: the distance between windows.
       dilation: the distance between the elements of a window.
-      before: the padding before the first element.
+      before: the number of padding elements before the first element.
     """
 
     size: int
@@ -81,11 +81,11 @@ class WindowAxis(NamedTuple):
     out: int
 
     def span(self, element: int, start: int = 0, stop: int | None = None) -> tuple[slice, slice]:
-        """Return two slices: the windows that have `element` inside the image, and the element's
-        positions.
+        """Return two slices: the windows for which window element `element` is inside the image,
+        and its positions in the image.
 
-        Only windows from `start` to `stop` are considered; the first slice counts from `start`.
-        Both slices have the same length.
+        Only the windows from `start` up to `stop` are considered, and the first slice is relative
+        to `start`. Both slices have the same length.
         """
         offset = element * self.dilation - self.before
         first = max(start, -(offset // self.stride))
@@ -97,8 +97,8 @@ class WindowAxis(NamedTuple):
         return slice(first - start, last - start), slice(begin, end, self.stride)
 
     def elements(self, start: int = 0, stop: int | None = None) -> Iterator[tuple[int, Any, Any]]:
-        """Yield (element, *span(element)) for each element that is inside the image in at least one
-        window.
+        """Yield (element, *span(element)) for each window element that is inside the image for at
+        least one window.
         """
         for element in range(self.window):
             windows, positions = self.span(element, start, stop)
@@ -120,7 +120,7 @@ def axis_of(
     Raises ValueError if a window is larger than the axis with its padding.
 
     Args:
-      explicit: (before, after), the padding unless `padding` is "SAME".
+      explicit: (before, after), the padding that is used unless `padding` is "SAME".
     """
     reach = (window - 1) * dilation + 1
     if padding == "SAME":
@@ -165,8 +165,8 @@ def sum_target(context: KernelContext, array: Any) -> tuple[Any, list[Callable[[
 
 
 def unless_empty(bind: Bind) -> Bind:
-    """Wrap `bind` to handle empty arrays: an empty output needs no call, empty inputs give
-    zeros.
+    """Wrap `bind` to handle empty arrays. If the output is empty, nothing is computed. If an input
+    is empty, the output is zeros.
     """
 
     @wraps(bind)
@@ -207,7 +207,7 @@ def _not_spatial(attrs: Attrs, key: str, entries: Sequence[int]) -> Misfit:
 
 
 class Layout(NamedTuple):
-    """The layout of images or volumes: `noun`, their name in messages, and their two data formats.
+    """The layout of images or volumes: their name in messages, `noun`, and their two data formats.
 
     Args:
       last, first: the data formats with channels last and with channels first.
@@ -237,8 +237,8 @@ class Layout(NamedTuple):
         return data_format == self.last
 
     def _cut(self, attrs: Attrs, entries: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """Split a list with one entry per dimension into its spatial entries and those of batch and
-        channels.
+        """Split a list with one entry per dimension into the spatial entries and the entries of
+        batch and channels.
         """
         first = 1 if self.channels_last(attrs) else 2
         stop = first + self.num_axes
@@ -247,7 +247,7 @@ class Layout(NamedTuple):
     def spatial(self, attrs: Attrs, key: str) -> tuple[int, ...]:
         """Return the spatial entries of a list attr.
 
-        Raises a Misfit, an error for attrs that do not fit the op, unless the entries of batch and
+        Raises a Misfit (an error for attrs that do not fit the op) unless the entries of batch and
         channels are 1.
         """
         values = [int(value) for value in attrs[key]]
@@ -264,12 +264,12 @@ class Layout(NamedTuple):
         return tuple(spatial)
 
     def pools_depth(self, attrs: Attrs) -> bool:
-        """Return whether the attr ksize has more than one channel."""
+        """Return whether the windows of the attr ksize cover more than one channel."""
         sizes = attrs["ksize"]
         return len(sizes) == self.num_axes + 2 and int(self._cut(attrs, sizes)[1][1]) != 1
 
     def _explicit(self, attrs: Attrs) -> list[tuple[int, int]]:
-        """Return (before, after) of each spatial axis, from attr explicit_paddings."""
+        """Return the padding (before, after) of each spatial axis in the attr explicit_paddings."""
         flat = [int(padding) for padding in attrs["explicit_paddings"]]
         if len(flat) != 2 * self.num_axes + 4:
             raise ValueError(
@@ -289,7 +289,7 @@ class Layout(NamedTuple):
         """Return the axes of these windows over images of these sizes; an axis of unknown size is
         None.
 
-        Raises ValueError for invalid attrs, and for windows that are larger than the padded image.
+        Raises ValueError if an attr is invalid, or if a window is larger than the padded image.
 
         Args:
           window: the window's size along each spatial axis.
@@ -343,9 +343,10 @@ class Layout(NamedTuple):
     def check_gradient(
         self, context: Any, index: int, sizes: Sizes, window: Sequence[Size], name: str
     ) -> Sizes:
-        """Return the sizes of input `index`, the gradient of the outputs of windows over `sizes`.
+        """Return the sizes of input `index`, which is the gradient of the results of windows over
+        images of these sizes.
 
-        Raises ValueError unless its batch and spatial sizes are those of the windows' results.
+        Raises ValueError unless its batch and spatial sizes equal the sizes of these results.
         """
         gradient = self.sizes(context.shapes[index], context.attrs, name)
         check_equal(sizes.batch, gradient.batch, f"the {self.noun} and the gradient's")
@@ -357,9 +358,10 @@ class Layout(NamedTuple):
         return gradient
 
     def sizes(self, shape: TensorShape, attrs: Attrs, what: str = "input") -> Sizes:
-        """Return the batch, spatial and channel sizes of `shape`, by the data format.
+        """Return the batch, spatial and channel sizes in `shape`, whose axes are in the order of
+        the data format.
 
-        Raises ValueError for any other rank.
+        Raises ValueError if the rank is wrong.
         """
         sizes = of_rank(shape, self.num_axes + 2, what)
         spatial, (batch, channels) = self._cut(attrs, sizes)
@@ -374,7 +376,7 @@ class Layout(NamedTuple):
         return TensorShape.of((batch, channels, *spatial))
 
     def last_channels(self, attrs: Attrs, *arrays: Any) -> list[Any]:
-        """Return the arrays, as views with their channels last."""
+        """Return views of the arrays with channels last."""
         if self.channels_last(attrs):
             return list(arrays)
         axes = (0, *range(2, self.num_axes + 2), 1)

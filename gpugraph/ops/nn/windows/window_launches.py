@@ -27,8 +27,8 @@ class WindowBatch(NamedTuple):
 
     Args:
       axes: depth, height and width.
-      last: whether channels are last.
-      volume: whether they are volumes.
+      last: whether the channels are last.
+      volume: whether these are volumes, not images.
     """
 
     batch: int
@@ -58,8 +58,10 @@ class WindowBatch(NamedTuple):
         return prod(axis.window for axis in self.axes)
 
     def macros(self, *counts: int) -> dict[str, str | int]:
-        """Return the macros for the compiler; `counts` are the numbers of elements of further
-        arrays.
+        """Return the macros for the compiler.
+
+        Args:
+          counts: the numbers of elements of additional arrays.
         """
         large = max(self.pixels * self.channels, self.places * self.channels, *counts, 0)
         return {
@@ -80,15 +82,17 @@ class WindowBatch(NamedTuple):
 
 
 def place_type(count: int) -> str:
-    """Return the C type for offsets in arrays of `count` elements, the macro PLACE."""
+    """Return the C type for offsets in arrays of `count` elements, which is the value of the macro
+    PLACE.
+    """
     return "int64_t" if count >= _MANY else "int32_t"
 
 
 def pack_width(count: int, max_width: int) -> int:
-    """Return the number of elements per load: 8 or 4 if it divides `count`, the larger first;
-    otherwise 1.
+    """Return the number of elements per load. It is 8 or 4 if that divides `count`, preferably 8,
+    and otherwise 1.
 
-    Widths above `max_width` are not used.
+    It is at most `max_width`.
     """
     return next((width for width in (8, 4) if width <= max_width and count % width == 0), 1)
 
@@ -99,7 +103,7 @@ def geometry_of(
     """Return the geometry of windows over images or volumes of `shape`.
 
     Args:
-      window: the window's sizes, for convolution, by default attr ksize, for pooling.
+      window: the sizes of the window. By default, they are the attr ksize of a pooling op.
     """
     attrs = signature.attrs
     if window is None and layout.pools_depth(attrs):
@@ -114,19 +118,19 @@ def geometry_of(
 
 
 def forward_shapes(signature: Signature) -> Sequence[Shape]:
-    """Return the shapes of a convolution's images, filter and results."""
+    """Return the shapes of the images, the filter and the results of a convolution."""
     return *signature.input_shapes[:2], signature.output_shapes[0]
 
 
 def input_gradient_shapes(signature: Signature) -> Sequence[Shape]:
-    """Return the shapes of images, filter and results, for the op that computes the images'
-    gradient.
+    """Return the shapes of the images, the filter and the results for the op that computes the
+    gradient of the images.
     """
     return signature.output_shapes[0], *signature.input_shapes[1:]
 
 
 def filter_gradient_shapes(signature: Signature) -> Sequence[Shape]:
-    """Return the shapes of images, filter and results, for the op that computes the filter's
-    gradient.
+    """Return the shapes of the images, the filter and the results for the op that computes the
+    gradient of the filter.
     """
     return signature.input_shapes[0], signature.output_shapes[0], signature.input_shapes[2]

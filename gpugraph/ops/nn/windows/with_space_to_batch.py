@@ -1,4 +1,5 @@
-"""Dilated windows by ops without dilation: pixels that are `rate` apart are moved into the batch.
+"""Dilated windows for ops without dilation. Pixels that are `rate` apart are moved into the batch,
+where they are neighbours.
 
 input --space_to_batch_nd, padded to whole blocks--> op --batch_to_space_nd, cropped--> result
 """
@@ -28,13 +29,13 @@ def required_space_to_batch_paddings(
 ) -> tuple[Tensor, Tensor]:
     """Return the paddings of `space_to_batch_nd` and the crops of the later `batch_to_space_nd`.
 
-    Raises ValueError if N is unknown, or differs between the arguments.
+    Both results are int32 [N, 2]. Raises ValueError if N is unknown, or differs between the
+    arguments.
 
     Args:
-      input_shape, block_shape: [N].
-      base_paddings: [N, 2], the paddings that are always applied; zeros by default. The minimum
-        padding that makes whole blocks is added at the end of each dimension. Both results are
-        int32 [N, 2].
+      input_shape, block_shape: vectors of N elements.
+      base_paddings: paddings [N, 2] that are always applied, by default zeros. The minimum padding
+        for whole blocks is added at the end of each dimension.
     """
     with op_scope(name, "required_space_to_batch_paddings", input_shape, block_shape):
         sizes = convert_to_tensor(input_shape, int32, name="input_shape")
@@ -81,15 +82,17 @@ def with_space_to_batch(
 ) -> Tensor:
     """Apply `op` with windows whose elements are `dilation_rate` apart.
 
-    Raises ValueError for rates below 1, for `spatial_dims` that are not ascending positive numbers,
-    for another padding, and for "SAME" without a filter_shape.
+    Raises ValueError if a rate is below 1, if `spatial_dims` are not ascending positive numbers, if
+    the padding is unknown, or if it is "SAME" and there is no `filter_shape`.
 
     Args:
-      dilation_rate: int32 [N], a number for each of `spatial_dims`. By default, these dimensions
-        are the N after the batch, or after batch and channels in a `data_format` that starts with
-        "NC".
-      op: called as op(batches, N, padding), where padding is "VALID" if any rate is above 1.
-      filter_shape: a shape whose first N sizes are the window's; required for padding "SAME".
+      dilation_rate: int32 [N], a number for each of `spatial_dims`.
+      spatial_dims: the dilated dimensions. By default, they are the N dimensions after the batch,
+        or after batch and channels if `data_format` starts with "NC".
+      op: a function that is called as op(batches, N, padding). The padding is "VALID" if any rate
+        is above 1.
+      filter_shape: a shape whose first N sizes are the sizes of the window. It is required for
+        padding "SAME".
     """
     source = convert_to_tensor(input, name="input")
     rate = convert_to_tensor(dilation_rate, int32, name="dilation_rate")
@@ -131,7 +134,9 @@ def _spatial_axes(
 
 
 def _base_paddings(filter_shape: Any, count: int, rate: Any, padding: str) -> Any:
-    """Return the padding [N, 2] for "SAME", half before and half after; zeros for "VALID"."""
+    """Return the padding [N, 2]. For "SAME", half of it is before and half after the input. For
+    "VALID", the padding is 0.
+    """
     if padding == "VALID":
         return np.zeros((count, 2), np.int32)
     if padding != "SAME":
@@ -158,10 +163,10 @@ def _sizes_at(source: Tensor, places: list[int]) -> Any:
 
 
 def _at_dimensions(values: Any, places: list[int], fill: int) -> Any:
-    """Return `values`, which has one for each dimension in `places`, as one value for each
-    dimension from 1 on.
+    """Return a list with one value for each dimension except the batch. `values` has the values of
+    the dimensions in `places`.
 
-    Dimensions that are not in `places` get `fill`.
+    The value of all other dimensions is `fill`.
     """
     if places == list(range(1, 1 + len(places))):
         return values
