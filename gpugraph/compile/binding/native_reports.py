@@ -150,8 +150,10 @@ class _Report:
     def _opened(
         self, function: str, outputs: tuple[list[Any], list[Any]], shapes: Any = None
     ) -> Opened:
-        """Return a call of a function of the op's file. shapes: of the outputs, if they are not
-        those of `outputs`.
+        """Return a call of a function of the op's file.
+
+        Args:
+          shapes: of the outputs, if they are not those of `outputs`.
         """
         call = self._bound(function, self._arrays, outputs[0], shapes and shapes[0])
         with literals_refused(), self.trace.recording() as conditions:

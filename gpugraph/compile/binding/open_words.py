@@ -114,7 +114,11 @@ class OpenWords:
             self.rows[stages[number]].elements.append((place, kind, number))
 
     def add_arena(self, stacking: Stacking, stages: Sequence[int]) -> None:
-        """Add the buffers of the arena. stages: by buffer, the stage that places it."""
+        """Add the buffers of the arena.
+
+        Args:
+          stages: by buffer, the stage that places it.
+        """
         self._buffer_numbers = [0] * len(stages)
         for buffer, below in stacking.steps:
             begin = len(self._below)

@@ -24,8 +24,9 @@ Item = Node | Frame
 class Level:
     """The items of one frame.
 
-    Attributes:
-      depth: the length of the longest path to each item.
+    Attributes: depth: the length of the longest path to each item.
+
+    Args:
       pending: the number of predecessors of each item.
     """
 

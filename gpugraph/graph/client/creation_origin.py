@@ -151,8 +151,9 @@ def _outside(frame: FrameType | None) -> FrameType | None:
 class TraceableObject:
     """The line of a program at which a scope was entered.
 
-    Attributes:
-      obj: the device as a string if this is a device scope, otherwise None.
+    Attributes: obj: the device as a string if this is a device scope, otherwise None.
+
+    Args:
       filename, lineno: the file and the line.
     """
 

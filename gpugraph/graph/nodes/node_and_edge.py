@@ -151,9 +151,10 @@ class Edge:
 class Node:
     """One op of a runtime graph, created by `RuntimeGraph.add_node` and compared by identity.
 
-    Attributes:
-      requested_device: the user's request, a partial name.
-      assigned_device: the decision of placement, a full name.
+    Attributes: requested_device: the user's request, a partial name. assigned_device: the decision
+    of placement, a full name.
+
+    Args:
       origin: the user's line that created the op. Only its `str` is used, in messages.
     """
 

@@ -30,8 +30,9 @@ from gpugraph.ops.tensor_arrays.tensor_array import TensorArray
 class AttentionWrapperState(NamedTuple):
     """The state of an AttentionWrapper.
 
-    Attributes:
-      cell_state: the state of the wrapped cell.
+    Attributes: cell_state: the state of the wrapped cell.
+
+    Args:
       attention: the last attention.
       time: the number of the step.
       alignments, alignment_history, attention_state: the values for the attention mechanism. If

@@ -45,8 +45,9 @@ from gpugraph.ops.reductions.reduction_functions import (
 class BeamSearchDecoderState(NamedTuple):
     """The state of a beam search.
 
-    Attributes:
-      log_probs, finished, lengths: values for each beam, [batch, beam_width].
+    Attributes: log_probs, finished, lengths: values for each beam, [batch, beam_width].
+
+    Args:
       accumulated_attention_probs: [batch, beam_width, time], or () if there is no coverage penalty.
     """
 
@@ -60,8 +61,9 @@ class BeamSearchDecoderState(NamedTuple):
 class BeamSearchDecoderOutput(NamedTuple):
     """The output of one step. Each field is [batch, beam_width].
 
-    Attributes:
-      scores: the score of each beam.
+    Attributes: scores: the score of each beam.
+
+    Args:
       predicted_ids: the new id of each beam.
       parent_ids: the number of the previous step's beam that each beam continues.
     """
@@ -74,8 +76,9 @@ class BeamSearchDecoderOutput(NamedTuple):
 class FinalBeamSearchDecoderOutput(NamedTuple):
     """The result of a search.
 
-    Attributes:
-      predicted_ids: whole sequences. The best sequence is the first.
+    Attributes: predicted_ids: whole sequences. The best sequence is the first.
+
+    Args:
       beam_search_decoder_output: the outputs of all steps.
     """
 

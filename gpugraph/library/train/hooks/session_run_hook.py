@@ -20,9 +20,10 @@ class SessionRunArgs(NamedTuple):
 class SessionRunValues(NamedTuple):
     """The results of a run for one hook.
 
-    Attributes:
-      results: the values of the hook's fetches, in the structure of the fetches. If the hook has no
-        fetches, it is None.
+    Attributes: results: the values of the hook's fetches, in the structure of the fetches. If the
+    hook has no fetches, it is None.
+
+    Args:
       options: the RunOptions of the run.
       run_metadata: the run's RunMetadata.
     """

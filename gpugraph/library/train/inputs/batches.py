@@ -40,9 +40,10 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 class _QueueKind(NamedTuple):
     """A queue of `capacity` elements.
 
-    Attributes:
-      create: a function that creates the queue from the dtypes and shapes of an element's
-        components.
+    Attributes: create: a function that creates the queue from the dtypes and shapes of an element's
+    components.
+
+    Args:
       min_size: the number of elements that remain in the queue after a dequeue, as long as the
         queue is open.
     """
