@@ -81,8 +81,8 @@ class _Re2Pattern:
 
     def is_full_match(self, data: bytes) -> bool:
         """Return whether the pattern matches the whole text."""
-        found: bool = self._match(self._whole, data, 0, len(data))[0] != _NO_SPAN
-        return found
+        spans: Spans = self._match(self._whole, data, 0, len(data))
+        return spans[0] != _NO_SPAN
 
 
 class _FallbackPattern:
