@@ -22,7 +22,8 @@ NATIVE=(
     tests/session/test_function_pieces.py
     tests/compile/steps/test_run_time_native.py
     tests/compile/steps/test_source_layouts.py
-    tests/ops/test_every_native_op.py tests/compile/fusion/test_native_fusion.py
+    tests/ops/test_every_native_op.py tests/ops/test_native_forms_of_sizes.py
+    tests/compile/fusion/test_native_fusion.py
     tests/compile/fusion/test_native_epilogues.py tests/compile/fusion/test_native_attention.py
     tests/compile/control_flow/test_native_while_loops.py
     tests/compile/fusion/test_matmul_epilogues.py::test_other_additions_stay

@@ -128,18 +128,18 @@ def joined() -> RowSource:
     """Return the native kernel of StringJoin."""
 
     def numbers(signature: Signature) -> list[int]:
-        shape, given = signature.output_shapes[0], signature.input_shapes
-        if len(given) > _MAX_JOINED or any(size and size != shape for size in given):
+        shape, shapes = signature.output_shapes[0], signature.input_shapes
+        if len(shapes) > _MAX_JOINED or any(size and size != shape for size in shapes):
             raise NotImplementedError(
                 f"more than {_MAX_JOINED} tensors, or tensors of other shapes"
             )
         separator = signature.attrs["separator"].encode("utf-8")
         padded = separator + bytes(-len(separator) % 8)
         words = [
-            int.from_bytes(padded[at : at + 8], "little", signed=True)
-            for at in range(0, len(padded), 8)
+            int.from_bytes(padded[start : start + 8], "little", signed=True)
+            for start in range(0, len(padded), 8)
         ]
-        return [len(given), *(int(not size) for size in given), len(separator), *words]
+        return [len(shapes), *(int(not size) for size in shapes), len(separator), *words]
 
     def parameters(signature: Signature) -> list[int]:
         return [prod(signature.output_shapes[0]), *_addresses(), *numbers(signature)]

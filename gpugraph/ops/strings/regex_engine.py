@@ -59,9 +59,17 @@ class Pattern(Protocol):
         """Return whether the pattern matches the whole text."""
 
 
+_NO_SPAN = (-1, -1)
+
+
 class _Re2Pattern:
+    """A pattern of RE2, which is called without the objects of Python's `re` around it."""
+
     def __init__(self, compiled: Any) -> None:
-        self._compiled = compiled
+        regexp = compiled._regexp  # the package's class in C++
+        self._match = regexp.Match
+        self._anywhere = type(regexp).Anchor.UNANCHORED
+        self._whole = type(regexp).Anchor.ANCHOR_BOTH
         self.groups: int = compiled.groups
 
     def prepared(self, data: bytes) -> bytes:
@@ -69,15 +77,14 @@ class _Re2Pattern:
         return data
 
     def search(self, text: bytes, start: int) -> Spans | None:
-        """Return the spans of the first match at or after `start`. If there is no match, return
-        None.
-        """
-        match = self._compiled.search(text, start)
-        return match and [match.span(group) for group in range(self.groups + 1)]
+        """Return the spans of the first match at or after `start`, or None."""
+        spans: Spans = self._match(self._anywhere, text, start, len(text))
+        return None if spans[0] == _NO_SPAN else spans
 
     def is_full_match(self, data: bytes) -> bool:
         """Return whether the pattern matches the whole text."""
-        return self._compiled.fullmatch(data) is not None
+        spans: Spans = self._match(self._whole, data, 0, len(data))
+        return spans[0] != _NO_SPAN
 
 
 class _FallbackPattern:
@@ -149,7 +156,8 @@ def _re2() -> Any:
     module = import_module("re2")
     if not hasattr(module, "Options"):  # another package with the same name
         return None
-    return module
+    has_match = hasattr(getattr(module.compile(b""), "_regexp", None), "Match")
+    return module if has_match else None
 
 
 def _of_re2(module: Any, pattern: bytes, captures: bool) -> _Re2Pattern | None:

@@ -42,6 +42,15 @@ static __attribute__((unused)) int gg_row_numbers(const gg_places *p, const void
     if (p->depth == 1)
         return p->wide ? gg_single_numbers(1, p, at, rows) : gg_single_numbers(0, p, at, rows);
     int outside = 0;
+    if (p->depth == 2 && p->wide) { /* the usual positions of matrices */
+        const int64_t *of = at;
+        for (int64_t i = 0; i < p->count; i++) {
+            const int64_t y = of[2 * i], x = of[2 * i + 1];
+            outside |= ((uint64_t)y >= (uint64_t)p->sizes[0]) | ((uint64_t)x >= (uint64_t)p->sizes[1]);
+            rows[i] = (int64_t)((uint64_t)y * (uint64_t)p->sizes[1] + (uint64_t)x);
+        }
+        return !outside;
+    }
     for (int64_t i = 0; i < p->count; i++) {
         int64_t row = 0;
         for (int64_t axis = 0; axis < p->depth; axis++) {

@@ -19,7 +19,9 @@ void GG_NAME(gg_to_dense_plan)(gg_source *source) {
     {                                                                                              \
         const type *from = source->at[1], other = *(const type *)source->at[2];                    \
         type *to = source->at[3];                                                                  \
-        for (int64_t i = 0; i < n[GG_PLACES + 3]; i++) to[i] = other;                              \
+        if (other == 0) memset(to, 0, (size_t)n[GG_PLACES + 3] * sizeof(type));                    \
+        else                                                                                       \
+            for (int64_t i = 0; i < n[GG_PLACES + 3]; i++) to[i] = other;                          \
         for (int64_t i = 0; i < n[0]; i++) to[rows[i]] = from[one ? 0 : i];                        \
         return GG_DONE;                                                                            \
     }
@@ -30,8 +32,9 @@ int GG_NAME(gg_to_dense)(void *block) {
     const gg_places places = gg_places_of(n);
     int64_t *rows = (int64_t *)source->scratch;
     if (!gg_row_numbers(&places, source->at[0], rows)) return GG_FAILED;
-    for (int64_t i = 1; n[GG_PLACES + 2] && i < n[0]; i++)
-        if (rows[i] <= rows[i - 1]) return GG_FAILED;
+    int ascends = 1;
+    for (int64_t i = 1; i < n[0]; i++) ascends &= rows[i] > rows[i - 1];
+    if (n[GG_PLACES + 2] && !ascends) return GG_FAILED;
     switch (n[GG_PLACES]) {
         case 1: GG_TO_DENSE(uint8_t)
         case 2: GG_TO_DENSE(uint16_t)

@@ -95,6 +95,18 @@ GG_MOVES(uint32_t, 4, 16)
 GG_MOVES(uint64_t, 8, 8)
 GG_MOVES(gg_wide, 16, 4)
 
+/* A row in reverse order. */
+#define GG_BACKWARD(type, bytes)                                                                   \
+    static void gg_backward_##bytes(const type *restrict from, type *restrict to, int64_t n) {     \
+        for (int64_t j = 0; j < n; j++) to[j] = from[-j];                                          \
+    }
+
+GG_BACKWARD(uint8_t, 1)
+GG_BACKWARD(uint16_t, 2)
+GG_BACKWARD(uint32_t, 4)
+GG_BACKWARD(uint64_t, 8)
+GG_BACKWARD(gg_wide, 16)
+
 #define GG_STRIDED_MOVE(type, bytes)                                                               \
     static void gg_strided_##bytes(const gg_move *p, const char *from, char *to, int64_t m,        \
                                    int64_t n) {                                                    \
@@ -102,6 +114,10 @@ GG_MOVES(gg_wide, 16, 4)
         for (int64_t i = 0; i < m; i++) {                                                          \
             const char *x = from + i * p->from_row;                                                \
             char *y = to + i * p->to_row;                                                          \
+            if (step == -bytes && to_step == bytes) {                                              \
+                gg_backward_##bytes((const type *)x, (type *)y, n);                                \
+                continue;                                                                          \
+            }                                                                                      \
             for (int64_t j = 0; j < n; j++, x += step, y += to_step) *(type *)y = *(type *)x;      \
         }                                                                                          \
     }

@@ -73,9 +73,10 @@ GG_BRIEF_END
 
 /* Both at once for one vector of channels: the maximum's number stays in a register. The rows `low`
    to `high` of the window get the gradient. */
-GG_ALWAYS void GG_NAME(gg_max_back_vector)(const gg_pool *p, const gg_window *w, int64_t low,
-                                           int64_t high, const gg_real *from, const gg_real *given,
-                                           gg_real *out) {
+GG_ALWAYS void GG_NAME(gg_max_back_vector)(const gg_pool *p, const int64_t rows,
+                                           const int64_t columns, const int64_t low,
+                                           const int64_t high, const gg_real *from,
+                                           const gg_real *given, gg_real *out) {
     const int64_t channels = p->channels, row = p->x.size * channels;
     GG_NAME(gg_mask) found = {0}, number = {0};
     GG_NAME(gg_vector) best = *(const GG_NAME(gg_vector) *)from;
@@ -83,17 +84,17 @@ GG_ALWAYS void GG_NAME(gg_max_back_vector)(const gg_pool *p, const gg_window *w,
         best = -(gg_real)INFINITY - (GG_NAME(gg_vector)){0};
         found -= 1;
     }
-    for (int64_t i = 0; i < w->rows; i++)
-        for (int64_t j = 0; j < w->columns; j++, number += 1) {
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < columns; j++, number += 1) {
             const GG_NAME(gg_vector) x = *(const GG_NAME(gg_vector) *)(from + i * row + j * channels);
             const GG_NAME(gg_mask) is_larger = x > best;
             best = GG_NAME(gg_chosen)(is_larger, x, best);
             found = (is_larger & number) | (~is_larger & found);
         }
     const GG_NAME(gg_mask) slope = *(const GG_NAME(gg_mask) *)given;
-    number = (GG_NAME(gg_mask)){0} + (int)(low * w->columns);
+    number = (GG_NAME(gg_mask)){0} + (int)(low * columns);
     for (int64_t i = low; i < high; i++)
-        for (int64_t j = 0; j < w->columns; j++, number += 1) {
+        for (int64_t j = 0; j < columns; j++, number += 1) {
             GG_NAME(gg_vector) *to = (GG_NAME(gg_vector) *)(out + i * row + j * channels);
             const GG_NAME(gg_mask) more = (found == number) & slope;
             *to += (GG_NAME(gg_vector))more;
@@ -106,9 +107,13 @@ static void GG_NAME(gg_max_back_whole)(const GG_NAME(gg_pool_work) * work, const
     const int64_t at = w->from * p->channels, to = w->to * p->channels;
     const int64_t low = gg_max(first - w->y, 0), high = gg_min(w->rows, last - w->y);
     if (w->rows <= 0 || w->columns <= 0) return;
-    for (int64_t c = 0; c < p->channels; c += GG_REAL_LANES)
-        GG_NAME(gg_max_back_vector)(p, w, low, high, work->images + at + c, work->given + to + c,
-                                    work->out + at + c);
+    const gg_real *images = work->images + at, *given = work->given + to;
+    gg_real *out = work->out + at;
+    const int is_three = w->rows == 3 && w->columns == 3 && low == 0 && high == 3;
+    for (int64_t c = 0; is_three && c < p->channels; c += GG_REAL_LANES)
+        GG_NAME(gg_max_back_vector)(p, 3, 3, 0, 3, images + c, given + c, out + c);
+    for (int64_t c = 0; !is_three && c < p->channels; c += GG_REAL_LANES)
+        GG_NAME(gg_max_back_vector)(p, w->rows, w->columns, low, high, images + c, given + c, out + c);
 }
 
 GG_BRIEF

@@ -163,8 +163,13 @@ def _launch_backward(signature: Signature) -> list[Launch]:
 def _native(function: str) -> RowSource:
     def parameters(signature: Signature) -> list[int]:
         shape, attrs = signature.output_shapes[0], signature.attrs
-        numbers = np.float64([attrs[key] for key in ("bias", "alpha", "beta")]).view(np.int64)
-        return [prod(shape[:-1]), shape[-1], max(int(attrs["depth_radius"]), 0), *numbers.tolist()]
+        numbers = np.array([attrs[key] for key in ("bias", "alpha", "beta")], np.float64)
+        return [
+            prod(shape[:-1]),
+            shape[-1],
+            max(int(attrs["depth_radius"]), 0),
+            *numbers.view(np.int64).tolist(),
+        ]
 
     return RowSource("host_local_response.h", function, parameters, is_exact=False)
 
