@@ -28,12 +28,13 @@ def load(name: str) -> types.ModuleType:
 
 
 signatures = load("public_signatures")
-FACES = tuple(
+FACES = sorted(
     {
         module
         for module in signatures.public_modules().values()
         if module is tf or module.__name__.startswith("gpugraph.api.")
-    }
+    },
+    key=lambda module: module.__name__,
 )
 
 

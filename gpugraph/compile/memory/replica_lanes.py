@@ -104,7 +104,7 @@ class _Phases:
     def _uses(self, node: Node) -> tuple[set[tuple[str, str]], set[tuple[str, str]]]:
         """Return the keys of the variables that a node reads, and of those that it writes."""
         decl = DECLARATIONS.get(node.type)
-        written = decl.writes if decl is not None else ()
+        written = decl.memory.writes if decl is not None else ()
         reads, writes = set(), set()
         for edge in node._in:
             variable = self._variables.get((edge.src.id, edge.src_output))

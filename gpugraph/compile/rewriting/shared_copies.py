@@ -150,9 +150,9 @@ class _Changes:
 
     def _written(self, node: Node) -> list[_Copy | None]:
         decl = DECLARATIONS.get(node.type)
-        if decl is None or not decl.writes:
+        if decl is None or not decl.memory.writes:
             return []
-        edges = [edge for edge in node._in if edge.dst_input in decl.writes]
+        edges = [edge for edge in node._in if edge.dst_input in decl.memory.writes]
         variables = [self._refers.get((edge.src.id, edge.src_output)) for edge in edges]
         return [None if node is None else self.known.get(node.id) for node in variables]
 

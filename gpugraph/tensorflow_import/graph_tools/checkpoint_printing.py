@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gpugraph.base.errors import OpError
 from gpugraph.library.saved_models.saved_model_file import parse_saved_model
 from gpugraph.library.train.savers.checkpoint_reading import NewCheckpointReader
 from gpugraph.tensorflow_import.graph_tools.frozen_graph_files import read_saved_graph
@@ -49,7 +50,7 @@ def print_tensors_in_checkpoint_file(
             if not count_exclude_pattern or not re.search(count_exclude_pattern, name)
         ]
         print(f"# Total number of params: {sum(counted)}")
-    except Exception as error:
+    except (OpError, OSError, ValueError, re.error) as error:
         print(str(error))
 
 
