@@ -23,7 +23,7 @@ def progress_bar(total: int, title: str, unit: str) -> Iterator[Callable[[int], 
       total: the number of units of the whole work.
       unit: "B" for bytes, which get a prefix such as M, or a name such as "file".
     """
-    bar_class = _bar_class()
+    bar_class = _bar_class() if total else None
     if bar_class is None:
         yield lambda _: None
         return

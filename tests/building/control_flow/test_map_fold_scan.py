@@ -229,6 +229,7 @@ def test_memory_is_given_back() -> None:
             session.run([y, grad], feed)
             return device.allocator.get_stats().bytes_in_use
 
+        in_use()  # small stacks stay, from the second run on with room for all elements
         before = in_use()
         assert [in_use() for _ in range(3)] == [before] * 3
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import gpugraph as tf
+from gpugraph.ops.tensor_arrays.element_stack import SMALL_STACK
 
 STEPS = (250, 500, 1000)
 SIZE, BATCH, UNITS = 64, 4, 16
@@ -70,7 +71,7 @@ def test_a_gradient_takes_memory_by_the_step_and_gives_it_back(name: str, device
             session.explain(fetches, feeds(steps))  # makes the plan, which has separate memory
             before = in_use(session)
             session.run(fetches, feeds(steps))
-            assert in_use(session) == before
+            assert before <= in_use(session) <= before + rows * SMALL_STACK
             grown.append(peak(session) - before)
     for steps, size in zip(STEPS, grown):
         assert rows * steps * ROW <= size < 1.25 * rows * steps * ROW
@@ -82,6 +83,7 @@ def test_a_run_takes_no_more_than_the_one_before() -> None:
         fetches, feeds = while_loop()
         session.run(tf.global_variables_initializer())
         session.run(fetches, feeds(500))
+        session.run(fetches, feeds(500))  # small stacks now have room for all elements, and stay
         first = in_use(session), peak(session)
         for _ in range(5):
             session.run(fetches, feeds(500))

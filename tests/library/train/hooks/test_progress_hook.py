@@ -12,14 +12,23 @@ import gpugraph as tf
 
 
 class _Bar:
-    """The part of tqdm that the hook uses; `bars` lists the instances."""
+    """The part of tqdm that is used; `bars` lists the instances of the hook, which has a first
+    step, without those of compilations.
+    """
 
     bars: list[_Bar]
 
-    def __init__(self, total, initial, unit, file):
-        self.total, self.n, self.unit, self.file = total, initial, unit, file
+    def __init__(self, total, unit, file, initial=None, **_):
+        self.total, self.n, self.unit, self.file = total, initial or 0, unit, file
         self.texts, self.closed = [], False
-        self.bars.append(self)
+        if initial is not None:
+            self.bars.append(self)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
 
     def set_postfix(self, texts, refresh):
         self.texts.append(texts)
