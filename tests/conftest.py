@@ -35,7 +35,7 @@ if "hypothesis" not in ABSENT:
     import hypothesis
 
     # No deadlines: how long an example takes is the machine's business, not the test's.
-    hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, max_examples=30)
+    hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, max_examples=20)
     hypothesis.settings.register_profile("dev", deadline=None)
     hypothesis.settings.register_profile("exhaustive", deadline=None, max_examples=1000)
     hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
@@ -77,7 +77,25 @@ def _why_skipped(item: pytest.Item) -> str:
     return reason and f"no CUDA GPU: {reason}"
 
 
+THINNED = ("tests/kernels/", "tests/devices/cuda/driver/test_cudnn.py")
+"""Tests on emulated GPUs, of which a usual run takes every second variant."""
+
+
+def _thin_out(items: list[pytest.Item]) -> None:
+    """Mark every second variant of a thinned test as exhaustive, unless all are to be checked."""
+    if "GPUGRAPH_CUDA_CHECKS" in os.environ:
+        return
+    counts: dict[str, int] = {}
+    for item in items:
+        test = item.nodeid.partition("[")[0]
+        if test.startswith(THINNED) and "test_host_" not in test:
+            counts[test] = counts.get(test, 0) + 1
+            if counts[test] % 2 == 0:
+                item.add_marker(pytest.mark.exhaustive)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    _thin_out(items)
     if "exhaustive" not in config.option.markexpr:
         long = [item for item in items if item.get_closest_marker("exhaustive")]
         config.hook.pytest_deselected(items=long)

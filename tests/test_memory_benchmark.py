@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import gpugraph as tf
+from gpugraph.ops.tensor_arrays.element_stack import SMALL_STACK
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))
 memory, networks = map(importlib.import_module, ("memory", "memory_networks"))
@@ -32,7 +33,9 @@ def test_a_step_asks_for_the_arena_and_little_more(name):
         more = memory.requested(allocators) - before
         session.close()
     assert losses[2] < losses[0]
-    assert memory.planned(network)["arena"] <= more < 2 * memory.planned(network)["arena"] + 4096
+    arena = memory.planned(network)["arena"]
+    stacks = 4 * SMALL_STACK if "loop" in name else 0  # they stay from run to run
+    assert arena <= more < 2 * arena + 4096 + stacks
 
 
 def test_a_row_without_peers():

@@ -163,7 +163,10 @@ class _Group:
         if value is None or has_open_sizes(value):
             return None
         constant, slot = self._constant(kept, value)
-        self.unit.add_control_inputs(constant, kept.pop.control_inputs)
+        inputs = list(kept.pop.control_inputs)
+        if all(node.is_constant for node in inputs):  # the handle alone is in the pop's loop
+            inputs.append(kept.pop.input_edge(0).src)
+        self.unit.add_control_inputs(constant, inputs)
         return constant, slot
 
     def _size(self, kept: _Kept) -> str:

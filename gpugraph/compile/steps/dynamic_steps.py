@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.base.errors import InvalidArgumentError
+from gpugraph.base.errors import InternalError, InvalidArgumentError
 from gpugraph.base.shapes import TensorShape
 from gpugraph.compile.analysis.shape_inference import counted_outputs
 from gpugraph.compile.steps.call_threads import CallThread
@@ -180,7 +180,10 @@ class DynamicStep:
         """Return whether it is known if the step has native code. If the code is not compiled yet,
         start its compilation.
         """
-        inputs = [source() for source in self.sources]
+        try:
+            inputs = [source() for source in self.sources]
+        except InternalError:  # an input is freed at the end of a run
+            return True
         if self.native is None or any(array is None for array in inputs):
             return True
         arrays = [inputs[slot] for slot in self.bound.array_slots]

@@ -61,9 +61,9 @@ def test_a_run_translates_and_changes_over_a_portion(monkeypatch):
             np.testing.assert_allclose(session.run(y, feeds), expected, rtol=1e-5)
             assert len(translated) - before[0] <= 1
             assert len(bound) - before[1] <= 1
-        assert (len(translated), len(bound), len(joined)) == (20, 10, 1)
+        assert (len(translated), len(bound), len(joined)) == (20, 20, 1)
         np.testing.assert_allclose(session.run(y, feeds), expected, rtol=1e-5)
-        assert (len(translated), len(bound), len(joined)) == (20, 10, 1)
+        assert (len(translated), len(bound), len(joined)) == (20, 20, 1)
 
 
 def kinds(session, fetches, feeds):
