@@ -1,8 +1,8 @@
-"""Thirty works that programs of 2016 to 2019 do, beside TensorFlow's v1 API: no tuned list.
+"""Works that programs of 2016 to 2019 do, beside TensorFlow's v1 API: no tuned list.
 
     python benchmarks/works.py [--tensorflow PYTHON] [--works WORK ...] [--seconds 0.6] [--rounds 3]
 
-Each work is one `Session.run` of a fixed shape: a training step, or a computation of its own kind.
+Each work is one `Session.run` of a fixed shape: a training step, or a computation.
 Each package has a process that builds all works and measures each when asked to, so that both
 measure alternately. Printed are the minima of wall and processor time of a run in milliseconds,
 TensorFlow's time relative to ours, and the geometric mean. Native code is waited for.

@@ -183,7 +183,7 @@ class Resources:
             return True
 
     def separate(self, copies: Copies) -> None:
-        """Give each of the copies memory of its own, from now on. Plans that are bound to the
+        """Give each of the copies separate memory from now on. Plans that are bound to the
         common memory become stale.
         """
         with self.lock:

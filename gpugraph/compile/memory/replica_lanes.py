@@ -3,8 +3,8 @@
   order      a0 a1 b0 b1 Recv add          of devices 0 and 1
   lanes      [a0 b0] [a1 b1] Recv add      two lanes of one phase, which may run at the same time
 
-The replicas of a step compute on their own devices until they exchange values. Each device has an
-arena of its own, so that lanes share nothing but constants and variables that none of them writes.
+The replicas of a step compute on their own devices until they exchange values. Each device has a
+separate arena, so that lanes share nothing but constants and variables that none of them writes.
 A phase is one lane per device. All other ops (those that exchange tensors, write variables or have
 a state) run alone between two phases. They keep their order, and so do reads and writes of each
 variable, so that values do not depend on the lanes.

@@ -2,7 +2,7 @@
 input.
 
 The lanes of a phase (`compile/memory/replica_lanes.py`) run on threads: each lane is one call, a
-sequence of kernels, and all lanes are another. Within lanes, kernels use no threads of their own.
+sequence of kernels, and all lanes are another. Within lanes, kernels use one thread each.
 So lanes pay if they keep all threads busy, or if no kernel is large enough for several threads.
 Lanes whose arrays overlap, where one of them writes, run one after another.
 """

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.base import dtypes
 from gpugraph.base.dtypes import ALL
 from gpugraph.base.errors import invalid_argument
 from gpugraph.base.misfit import Misfit
@@ -112,20 +111,6 @@ def _launch(signature: Signature) -> list[Launch]:
     }
     arguments = (Arg(0), Arg(1), Arg(2), failed, *numbers)
     return [Launch("gg_reverse", grid, block, arguments, defines=defines)]
-
-
-def _parameters(signature: Signature) -> list[int]:
-    """Return the parameters of the function in host_reverse.h."""
-    sizes, item = signature.input_shapes[0], signature.output_types[0].base_dtype
-    if item in (dtypes.string, dtypes.resource):
-        raise NotImplementedError(f"{item.name}: its elements are Python objects")
-    axes = [normalize_axis(signature.attrs[key], len(sizes)) for key in ("batch_dim", "seq_dim")]
-    if sizes[axes[0]] != signature.input_shapes[1][0]:
-        raise NotImplementedError("there are not as many seq_lengths as batch entries")
-    first, second = sorted(axes)
-    inside = prod(sizes[first + 1 : second]), sizes[second], prod(sizes[second + 1 :])
-    wide = int(signature.input_types[1].size == 8)
-    return [prod(sizes[:first]), sizes[first], *inside, item.size, int(axes[0] == first), wide]
 
 
 _reverse = op(
