@@ -297,6 +297,8 @@ def solve_triangle(matrices: Any, right: Any, lower: bool, out: Any) -> None:
 
     Raises LinAlgError for a 0 on a diagonal.
     """
+    if not np.diagonal(matrices, axis1=-2, axis2=-1).all():
+        raise np.linalg.LinAlgError("a 0 on the diagonal")
     size = matrices.shape[-1]
     starts = range(0, size, _BLOCK)
     for start in starts if lower else reversed(starts):
