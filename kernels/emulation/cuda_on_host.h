@@ -45,9 +45,9 @@
 #define __launch_bounds__(...)
 #define __align__(n) alignas(n)
 #if defined(__SANITIZE_ADDRESS__)
-#define __shared__ static
+#define __shared__ static __attribute__((used))
 #else
-#define __shared__ static __attribute__((section("gg_shared")))
+#define __shared__ static __attribute__((section("gg_shared"), used))
 #endif
 
 static constexpr int warpSize = 32;

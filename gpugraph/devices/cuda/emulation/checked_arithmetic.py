@@ -3,7 +3,7 @@
 races        accesses of two threads to one byte without a barrier between them are errors
 contraction  products and sums are rounded once, as a GPU may do
 noise        results of functions such as exp and tanh are up to 2 ulp off, as a GPU's may be
-shuffle      blocks run in a random order
+shuffle      blocks run in a random order, and the threads of a block from the last to the first
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from gpugraph.base.errors import invalid_argument
 from gpugraph.config.environment import setting
 
 SWITCH = "GPUGRAPH_CUDA_CHECKS"
-SHUFFLED = 12346
-"""The seed of the order of blocks; it is even, so the threads of a block keep their order."""
+SHUFFLED = 12347
+"""The seed of the order of blocks. An odd seed also runs threads from the last to the first."""
 
 _FLAGS: dict[str, tuple[str, ...]] = {
     "races": (

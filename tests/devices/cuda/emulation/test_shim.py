@@ -119,6 +119,15 @@ extern "C" __global__ void torn_warp(float* x) {
   if (threadIdx.x & 1) x[0] = __shfl_sync(0xffffffffu, x[0], 0);
   else __syncwarp();
 }
+extern "C" __global__ void told_by_one(const int* x, int* out, long long n) {
+  __shared__ int sum;
+  if (threadIdx.x == 0) {
+    sum = 0;
+    for (long long at = 0; at < n; at++) sum += x[at];
+  }
+  __syncthreads();
+  out[threadIdx.x] = sum;
+}
 extern "C" __global__ void trapped(long long at) { if (threadIdx.x == at) __trap(); }
 """
 
@@ -150,6 +159,14 @@ def test_rows_are_summed_by_shuffles_and_shared_memory(
     out = np.zeros(7, np.float32)
     run(shim, "row_sums", threads, x, out, 1000, 0.5, grid=7, backwards=backwards)
     np.testing.assert_array_equal(out, x.sum(1) / 2)
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_no_read_of_shared_memory_moves_before_a_barrier(shim: HostModule, backwards: bool) -> None:
+    """The C++ compiler must not think that a barrier leaves a static variable as it is."""
+    x, out = np.arange(100, dtype=np.int32), np.zeros(64, np.int32)
+    run(shim, "told_by_one", 64, x, out, 100, backwards=backwards)
+    np.testing.assert_array_equal(out, 4950)
 
 
 @pytest.mark.parametrize("backwards", [False, True])
