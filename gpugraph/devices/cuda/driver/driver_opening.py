@@ -15,7 +15,7 @@ from gpugraph.config.environment import is_on
 from gpugraph.devices.cuda.driver.cublaslt import CublasLt, load_cublaslt
 from gpugraph.devices.cuda.driver.cudnn import Cudnn, load_cudnn
 from gpugraph.devices.cuda.driver.driver_interface import Driver, DriverError, Product
-from gpugraph.devices.cuda.driver.nvrtc import find_nvrtc
+from gpugraph.devices.cuda.driver.nvrtc import NvrtcSearch, find_nvrtc
 
 _logger = logging.getLogger(__name__)
 
@@ -87,7 +87,7 @@ def compile_source(source: str, arch: str, name: str) -> bytes:
     """Compile a CUDA source to a cubin with NVRTC. Raises DriverError if NVRTC is not found or the
     source does not compile.
     """
-    nvrtc, reason = find_nvrtc()
+    nvrtc, reason = _nvrtc()
     if nvrtc is None:
         raise DriverError(reason)
     return nvrtc.compile(source, name, arch).content
@@ -97,5 +97,13 @@ def compiler_version() -> int | None:
     """Return NVRTC's version in CUDA's numbering, such as 12090 for 12.9. If NVRTC is not found,
     return None.
     """
-    nvrtc = find_nvrtc().nvrtc
+    nvrtc = _nvrtc().nvrtc
     return None if nvrtc is None else nvrtc.version[0] * 1000 + nvrtc.version[1] * 10
+
+
+def _nvrtc() -> NvrtcSearch:
+    """Search for NVRTC, preferably of CuPy's major CUDA version."""
+    try:
+        return find_nvrtc(binding_version() // 1000)
+    except DriverError:
+        return find_nvrtc()

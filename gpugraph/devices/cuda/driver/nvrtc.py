@@ -8,7 +8,8 @@ GPU's generation, whose cubins run on it. If NVRTC supports no architecture of t
 the source is compiled to PTX, which the driver compiles for the GPU.
 
 The library is searched for in NVIDIA's wheels (nvidia-cuda-nvrtc-cu12, nvidia-cuda-nvrtc), then
-under CUDA_PATH and CUDA_HOME, then among the system's libraries. The key is a digest of the source,
+under CUDA_PATH and CUDA_HOME, then among the system's libraries. An NVRTC of CuPy's major CUDA
+version is preferred. The key is a digest of the source,
 the architecture, the options and NVRTC's version. Cubins are in $XDG_CACHE_HOME/gpugraph/cuda, in
 the format of compiled C (`codegen.object_cache`).
 """
@@ -246,23 +247,33 @@ def _headers_major(folder: str) -> int:
 _search_lock = new_lock()
 
 
-def find_nvrtc() -> NvrtcSearch:
-    """Return this process's NVRTC, or the reason why it is not available. The search runs only
+def find_nvrtc(major: int = 0) -> NvrtcSearch:
+    """Return this process's NVRTC, or the reason why it is not available. Each search runs only
     once.
+
+    Args:
+      major: a major CUDA version, such as 12. An NVRTC of this version is preferred to others,
+        because a driver may reject the cubins of a newer CUDA. 0 means the first that is found.
     """
     with _search_lock:
-        return _search()
+        return _search(major)
 
 
 @cache
-def _search() -> NvrtcSearch:
-    failures = []
+def _search(major: int) -> NvrtcSearch:
+    failures, others = [], []
     for path in library_paths():
         try:
             _load_builtins(path)
-            return NvrtcSearch(Nvrtc(ctypes.CDLL(path), path), "")
+            nvrtc = Nvrtc(ctypes.CDLL(path), path)
         except (OSError, AttributeError, DriverError) as error:
             failures.append(f"{path}: {error}")
+            continue
+        if major in (0, nvrtc.version[0]):
+            return NvrtcSearch(nvrtc, "")
+        others.append(nvrtc)
+    if others:
+        return NvrtcSearch(others[0], "")
     reason = "no NVRTC was found (pip install nvidia-cuda-nvrtc-cu12, or CUDA_PATH): "
     return NvrtcSearch(None, reason + "; ".join(failures))
 

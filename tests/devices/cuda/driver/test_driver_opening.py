@@ -57,7 +57,7 @@ def test_without_products_it_is_said_once(
 def test_without_a_compiler_texts_are_refused_with_the_reason(
     cupy: FakeCuPy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(opening, "find_nvrtc", lambda: NvrtcSearch(None, "no NVRTC was found"))
+    monkeypatch.setattr(opening, "find_nvrtc", lambda major: NvrtcSearch(None, "no NVRTC was found"))
     assert opening.compiler_version() is None
     with pytest.raises(DriverError, match="no NVRTC was found"):
         opening.open_driver(0).compile("text", "name")
@@ -76,7 +76,7 @@ def test_texts_are_compiled_for_the_gpu_that_is_there(
             return Cubin
 
     result: Any = NvrtcSearch(Compiler(), "")  # type: ignore[arg-type]
-    monkeypatch.setattr(opening, "find_nvrtc", lambda: result)
+    monkeypatch.setattr(opening, "find_nvrtc", lambda major: result)
     assert opening.compiler_version() == 12090
     opening.open_driver(0).compile("text", "name")
     assert cupy.told("moduleLoadData") == [("moduleLoadData", b"sm_90 name text")]

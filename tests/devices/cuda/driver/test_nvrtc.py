@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -145,6 +147,23 @@ def test_what_it_loads_by_name_is_found_beside_it(tmp_path: Path) -> None:
         env={**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")},
     )
     assert done.stdout == "b'cubin'\n", done.stderr
+
+
+@pytest.mark.parametrize("wanted, chosen", [(12, 12), (13, 13), (11, 13), (0, 13)])
+def test_the_version_of_cupys_cuda_comes_first(
+    wanted: int, chosen: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder of torch's wheels may hold another version than CuPy uses."""
+
+    class Library:
+        def __init__(self, path: str, *_: Any) -> None:
+            self.version = (int(path.rpartition(".")[2]), 0)
+
+    monkeypatch.setattr(module, "library_paths", lambda: iter(["a.so.13", "b.so.12", "c.so.99"]))
+    monkeypatch.setattr(module, "Nvrtc", Library)
+    monkeypatch.setattr(ctypes, "CDLL", lambda path: path)
+    result = module._search.__wrapped__(wanted)
+    assert result.nvrtc is not None and result.nvrtc.version == (chosen, 0)
 
 
 @needs_nvrtc
