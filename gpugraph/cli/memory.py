@@ -31,6 +31,11 @@ def add_memory(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         action="store_true",
         help="also print the memory that each arena needs with other policies: BFC, size classes",
     )
+    memory.add_argument(
+        "--all",
+        action="store_true",
+        help="also plans that only initialize, check, save or restore variables",
+    )
     add_results(memory)
     add_program(memory)
     memory.set_defaults(command=memory_command)
@@ -53,19 +58,25 @@ def memory_command(options: argparse.Namespace) -> int:
     program = ProgramFile.of(options)
 
     def write() -> bool:
-        return Results.of(options).write(_texts(plans, options.compare), lambda: _record(plans))
+        chosen = [
+            (number, plan)
+            for number, plan in enumerate(plans, 1)
+            if options.all or not plan.is_bookkeeping()
+        ]
+        return Results.of(options).write(_texts(chosen, options.compare), lambda: _record(chosen))
 
     with answer_imports(program), listen(PLAN_LISTENERS, plans.append):
         return run_and_write(program, write)
 
 
-def _texts(plans: Sequence[Explanation], compare: bool) -> Iterator[str]:
+def _texts(plans: Sequence[tuple[int, Explanation]], compare: bool) -> Iterator[str]:
     """Yield the text about each plan.
 
     Args:
+      plans: (number, plan) of each plan.
       compare: whether to add a table that compares allocation policies.
     """
-    for number, plan in enumerate(plans, 1):
+    for number, plan in plans:
         parts = [plan.memory() or "needs no arena"]
         if compare:
             parts += map(policy_table, plan.arenas.values())
@@ -74,9 +85,9 @@ def _texts(plans: Sequence[Explanation], compare: bool) -> Iterator[str]:
         yield "-- no plan: the program had no run"
 
 
-def _record(plans: Sequence[Explanation]) -> list[dict[str, Any]]:
+def _record(plans: Sequence[tuple[int, Explanation]]) -> list[dict[str, Any]]:
     """Return the memory of each plan as a record for JSON."""
     return [
         {"number": number, "title": plan.title, **memory_record(plan)}
-        for number, plan in enumerate(plans, 1)
+        for number, plan in plans
     ]

@@ -62,7 +62,19 @@ class ProgramFile(NamedTuple):
 
     @staticmethod
     def of(options: argparse.Namespace) -> ProgramFile:
-        """Return the program that the parsed arguments of a command name."""
+        """Return the program that the parsed arguments of a command name.
+
+        Print a note if an option of the command follows the program's name, since it is then an
+        argument of the program.
+        """
+        words = {word.partition("=")[0] for word in options.arguments}
+        if late := sorted(words & options.own_options):
+            verb = "are arguments" if len(late) > 1 else "is an argument"
+            print(
+                f"gpugraph: {', '.join(late)} after {options.program} {verb} of the program; "
+                "options of gpugraph stand before the program's name",
+                file=sys.stderr,
+            )
         return ProgramFile(
             options.program,
             options.arguments,
@@ -75,7 +87,7 @@ class ProgramFile(NamedTuple):
 
 def add_program(parser: argparse.ArgumentParser) -> None:
     """Add the arguments that all commands with a program have: the program's name, `-m`, and the
-    program's arguments.
+    program's arguments. The command's other arguments must be added before.
     """
     parser.add_argument(
         "-m", dest="is_module", action="store_true", help="the program is a module's name"
@@ -88,6 +100,8 @@ def add_program(parser: argparse.ArgumentParser) -> None:
     )
     # If the program is missing, argparse would otherwise report its arguments as missing too.
     rest.required = False
+    own = {name for action in parser._actions for name in action.option_strings}
+    parser.set_defaults(own_options=frozenset(own - {"-h", "--help", "-m"}))
 
 
 @contextmanager

@@ -44,7 +44,7 @@ def add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
         help="give each session of the program N virtual GPUs, whose memory is on the host",
     )
     add_program(run)
-    run.set_defaults(command=run_command)
+    run.set_defaults(command=run_command, own_options=frozenset())
 
 
 def run_command(options: argparse.Namespace) -> int:

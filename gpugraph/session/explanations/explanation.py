@@ -41,7 +41,9 @@ MAX_REASON_LENGTH = 120
 """Reasons in the summary and in the lines of the steps have at most this number of characters."""
 
 _ASSIGNMENTS = frozenset({"Assign", "AssignVariableOp"})
-_CHECKPOINT_OPS = frozenset({"SaveV2", "MergeV2Checkpoints", "RestoreV2", "Save", "Restore"})
+_CHECKPOINT_OPS = frozenset(
+    {"SaveV2", "MergeV2Checkpoints", "RestoreV2", "_RestoreSized", "Save", "Restore"}
+)
 _CHECK_OPS = frozenset({"IsVariableInitialized", "VarIsInitializedOp"})
 _NO_EFFECT = ("0 ", "no ", "not ", "nothing ")
 """The first words of the report of a pass that has changed nothing."""
