@@ -232,7 +232,7 @@ ONE_FILE: dict[
     "malt": "building/autograph/malt_transpiler.py",
     "ml_dtypes": "base/bfloat16.py",
     "ray": "cluster",
-    "PIL": "ops/image/jpeg_ops.py",
+    "PIL": "ops/image/files/pillow_images.py",
     "cairosvg": "library/keras/pictures/plot_model.py",
     "h5py": "library/keras/saving",
     "keras_applications": "library/keras/applications/applications_package.py",
@@ -288,7 +288,7 @@ DOORS = frozenset(
         ("gpugraph.library.contrib.optimizers.external_optimizers", "scipy.optimize"),
         ("gpugraph.library.keras.saving.hdf5_groups", "h5py"),
         ("gpugraph.library.keras.saving.hdf5_walk", "h5py"),
-        ("gpugraph.ops.image.jpeg_ops", "PIL.Image"),
+        ("gpugraph.ops.image.files.pillow_images", "PIL.Image"),
         ("gpugraph.ops.signal.fourier_engines", "scipy.fft"),
         ("gpugraph.ops.strings.regex_engine", "re2"),
         # Code that imports a module on first use of one of its names or op types.

@@ -24,13 +24,13 @@ from gpugraph.ops.image.flip_crop_pad_resize import (
     resize_image_with_pad as resize_image_with_pad, resize_images as resize_images, rot90 as rot90,
     transpose_image as transpose_image,
 )
-from gpugraph.ops.image.gif_and_jpeg_parts import (
+from gpugraph.ops.image.files.gif_and_jpeg_parts import (
     decode_and_crop_jpeg as decode_and_crop_jpeg,
     decode_gif as decode_gif,
     extract_jpeg_shape as extract_jpeg_shape,
 )
 from gpugraph.ops.image.jpeg_functions import is_jpeg as is_jpeg
-from gpugraph.ops.image.jpeg_ops import decode_jpeg as decode_jpeg, encode_jpeg as encode_jpeg
+from gpugraph.ops.image.files.jpeg_ops import decode_jpeg as decode_jpeg, encode_jpeg as encode_jpeg
 from gpugraph.ops.image.non_max_suppression import (
     non_max_suppression as non_max_suppression, non_max_suppression_overlaps as
     non_max_suppression_overlaps, non_max_suppression_padded as non_max_suppression_padded,
@@ -39,7 +39,7 @@ from gpugraph.ops.image.non_max_suppression import (
 from gpugraph.ops.image.combined_suppression import (
     combined_non_max_suppression as combined_non_max_suppression,
 )
-from gpugraph.ops.image.png_and_bmp_ops import (
+from gpugraph.ops.image.files.png_and_bmp_ops import (
     decode_bmp as decode_bmp, decode_image as decode_image, decode_png as decode_png,
     encode_png as encode_png,
 )

@@ -12,14 +12,14 @@ from gpugraph.ops.files.decode_raw import decode_raw as decode_raw
 from gpugraph.ops.files.read_and_write_file import (
     matching_files as matching_files, read_file as read_file, write_file as write_file,
 )
-from gpugraph.ops.image.gif_and_jpeg_parts import (
+from gpugraph.ops.image.files.gif_and_jpeg_parts import (
     decode_and_crop_jpeg as decode_and_crop_jpeg,
     decode_gif as decode_gif,
     extract_jpeg_shape as extract_jpeg_shape,
 )
 from gpugraph.ops.image.jpeg_functions import is_jpeg as is_jpeg
-from gpugraph.ops.image.jpeg_ops import decode_jpeg as decode_jpeg, encode_jpeg as encode_jpeg
-from gpugraph.ops.image.png_and_bmp_ops import (
+from gpugraph.ops.image.files.jpeg_ops import decode_jpeg as decode_jpeg, encode_jpeg as encode_jpeg
+from gpugraph.ops.image.files.png_and_bmp_ops import (
     decode_bmp as decode_bmp, decode_image as decode_image, decode_png as decode_png,
     encode_png as encode_png,
 )

@@ -117,11 +117,11 @@ image.crop_and_resize CropAndResize CropAndResizeGradBoxes CropAndResizeGradImag
 image.draw_bounding_boxes DrawBoundingBoxes DrawBoundingBoxesV2
 image.extract_glimpse ExtractGlimpse
 image.extract_patches ExtractImagePatches ExtractVolumePatches
-image.gif_and_jpeg_parts DecodeAndCropJpeg DecodeGif ExtractJpegShape
-image.jpeg_ops DecodeJpeg EncodeJpeg
+image.files.gif_and_jpeg_parts DecodeAndCropJpeg DecodeGif ExtractJpegShape
+image.files.jpeg_ops DecodeJpeg EncodeJpeg
+image.files.png_and_bmp_ops DecodeBmp DecodeImage DecodePng EncodePng
 image.non_max_suppression NonMaxSuppressionV3 NonMaxSuppressionV4 NonMaxSuppressionV5
     NonMaxSuppressionWithOverlaps
-image.png_and_bmp_ops DecodeBmp DecodeImage DecodePng EncodePng
 image.resize_ops ResizeArea ResizeBicubic ResizeBicubicGrad ResizeBilinear ResizeBilinearGrad
     ResizeNearestNeighbor ResizeNearestNeighborGrad
 image.sample_distorted_box SampleDistortedBoundingBoxV2

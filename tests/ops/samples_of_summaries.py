@@ -13,7 +13,7 @@ import numpy as np
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import REAL, as_dtype
-from gpugraph.ops.image.png_format import encoded_png
+from gpugraph.ops.image.files.png_format import encoded_png
 
 from .samples_of_strings import texts
 from .sampling import Values, add, case, representatives

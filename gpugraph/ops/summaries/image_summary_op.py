@@ -13,7 +13,7 @@ from gpugraph.base.shapes import shape_text
 from gpugraph.formats.summary_bytes import image_summary
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.op_declaration import Attr
-from gpugraph.ops.image.png_format import encoded_png
+from gpugraph.ops.image.files.png_format import encoded_png
 from gpugraph.ops.summaries.scalar_and_histogram_summary_ops import summary_op, tag_of
 
 _TYPES = (dtypes.uint8, dtypes.float16, dtypes.float32, dtypes.float64)

@@ -7,7 +7,7 @@ import pytest
 
 import gpugraph as tf
 from gpugraph.formats.summary_bytes import summary_values
-from gpugraph.ops.image.png_format import decoded_png
+from gpugraph.ops.image.files.png_format import decoded_png
 
 
 @pytest.fixture(autouse=True)

@@ -21,7 +21,7 @@ from gpugraph.ops.arrays.concat_and_stack import concat, stack
 from gpugraph.ops.arrays.reshape_and_transpose import reshape, transpose
 from gpugraph.ops.files.decode_raw import decode_raw
 from gpugraph.ops.framework.op_declaration import raw_ops
-from gpugraph.ops.image.png_and_bmp_ops import decode_image
+from gpugraph.ops.image.files.png_and_bmp_ops import decode_image
 from gpugraph.ops.parsing.feature_kinds import FixedLenFeature
 from gpugraph.ops.parsing.parsing_functions import parse_single_example
 from gpugraph.ops.sparse import sparse_functions, sparse_tensor

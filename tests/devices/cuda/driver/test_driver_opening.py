@@ -57,7 +57,7 @@ def test_without_products_it_is_said_once(
 def test_without_a_compiler_texts_are_refused_with_the_reason(
     cupy: FakeCuPy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(opening, "find_nvrtc", lambda major: NvrtcSearch(None, "no NVRTC was found"))
+    monkeypatch.setattr(opening, "find_nvrtc", lambda _: NvrtcSearch(None, "no NVRTC was found"))
     assert opening.compiler_version() is None
     with pytest.raises(DriverError, match="no NVRTC was found"):
         opening.open_driver(0).compile("text", "name")

@@ -51,8 +51,41 @@ def test_other_files_are_refused() -> None:
         run(tf.io.decode_gif(b"GIF89a"))
     with pytest.raises(tf.errors.InvalidArgumentError, match="Invalid JPEG data"):
         run(tf.image.extract_jpeg_shape(gif(1)))
-    with pytest.raises(tf.errors.UnimplementedError, match="decode_gif"):
-        run(tf.image.decode_image(gif(1)))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="only, but detected GIF"):
+        run(tf.image.decode_and_crop_jpeg(gif(1), [0, 0, 1, 1]))
+
+
+def test_each_op_decodes_each_format() -> None:
+    """As in TensorFlow: the first bytes of a file decide, not the name of the op."""
+    pixels = np.random.RandomState(0).randint(0, 256, (6, 8, 3)).astype(np.uint8)
+    files = [jpeg(pixels), run(tf.image.encode_png(pixels)), gif(1)]
+    first = [run(tf.image.decode_image(file, expand_animations=False)) for file in files]
+    for file, expected in zip(files, first):
+        for decode in (tf.image.decode_jpeg, tf.image.decode_png):
+            np.testing.assert_array_equal(run(decode(file)), expected)
+            np.testing.assert_array_equal(run(decode(file, channels=3)), expected)
+        np.testing.assert_array_equal(run(tf.image.decode_gif(file)), expected[None])
+        wide = run(tf.image.decode_png(file, dtype=tf.uint16))
+        factor = 257 if file is files[1] else 256
+        np.testing.assert_array_equal(wide, expected.astype(np.uint16) * factor)
+    assert run(tf.image.decode_jpeg(files[1], channels=4)).shape == (6, 8, 4)
+
+
+def test_animations() -> None:
+    animation = gif(3)
+    frames = run(tf.image.decode_gif(animation))
+    image = tf.image.decode_image(animation)
+    assert image.shape.rank is None
+    np.testing.assert_array_equal(run(image), frames)
+    flat = tf.image.decode_image(animation, dtype=tf.float32, expand_animations=False)
+    assert flat.shape.as_list() == [None, None, None]
+    np.testing.assert_allclose(run(flat), frames[0] / 255.0, 1e-6)
+    for decode, says in (
+        (lambda: tf.image.decode_png(animation), "Got 3 frames, but animated gifs can only be"),
+        (lambda: tf.image.decode_jpeg(gif(1), channels=1), "channels must be 0 or 3 for GIF"),
+    ):
+        with pytest.raises(tf.errors.InvalidArgumentError, match=says):
+            run(decode())
 
 
 def test_a_window_and_the_shape_of_a_jpeg_file() -> None:

@@ -12,7 +12,6 @@ import numpy as np
 
 from gpugraph.base import dtypes
 from gpugraph.base.errors import invalid_argument as refusal
-from gpugraph.base.lfs_pointers import pointer_text
 from gpugraph.base.misfit import Misfit
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
@@ -21,28 +20,23 @@ from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.kernel_registry import HostOnly
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.shape_functions import of_rank
-from gpugraph.ops.image.jpeg_ops import DECODING_ATTRS, jpeg_pixels, pillow, pillow_in_run
-from gpugraph.ops.image.native_jpeg import NativeJpeg
+from gpugraph.ops.image.files.image_decoders import GIF_SIGNATURE, Decoding, frames_of_file
+from gpugraph.ops.image.files.jpeg_ops import DECODING_ATTRS
+from gpugraph.ops.image.files.native_jpeg import NativeJpeg
+from gpugraph.ops.image.files.pillow_images import jpeg_pixels, pillow, pillow_in_run
+from gpugraph.ops.image.files.png_format import PNG_SIGNATURE
 
 _HOST = HostOnly("files are decoded by the host")
 
 
-def gif_frames(data: bytes) -> Any:
-    """Return the frames [frames, height, width, 3], uint8, of a GIF file."""
-    try:
-        picture = pillow_in_run().open(io.BytesIO(data), formats=["GIF"])
-        frames = []
-        for number in range(picture.n_frames):
-            picture.seek(number)
-            frames.append(np.array(picture.convert("RGB")))
-    except (OSError, SyntaxError) as error:
-        reason = f"{error}{pointer_text(data)}"
-        raise refusal(f"Invalid GIF data (size {len(data)}), {reason}") from None
-    return np.stack(frames)
-
-
 def _bind_gif(context: KernelContext, contents: Any) -> Callable[[], Any]:
-    return lambda: [gif_frames(contents[()])]
+    decoding = Decoding.of(context, np.uint8)
+
+    def run() -> Any:
+        pixels = frames_of_file(contents[()], decoding)
+        return [pixels if pixels.ndim == 4 else pixels[None]]
+
+    return run
 
 
 def _infer_gif(context: InferContext) -> Sequence[TensorShape]:
@@ -58,7 +52,7 @@ _decode_gif = op(
     cpu=Call(make=_bind_gif, dynamic=True),
     gpu=_HOST,
     grad=NO_GRADIENT,
-    doc="The frames [frames, height, width, 3] of a GIF file.",
+    doc="The frames [frames, height, width, 3] of a GIF file; of a JPEG or PNG file, one frame.",
 )
 
 
@@ -84,6 +78,11 @@ def _bind_crop(context: KernelContext, contents: Any, window: Any) -> Callable[[
 
     def run() -> Any:
         data = contents[()]
+        for signature, kind in ((PNG_SIGNATURE, "PNG"), (GIF_SIGNATURE, "GIF")):
+            if data.startswith(signature):
+                raise refusal(
+                    f"DecodeAndCropJpeg operation can run on JPEG only, but detected {kind}."
+                )
         top, left, height, width = (int(size) for size in window)
         if ratio == 1:
             part = native.pixels(data, channels, (top, left, height, width))
@@ -147,8 +146,8 @@ _extract_jpeg_shape = op(
 def decode_gif(contents: Any, name: str | None = None) -> Tensor:
     """Decode a GIF file, a string scalar, to its frames [frames, h, w, 3], uint8.
 
-    Raises ModuleNotFoundError if Pillow is not installed. A run raises InvalidArgumentError if the
-    string is not a GIF file.
+    A JPEG or PNG file is decoded to one frame. Raises ModuleNotFoundError if Pillow is not
+    installed. A run raises InvalidArgumentError if the string is none of these files.
     """
     pillow()
     return _decode_gif(contents, name=name)

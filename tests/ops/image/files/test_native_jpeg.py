@@ -11,9 +11,9 @@ import pytest
 
 import gpugraph as tf
 from gpugraph.devices.native import prepare_source
-from gpugraph.ops.image import png_format
-from gpugraph.ops.image.native_jpeg import NativeJpeg
-from gpugraph.ops.image.native_png import NativePng
+from gpugraph.ops.image.files import png_format
+from gpugraph.ops.image.files.native_jpeg import NativeJpeg
+from gpugraph.ops.image.files.native_png import NativePng
 
 Image = pytest.importorskip("PIL.Image")
 

@@ -1,17 +1,16 @@
-"""Ops that decode and encode JPEG files, by native code and the library Pillow (extra `images`)."""
+"""Ops that decode and encode JPEG files (`pillow_images`). The op that decodes also decodes PNG and
+GIF files (`image_decoders`).
+"""
 
 from __future__ import annotations
 
 import io
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from gpugraph.base.errors import UnimplementedError, invalid_argument as refusal
-from gpugraph.base.lfs_pointers import pointer_text
-from gpugraph.base.optional_packages import package_of_extra
+from gpugraph.base.errors import invalid_argument as refusal
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -19,55 +18,12 @@ from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.kernel_registry import HostOnly
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.shape_functions import of_rank
-from gpugraph.ops.image.native_jpeg import NativeJpeg
+from gpugraph.ops.image.files.image_decoders import Decoding, pixels_of_file
+from gpugraph.ops.image.files.pillow_images import pillow, pillow_in_run
 
 _HOST = HostOnly("files are decoded and encoded by the host")
 _END = b"\xff\xd9"
 """The last bytes of a JPEG file."""
-
-
-def pillow() -> Any:
-    """Return the module `PIL.Image`. Raises ModuleNotFoundError if Pillow is not installed."""
-    with package_of_extra("images", "Pillow", "JPEG and GIF files"):
-        return import_module("PIL.Image")
-
-
-def pillow_in_run() -> Any:
-    """Return the module `PIL.Image`. Raises UnimplementedError if Pillow is not installed."""
-    try:
-        return pillow()
-    except ModuleNotFoundError as error:
-        raise UnimplementedError(None, None, str(error)) from None
-
-
-def jpeg_pixels(data: bytes, channels: int, ratio: int = 1, native: Any = None) -> Any:
-    """Return the pixels [height, width, channels], uint8, of a JPEG file.
-
-    Args:
-      channels: 1 for grey, 3 for RGB, 0 for the channels in the file.
-      ratio: the divisor of the size.
-      native: the `NativeJpeg` that decodes the usual files, or None.
-    """
-    if native is not None and ratio == 1:
-        pixels = native.pixels(data, channels)
-        if pixels is not None:
-            return pixels
-    try:
-        picture = pillow_in_run().open(io.BytesIO(data), formats=["JPEG"])
-        mode = "L" if channels == 1 or (channels == 0 and picture.mode == "L") else "RGB"
-        if ratio > 1 or picture.mode != mode:
-            width, height = (-(-size // ratio) for size in picture.size)
-            picture.draft(mode, (width, height))
-        picture.load()
-        picture = picture if picture.mode == mode else picture.convert(mode)
-        pixels = np.frombuffer(picture.tobytes(), np.uint8)
-    except (OSError, SyntaxError) as error:
-        reason = f"{error}{pointer_text(data)}"
-        raise refusal(
-            f"Invalid JPEG data or crop window, data size {len(data)}: {reason}"
-        ) from None
-    width, height = picture.size
-    return pixels.reshape(height, width, 1 if mode == "L" else 3)
 
 
 def _infer_decoded(context: InferContext) -> Sequence[TensorShape]:
@@ -76,14 +32,12 @@ def _infer_decoded(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _bind_decode(context: KernelContext, contents: Any) -> Callable[[], Any]:
-    channels, ratio = context.attrs["channels"], context.attrs["ratio"]
-    if channels not in (0, 1, 3):
-        raise refusal(f"channels must be 0, 1, or 3, got {channels}")
+    ratio = context.attrs["ratio"]
     if ratio not in (1, 2, 4, 8):
         raise refusal(f"ratio must be 1, 2, 4, or 8, got {ratio}")
     end = 2 * _END if context.attrs["try_recover_truncated"] else b""
-    native = NativeJpeg(context)
-    return lambda: [jpeg_pixels(contents[()] + end, channels, ratio, native)]
+    decoding = Decoding.of(context, np.uint8, ratio=ratio, end=end)
+    return lambda: [pixels_of_file(contents[()], decoding)]
 
 
 DECODING_ATTRS = {
@@ -105,7 +59,7 @@ decode_jpeg_op = op(
     cpu=Call(make=_bind_decode, dynamic=True),
     gpu=_HOST,
     grad=NO_GRADIENT,
-    doc="The pixels [height, width, channels] of a JPEG file.",
+    doc="The pixels [height, width, channels] of a JPEG or PNG file, or a GIF file of one frame.",
 )
 
 
@@ -177,13 +131,14 @@ def decode_jpeg(
 ) -> Tensor:
     """Decode a JPEG file, a string scalar, to pixels [h, w, channels], uint8.
 
-    Pillow decodes the file, so `fancy_upscaling`, `acceptable_fraction` and `dct_method` have no
-    effect. Raises ModuleNotFoundError if Pillow is not installed. A run raises InvalidArgumentError
-    if the string is not a JPEG file.
+    PNG files, and GIF files of one frame, are decoded too. `fancy_upscaling`,
+    `acceptable_fraction` and `dct_method` have no effect. Raises ModuleNotFoundError if Pillow is
+    not installed. A run raises InvalidArgumentError if the string is none of these files.
 
     Args:
-      channels: 1 for grey, 3 for RGB, or 0 for the channels of the file.
-      ratio: 1, 2, 4 or 8, the divisor of the height and the width.
+      channels: 1 for grey, 3 for RGB, 4 for RGB and alpha (only PNG), or 0 for the channels of the
+        file.
+      ratio: 1, 2, 4 or 8, the divisor of the height and the width of a JPEG file.
       try_recover_truncated: whether to fill the missing lines of a truncated file instead of
         raising an error.
     """

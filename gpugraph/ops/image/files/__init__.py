@@ -1,0 +1,1 @@
+"""Image files: decoders and encoders of JPEG, PNG, GIF and BMP."""

@@ -1,0 +1,117 @@
+"""The common decoder of the ops that decode image files. An op decodes each format that its first
+bytes show, as in TensorFlow: DecodeJpeg decodes PNG files, for example.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gpugraph.base.errors import invalid_argument as refusal
+from gpugraph.base.lfs_pointers import pointer_text
+from gpugraph.kernel import KernelContext
+from gpugraph.ops.image.files.native_jpeg import NativeJpeg
+from gpugraph.ops.image.files.native_png import NativePng
+from gpugraph.ops.image.files.pillow_images import gif_frames, jpeg_pixels
+from gpugraph.ops.image.files.png_and_bmp_pixels import as_type, png_pixels
+from gpugraph.ops.image.files.png_format import PNG_SIGNATURE
+
+JPEG_SIGNATURE = b"\xff\xd8\xff"
+GIF_SIGNATURE = b"GIF8"
+_SHOWN = 16
+"""The number of bytes of an unknown format that the error shows."""
+
+_OTHERS = {b"BM": "tf.image.decode_bmp and decode_image read BMP", b"RIFF": "WebP is not read"}
+
+
+class Decoding(NamedTuple):
+    """The settings of a node that decodes images.
+
+    Args:
+      channels: 1 for grey, 3 for RGB, 4 for RGB and alpha, or 0 for the channels of the file.
+      wanted: the NumPy dtype of the pixels.
+      ratio: the divisor of the size of JPEG files.
+      end: bytes to append to a JPEG file that may be truncated.
+    """
+
+    png: NativePng
+    jpeg: NativeJpeg
+    channels: int
+    wanted: Any
+    ratio: int = 1
+    end: bytes = b""
+
+    @staticmethod
+    def of(context: KernelContext, wanted: Any, **options: Any) -> Decoding:
+        """Return the settings of a node. Raises InvalidArgumentError if `channels` is invalid."""
+        channels = context.attrs.get("channels", 3)
+        if channels not in (0, 1, 3, 4):
+            raise refusal(f"channels must be 0, 1, 3, or 4, got {channels}")
+        natives = NativePng(context), NativeJpeg(context)
+        return Decoding(*natives, channels, np.dtype(wanted), **options)
+
+
+_EXPECTED = "Expected image (JPEG, PNG, or GIF)"
+
+
+def frames_of_file(data: bytes, decoding: Decoding, expected: str = _EXPECTED) -> Any:
+    """Return the frames [frames, h, w, channels] of a GIF file, or the pixels [h, w, channels] of a
+    JPEG or PNG file. Raises InvalidArgumentError for other files.
+
+    Args:
+      expected: the first words of that error.
+    """
+    for signature, decode in _DECODERS.items():
+        if data.startswith(signature):
+            return decode(data, decoding)
+    if not data:
+        raise refusal(f"{expected}, got empty file")
+    shown = data[:_SHOWN].decode("latin-1").encode("unicode_escape").decode()
+    hint = "".join(f"; {text}" for start, text in _OTHERS.items() if data.startswith(start))
+    raise refusal(
+        f"{expected}, got unknown format starting with '{shown}'{hint}{pointer_text(data)}"
+    )
+
+
+def pixels_of_file(data: bytes, decoding: Decoding) -> Any:
+    """Return the pixels [h, w, channels] of a JPEG or PNG file, or of a GIF file of one frame."""
+    pixels = frames_of_file(data, decoding)
+    if pixels.ndim == 3:
+        return pixels
+    if len(pixels) > 1:
+        raise refusal(
+            f"Got {len(pixels)} frames, but animated gifs can only be decoded by"
+            " tf.image.decode_gif or tf.image.decode_image"
+        )
+    return pixels[0]
+
+
+def _jpeg(data: bytes, decoding: Decoding) -> Any:
+    if decoding.channels == 4:
+        raise refusal("channels must be 0, 1, or 3 for JPEG, got 4")
+    pixels = jpeg_pixels(data + decoding.end, decoding.channels, decoding.ratio, decoding.jpeg)
+    return as_type(pixels, decoding.wanted, _BY_256)
+
+
+def _png(data: bytes, decoding: Decoding) -> Any:
+    wanted = decoding.wanted
+    read = np.dtype(np.uint8) if wanted == np.uint8 else np.dtype(np.uint16)
+    return as_type(png_pixels(data, decoding.channels, read, decoding.png), wanted)
+
+
+def _gif(data: bytes, decoding: Decoding) -> Any:
+    if decoding.channels not in (0, 3):
+        raise refusal(f"channels must be 0 or 3 for GIF, got {decoding.channels}")
+    return as_type(gif_frames(data), decoding.wanted, _BY_256)
+
+
+_BY_256 = 256
+"""TensorFlow's factor from uint8 to uint16 for JPEG, GIF and BMP. PNG has 257."""
+
+_DECODERS: dict[bytes, Callable[[bytes, Decoding], Any]] = {
+    JPEG_SIGNATURE: _jpeg,
+    PNG_SIGNATURE: _png,
+    GIF_SIGNATURE: _gif,
+}
