@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from gpugraph.cli.results import Results, add_results
+from gpugraph.tensorflow_import.import_switch import as_tensorflow
 from gpugraph.tensorflow_import.missing_names import advice, shown
 from gpugraph.tensorflow_import.program_check import NameUse, ProgramNames, check_source
 from gpugraph.tensorflow_import.python_2_programs import python_3_source
@@ -49,7 +50,8 @@ def check_command(options: argparse.Namespace) -> int:
             print(f"gpugraph: can't open {str(file)!r}: {error.strerror}", file=sys.stderr)
             continue
         try:
-            programs[file.as_posix()] = _checked(source, str(file), options.is_python_2)
+            with as_tensorflow():  # names of tensorflow-estimator are looked up in its modules
+                programs[file.as_posix()] = _checked(source, str(file), options.is_python_2)
         except ImportError as error:  # the translator is not installed
             print(f"gpugraph: {error}", file=sys.stderr)
             return 2

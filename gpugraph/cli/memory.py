@@ -88,6 +88,5 @@ def _texts(plans: Sequence[tuple[int, Explanation]], compare: bool) -> Iterator[
 def _record(plans: Sequence[tuple[int, Explanation]]) -> list[dict[str, Any]]:
     """Return the memory of each plan as a record for JSON."""
     return [
-        {"number": number, "title": plan.title, **memory_record(plan)}
-        for number, plan in plans
+        {"number": number, "title": plan.title, **memory_record(plan)} for number, plan in plans
     ]

@@ -80,15 +80,21 @@ class ProgramFile(NamedTuple):
             options.arguments,
             options.is_module,
             options.is_process,
-            getattr(options, "is_python_2", False),
+            options.is_python_2,
             getattr(options, "is_json", False) and not options.output,
         )
 
 
 def add_program(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments that all commands with a program have: the program's name, `-m`, and the
-    program's arguments. The command's other arguments must be added before.
+    """Add the arguments that all commands with a program have: the program's name, `-m`,
+    `--python2`, and the program's arguments. The command's other arguments must be added before.
     """
+    parser.add_argument(
+        "--python2",
+        dest="is_python_2",
+        action="store_true",
+        help="the program is for Python 2: translate it and its modules when they are imported",
+    )
     parser.add_argument(
         "-m", dest="is_module", action="store_true", help="the program is a module's name"
     )
@@ -210,7 +216,7 @@ def _end(program: ProgramFile, error: BaseException) -> int:
     if program.is_process or not is_interrupt:
         _show(error)
     if isinstance(error, SyntaxError) and not program.is_python_2 and _is_of_python_2(error):
-        hint = "a program for Python 2 is translated by gpugraph run --python2"
+        hint = "a program for Python 2 is translated by the option --python2"
         print(f"gpugraph: {hint}", file=sys.stderr)
     if not is_interrupt:
         return 1

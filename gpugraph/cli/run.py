@@ -31,12 +31,6 @@ def add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
         help="list the TensorFlow names that it used and gpugraph lacks",
     )
     run.add_argument(
-        "--python2",
-        dest="is_python_2",
-        action="store_true",
-        help="the program is for Python 2: translate it and its modules when they are imported",
-    )
-    run.add_argument(
         "--virtual-gpus",
         type=gpu_count,
         default=0,

@@ -94,7 +94,8 @@ def uninitialized(name: str, by_handle: bool) -> FailedPreconditionError:
       by_handle: whether it is a resource variable.
     """
     advice = (
-        "Run its initializer first, for example session.run(tf.global_variables_initializer())."
+        "Run its initializer first, for example session.run(tf.global_variables_initializer()), or"
+        " tf.local_variables_initializer() for local variables such as those of tf.metrics."
     )
     if by_handle:
         return FailedPreconditionError.of_no_node(

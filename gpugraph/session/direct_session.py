@@ -22,7 +22,7 @@ from gpugraph.base.errors import (
 from gpugraph.base.interruptions.signal_handlers import install_handlers
 from gpugraph.compile import RunRequest, Target, compile_plan
 from gpugraph.config import SessionOptions
-from gpugraph.config.environment import is_on
+from gpugraph.config.environment import is_on, thread_count
 from gpugraph.config.experimental import watch
 from gpugraph.devices import (
     Device,
@@ -66,6 +66,7 @@ class DirectSession(SessionBackend):
     """A session that runs in this process, on its devices."""
 
     def __init__(self, options: SessionOptions) -> None:
+        thread_count()  # an invalid GPUGRAPH_THREADS is an error before any work is done
         self.options = options
         self.devices, self.resources = self.open_devices()
         self.target = Target(

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import ast
 import builtins
+import difflib
 import functools
+import importlib
 import io
 import os
 import sys
@@ -25,6 +27,15 @@ from gpugraph.tensorflow_import.modules_by_name import module_named
 _DIVISION = "__gpugraph_classic_division__"
 
 
+def _cmp(x: Any, y: Any) -> int:
+    """Return -1, 0 or 1 if `x` is less than, equal to or greater than `y`."""
+    return int(x > y) - int(x < y)
+
+
+_BUILTINS = {"cmp": _cmp, "file": open, "reload": importlib.reload, "buffer": memoryview}
+"""Built-in names of Python 2 that the translation keeps."""
+
+
 @functools.cache
 def _tools() -> list[Any]:
     """Return fissix's translators, one for sources with print statements and one for sources
@@ -38,7 +49,11 @@ def _tools() -> list[Any]:
         raise ImportError(
             "--python2 needs fissix: pip install 'gpugraph[python2]'", name="fissix"
         ) from error
-    fixers = refactor.get_fixers_from_package("fissix.fixes")
+    fixers = [
+        fixer
+        for fixer in refactor.get_fixers_from_package("fissix.fixes")
+        if not fixer.endswith(".fix_future")  # it would remove the import of division
+    ]
     return [
         refactor.RefactoringTool(fixers, {"print_function": is_function})
         for is_function in (False, True)
@@ -50,7 +65,9 @@ def translated(source: bytes, file: str) -> CodeType:
 
     Raises SyntaxError if the source is valid neither in Python 2 nor in Python 3.
     """
-    tree = ast.parse(python_3_source(source, file), file)
+    result = python_3_source(source, file)
+    tree = ast.parse(result, file)
+    _restore_lines(tree, _text(source), result)
     if not _has_true_division(tree):
         tree = ast.fix_missing_locations(_Divisions().visit(tree))
     return compile(tree, file, "exec", dont_inherit=True)
@@ -64,15 +81,41 @@ def _encoding(source: bytes) -> str:
     return "utf-8-sig"
 
 
+def _text(source: bytes) -> str:
+    """Return the text of a source. Tabs are replaced with spaces, and the last line is ended."""
+    text = io.TextIOWrapper(io.BytesIO(source), _encoding(source), errors="replace").read()
+    text = text.expandtabs(8) if "\t" in text else text
+    return text if text.endswith("\n") else f"{text}\n"
+
+
+def _restore_lines(tree: ast.Module, before: str, after: str) -> None:
+    """Give the nodes of a translated source the line numbers of the original source.
+
+    The translation adds imports and removes assignments of `__metaclass__`, which shifts all
+    further lines.
+    """
+    old, new = before.splitlines(), after.splitlines()
+    if len(old) == len(new):
+        return
+    lines = [0] * (len(new) + 1)
+    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
+    for _, first_old, end_old, first_new, end_new in matcher.get_opcodes():
+        for index in range(first_new, end_new):
+            line = min(first_old + index - first_new, max(end_old - 1, first_old))
+            lines[index + 1] = min(line, len(old) - 1) + 1
+    for node in ast.walk(tree):
+        if hasattr(node, "lineno"):
+            node.lineno = lines[node.lineno]
+            node.end_lineno = lines[node.end_lineno or node.lineno]
+
+
 def python_3_source(source: bytes, file: str) -> str:
     """Return a source for Python 2 in the syntax and with the names of Python 3.
 
     Raises SyntaxError if the source is valid neither in Python 2 nor in Python 3, and ImportError
     if fissix is not installed.
     """
-    text = io.TextIOWrapper(io.BytesIO(source), _encoding(source), errors="replace").read()
-    text = text.expandtabs(8) if "\t" in text else text
-    text = text if text.endswith("\n") else f"{text}\n"
+    text = _text(source)
     errors: list[Exception] = []
     for tool in _tools():
         try:
@@ -173,4 +216,6 @@ def install(folder: str) -> None:
     """Translate modules below a folder when they are imported, in this process."""
     _tools()
     vars(builtins)[_DIVISION] = classic_division
+    for name, value in _BUILTINS.items():
+        vars(builtins).setdefault(name, value)
     sys.meta_path.insert(0, _Translator(folder))

@@ -151,7 +151,7 @@ def test_programs_for_python_2(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert main(["check", str(program)]) == 1
     assert "a program for Python 2 is read with --python2" in capsys.readouterr().out
     assert main(["run", str(program)]) == 1
-    assert "is translated by gpugraph run --python2" in capsys.readouterr().err
+    assert "is translated by the option --python2" in capsys.readouterr().err
     is_there = find_spec("fissix") is not None
     assert main(["check", "--python2", str(program)]) == (1 if is_there else 2)
     output = capsys.readouterr()

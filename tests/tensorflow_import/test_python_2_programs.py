@@ -47,6 +47,33 @@ def test_a_program_and_its_modules_are_translated_without_files(tmp_path) -> Non
     assert sorted(path.name for path in tmp_path.iterdir()) == ["helper.py", "old.py"]
 
 
+FUTURE = """\
+from __future__ import division, print_function
+import sys
+
+def order(x, y):
+    return cmp(x, y)
+
+print(1 / 4, sorted([3, 1, 2], cmp=order), reduce(lambda x, y: x + y, [1, 2]))
+print(sys._getframe().f_lineno)
+class Meta(object):
+    __metaclass__ = type
+    line = sys._getframe().f_lineno
+print(Meta.line, reload(sys) is sys, sys.setdefaultencoding("utf-8"))
+"""
+
+
+@pytest.mark.parametrize("command", ["run", "memory"])
+def test_true_division_and_lines_are_kept(command: str, tmp_path, capsys) -> None:
+    """The translation inserts an import and removes a line."""
+    pytest.importorskip("fissix")
+    (tmp_path / "future.py").write_text(FUTURE)
+    run = [sys.executable, "-m", "gpugraph", command, "--python2", str(tmp_path / "future.py")]
+    result = subprocess.run(run, capture_output=True, text=True)
+    lines = result.stdout.splitlines()
+    assert lines[:3] == ["0.25 [1, 2, 3] 3", "8", "11 True None"], result.stderr
+
+
 def test_without_fissix_the_extra_is_named() -> None:
     try:
         import fissix  # noqa: F401, PLC0415

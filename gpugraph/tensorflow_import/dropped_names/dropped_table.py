@@ -41,7 +41,11 @@ platform: linux_distribution=own.of_python.linux_distribution dist=own.of_python
 plistlib: readPlist=plistlib.load writePlist=plistlib.dump
 string: maketrans=builtins.str.maketrans letters=string.ascii_letters
     lowercase=string.ascii_lowercase uppercase=string.ascii_uppercase join=own.of_python.string_join
+    upper=builtins.str.upper lower=builtins.str.lower strip=builtins.str.strip
+    split=builtins.str.split replace=builtins.str.replace find=builtins.str.find
+    atoi=builtins.int atof=builtins.float
 sys: maxint=sys.maxsize setcheckinterval=own.of_python.do_nothing
+    setdefaultencoding=own.of_python.do_nothing
 threading: Thread.isAlive=threading.Thread.is_alive _Timer=threading.Timer
 time: clock=time.perf_counter
 traceback: format_exc_only=traceback.format_exception_only
@@ -142,6 +146,8 @@ networkx: from_numpy_matrix=networkx.from_numpy_array to_numpy_matrix=networkx.t
 """
 
 _NEW_MODULES = """
+md5: new=hashlib.md5 md5=hashlib.md5
+sha: new=hashlib.sha1 sha=hashlib.sha1
 imp: load_source=own.of_python.load_source find_module=own.of_python.find_module
     reload=importlib.reload new_module=types.ModuleType load_module=own.of_python.load_module
     load_compiled=own.of_python.load_source get_suffixes=own.of_python.get_suffixes
