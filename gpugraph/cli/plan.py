@@ -14,6 +14,7 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from gpugraph.cli.program_process import (
@@ -28,6 +29,7 @@ from gpugraph.compile import Target
 from gpugraph.config import SessionOptions
 from gpugraph.devices.device_factory import DeviceFactory
 from gpugraph.inspection.step_forecast import StepForecast, short_device
+from gpugraph.library.summary.event_file_writer import EventFileWriter
 from gpugraph.library.train.savers.saver import Saver
 from gpugraph.memory import human_readable_bytes
 from gpugraph.plan import GraphRecord
@@ -86,7 +88,7 @@ def plan_command(options: argparse.Namespace) -> int:
         with (
             answer_imports(program),
             _virtual_gpus(options.gpus, options.memory),
-            _without_checkpoints(),
+            _without_files(),
             listen(REHEARSALS, show),
         ):
             return run_program(program)
@@ -148,15 +150,25 @@ def _virtual_gpus(gpus: int, memory: int) -> Iterator[None]:
 
 
 @contextmanager
-def _without_checkpoints() -> Iterator[None]:
-    """In the block, make `Saver.save` write nothing, because no step computes the values."""
-    save = Saver.save
+def _without_files() -> Iterator[None]:
+    """In the block, make `Saver.save` write nothing, and write event files to a temporary folder,
+    because no step computes the values.
+    """
+    save, open_file = Saver.save, EventFileWriter._open
 
     def unsaved(saver: Any, sess: Any, save_path: str, *args: Any, **kwargs: Any) -> str:
         return save_path
 
-    Saver.save = unsaved  # type: ignore[method-assign,assignment]
-    try:
-        yield
-    finally:
-        Saver.save = save  # type: ignore[method-assign]
+    def open_elsewhere(writer: Any) -> None:
+        logdir, writer._logdir = writer._logdir, folder
+        open_file(writer)
+        writer._logdir = logdir
+
+    with TemporaryDirectory() as folder:
+        Saver.save = unsaved  # type: ignore[method-assign,assignment]
+        EventFileWriter._open = open_elsewhere  # type: ignore[method-assign,assignment]
+        try:
+            yield
+        finally:
+            Saver.save = save  # type: ignore[method-assign]
+            EventFileWriter._open = open_file  # type: ignore[method-assign]

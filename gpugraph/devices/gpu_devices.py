@@ -135,7 +135,7 @@ def no_gpu_reason(options: SessionOptions) -> str:
     if gpu_options.virtual_gpus or gpu_options.emulated_gpus or _limits_of_process():
         return ""
     reason = detect().reason
-    virtual = "For a virtual one, use ConfigProto(gpu_options=GPUOptions(virtual_gpus=1))"
+    virtual = "For a virtual one: gpugraph run --virtual-gpus 1, or GPUOptions(virtual_gpus=1)"
     return reason and f"{reason}. ({virtual})"
 
 

@@ -200,5 +200,6 @@ def refusal_of(value: Any) -> str:
         return reason
     called = value.__init__ if inspect.isclass(value) else value
     if inspect.isfunction(called) and called.__annotations__.get("return") == "NoReturn":
-        return (inspect.getdoc(value) or "").partition("\n")[0].removeprefix("Raise ")
+        reason = (inspect.getdoc(value) or "").partition("\n")[0]
+        return reason.removeprefix("Raise ").removeprefix("NotImplementedError: ")
     return ""

@@ -45,6 +45,25 @@ def test_plans_for_more_memory_than_the_machine_has(
     assert "does not fit" in err
 
 
+WRITES = """
+import sys
+import tensorflow as tf
+x = tf.placeholder(tf.float32, [4])
+tf.summary.scalar("sum", tf.reduce_sum(x))
+writer = tf.summary.FileWriter(sys.argv[1], tf.get_default_graph())
+with tf.Session() as session:
+    writer.add_summary(session.run(tf.summary.merge_all(), {x: [0] * 4}), 0)
+writer.close()
+"""
+
+
+def test_no_events_are_written(tmp_path: Path) -> None:
+    """The values of a rehearsal are zeros, which TensorBoard would show."""
+    (tmp_path / "program.py").write_text(WRITES)
+    assert main(["plan", str(tmp_path / "program.py"), str(tmp_path / "logs")]) == 0
+    assert not list((tmp_path / "logs").iterdir())
+
+
 def test_sizes_of_memory() -> None:
     assert memory_size("24GiB") == 24 << 30
     assert memory_size("512") == memory_size("0.5g") == 512 << 20
