@@ -12,6 +12,7 @@ from gpugraph.cli.plan import memory_size
 
 PROGRAM = """
 import tensorflow as tf
+tf.reset_default_graph()
 strategy = tf.distribute.MirroredStrategy()
 print("replicas:", strategy.num_replicas_in_sync)
 with strategy.scope():
