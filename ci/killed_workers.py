@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import faulthandler
 import json
 import os
 import random
@@ -72,6 +73,7 @@ def step_of(tf: Any, strategy: Any) -> Any:
 
 def run_task(settings: dict[str, Any]) -> None:
     """Run a task: a parameter server, or a worker that trains and records its losses."""
+    faulthandler.register(signal.SIGUSR1)
     tf = __import__("gpugraph")
     os.environ["TF_CONFIG"] = json.dumps(settings["TF_CONFIG"])
     server = tf.contrib.distribute.run_standard_tensorflow_server()
@@ -156,14 +158,29 @@ class Training:
         """Wait until there are more than `count` records, or the training has ended."""
         deadline = time.monotonic() + SECONDS
         while len(self.records()) <= count and any(p.poll() is None for p in self.processes):
+            if any(process.poll() for process in [*self.processes, *self.servers]):
+                raise RuntimeError(f"A task failed: see the logs in {self.folder}")
             if time.monotonic() > deadline:
+                self.log_stacks()
                 raise TimeoutError(f"No step within {SECONDS} s: see the logs in {self.folder}")
             time.sleep(0.05)
+
+    def log_stacks(self) -> None:
+        """Let all tasks log the stacks of their threads."""
+        for process in [*self.processes, *self.servers]:
+            if process.poll() is None:
+                process.send_signal(signal.SIGUSR1)
+        time.sleep(5)
 
     def wait(self) -> None:
         """Wait for the end of all workers; RuntimeError if one fails."""
         for process in self.processes:
-            if process.wait(timeout=SECONDS):
+            try:
+                code = process.wait(timeout=SECONDS)
+            except subprocess.TimeoutExpired:
+                self.log_stacks()
+                raise
+            if code:
                 raise RuntimeError(f"A worker failed: see the logs in {self.folder}")
 
     def end(self) -> None:

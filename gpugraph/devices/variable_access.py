@@ -49,11 +49,11 @@ class Separation(Protocol):
 
 
 class SharedVariable(Protocol):
-    """A variable that may be the common memory of several copies. separation: None as long as the
-    copies share it.
-    """
+    """A variable that may be the common memory of several copies."""
 
-    separation: Separation | None
+    @property
+    def separation(self) -> Separation | None:
+        """The separation of its copies. None if they share the memory."""
 
 
 class AccessTable:

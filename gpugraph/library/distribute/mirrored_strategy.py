@@ -75,6 +75,9 @@ class MirroredExtended(DistributesInput, StrategyExtended):
         self._devices = tuple(devices)
         self._cross_device_ops = cross_device_ops or _default_ops(self._devices)
 
+    experimental_enable_get_next_as_optional = True
+    """Whether iterators return empty parts for replicas without elements. Here they always do."""
+
     @property
     def _num_replicas_in_sync(self) -> int:
         return len(self._devices)
@@ -109,11 +112,11 @@ class MirroredExtended(DistributesInput, StrategyExtended):
         """
         return get_default_graph().device(None)
 
-    def value_container(self, value: Any) -> Any:
-        """Return the distributed variable of which `value` is a component. If there is none, return
-        `value`.
+    def value_container(self, val: Any) -> Any:
+        """Return the distributed variable of which `val` is a component. If there is none, return
+        `val`.
         """
-        return container_of(value)
+        return container_of(val)
 
     # -- replicas
 
