@@ -31,12 +31,12 @@ class Model:
         self.tf, self.record, self.folder = tf, record, str(record.folder)
         self.kind = choice.choice(["mirrored"] * 5 + ["one"])
         self.count = choice.choice([1, 2, 2, 3, 4])
-        self.form = choice.choice(["sequential", "functional", "subclass", "branches"])
+        self.form = choice.choice(["sequential", "functional", "branches"])
         self.layers = choice.choice(["dense", "conv", "normalized", "rows", "recurrent", "dropped"])
         self.task = choice.choice(["regression", "classes"])
         self.optimizer = choice.choice(["SGD", "Adam", "RMSprop", "Adagrad", "Nadam", "Adamax"])
         self.metrics = choice.sample(["mae", "mse", "acc", "own"], choice.choice([0, 1, 2]))
-        self.batch = choice.choice([4, 6, 8, 12])
+        self.batch = choice.choice([6, 12] if self.count == 3 else [4, 8, 12])
         self.data = choice.choice(["arrays", "dataset", "dataset"])
         self.epochs = choice.choice([1, 2])
         self.validates = choice.random() < 0.5
@@ -93,9 +93,7 @@ class Model:
         k = self.tf.keras
         last = self._dense(3, "softmax") if self.task == "classes" else self._dense(1)
         layers = [*self._hidden(), last]
-        if self.form == "subclass":
-            model = _chained(self.tf, layers)
-        elif self.form == "sequential":
+        if self.form == "sequential":
             model = k.Sequential([k.layers.InputLayer((8,)), *layers])
         else:
             inputs = k.layers.Input((8,))
@@ -135,9 +133,9 @@ class Model:
         data, settings = self._given()
         if self.validates:
             x, y = self._arrays()
-            settings["validation_data"] = (x[:12], y[:12])
+            settings["validation_data"] = (x[::-1], y[::-1])
             if self.data == "dataset":
-                held = self.tf.data.Dataset.from_tensor_slices((x[:12], y[:12])).repeat()
+                held = self.tf.data.Dataset.from_tensor_slices((x[::-1], y[::-1])).repeat()
                 settings["validation_data"] = held.batch(self.batch, drop_remainder=True)
                 settings["validation_steps"] = 2
         if self.data == "arrays":
@@ -150,12 +148,12 @@ class Model:
         self.record("history", self._fit(model))
         evaluated = model.evaluate(x, y, batch_size=self.batch, verbose=0)
         self.record("evaluated", rounded(evaluated))
-        self.record("predicted", rounded(model.predict(x[:10], batch_size=4)))
+        self.record("predicted", rounded(model.predict(x, batch_size=self.batch)))
         self.record("weights", [rounded(value) for value in model.get_weights()])
         weights = [w.name for w in model.weights if "/replica_" not in w.name]
         self.record("names", weights)
         path = os.path.join(self.folder, "kept")
-        if self.saves == "model" and self.form != "subclass" and self.layers != "rows":
+        if self.saves == "model" and self.layers != "rows":
             model.save(f"{path}.h5")
         else:
             model.save_weights(f"{path}.h5" if self.saves != "checkpoint" else path)
@@ -164,27 +162,9 @@ class Model:
         model = self._compiled()
         path = os.path.join(self.folder, "kept")
         x, _ = self._arrays()
-        if self.form == "subclass":
-            model.predict(x[:4], batch_size=4)
         model.load_weights(f"{path}.h5" if self.saves != "checkpoint" else path)
-        self.record("loaded", rounded(model.predict(x[:6], batch_size=6)))
+        self.record("loaded", rounded(model.predict(x[:12], batch_size=12)))
         self.record("history of the loaded", self._fit(model))
-
-
-def _chained(tf: Any, layers: list[Any]) -> Any:
-    class Chained(tf.keras.Model):  # type: ignore[misc, name-defined]
-        """Layers that are called one after another."""
-
-        def __init__(self) -> None:
-            super().__init__()
-            self.chain = layers
-
-        def call(self, x: Any) -> Any:
-            for layer in self.chain:
-                x = layer(x)
-            return x
-
-    return Chained()
 
 
 # -- misuse
@@ -220,6 +200,8 @@ class Misuse:
         for turn in range(8):
             name, action = self._action()
             place = self.random.choice(["replica", "replica", "scope", "outside"])
+            if name.startswith("merge") and place == "outside":
+                place = "replica"  # the versions differ in the default strategy's words
             self.record.error(f"{turn} {place} {name}", lambda a=action, p=place: self._at(p, a))
 
     def _at(self, place: str, action: Callable[[], Any]) -> Any:
@@ -234,7 +216,7 @@ class Misuse:
         with session(tf) as running:
             running.run(tf.global_variables_initializer())
             results = running.run([item for item in fetched if item is not None])
-            kept = [running.run(v) for v in self.variables.values()]
+            kept = [running.run(list(v.values)) for v in self.variables.values()]
         return rounded([r for r in results if r is not None]), rounded(kept)
 
     def _action(self) -> tuple[str, Callable[[], Any]]:
@@ -278,9 +260,6 @@ class Misuse:
             "reduce by an axis": lambda: strategy.reduce(operation, [1.0, 2.0], axis=0),
             "broadcast": lambda: strategy.extended.broadcast_to(tf.constant(4.0), None),
             f"is {name} ready": lambda: tf.cast(v.is_initialized(), tf.float32),
-            f"handle of {name}": lambda: tf.raw_ops.ReadVariableOp(
-                resource=v.handle, dtype=tf.float32
-            ),
             f"train {name}": lambda: tf.train.GradientDescentOptimizer(0.5).minimize(
                 (v - value()) ** 2, var_list=[v]
             ),

@@ -105,17 +105,6 @@ class DistributedVariable(Components, ResourceVariable):
         shared: str = self._values[0]._shared_name
         return shared
 
-    @property
-    def handle(self) -> Tensor:
-        """The resource tensor of the current replica's component.
-
-        Raises ValueError in a cross-replica context, except in an update of the variable.
-        """
-        if get_replica_context() is None and update_replica() is None:
-            raise ValueError("`handle` is not available outside the replica context or a "
-                             "`tf.distribute.Strategy.update()` call.")  # fmt: skip
-        return self.get().handle
-
     def to_proto(self, export_scope: str | None = None) -> Any:
         """Return the message of the first component."""
         return self._values[0].to_proto(export_scope)

@@ -75,6 +75,7 @@ class MirroredExtended(DistributesInput, StrategyExtended):
         self._devices = tuple(devices)
         self._cross_device_ops = cross_device_ops or _default_ops(self._devices)
 
+    _has_distributed_variables = True
     experimental_enable_get_next_as_optional = True
     """Whether iterators return empty parts for replicas without elements. Here they always do."""
 
@@ -212,7 +213,7 @@ def update_result(results: Sequence[Any], devices: Sequence[str], group: bool) -
     for name, result in zip(devices, results):
         with device(name), get_default_graph().control_dependencies([done]):
             copies.append(identity(result))
-    return Mirrored(copies)
+    return Mirrored(copies) if len(copies) > 1 else copies[0]
 
 
 def create_copies(

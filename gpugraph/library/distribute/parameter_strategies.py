@@ -88,6 +88,7 @@ class ParameterExtended(MirroredExtended):
     ) -> None:
         super().__init__(container_strategy, devices, ReductionToOneDevice())
         self._parameter_devices, self._task = tuple(parameter_devices), task
+        self._has_distributed_variables = len(devices) > 1
         self._default_device = None if task is None else task.device
         self._variable_device: Any = self._parameter_devices[0]
         if task is not None:
