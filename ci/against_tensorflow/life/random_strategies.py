@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from recorded_programs import Programs, Record
 
-from life.strategies import call, central, mirrored, number, rounded, session
+from life.strategies import call, central, mirrored, number, session
 from life.strategy_loops import ramp
 from life.strategy_methods import one
-from life.strategy_trainings import after, by_name, constant, initialize
+from life.strategy_trainings import after, constant, initialize
 
 PROGRAMS: Programs = {}
 
@@ -71,6 +71,11 @@ class Training:
         self.other_count = choice.choice([1, 2, 3])
         if self.optimizer == "keras nadam":
             self.count = 1  # TensorFlow's replicas read the decay while another one changes it
+        if self.optimizer.startswith("keras"):
+            if self.kind == "default":
+                self.kind = "one"  # TensorFlow's slots of variables by reference have no dtype
+            if self.kind == "central" and self.model == "rows":
+                self.model = "linear"  # TensorFlow can't save the slots of these rows
 
     def run(self) -> None:
         """Train, save, and evaluate under another strategy."""
@@ -273,13 +278,14 @@ class Training:
         with session(tf) as running:
             running.run(begin)
             initialize(tf, running)
-            self.record("losses", [rounded(running.run(total)) for _ in range(runs)])
-            values = by_name(tf, running)
-            values = {name: v for name, v in values.items() if "/replica_" not in name}
-            self.record("variables", values)
+            self.record.near("losses", [exact(running.run(total)) for _ in range(runs)])
+            variables = own(tf, [*tf.global_variables(), *tf.local_variables()])
+            values = {v.name: exact(running.run(v)) for v in variables}
+            self.record.near("variables", values)
             tf.train.Saver().save(running, path)
         shapes = tf.train.list_variables(path)
-        self.record("saved", [[name, list(shape)] for name, shape in shapes])
+        saved = [[name, list(shape)] for name, shape in shapes if "/replica_" not in name]
+        self.record("saved", saved)
 
     def _steps_on_iterator(self, strategy: Any, fn: Any) -> Any:
         tf = self.tf
@@ -319,8 +325,13 @@ class Training:
         with session(tf) as running:
             initialize(tf, running)
             saver.restore(running, path)
-            self.record("evaluated", rounded(running.run(total)))
-            self.record("metrics", [rounded(running.run(value)) for value in results])
+            self.record.near("evaluated", exact(running.run(total)))
+            self.record.near("metrics", [exact(running.run(value)) for value in results])
+
+
+def exact(value: Any) -> Any:
+    """Return numbers as lists."""
+    return np.asarray(value, np.float64).tolist()
 
 
 def own(tf: Any, variables: Any) -> list[Any]:

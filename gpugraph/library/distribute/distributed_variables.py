@@ -259,8 +259,8 @@ class SyncOnReadVariable(DistributedVariable):
     def _aggregate(self) -> Any:
         if self._aggregation == VariableAggregation.ONLY_FIRST_REPLICA:
             return self._values[0].value()
-        if self._aggregation == VariableAggregation.NONE:
-            return self._values[0].value()
+        if self._aggregation == VariableAggregation.NONE and get_replica_context() is not None:
+            return self._values[0].value()  # outside of all scopes
         operation = ReduceOp.from_variable_aggregation(self._aggregation)
         values = PerReplica([value.value() for value in self._values])
         extended = self._distribute_strategy.extended

@@ -221,12 +221,17 @@ def create_copies(
     devices: Sequence[str],
     next_creator: Callable[..., Any],
     arguments: dict[str, Any],
+    is_central: bool = False,
 ) -> DistributedVariable:
     """Create a variable on each device. Return the distributed variable whose components are these
     variables.
 
     Only the distributed variable is added to the graph's collections. All copies have the initial
     value of the first copy.
+
+    Args:
+      is_central: whether all replicas use a single copy. Then changes in replicas are always
+        aggregated, also for the synchronization ON_READ.
     """
     name = arguments.get("name")
     synchronization, aggregation = checked_modes(
@@ -253,7 +258,7 @@ def create_copies(
             for collection in graph.collections:
                 listed = graph.get_collection_ref(collection)
                 listed[:] = [item for item in listed if item is not value]
-        kind = SyncOnReadVariable if is_on_read else MirroredVariable
+        kind = SyncOnReadVariable if is_on_read and not is_central else MirroredVariable
         if not is_on_read and len(values) > 1:
             _note_copies(values)
         variable = kind(strategy, values, aggregation)

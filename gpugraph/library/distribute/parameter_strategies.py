@@ -108,7 +108,8 @@ class ParameterExtended(MirroredExtended):
     def _create_variable(self, next_creator: Callable[..., Any], **arguments: Any) -> Any:
         place = self._variable_device
         if len(self._devices) > 1:
-            return create_copies(self._container_strategy(), (place,), next_creator, arguments)
+            strategy = self._container_strategy()
+            return create_copies(strategy, (place,), next_creator, arguments, is_central=True)
         with device(None), device(place):
             return next_creator(**arguments)
 
