@@ -74,8 +74,8 @@ class Training:
         if self.optimizer.startswith("keras"):
             if self.kind == "default":
                 self.kind = "one"  # TensorFlow's slots of variables by reference have no dtype
-            if self.kind == "central" and self.model == "rows":
-                self.model = "linear"  # TensorFlow can't save the slots of these rows
+            if self.kind == "central":
+                self.kind = "mirrored"  # TensorFlow can't save slots that it lists twice
 
     def run(self) -> None:
         """Train, save, and evaluate under another strategy."""
