@@ -343,5 +343,5 @@ def _training(seed: int) -> Callable[[Any, Record], None]:
     return lambda tf, record: Training(tf, record, seed).run()
 
 
-for _seed in range(int(os.environ.get("RANDOM_TRAININGS", "40"))):
+for _seed in range(int(os.environ.get("RANDOM_TRAININGS", "36"))):
     PROGRAMS[f"random_training_{_seed}"] = _training(_seed)

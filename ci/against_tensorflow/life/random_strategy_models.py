@@ -14,7 +14,7 @@ from life.random_strategies import STRATEGIES
 from life.strategies import call, mirrored, number, rounded, session
 from life.strategy_keras import numbers
 from life.strategy_loops import ramp
-from life.strategy_trainings import after, constant
+from life.strategy_trainings import constant
 
 PROGRAMS: Programs = {}
 ROWS = 24
@@ -37,7 +37,7 @@ class Model:
         self.optimizer = choice.choice(["SGD", "Adam", "RMSprop", "Adagrad", "Nadam", "Adamax"])
         self.metrics = choice.sample(["mae", "mse", "acc", "own"], choice.choice([0, 1, 2]))
         self.batch = choice.choice([6, 12] if self.count == 3 else [4, 8, 12])
-        self.data = choice.choice(["arrays", "dataset", "dataset"])
+        self.data = choice.choice(["arrays"] * 4 + ["dataset"])
         self.epochs = choice.choice([1, 2])
         self.validates = choice.random() < 0.5
         self.weights = choice.choice(["", "", "samples"])
@@ -125,7 +125,7 @@ class Model:
             if self.weights:
                 settings["sample_weight"] = np.linspace(0.5, 1.5, ROWS)
             return x, settings
-        dataset = self.tf.data.Dataset.from_tensor_slices((x, y)).repeat()
+        dataset = self.tf.data.Dataset.from_tensor_slices((x, y)).repeat(self.epochs)
         dataset = dataset.batch(self.batch, drop_remainder=True)
         return dataset, {"steps_per_epoch": ROWS // self.batch}
 
@@ -135,7 +135,7 @@ class Model:
             x, y = self._arrays()
             settings["validation_data"] = (x[::-1], y[::-1])
             if self.data == "dataset":
-                held = self.tf.data.Dataset.from_tensor_slices((x[::-1], y[::-1])).repeat()
+                held = self.tf.data.Dataset.from_tensor_slices((x[::-1], y[::-1]))
                 settings["validation_data"] = held.batch(self.batch, drop_remainder=True)
                 settings["validation_steps"] = 2
         if self.data == "arrays":
@@ -200,24 +200,30 @@ class Misuse:
         for turn in range(8):
             name, action = self._action()
             place = self.random.choice(["replica", "replica", "scope", "outside"])
-            if name.startswith("merge") and place == "outside":
-                place = "replica"  # the versions differ in the default strategy's words
-            self.record.error(f"{turn} {place} {name}", lambda a=action, p=place: self._at(p, a))
+            if name.startswith(("merge", "train")) and place != "replica":
+                place = "replica"  # the versions differ in their words
+            if name.startswith("update") and place == "replica":
+                place = "scope"  # 2.x allows updates in replicas
+            if "read" in name or name == "condition":
+                place = "replica"  # 2.x enters the scope of the variable
+            key = f"{turn} {place} {name}"
+            self.record.error(key, lambda p=place, a=action, k=key: self._at(p, a, k))
 
-    def _at(self, place: str, action: Callable[[], Any]) -> Any:
+    def _at(self, place: str, action: Callable[[], Any], key: str) -> Any:
         tf, strategy = self.tf, self.strategy
         if place == "outside":
             value = action()
         else:
             with strategy.scope():
                 value = call(strategy, action) if place == "replica" else action()
-        fetched = [getattr(item, "op", item) if item is None else item
-                   for item in strategy.experimental_local_results(value)]  # fmt: skip
+        fetched = list(strategy.experimental_local_results(value))
+        if "assign" in key or "train" in key:  # an operation in one version
+            fetched = [getattr(item, "op", item) for item in fetched]
         with session(tf) as running:
             running.run(tf.global_variables_initializer())
-            results = running.run([item for item in fetched if item is not None])
+            results = [r for r in running.run(fetched) if r is not None]
             kept = [running.run(list(v.values)) for v in self.variables.values()]
-        return rounded([r for r in results if r is not None]), rounded(kept)
+        return rounded(results), rounded(kept)
 
     def _action(self) -> tuple[str, Callable[[], Any]]:
         tf, choice, strategy = self.tf, self.random, self.strategy
@@ -251,20 +257,21 @@ class Misuse:
                 )
             ),
             f"update {name}": lambda: strategy.extended.update(
-                v, lambda part: part.assign_add(1.0), group=False
+                v, lambda part: part.assign_add(1.0)
             ),
-            "change from outside": lambda: self.outside.assign_add(value()),
+            "read from outside": lambda: self.outside * value(),
             "nested call": lambda: call(strategy, value),
             "read the number": lambda: context().replica_id_in_sync_group,
             "unknown reduction": lambda: strategy.reduce("MAX", value(), axis=None),
-            "reduce by an axis": lambda: strategy.reduce(operation, [1.0, 2.0], axis=0),
+            "reduce by an axis": lambda: strategy.reduce(
+                operation, tf.constant([1.0, 2.0]), axis=0
+            ),
             "broadcast": lambda: strategy.extended.broadcast_to(tf.constant(4.0), None),
             f"is {name} ready": lambda: tf.cast(v.is_initialized(), tf.float32),
             f"train {name}": lambda: tf.train.GradientDescentOptimizer(0.5).minimize(
                 (v - value()) ** 2, var_list=[v]
             ),
             "condition": lambda: tf.cond(value() > 1.5, lambda: v + 1.0, lambda: v - 1.0),
-            "after": lambda: after(tf, v.assign_add(1.0), v.read_value()),
         }
         chosen = choice.choice(sorted(actions))
         return chosen, actions[chosen]
@@ -278,7 +285,7 @@ def _misuse(seed: int) -> Callable[[Any, Record], None]:
     return lambda tf, record: Misuse(tf, record, seed).run()
 
 
-for _seed in range(int(os.environ.get("RANDOM_MODELS", "15"))):
+for _seed in range(int(os.environ.get("RANDOM_MODELS", "10"))):
     PROGRAMS[f"random_model_{_seed}"] = _model(_seed)
-for _seed in range(int(os.environ.get("RANDOM_MISUSES", "15"))):
+for _seed in range(int(os.environ.get("RANDOM_MISUSES", "20"))):
     PROGRAMS[f"random_misuse_{_seed}"] = _misuse(_seed)

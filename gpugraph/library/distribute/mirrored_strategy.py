@@ -125,12 +125,13 @@ class MirroredExtended(DistributesInput, StrategyExtended):
         return call_for_each_replica(self._container_strategy(), self._devices, fn, args, kwargs)
 
     def _reduce_to(self, reduce_op: ReduceOp, value: Any, destinations: Any) -> Any:
-        if isinstance(value, Mirrored) and reduce_op is ReduceOp.MEAN:
-            return value
+        if isinstance(value, (Mirrored, MirroredVariable)):
+            if reduce_op is ReduceOp.MEAN:
+                return value
+            raise AssertionError(f"The copies of a mirrored value are equal, so they have no sum: "
+                                 f"{value!r}")  # fmt: skip
         if isinstance(value, SyncOnReadVariable):
             value = DistributedValues([component.value() for component in value.values])
-        elif isinstance(value, DistributedVariable):
-            value = Mirrored([component.value() for component in value.values])
         if not isinstance(value, DistributedValues):
             return reduce_plain(reduce_op, value, destinations, len(self._devices))
         return self._cross_device_ops.reduce(reduce_op, value, destinations)

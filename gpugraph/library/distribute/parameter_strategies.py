@@ -12,11 +12,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gpugraph.building.replication import Strategy
+from gpugraph.building.replication.reduce_op import ReduceOp
+from gpugraph.building.replication.replicated_values import DistributedValues, Mirrored
 from gpugraph.graph.client.default_graph_functions import colocate_with, device
 from gpugraph.library.distribute.cluster_resolvers import TFConfigClusterResolver
 from gpugraph.library.distribute.cluster_tasks import Task
 from gpugraph.library.distribute.cross_device_ops import ReductionToOneDevice, devices_of
 from gpugraph.library.distribute.device_lists import all_local_devices, canonical_devices
+from gpugraph.library.distribute.distributed_variables import DistributedVariable
 from gpugraph.library.distribute.mirrored_strategy import MirroredExtended, create_copies
 from gpugraph.library.train.replica_devices import replica_device_setter
 
@@ -116,6 +119,13 @@ class ParameterExtended(MirroredExtended):
     def colocate_vars_with(self, colocate_with_variable: Any) -> Any:
         """Inside the block, create variables on the device of `colocate_with_variable`."""
         return colocate_with(colocate_with_variable.op)
+
+    def _reduce_to(self, reduce_op: ReduceOp, value: Any, destinations: Any) -> Any:
+        if isinstance(value, DistributedVariable):
+            value = value.values[0].value()
+        elif isinstance(value, Mirrored):
+            value = DistributedValues(value.values, value.devices)
+        return super()._reduce_to(reduce_op, value, destinations)
 
     def _update_non_slot(
         self, where: Any, fn: Any, args: tuple[Any, ...], kwargs: Any, group: bool
