@@ -26,6 +26,7 @@ import socket
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -54,7 +55,9 @@ def library(name: str, count: int) -> Any:
     if name == "gpugraph":
         return importlib.import_module("gpugraph")
     os.environ |= {"TF_CPP_MIN_LOG_LEVEL": "3", "TF_USE_LEGACY_KERAS": "1"}
+    warnings.simplefilter("ignore")
     tf = importlib.import_module("tensorflow").compat.v1
+    tf.logging.set_verbosity(tf.logging.ERROR)
     tf.disable_v2_behavior()
     [cpu] = tf.config.list_physical_devices("CPU")
     parts = [tf.config.LogicalDeviceConfiguration()] * count

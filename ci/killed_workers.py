@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import faulthandler
 import json
 import os
 import random
@@ -26,7 +27,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,12 @@ import numpy as np
 
 ROOT = Path(__file__).resolve().parents[1]
 SECONDS = 240
-"""The maximum time between a kill and the next step of the training."""
+"""The maximum time between a kill and the next step of the training. Time in which a task could
+run, but the machine ran other processes instead, does not count.
+"""
+
+PORTS = (20_000, 32_000)
+"""The range of ports of the tasks, from which systems give no ports to outgoing connections."""
 
 DATA = np.random.default_rng(3).uniform(-1, 1, (10, 8, 6)).astype(np.float32)
 KINDS = {"mirrored": (2, 0), "server": (1, 1), "servers": (2, 2)}
@@ -72,6 +78,7 @@ def step_of(tf: Any, strategy: Any) -> Any:
 
 def run_task(settings: dict[str, Any]) -> None:
     """Run a task: a parameter server, or a worker that trains and records its losses."""
+    faulthandler.register(signal.SIGUSR1)
     tf = __import__("gpugraph")
     os.environ["TF_CONFIG"] = json.dumps(settings["TF_CONFIG"])
     server = tf.contrib.distribute.run_standard_tensorflow_server()
@@ -154,17 +161,43 @@ class Training:
 
     def wait_for_progress(self, count: int) -> None:
         """Wait until there are more than `count` records, or the training has ended."""
-        deadline = time.monotonic() + SECONDS
-        while len(self.records()) <= count and any(p.poll() is None for p in self.processes):
-            if time.monotonic() > deadline:
-                raise TimeoutError(f"No step within {SECONDS} s: see the logs in {self.folder}")
+        self._wait_while(
+            lambda: (
+                len(self.records()) <= count
+                and any(process.poll() is None for process in self.processes)
+            ),
+            "step",
+        )
+
+    def _wait_while(self, condition: Callable[[], bool], awaited: str) -> None:
+        """Wait while a condition holds.
+
+        Raises RuntimeError if a task fails, and TimeoutError if the time limit passes. Then all
+        tasks have logged the stacks of their threads.
+        """
+        tasks = [*self.processes, *self.servers]
+        began, delayed = time.monotonic(), sum(map(seconds_without_processor, tasks))
+        while condition():
+            if any(task.poll() for task in tasks):
+                raise RuntimeError(f"A task failed: see the logs in {self.folder}")
+            delay = max(0.0, sum(map(seconds_without_processor, tasks)) - delayed)
+            if time.monotonic() - began - delay > SECONDS:
+                self.log_stacks()
+                raise TimeoutError(
+                    f"No {awaited} within {SECONDS} s: see the logs in {self.folder}"
+                )
             time.sleep(0.05)
 
+    def log_stacks(self) -> None:
+        """Let all tasks log the stacks of their threads."""
+        for process in [*self.processes, *self.servers]:
+            if process.poll() is None:
+                process.send_signal(signal.SIGUSR1)
+        time.sleep(5)
+
     def wait(self) -> None:
-        """Wait for the end of all workers; RuntimeError if one fails."""
-        for process in self.processes:
-            if process.wait(timeout=SECONDS):
-                raise RuntimeError(f"A worker failed: see the logs in {self.folder}")
+        """Wait for the end of all workers. Raises the errors of `_wait_while`."""
+        self._wait_while(lambda: any(task.poll() is None for task in self.processes), "end")
 
     def end(self) -> None:
         """Kill all processes."""
@@ -186,11 +219,22 @@ def training(kind: str, steps: int, pause: float) -> Iterator[Training]:
 
 def free_ports(count: int) -> list[int]:
     """Return ports that no process uses."""
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
+    ports: list[int] = []
+    for port in random.sample(range(*PORTS), 1000):
+        with contextlib.suppress(OSError), socket.socket() as candidate:
+            candidate.bind(("127.0.0.1", port))
+            ports.append(port)
+        if len(ports) == count:
+            return ports
+    raise OSError(f"Of 1000 ports in {PORTS}, only {len(ports)} are free")
+
+
+def seconds_without_processor(process: subprocess.Popen[bytes]) -> float:
+    """Return how long the main thread of a process could run, but waited for a processor."""
+    try:
+        return int(Path(f"/proc/{process.pid}/schedstat").read_text().split()[1]) / 1e9
+    except (OSError, IndexError):  # the process has ended, or the system has no such file
+        return 0.0
 
 
 def expected(kind: str, steps: int) -> dict[int, float]:

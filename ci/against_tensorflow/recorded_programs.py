@@ -31,6 +31,8 @@ __all__ = ["Program", "Programs", "Record", "Varying", "adding_to", "main"]
 __all__ += ["counting", "in_thread", "recorder", "run_new", "shapes", "until_the_end"]
 
 SECONDS, TOLERANCE, WORDS = 240, 1e-5, 6
+NEAR = 3e-5
+"""The maximum relative or absolute difference of the numbers that `Record.near` records."""
 THREADS_OF_GRPC = ("(_serve)", "(_run)")
 """How the names of threads end that serve and connect as long as the process lives."""
 LINES_OF_2 = "Calling checkpoint listeners"
@@ -49,6 +51,10 @@ class Record:
         if key in self.answers:
             raise KeyError(f"{key} is recorded twice")
         self.answers[key] = plain(value)
+
+    def near(self, key: str, value: Any) -> None:
+        """Record numbers of a longer computation, which are compared to `NEAR`."""
+        self(key, ["near", value])
 
     def error(self, key: str, action: Callable[[], Any]) -> None:
         """Record the class and the first line of the action's error, or its result."""
@@ -303,20 +309,30 @@ def run_programs(programs: Programs, side: str, folder: Path, only: Sequence[str
 # -- both sides
 
 
-def difference(expected: Any, actual: Any) -> str:
-    """Return the first difference, or an empty string."""
+def difference(
+    expected: Any, actual: Any, tolerances: tuple[float, float] = (TOLERANCE, 1e-7)
+) -> str:
+    """Return the first difference, or an empty string.
+
+    Args:
+      tolerances: the relative and the absolute tolerance of numbers.
+    """
     if is_error(expected) and is_error(actual):
         return error_difference(expected, actual)
     if isinstance(expected, list) and isinstance(actual, list):
         if len(expected) != len(actual):
             return f"{expected} != {actual}"
-        return next(filter(None, map(difference, expected, actual)), "")
+        if expected[:1] == actual[:1] == ["near"]:
+            return difference(expected[1], actual[1], (NEAR, NEAR))
+        found = (difference(*pair, tolerances) for pair in zip(expected, actual))
+        return next(filter(None, found), "")
     if isinstance(expected, dict) and isinstance(actual, dict):
         if list(expected) != list(actual):
             return f"{list(expected)} != {list(actual)}"
-        return next(filter(None, map(difference, expected.values(), actual.values())), "")
+        return difference(list(expected.values()), list(actual.values()), tolerances)
     if isinstance(expected, float) and isinstance(actual, float):
-        same = math.isclose(expected, actual, rel_tol=TOLERANCE, abs_tol=1e-7)
+        relative, absolute = tolerances
+        same = math.isclose(expected, actual, rel_tol=relative, abs_tol=absolute)
         if same or (math.isnan(expected) and math.isnan(actual)):
             return ""
     elif type(expected) is type(actual) and expected == actual:

@@ -2,6 +2,9 @@
 
     python ci/against_tensorflow/strategy_programs.py --tensorflow PYTHON [--only NAME] [--words]
 
+The programs `random_...` are random choices of the parts of users' programs. The variables
+RANDOM_TRAININGS, RANDOM_MODELS and RANDOM_MISUSES of the environment set their numbers.
+
 A line for each program tells how many of its answers and errors differ. The script fails where one
 does that `EXPLAINED` does not name.
 """
@@ -11,6 +14,8 @@ from __future__ import annotations
 import sys
 
 from life import (
+    random_strategies,
+    random_strategy_models,
     strategies,
     strategy_keras,
     strategy_loops,
@@ -29,6 +34,8 @@ PROGRAMS: Programs = {
     **strategy_loops.PROGRAMS,
     **strategy_models.PROGRAMS,
     **strategy_keras.PROGRAMS,
+    **random_strategies.PROGRAMS,
+    **random_strategy_models.PROGRAMS,
 }
 
 AGGREGATION = "1.15 refuses it; 2.x accepts a value that is the same in all replicas"

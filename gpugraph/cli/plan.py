@@ -43,12 +43,33 @@ def add_plan(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     plan = commands.add_parser(
         "plan", help="forecast the memory, transfers and time of a program's steps on other devices"
     )
-    plan.add_argument("--gpus", type=positive_number, default=1, help="the number of GPUs")
-    plan.add_argument(
-        "--memory", type=memory_size, default=16 << 30, help="of each GPU, such as 24GiB (16GiB)"
-    )
+    _add_machine(plan)
     add_program(plan)
-    plan.set_defaults(command=plan_command)
+    plan.set_defaults(command=plan_command, parser=plan)
+
+
+def _add_machine(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--gpus", type=positive_number, help="the number of GPUs (1)")
+    parser.add_argument("--memory", type=memory_size, help="of each GPU, such as 24GiB (16GiB)")
+
+
+def _take_options(options: argparse.Namespace) -> None:
+    """Set `options.gpus` and `options.memory`. Both options may also follow the program, in front
+    of its arguments. An option that is in front of the program is the program's if it follows too.
+    """
+    machine, after = argparse.ArgumentParser(add_help=False), options.arguments
+    machine.error = options.parser.error  # type: ignore[method-assign]
+    _add_machine(machine)
+    names = {f"--{name}" for name in ("gpus", "memory") if getattr(options, name) is None}
+    while after and after[0].partition("=")[0] in names:
+        name, equals, _ = after[0].partition("=")
+        count = 1 if equals else 2
+        machine.parse_args(after[:count], options)
+        names.remove(name)
+        del after[:count]
+    if after[:1] == ["--"]:
+        del after[0]
+    options.gpus, options.memory = options.gpus or 1, options.memory or 16 << 30
 
 
 def memory_size(text: str) -> int:
@@ -65,6 +86,7 @@ def plan_command(options: argparse.Namespace) -> int:
     """Run the program without computing, print the forecasts on standard error, and return the
     program's exit status.
     """
+    _take_options(options)
     count = 0
     variables: dict[tuple[str, str], int] = {}
     beside: dict[str, tuple[int, int]] = {}

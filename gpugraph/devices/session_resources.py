@@ -19,7 +19,7 @@ from gpugraph.base.interruptions.signal_handlers import uninterrupted, uninterru
 from gpugraph.devices.device import Block, Device
 from gpugraph.devices.kept_tensors import KeptTensors
 from gpugraph.devices.variable_access import AccessTable
-from gpugraph.devices.variable_copies import Copies, VariableCopies
+from gpugraph.devices.variable_copies import Copies, Separation, VariableCopies
 
 
 class BoundPlan(Protocol):
@@ -32,13 +32,13 @@ class BoundPlan(Protocol):
 
 class VariableState:
     """A variable of a session: its device, its memory, and whether it is initialized. watchers: the
-    plans that are bound to the memory. is_shared: whether plans use it on other devices too, as the
-    common memory of equal copies.
+    plans that are bound to the memory. separation: the separation of this copy from others with
+    which it shared memory.
     """
 
     __slots__ = (
-        "block", "by_handle", "device", "dtype", "initialized", "is_shared", "lock", "name",
-        "resizing", "watchers",
+        "block", "by_handle", "device", "dtype", "initialized", "lock", "name", "resizing",
+        "separation", "watchers",
     )  # fmt: skip
 
     def __init__(self, name: str, device: Device, dtype: DType) -> None:
@@ -48,7 +48,7 @@ class VariableState:
         self.by_handle = False  # True for a resource variable
         self.block: Block | None = None
         self.initialized = False
-        self.is_shared = False
+        self.separation: Separation | None = None
         self.watchers: dict[int, BoundPlan] = {}
         self.lock = new_rlock()  # held by writes with `use_locking`
         self.resizing = new_lock()
@@ -80,6 +80,17 @@ class VariableState:
         if self.block is not None:
             source = self.block.array
             other.device.write(other.reserve(tuple(source.shape)).array, source)
+
+    def equals(self, other: VariableState) -> bool:
+        """Return whether another variable, of a device that shares this one's memory, has the same
+        bits.
+        """
+        if self.initialized is not other.initialized:
+            return False
+        if not self.initialized or self.block is None or other.block is None:
+            return True
+        mine, others = self.block.array, other.block.array
+        return mine.shape == others.shape and bool(mine.tobytes() == others.tobytes())
 
     def release(self) -> None:
         """Drop the memory. After that, the variable is uninitialized."""
@@ -148,11 +159,16 @@ class Resources:
             self.states.clear()
             self.release_unused()
 
-    def variable(self, container: str, name: str, device: Device, dtype: DType) -> VariableState:
+    def variable(
+        self, container: str, name: str, device: Device, dtype: DType, is_copy: bool = False
+    ) -> VariableState:
         """Return the variable with this container and name. If it does not exist, create it on
         `device`.
 
         Raises InternalError if it exists on another device, since variables do not move.
+
+        Args:
+          is_copy: whether the variable is used as the common memory of copies on several devices.
         """
         with self.lock:
             copies = self.copies.of((container, name))
@@ -161,7 +177,7 @@ class Resources:
             state = self.variables.get((container, name))
             if state is None:
                 state = self.variables[container, name] = VariableState(name, device, dtype)
-            if state.device is not device and not state.is_shared:
+            if state.device is not device and not is_copy:
                 raise InternalError.of_no_node(
                     f"Variable {name} lives on {state.device.name}; it can't be used on "
                     f"{device.name}"
@@ -178,14 +194,15 @@ class Resources:
             if self.copies.of(copies.first) is None:
                 if any(key in self.variables for key in copies.keys[1:]):
                     return False
-                state = self.variable(*copies.first, copies.devices[0], dtype)
-                state.is_shared = True
+                self.variable(*copies.first, copies.devices[0], dtype)
                 self.copies.add(copies)
             return True
 
     def separate(self, copies: Copies) -> None:
         """Give each of the copies separate memory from now on. Plans that are bound to the
         common memory become stale.
+
+        The first run of a plan that is bound to the separate memory completes the `Separation`.
         """
         with self.lock:
             is_shared = self.copies.of(copies.first) is not None
@@ -193,10 +210,11 @@ class Resources:
             first = self.variables.get(copies.first)
             if not is_shared or first is None:
                 return
-            first.is_shared = False
+            states = [first]
             for key, device in zip(copies.keys[1:], copies.devices[1:]):
                 state = self.variables[key] = VariableState(key[1], device, first.dtype)
-                first.copy_to(state)
+                states.append(state)
+            Separation(states)
             for watcher in list(first.watchers.values()):
                 watcher.stale = True
 

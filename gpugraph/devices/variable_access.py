@@ -9,24 +9,62 @@ their arrival, but a run may overtake runs with which it does not collide. While
 other runs, its run leaves the table (`WaitingRun`).
 
 Reference variables are not protected in this way. Their ops have `use_locking`.
+
+Copies of a variable that share one memory are separated by the first run of a plan that changes one
+copy alone (`Separation`). This run is alone in the table with all copies. A run of a plan that is
+bound to the common memory is then refused when it enters, and its plan is compiled again. If such a
+run has only left the table while a step waits, it can't begin again. Its later changes of the
+common memory are then copied to each copy that no other run has changed alone in the meantime.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from typing import Protocol
 
 from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.base.interruptions.signal_handlers import is_main_thread
-from gpugraph.plan import INTERRUPTED
+from gpugraph.plan import INTERRUPTED, SeparatedCopiesError
 
 _SLICE_S = 0.05  # seconds between checks whether a waiting run was cancelled
 
 
+class Separation(Protocol):
+    """The separation of the copies of a variable (`variable_copies.Separation`)."""
+
+    is_done: bool
+    has_moved: bool
+
+    def ids(self) -> set[int]:
+        """Return the ids of the variables of all copies."""
+
+    def complete(self) -> None:
+        """Give each copy its value. Later calls do nothing."""
+
+    def equal_copies(self) -> list[Callable[[], None]]:
+        """Return, for each copy that is equal to the first one, a function that copies the value
+        of the first copy to it.
+        """
+
+
+class SharedVariable(Protocol):
+    """A variable that may be the common memory of several copies."""
+
+    @property
+    def separation(self) -> Separation | None:
+        """The separation of its copies. None if they share the memory."""
+
+
 class AccessTable:
-    """The runs that currently use resource variables, and the runs that wait for them."""
+    """The runs that currently use resource variables, and the runs that wait for them.
+
+    Attributes:
+      epoch: the number of separations of copies.
+    """
 
     def __init__(self) -> None:
+        self.epoch = 0
         self.lock = new_lock()
         self.active: list[RunAccess] = []
         self.waiting: list[tuple[RunAccess, threading.Event]] = []
@@ -42,14 +80,24 @@ class RunAccess:
 
     Attributes:
       reads, writes: the ids of the `VariableState`s that the plan reads and writes.
+      shared: the variables that the plan uses as the common memory of several copies.
+      separations: separations that must be complete before a run of the plan begins.
     """
 
-    __slots__ = ("around", "reads", "table", "writes")
+    __slots__ = (
+        "_epoch", "_followers", "_separated", "around", "reads", "separations", "shared", "table",
+        "writes",
+    )  # fmt: skip
 
     def __init__(self, table: AccessTable) -> None:
         self.table = table
         self.reads: set[int] = set()
         self.writes: set[int] = set()
+        self.shared: list[SharedVariable] = []
+        self.separations: list[Separation] = []
+        self._epoch = -1  # of the table, when the plan was found to fit it
+        self._separated: list[Separation] = []  # while a step of the run waited
+        self._followers: list[Callable[[], None]] = []
         self.around: tuple[
             RunAccess, ...
         ] = ()  # runs of this thread that this run interrupts, in a signal handler
@@ -69,7 +117,28 @@ class RunAccess:
     def enter(self, check: Callable[[str], None]) -> None:
         """Wait until no earlier run collides with this run, then enter the table. `check` is called
         repeatedly during the wait. It raises an error to end the wait.
+
+        Raises SeparatedCopiesError if the plan needs another compilation, because copies of
+        variables do not share memory any more.
         """
+        self._enter(check)
+        if self._epoch != self.table.epoch:
+            self._fit()
+
+    def enter_again(self, check: Callable[[str], None]) -> None:
+        """Enter the table again in the middle of a run, as `enter` does."""
+        while True:
+            epoch = self.table.epoch
+            if epoch != self._epoch:
+                self._note_separations()
+            self._enter(check)
+            if self.table.epoch == epoch:
+                break
+            self.leave()
+        for separation in self._separated:
+            self._followers += separation.equal_copies()
+
+    def _enter(self, check: Callable[[str], None]) -> None:
         table = self.table
         with table.lock:
             if not table.active and not table.waiting:
@@ -96,11 +165,39 @@ class RunAccess:
         run is not in the table.
         """
         table = self.table
+        while self._followers:
+            self._followers.pop()()
         with table.lock:
             if self in table.active:
                 table.active.remove(self)
                 if table.waiting:
                     self._admit()
+
+    def _fit(self) -> None:
+        """Complete the separations for which the plan was compiled. Raise SeparatedCopiesError if
+        the plan does not fit the separations that are complete. This run must be in the table.
+        """
+        for separation in self.separations:
+            if not separation.is_done:
+                separation.complete()
+                with self.table.lock:
+                    self.table.epoch += 1
+        epoch = self.table.epoch
+        if any(separation.has_moved for separation in self.separations) or self._find_separated():
+            raise SeparatedCopiesError
+        self._epoch = epoch
+
+    def _find_separated(self) -> list[Separation]:
+        """Return the complete separations of copies whose common memory the plan uses."""
+        found = [variable.separation for variable in self.shared]
+        return [separation for separation in found if separation is not None and separation.is_done]
+
+    def _note_separations(self) -> None:
+        """Prepare the rest of a run for separations that other runs have completed."""
+        for separation in self._find_separated():
+            if separation not in self._separated and not separation.ids().isdisjoint(self.writes):
+                self._separated.append(separation)
+                self.writes |= separation.ids()
 
     def _give_up(self, entered: threading.Event) -> None:
         table = self.table

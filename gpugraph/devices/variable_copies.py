@@ -2,14 +2,17 @@
 
 A strategy gives each replica's device a copy of a variable, and changes all copies alike. On
 devices that share memory, the first copy holds the value of all of them, and a plan changes it once
-(`compile/rewriting/shared_copies.py`). As soon as a plan changes one copy alone, the copies are
-separated, for the rest of the session.
+(`compile/rewriting/shared_copies.py`). If a plan changes one copy alone, the copies are separated,
+for the rest of the session. From the compilation of this plan on, new plans are bound to separate
+memory. Plans that are bound to the common memory may still run, until the first run of a new plan
+copies its value to the memory of each copy (`variable_access.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple, Protocol
 
 from gpugraph.devices.device import Device
 
@@ -58,3 +61,56 @@ class VariableCopies:
         for other in () if copies is None else copies.keys:
             self._shared.pop(other, None)
         self.separated.discard(key)
+
+
+class CopyState(Protocol):
+    """The variable of one copy (`VariableState`)."""
+
+    block: Any
+    separation: Any
+
+    def copy_to(self, other: Any) -> None:
+        """Give another copy the same value."""
+
+    def equals(self, other: Any) -> bool:
+        """Return whether another copy has the same value."""
+
+
+class Separation:
+    """The separation of the copies of one variable. is_done: whether each copy has its value.
+    has_moved: whether a copy got other memory at that time, so that plans with this memory are
+    stale.
+
+    Args:
+      states: the variables of all copies. The first one has the value.
+    """
+
+    def __init__(self, states: Sequence[CopyState]) -> None:
+        self.states = tuple(states)
+        self.is_done = self.has_moved = False
+        for state in states:
+            state.separation = self
+
+    def ids(self) -> set[int]:
+        """Return the ids of the variables of all copies."""
+        return set(map(id, self.states))
+
+    def complete(self) -> None:
+        """Copy the value of the first copy to the others. Later calls do nothing. No other run may
+        use one of the copies.
+        """
+        if self.is_done:
+            return
+        first, *others = self.states
+        for state in others:
+            block = state.block
+            first.copy_to(state)
+            self.has_moved = self.has_moved or (block is not None and state.block is not block)
+        self.is_done = True
+
+    def equal_copies(self) -> list[Callable[[], None]]:
+        """Return, for each copy that is equal to the first one, a function that copies the value
+        of the first copy to it.
+        """
+        first, *others = self.states
+        return [partial(first.copy_to, state) for state in others if first.equals(state)]

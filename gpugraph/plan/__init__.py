@@ -23,6 +23,7 @@ from gpugraph.plan.plan_record import (
     Placement as Placement,
     Plan as Plan,
     PlanKey as PlanKey,
+    SeparatedCopiesError as SeparatedCopiesError,
     Transfer as Transfer,
     UnfitReportError as UnfitReportError,
     UnfitShapesError as UnfitShapesError,

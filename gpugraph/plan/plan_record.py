@@ -152,6 +152,14 @@ class UnfitShapesError(Exception):
     """An open plan cannot run the shapes of the feeds."""
 
 
+class SeparatedCopiesError(Exception):
+    """A plan is bound to the common memory of copies of a variable that do not share memory any
+    more.
+
+    It is raised before the run has any effect.
+    """
+
+
 class UnfitReportError(Exception):
     """A size that a kernel reported in a run does not fit the open plan.
 

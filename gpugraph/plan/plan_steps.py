@@ -135,6 +135,9 @@ class Access(Protocol):
         repeatedly. It may raise an error to end the wait.
         """
 
+    def enter_again(self, check: Callable[[str], None]) -> None:
+        """Enter again in the middle of a run, after `leave`."""
+
     def leave(self) -> None:
         """Remove the entry, so that other runs can proceed.
 
@@ -173,7 +176,7 @@ class WaitingRun:
             clock.waits = True
             GATE.wait()
             clock.waits = False
-        self.access.enter(clock.check)
+        self.access.enter_again(clock.check)
 
 
 class StepSequence:

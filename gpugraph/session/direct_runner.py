@@ -25,7 +25,14 @@ from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.inspection.report.step_report import StepReport
-from gpugraph.plan import GraphRecord, Plan, TimeLimit, UnfitReportError, UnfitShapesError
+from gpugraph.plan import (
+    GraphRecord,
+    Plan,
+    SeparatedCopiesError,
+    TimeLimit,
+    UnfitReportError,
+    UnfitShapesError,
+)
 from gpugraph.runtime import execute_in_context
 from gpugraph.session.explanations.explanation import Explanation
 from gpugraph.session.feed_conversion import refuse_shape
@@ -166,6 +173,11 @@ class DirectRunner(Runner):
             if not error.is_larger:
                 with self.session.plans.locked(None):
                     self.plans.run_apart(shapes)
+            return self.run(values, execution)
+        except SeparatedCopiesError:
+            assert plan is not None
+            with self.session.plans.locked(None):
+                self.plans.compile_again(plan)
             return self.run(values, execution)
         except UnfitShapesError:
             with self.session.plans.locked(None):

@@ -80,6 +80,10 @@ class OpenShapes:
         self._units: dict[tuple[int, ...], list[_OpenFeeds]] = {}
         self._exact_only: set[tuple[int, ...]] = set()  # ranks for which no unit is compiled
 
+    def forget_units(self) -> None:
+        """Forget the units, so that the next sets of shapes need new ones."""
+        self._units.clear()
+
     def find(
         self, shapes: Shapes, reported: Mapping[str, int] | None = None
     ) -> UnitForShapes | None:

@@ -141,6 +141,12 @@ class RunnerPlans:
         self._unfit.add(shapes)
         self.exact.pop(shapes, None)
 
+    def compile_again(self, plan: Plan) -> None:
+        """Make the next runs use newly compiled plans instead of `plan`."""
+        plan.stale = True
+        if self.open_shapes is not None:
+            self.open_shapes.forget_units()
+
     def key_of(self, plan: Plan, shapes: Shapes) -> PlanKey:
         """Return the key of a plan for these shapes."""
         if plan.sizes is None:

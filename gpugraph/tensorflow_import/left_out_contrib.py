@@ -48,7 +48,7 @@ data.LMDBDataset: files of LMDB need its library: read them by Dataset.from_gene
 deprecated: use tf.summary
 distribute.TPUStrategy distribute.initialize_tpu_system: there are no TPUs: use
     tf.distribute.MirroredStrategy
-distribute: write the step by tf.distribute.Strategy.experimental_run_v2
+distribute.UpdateContext: update variables by tf.distribute.StrategyExtended.update
 distributions.Autoregressive distributions.BatchReshape
     distributions.PoissonLogNormalQuadratureCompound distributions.VectorDiffeomixture
     distributions.auto_correlation distributions.bijectors.BatchNormalization

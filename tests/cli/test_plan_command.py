@@ -70,3 +70,36 @@ def test_sizes_of_memory() -> None:
     assert memory_size("512") == memory_size("0.5g") == 512 << 20
     with pytest.raises(argparse.ArgumentTypeError, match="24GiB"):
         memory_size("much")
+
+
+@pytest.mark.parametrize(
+    ("given", "gpus", "size", "rest"),
+    [
+        ("PROGRAM --gpus 2 --memory 3GiB a", 2, "3.00GiB", "['a']"),
+        ("--gpus 2 PROGRAM --memory=3GiB --gpus 3", 2, "3.00GiB", "['--gpus', '3']"),
+        ("PROGRAM a --gpus 2", 1, "16.00GiB", "['a', '--gpus', '2']"),
+        ("PROGRAM --gpus 2 -- --memory 1", 2, "16.00GiB", "['--memory', '1']"),
+    ],
+)
+def test_options_may_follow_the_program(
+    given: str, gpus: int, size: str, rest: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "program.py"
+    file.write_text(
+        "import sys\nimport tensorflow as tf\nprint(sys.argv[1:])\nlast = len([d for d in "
+        "tf.Session().list_devices() if d.device_type == 'GPU']) - 1\nwith tf.device(f'/gpu:{last}'"
+        "):\n    x = tf.exp(tf.placeholder_with_default([1.0], [1]))\ntf.Session().run(x)\n"
+    )
+    words = [str(file) if word == "PROGRAM" else word for word in given.split()]
+    assert main(["plan", *words]) == 0
+    out, err = capsys.readouterr()
+    assert out == f"{rest}\n"
+    assert f"\nGPU:{gpus - 1}: " in err and f" of {size}: " in err
+
+
+def test_a_wrong_option_behind_the_program_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["plan", str(tmp_path), "--gpus", "none"])
+    assert "argument --gpus: it is 1 or more, not 'none'" in capsys.readouterr().err

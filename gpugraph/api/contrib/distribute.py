@@ -18,6 +18,7 @@ from gpugraph.library.distribute.contrib_strategies import (
 from gpugraph.library.distribute.cross_device_ops import (
     AllReduceCrossDeviceOps as AllReduceCrossDeviceOps,
     CrossDeviceOps as CrossDeviceOps,
+    MultiWorkerAllReduce as MultiWorkerAllReduce,
 )
 from gpugraph.library.distribute.distribute_config import (
     DistributeConfig as DistributeConfig,
@@ -25,4 +26,10 @@ from gpugraph.library.distribute.distribute_config import (
 )
 from gpugraph.library.distribute.one_device_strategy import (
     OneDeviceStrategy as OneDeviceStrategy,
+)
+from gpugraph.library.distribute.training_steps import (
+    Monitor as Monitor,
+    StandardInputStep as StandardInputStep,
+    StandardSingleLossStep as StandardSingleLossStep,
+    Step as Step,
 )

@@ -12,6 +12,7 @@ from gpugraph.building.gradients import custom_gradient
 from gpugraph.building.replication.reduce_op import as_reduce_op
 from gpugraph.building.replication.replica_contexts import (
     ContextEntry,
+    current,
     entered,
     require_replica_context,
 )
@@ -68,9 +69,11 @@ class ReplicaContext:
     @property
     def replica_id_in_sync_group(self) -> Any:
         """An int32 scalar: the index of this replica among the replicas of all workers, counted
-        from 0.
+        from 0. Outside of all strategies, it is the int 0.
         """
         require_replica_context(self)
+        if current() is None:
+            return 0
         first = self._strategy.extended._first_replica() or 0
         return constant(first + self._replica_id, name="replica_id_in_sync_group")
 

@@ -6,6 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from gpugraph.base import nest
+from gpugraph.building.replication.device_maps import (
+    DeviceMap as DeviceMap,
+    LogicalDeviceSpec as LogicalDeviceSpec,
+    ReplicaDeviceMap as ReplicaDeviceMap,
+    SingleDeviceMap as SingleDeviceMap,
+    WorkerDeviceMap as WorkerDeviceMap,
+)
 from gpugraph.building.replication.replica_contexts import get_replica_context
 from gpugraph.building.replication.update_devices import update_replica
 from gpugraph.building.variables.variable_collections import is_tensor
@@ -41,20 +48,52 @@ class Components:
         return tuple(value.device for value in self._values)
 
     @property
+    def device_map(self) -> DeviceMap:
+        """The map from replicas to the devices of the components."""
+        return ReplicaDeviceMap(self.devices)
+
+    @property
+    def logical_device(self) -> int:
+        """The index of the components' devices among the devices of a replica: 0, because each
+        replica has one device.
+        """
+        return 0
+
+    @property
     def is_tensor_like(self) -> bool:
         """Whether all components are tensors, or objects that become tensors."""
         return all(is_tensor(value) for value in self._values)
 
+    def __str__(self) -> str:
+        return self._text(str)
+
     def __repr__(self) -> str:
-        lines = (f"  {number}: {value!r}" for number, value in enumerate(self._values))
-        return "\n".join([f"{type(self).__name__}:{{", *lines, "}"])
+        return self._text(repr)
+
+    def _text(self, text: Callable[[Any], str]) -> str:
+        named = enumerate(zip(self.devices, self._values))
+        lines = [f"  {number} {name}: {text(value)}" for number, (name, value) in named]
+        return f"{type(self).__name__}:{{\n" + ",\n".join(lines) + "\n}"
 
 
 class DistributedValues(Components):
-    """One value per replica."""
+    """One value per replica.
 
-    def __init__(self, values: Sequence[Any]) -> None:
+    Args:
+      devices: the devices of the replicas. By default, each component is on the device of its
+        replica.
+    """
+
+    def __init__(self, values: Sequence[Any], devices: Sequence[str] | None = None) -> None:
         self._values = tuple(values)
+        self._devices = None if devices is None else tuple(devices)
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """The devices of the components."""
+        if self._devices is not None:
+            return self._devices
+        return tuple(getattr(value, "device", "") for value in self._values)
 
     def get(self, device: Any = None) -> Any:
         """Return the component of the current replica or, if `device` is passed, the component on
@@ -64,10 +103,7 @@ class DistributedValues(Components):
         the first component if there is no update. Raises ValueError if no component is on `device`.
         """
         if device is not None:
-            for value in self._values:
-                if value.device == device:
-                    return value
-            raise ValueError(f"Device {device} not found in {self.devices}")
+            return self.device_map.select_for_device(self._values, device)
         context = get_replica_context()
         if context is not None and len(self._values) > 1:
             return self._values[context._replica_id]
@@ -130,7 +166,11 @@ def container_of(variable: Any) -> Any:
 _DIFFERENT = "the replicas return different structures"
 
 
-def regroup(per_replica: Sequence[Any], wrap: type[DistributedValues] = PerReplica) -> Any:
+def regroup(
+    per_replica: Sequence[Any],
+    wrap: type[DistributedValues] = PerReplica,
+    devices: Sequence[str] | None = None,
+) -> Any:
     """Combine one structure for each replica into one structure of per-replica values.
 
     Structures are lists, tuples, named tuples and mappings. If all replicas have the same object,
@@ -138,6 +178,9 @@ def regroup(per_replica: Sequence[Any], wrap: type[DistributedValues] = PerRepli
     variable, the result contains that variable.
 
     Raises AssertionError if the structures differ.
+
+    Args:
+      devices: the devices of the replicas.
     """
     first = per_replica[0]
     if isinstance(first, Mapping):
@@ -148,7 +191,9 @@ def regroup(per_replica: Sequence[Any], wrap: type[DistributedValues] = PerRepli
             if set(other) != keys:
                 raise AssertionError(f"v[0].keys: {keys}  v[i].keys: {set(other)}\n{_DIFFERENT}")
         kind: Any = type(first)
-        return kind((key, regroup([value[key] for value in per_replica], wrap)) for key in first)
+        return kind(
+            (key, regroup([value[key] for value in per_replica], wrap, devices)) for key in first
+        )
     if isinstance(first, (list, tuple)) and not isinstance(first, IndexedSlices):
         sequence = list if isinstance(first, list) else tuple
         for other in per_replica[1:]:
@@ -159,14 +204,14 @@ def regroup(per_replica: Sequence[Any], wrap: type[DistributedValues] = PerRepli
                     f"len(v) == {len(other)}, len(v0) == {len(first)}, v: {other}, v0: {first}\n"
                     f"{_DIFFERENT}"
                 )
-        items = [regroup(value, wrap) for value in zip(*per_replica)]
+        items = [regroup(value, wrap, devices) for value in zip(*per_replica)]
         return type(first)._make(items) if hasattr(first, "_make") else type(first)(items)
     if all(value is first for value in per_replica):
         return first
     container = container_of(first)
     if container is not first and all(container_of(value) is container for value in per_replica):
         return container
-    return wrap(per_replica)
+    return wrap(per_replica, devices)
 
 
 def select_replica(number: int, structure: Any) -> Any:

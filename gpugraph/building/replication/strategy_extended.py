@@ -27,6 +27,7 @@ class StrategyExtended:
     """The methods of a strategy for libraries: `tf.distribute.StrategyExtended`."""
 
     _default_device: str | None = None
+    _has_distributed_variables = False
 
     def __init__(self, container_strategy: Any) -> None:
         self._strategy = container_strategy
@@ -189,9 +190,12 @@ class StrategyExtended:
         return local_results(self.reduce_to(reduce_op, value, where))[0]
 
     def broadcast_to(self, tensor: Any, destinations: Any) -> Any:
-        """Return copies of a tensor on the devices of `destinations`. If it is None, copy to all
-        worker devices.
+        """Return copies of a tensor on the devices of `destinations`.
+
+        Raises AssertionError if `destinations` is None.
         """
+        if destinations is None:
+            raise AssertionError("broadcast_to needs a device, or a value with the devices")
         require_cross_replica(self)
         _require_one_place(destinations)
         return self._broadcast_to(tensor, destinations)

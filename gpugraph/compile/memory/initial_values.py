@@ -20,7 +20,7 @@ from math import prod
 import numpy as np
 
 from gpugraph.compile.memory.fused_in_place import fused_in_place
-from gpugraph.compile.unit.compile_unit import TensorId, Unit, variable_key
+from gpugraph.compile.unit.compile_unit import COPY, TensorId, Unit, variable_key
 from gpugraph.compile.unit.guards import ALWAYS
 from gpugraph.graph.nodes.node_and_edge import Edge
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
@@ -132,8 +132,10 @@ class _Chains:
             return False
         device = next(d for d in unit.target.devices if d.name == variable.assigned_device)
         dtype = variable.attrs["dtype"]
-        state = unit.target.resources.variable(*variable_key(variable), device, dtype)
-        return not state.initialized
+        state = unit.target.resources.variable(
+            *variable_key(variable), device, dtype, COPY in variable.attrs
+        )
+        return not state.initialized and state.separation is None
 
     def _users(self) -> dict[tuple[str, str], list[Node]]:
         """Return the nodes that take a reference to each variable."""

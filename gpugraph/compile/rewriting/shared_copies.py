@@ -29,6 +29,7 @@ from gpugraph.compile.unit.compile_unit import (
     COPIES,
     COPY,
     COPY_DEVICES,
+    SHARED,
     Absorbed,
     TensorId,
     Unit,
@@ -113,6 +114,7 @@ def _rename(unit: Unit, known: dict[int, _Copy]) -> None:
         container, name = copies.first
         if copies.first in resizable:
             node.attrs = {**node.attrs, "_resizable": True}
+        node.attrs = {**node.attrs, SHARED: True}
         if number:
             node.attrs = {**node.attrs, "container": container, "shared_name": name, COPY: number}
 

@@ -18,7 +18,15 @@ from gpugraph.compile.memory.arena_refusal import arena_refused
 from gpugraph.compile.memory.call_waves import may_wait
 from gpugraph.compile.steps.kernel_context import Cell, KernelMemory
 from gpugraph.compile.steps.shared_variables import check_dtype, check_shape
-from gpugraph.compile.unit.compile_unit import Home, Storage, TensorId, Unit, variable_key
+from gpugraph.compile.unit.compile_unit import (
+    COPY,
+    SHARED,
+    Home,
+    Storage,
+    TensorId,
+    Unit,
+    variable_key,
+)
 from gpugraph.compile.unit.jit_settings import jit
 from gpugraph.devices import ArenaBlock, Block, Device, Lease, RunAccess, RunMemory, VariableState
 from gpugraph.graph.nodes.runtime_graph import Node
@@ -203,14 +211,33 @@ class Arrays:
         state = self.variables.get(node.id)
         if state is None:
             state = self.unit.target.resources.variable(
-                *variable_key(node), self.devices[node.assigned_device], node.attrs["dtype"]
+                *variable_key(node),
+                self.devices[node.assigned_device],
+                node.attrs["dtype"],
+                COPY in node.attrs,
             )
             check_dtype(state, node)
             self.variables[node.id] = state
-            if node.attrs.get("_by_handle"):
+            by_handle = bool(node.attrs.get("_by_handle"))
+            if by_handle:
                 state.by_handle = True
                 self.access.reads.add(id(state))
+            self._note_copies(node, state, by_handle)
         return state
+
+    def _note_copies(self, node: Node, state: VariableState, by_handle: bool) -> None:
+        """Note whether a variable is the memory of several copies, or is being separated from
+        them.
+        """
+        separation = state.separation
+        if SHARED in node.attrs:
+            self.access.shared.append(state)
+        elif separation is not None and not separation.is_done:
+            if by_handle:
+                self.access.separations.append(separation)
+                self.access.writes |= separation.ids()
+            else:  # runs do not exclude each other
+                separation.complete()
 
     def cell(self, storage: Storage) -> Cell:
         """Return the cell of a tensor whose size is known only in the run."""

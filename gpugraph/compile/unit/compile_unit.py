@@ -113,6 +113,8 @@ copies, including this one.
 """
 COPY = "_copy"
 """The attr of a copy's node that names the first copy's memory: the number of the copy."""
+SHARED = "_shared"
+"""The attr of a node that uses its memory as the memory of all copies of a variable."""
 
 _KEPT_ATTRS = (RECOMPUTE_HINT, RECOMPUTED, RECOMPUTES)
 """The attrs that `Unit.add_op` copies to a new op from the node `like`."""

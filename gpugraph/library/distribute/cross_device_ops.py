@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from gpugraph.building.replication.reduce_op import ReduceOp, as_reduce_op
 from gpugraph.building.replication.replicated_values import DistributedValues, Mirrored
@@ -126,6 +126,52 @@ class HierarchicalCopyAllReduce(AllReduceCrossDeviceOps):
 
     def __init__(self, num_packs: int = 1) -> None:
         super().__init__("hierarchical_copy", num_packs)
+
+
+class AllReduceSpecTuple(NamedTuple):
+    """The name of an algorithm, the number of shards, and the maximum size of its tensors."""
+
+    alg: str
+    shards: int = 1
+    limit: int = -1
+
+
+class MultiWorkerAllReduce(AllReduceCrossDeviceOps):
+    """All-reduce over the devices of several workers in one graph, computed in the same way as by
+    `NcclAllReduce`.
+
+    Raises ValueError if `all_reduce_spec` has another form.
+
+    Args:
+      worker_devices, num_gpus_per_worker: have no effect.
+      all_reduce_spec: the name of an algorithm, a tuple that begins with a name, or a list of
+        tuples. It has no effect.
+      num_packs, agg_small_grads_max_bytes, agg_small_grads_max_group: have no effect.
+    """
+
+    def __init__(
+        self,
+        worker_devices: Sequence[str],
+        num_gpus_per_worker: int,
+        all_reduce_spec: Any = ("pscpu/pscpu", 2, -1),
+        num_packs: int = 0,
+        agg_small_grads_max_bytes: int = 0,
+        agg_small_grads_max_group: int = 10,
+    ) -> None:
+        super().__init__("nccl", num_packs, agg_small_grads_max_bytes, agg_small_grads_max_group)
+        self._worker_devices, self._num_gpus_per_worker = worker_devices, num_gpus_per_worker
+        specs = all_reduce_spec if isinstance(all_reduce_spec, list) else [all_reduce_spec]
+        self._all_reduce_spec = [_spec(spec) for spec in specs]
+
+
+def _spec(spec: Any) -> AllReduceSpecTuple:
+    if isinstance(spec, str):
+        return AllReduceSpecTuple(spec)
+    if not isinstance(spec, tuple):
+        raise ValueError(f"A tuple is expected for all-reduce spec: {spec!r}")
+    if not 1 <= len(spec) <= 3:
+        raise ValueError(f"Too many elements in the all-reduce spec tuple: {spec!r}")
+    return AllReduceSpecTuple(*spec)
 
 
 def _values(value: Any) -> tuple[Any, ...]:

@@ -21,10 +21,15 @@ from gpugraph.building.replication.input_context import (
 from gpugraph.building.replication.replicated_values import PerReplica, regroup
 from gpugraph.graph.client.default_graph_functions import device, get_default_graph
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.distribute.device_lists import canonical_device
 from gpugraph.library.distribute.numpy_datasets import numpy_dataset
 from gpugraph.library.distribute.steps_on_iterator import MultiStepContext, run_steps_on_iterator
-from gpugraph.ops.control.group_and_no_op import no_op
+from gpugraph.ops.control.group_and_no_op import group, no_op
 from gpugraph.ops.framework.op_declaration import raw_ops
+
+_NO_ITERATION = (
+    "__iter__() is only supported inside of tf.function or when eager execution is enabled."
+)
 
 
 class DistributedIterator:
@@ -41,15 +46,24 @@ class DistributedIterator:
     ) -> None:
         self._strategy, self._source, self._parts, self._first = strategy, source, parts, first
 
-    def initialize(self) -> list[Any]:
-        """Return the operations that initialize the iterator."""
-        return [] if callable(self._source) else [self._source.initializer]
+    def initialize(self) -> Any:
+        """Return the operation that initializes the iterator."""
+        return group(*([] if callable(self._source) else [self._source.initializer]))
 
     @property
     def initializer(self) -> Any:
         """The operation that initializes the iterator."""
-        [operation] = self.initialize() or [no_op()]
-        return operation
+        return no_op() if callable(self._source) else self._source.initializer
+
+    def next(self) -> Any:
+        """Return the next element of each replica, as `get_next` does."""
+        return self.get_next()
+
+    __next__ = next
+
+    def get_iterator(self, worker: str) -> Any:
+        """Return the iterator whose elements the device `worker` reads, or None."""
+        return self._source if worker == self._strategy.extended._input_device() else None
 
     def get_next(self, name: str | None = None) -> Any:
         """Return the next element of each replica, as a structure of per-replica values.
@@ -58,14 +72,25 @@ class DistributedIterator:
         """
         devices = self._strategy.extended.worker_devices
         if self._parts is None or len(devices) == self._parts == 1:
-            return regroup(self._elements(devices, name), PerReplica)
-        element = self._source.get_next(name)
+            return regroup(self._elements(devices, name), PerReplica, devices)
+        return self.divided(self._source.get_next(name))
+
+    def divided(self, element: Any) -> Any:
+        """Return a structure of per-replica values: the parts of an element for each replica.
+
+        If each element is for one replica, `element` is a batch of such elements.
+        """
+        devices = self._strategy.extended.worker_devices
+        if self._parts is None:
+            rows = [nest.map_structure(lambda value, n=n: value[n], element)
+                    for n in range(len(devices))]  # fmt: skip
+            return regroup(rows, PerReplica, devices)
         values = []
         for number, where in enumerate(devices):
             with device(where):
                 take = partial(self._part, index=self._first + number)
                 values.append(nest.map_structure(take, element))
-        return regroup(values, PerReplica)
+        return regroup(values, PerReplica, devices)
 
     def _elements(self, devices: tuple[str, ...], name: str | None) -> list[Any]:
         values: list[Any] = []
@@ -113,6 +138,11 @@ class DistributedIterator:
         """The structure of the classes of an element's parts."""
         return self._source.output_classes
 
+    @property
+    def element_spec(self) -> Any:
+        """The structure of the types of the dataset's elements."""
+        return self._source.element_spec
+
     def __iter__(self) -> Any:
         raise RuntimeError("Iterating over a distributed iterator requires eager execution: call "
                            "get_next()")  # fmt: skip
@@ -138,6 +168,34 @@ class DistributedDataset:
 
     _make_initializable_iterator = make_initializable_iterator
     _make_one_shot_iterator = make_one_shot_iterator
+
+    @property
+    def element_spec(self) -> Any:
+        """The structure of the types of the dataset's elements."""
+        return self._dataset.element_spec
+
+    def __iter__(self) -> Any:
+        raise RuntimeError(_NO_ITERATION)
+
+    def reduce(self, initial_state: Any, reduce_fn: Callable[..., Any]) -> Any:
+        """Return the final state of a reduction. The next state is `reduce_fn(state, element)`. An
+        element is a structure of per-replica values.
+
+        Raises RuntimeError outside of a `tf.function`.
+        """
+        if not get_default_graph().building_function:
+            raise RuntimeError(_NO_ITERATION)
+        divide = self._make(None)
+
+        def reduce(state: Any, *element: Any) -> Any:
+            parts = divide.divided(element[0] if len(element) == 1 else element)
+            return reduce_fn(state, parts)
+
+        count = len(self._strategy.extended.worker_devices)
+        dataset = self._dataset
+        if self._parts is None:
+            dataset = dataset.batch(count, drop_remainder=True)
+        return dataset.reduce(initial_state, reduce)
 
     def _make(self, iterator: Any) -> DistributedIterator:
         return DistributedIterator(self._strategy, iterator, self._parts, self._first)
@@ -187,6 +245,11 @@ class DistributesInput:
         where = self.worker_devices[0] if self._task is None else self._task.device
         return numpy_dataset(numpy_input, where, session)
 
+    def _input_device(self) -> str:
+        """Return the device that reads the input of this process."""
+        task = "/replica:0/task:0" if self._task is None else self._task.device
+        return canonical_device(f"{task}/device:CPU:0")
+
     def _input_context(self) -> InputContext:
         if self._task is None:
             return InputContext(num_replicas_in_sync=self._num_replicas_in_sync)
@@ -200,4 +263,6 @@ class DistributesInput:
         result = input_fn(self._input_context())
         if hasattr(result, "make_initializable_iterator"):
             result = result.make_initializable_iterator()
+        elif not callable(result):
+            raise ValueError("input_fn must return a tf.data.Dataset or a callable.")
         return DistributedIterator(self._strategy, result)

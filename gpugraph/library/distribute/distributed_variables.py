@@ -33,6 +33,7 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.library.train.savers.saveable_objects import SaveableObject, SaveSpec
 from gpugraph.ops.control.group_and_no_op import group
 from gpugraph.ops.framework.identity_and_shape import identity
+from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 _NO_AGGREGATION = (
@@ -95,6 +96,20 @@ class DistributedVariable(Components, ResourceVariable):
         return replica if len(self._values) > 1 else 0
 
     @property
+    def name(self) -> str:
+        """The name of the first component, which is the name of the variable in all replicas."""
+        return self._values[0].name
+
+    @property
+    def _shared_name(self) -> str:
+        shared: str = self._values[0]._shared_name
+        return shared
+
+    def to_proto(self, export_scope: str | None = None) -> Any:
+        """Return the message of the first component."""
+        return self._values[0].to_proto(export_scope)
+
+    @property
     def initializer(self) -> Operation:
         """The operation that initializes all components."""
         return self._initializer
@@ -103,8 +118,11 @@ class DistributedVariable(Components, ResourceVariable):
         return self._values[0]._is_initialized()
 
     def is_initialized(self, name: str | None = None) -> Tensor:
-        """Return a bool scalar tensor: whether the first component has a value."""
-        return self._values[0].is_initialized(name)
+        """Return a bool scalar tensor: whether all components have a value."""
+        *others, last = (value.is_initialized() for value in self._values)
+        for other in others:
+            last = raw_ops.LogicalAnd(last, other)
+        return identity(last, name)
 
     def value(self) -> Tensor:
         """Return the value of the current replica's component."""
@@ -241,8 +259,8 @@ class SyncOnReadVariable(DistributedVariable):
     def _aggregate(self) -> Any:
         if self._aggregation == VariableAggregation.ONLY_FIRST_REPLICA:
             return self._values[0].value()
-        if self._aggregation == VariableAggregation.NONE:
-            return self._values[0].value()
+        if self._aggregation == VariableAggregation.NONE and get_replica_context() is not None:
+            return self._values[0].value()  # outside of all scopes
         operation = ReduceOp.from_variable_aggregation(self._aggregation)
         values = PerReplica([value.value() for value in self._values])
         extended = self._distribute_strategy.extended

@@ -75,6 +75,10 @@ class MirroredExtended(DistributesInput, StrategyExtended):
         self._devices = tuple(devices)
         self._cross_device_ops = cross_device_ops or _default_ops(self._devices)
 
+    _has_distributed_variables = True
+    experimental_enable_get_next_as_optional = True
+    """Whether iterators return empty parts for replicas without elements. Here they always do."""
+
     @property
     def _num_replicas_in_sync(self) -> int:
         return len(self._devices)
@@ -109,11 +113,11 @@ class MirroredExtended(DistributesInput, StrategyExtended):
         """
         return get_default_graph().device(None)
 
-    def value_container(self, value: Any) -> Any:
-        """Return the distributed variable of which `value` is a component. If there is none, return
-        `value`.
+    def value_container(self, val: Any) -> Any:
+        """Return the distributed variable of which `val` is a component. If there is none, return
+        `val`.
         """
-        return container_of(value)
+        return container_of(val)
 
     # -- replicas
 
@@ -121,12 +125,13 @@ class MirroredExtended(DistributesInput, StrategyExtended):
         return call_for_each_replica(self._container_strategy(), self._devices, fn, args, kwargs)
 
     def _reduce_to(self, reduce_op: ReduceOp, value: Any, destinations: Any) -> Any:
-        if isinstance(value, Mirrored) and reduce_op is ReduceOp.MEAN:
-            return value
+        if isinstance(value, (Mirrored, MirroredVariable)):
+            if reduce_op is ReduceOp.MEAN:
+                return value
+            raise AssertionError(f"The copies of a mirrored value are equal, so they have no sum: "
+                                 f"{value!r}")  # fmt: skip
         if isinstance(value, SyncOnReadVariable):
             value = DistributedValues([component.value() for component in value.values])
-        elif isinstance(value, DistributedVariable):
-            value = Mirrored([component.value() for component in value.values])
         if not isinstance(value, DistributedValues):
             return reduce_plain(reduce_op, value, destinations, len(self._devices))
         return self._cross_device_ops.reduce(reduce_op, value, destinations)
@@ -209,7 +214,7 @@ def update_result(results: Sequence[Any], devices: Sequence[str], group: bool) -
     for name, result in zip(devices, results):
         with device(name), get_default_graph().control_dependencies([done]):
             copies.append(identity(result))
-    return Mirrored(copies)
+    return Mirrored(copies) if len(copies) > 1 else copies[0]
 
 
 def create_copies(
@@ -217,12 +222,17 @@ def create_copies(
     devices: Sequence[str],
     next_creator: Callable[..., Any],
     arguments: dict[str, Any],
+    is_central: bool = False,
 ) -> DistributedVariable:
     """Create a variable on each device. Return the distributed variable whose components are these
     variables.
 
     Only the distributed variable is added to the graph's collections. All copies have the initial
     value of the first copy.
+
+    Args:
+      is_central: whether all replicas use a single copy. Then changes in replicas are always
+        aggregated, also for the synchronization ON_READ.
     """
     name = arguments.get("name")
     synchronization, aggregation = checked_modes(
@@ -249,7 +259,7 @@ def create_copies(
             for collection in graph.collections:
                 listed = graph.get_collection_ref(collection)
                 listed[:] = [item for item in listed if item is not value]
-        kind = SyncOnReadVariable if is_on_read else MirroredVariable
+        kind = SyncOnReadVariable if is_on_read and not is_central else MirroredVariable
         if not is_on_read and len(values) > 1:
             _note_copies(values)
         variable = kind(strategy, values, aggregation)

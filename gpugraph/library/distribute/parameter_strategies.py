@@ -12,11 +12,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gpugraph.building.replication import Strategy
+from gpugraph.building.replication.reduce_op import ReduceOp
+from gpugraph.building.replication.replicated_values import DistributedValues, Mirrored
 from gpugraph.graph.client.default_graph_functions import colocate_with, device
 from gpugraph.library.distribute.cluster_resolvers import TFConfigClusterResolver
 from gpugraph.library.distribute.cluster_tasks import Task
 from gpugraph.library.distribute.cross_device_ops import ReductionToOneDevice, devices_of
 from gpugraph.library.distribute.device_lists import all_local_devices, canonical_devices
+from gpugraph.library.distribute.distributed_variables import DistributedVariable
 from gpugraph.library.distribute.mirrored_strategy import MirroredExtended, create_copies
 from gpugraph.library.train.replica_devices import replica_device_setter
 
@@ -88,6 +91,7 @@ class ParameterExtended(MirroredExtended):
     ) -> None:
         super().__init__(container_strategy, devices, ReductionToOneDevice())
         self._parameter_devices, self._task = tuple(parameter_devices), task
+        self._has_distributed_variables = len(devices) > 1
         self._default_device = None if task is None else task.device
         self._variable_device: Any = self._parameter_devices[0]
         if task is not None:
@@ -107,13 +111,21 @@ class ParameterExtended(MirroredExtended):
     def _create_variable(self, next_creator: Callable[..., Any], **arguments: Any) -> Any:
         place = self._variable_device
         if len(self._devices) > 1:
-            return create_copies(self._container_strategy(), (place,), next_creator, arguments)
+            strategy = self._container_strategy()
+            return create_copies(strategy, (place,), next_creator, arguments, is_central=True)
         with device(None), device(place):
             return next_creator(**arguments)
 
     def colocate_vars_with(self, colocate_with_variable: Any) -> Any:
         """Inside the block, create variables on the device of `colocate_with_variable`."""
         return colocate_with(colocate_with_variable.op)
+
+    def _reduce_to(self, reduce_op: ReduceOp, value: Any, destinations: Any) -> Any:
+        if isinstance(value, DistributedVariable):
+            value = value.values[0].value()
+        elif isinstance(value, Mirrored):
+            value = DistributedValues(value.values, value.devices)
+        return super()._reduce_to(reduce_op, value, destinations)
 
     def _update_non_slot(
         self, where: Any, fn: Any, args: tuple[Any, ...], kwargs: Any, group: bool

@@ -153,11 +153,11 @@ def call_for_each_replica(
             for replica, result in zip(replicas, merged):
                 replica.run(result)
             if all(replica.is_done for replica in replicas):
-                return regroup([replica.result for replica in replicas], PerReplica)
+                return regroup([replica.result for replica in replicas], PerReplica, devices)
             if any(replica.is_done for replica in replicas):
                 raise RuntimeError("Some replicas made a different number of replica_context()."
                                    "merge_call() calls.")  # fmt: skip
-            merged = _merge(strategy, [replica.merge for replica in replicas])
+            merged = _merge(strategy, devices, [replica.merge for replica in replicas])
     finally:
         for replica in replicas:
             replica.abandon()  # at once: each thread has ended, or waits for its turn
@@ -167,11 +167,11 @@ def _bound(fn: Any, args: Any, kwargs: Any) -> Callable[[], Any]:
     return lambda: fn(*args, **kwargs)
 
 
-def _merge(strategy: Any, merges: Sequence[Any]) -> list[Any]:
+def _merge(strategy: Any, devices: Sequence[str], merges: Sequence[Any]) -> list[Any]:
     """Run the merged function. Return a list of results, one for each replica."""
     first = merges[0]
-    args = regroup([merge.args for merge in merges])
-    kwargs = regroup([merge.kwargs for merge in merges])
+    args = regroup([merge.args for merge in merges], devices=devices)
+    kwargs = regroup([merge.kwargs for merge in merges], devices=devices)
     graph = get_default_graph()
     controls = [op for merge in merges for block in merge.controls for op in block.inputs]
     with (

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import random
 import re
+import threading
+import time
 from typing import Any
 
 import numpy as np
 import pytest
 
 import gpugraph as tf
+from gpugraph.devices import RunAccess
 from gpugraph.library.distribute import mirrored_strategy
 
 DEVICES = ("/cpu:0", "/cpu:1", "/cpu:2")
@@ -254,3 +257,121 @@ def test_random_programs_get_the_values_of_separate_copies(seed, monkeypatch):
 @pytest.mark.parametrize("seed", range(6, 300))
 def test_more_random_programs(seed, monkeypatch):
     test_random_programs_get_the_values_of_separate_copies(seed, monkeypatch)
+
+
+# -- separation beside runs of other threads
+
+
+def training(size: int) -> tuple[Any, Any, Any]:
+    """A session, an update of all copies of a variable, and its copies."""
+    strategy, v = mirrored(3, np.zeros(size, np.float32))
+    with strategy.scope():
+        change = v.assign_add(np.ones(size, np.float32))
+    running = session()
+    running.run(v.initializer)
+    return running, change.op if hasattr(change, "op") else change, list(
+        strategy.experimental_local_results(v)
+    )  # fmt: skip
+
+
+def repeated(action: Any, times: int, done: list[Any]) -> threading.Thread:
+    def repeat() -> None:
+        for _ in range(times):
+            action()
+        done.append(times)
+
+    thread = threading.Thread(target=repeat)
+    thread.start()
+    return thread
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_separation_beside_runs_of_other_threads_loses_no_update(seed):
+    times, size, done = 150, 20_000, []
+    running, change, copies = training(size)
+    alone = copies[1].assign_add(np.full(size, 1000, np.float32), read_value=False)
+    with running:
+        threads = [repeated(lambda: running.run(change), times, done) for _ in range(2)]
+        time.sleep(random.Random(seed).uniform(0, 0.02))
+        for _ in range(3):
+            running.run(alone)
+            for value in running.run(copies):
+                assert value.min() == value.max(), "a run read a part of an update"
+        for thread in threads:
+            thread.join()
+        assert done == [times, times]
+        values = [(value.min(), value.max()) for value in running.run(copies)]
+    assert values == [(2 * times,) * 2, (2 * times + 3000,) * 2, (2 * times,) * 2]
+
+
+def test_a_run_that_was_about_to_begin_uses_the_separate_copies(monkeypatch):
+    """The thread of a run stops between the choice of its plan and its entry into the table."""
+    running, change, copies = training(4)
+    alone = copies[1].assign_add([1000.0] * 4, read_value=False)
+    chosen, may_enter, done = threading.Event(), threading.Event(), []
+    enter = RunAccess.enter
+    with running:
+        running.run(change)
+
+        def waiting(access: RunAccess, check: Any) -> None:
+            if threading.current_thread() is not threading.main_thread() and not chosen.is_set():
+                chosen.set()
+                may_enter.wait()
+            enter(access, check)
+
+        monkeypatch.setattr(RunAccess, "enter", waiting)
+        thread = repeated(lambda: running.run(change), 2, done)
+        chosen.wait()
+        running.run(alone)
+        may_enter.set()
+        thread.join()
+        assert done == [2]
+        assert [value[0] for value in running.run(copies)] == [3, 1003, 3]
+
+
+@pytest.mark.parametrize("has_other", [False, True])
+def test_a_run_that_waits_in_a_step_changes_the_separate_copies(has_other):
+    """A separation happens while a run has left the table, with its change still to come."""
+    strategy, v = mirrored(3, np.zeros(4, np.float32))
+    waits, may_go_on = threading.Event(), threading.Event()
+
+    def wait() -> np.float32:
+        waits.set()
+        may_go_on.wait()
+        return np.float32(1)
+
+    with strategy.scope():
+        change = v.assign_add(tf.fill([4], tf.reshape(tf.py_func(wait, [], tf.float32), [])))
+    copies = list(strategy.experimental_local_results(v))
+    alone = copies[1].assign([1000.0] * 4, read_value=False)
+    done: list[Any] = []
+    with session() as running:
+        running.run(v.initializer)
+        thread = repeated(lambda: running.run(change), 1, done)
+        waits.wait()
+        running.run(alone)
+        if has_other:
+            assert [value[0] for value in running.run(copies)] == [0, 1000, 0]
+        may_go_on.set()
+        thread.join()
+        assert done == [1]
+        assert [value[0] for value in running.run(copies)] == [1, 1000, 1]
+        running.run(change)
+        assert [value[0] for value in running.run(copies)] == [2, 1001, 2]
+
+
+def test_a_separation_beside_varying_shapes():
+    strategy, v = mirrored(2, np.zeros(3, np.float32))
+    x = tf.placeholder(tf.float32, [None])
+    with strategy.scope():
+        change = v.assign_add(tf.fill([3], tf.reduce_sum(x)))
+    copies = list(strategy.experimental_local_results(v))
+    alone = copies[1].assign([1000.0] * 3, read_value=False)
+    with session() as running:
+        running.run(v.initializer)
+        for size in (1, 2, 3, 4):
+            running.run(change, {x: np.ones(size)})
+        running.run(alone)
+        for size in (1, 2, 5, 6):
+            running.run(change, {x: np.ones(size)})
+        assert [value[0] for value in running.run(copies)] == [24, 1014]

@@ -84,7 +84,7 @@ def by_loop(strategy: Any, session: Any, settings: dict[str, Any]) -> list[float
         values = strategy.experimental_run_v2(fn, (iterator.get_next(),))
         total = strategy.reduce("SUM", values, axis=None)
         saver = tf.train.Saver()
-        session.run([tf.global_variables_initializer(), *iterator.initialize()])
+        session.run([tf.global_variables_initializer(), iterator.initialize()])
         if settings.get("restore"):
             saver.restore(session, settings["restore"])
         losses = [float(session.run(total)) for _ in range(settings["steps"])]

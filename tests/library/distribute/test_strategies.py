@@ -233,7 +233,7 @@ def test_batches_are_divided_among_the_replicas(rows: int, known: bool) -> None:
     with strategy.scope():
         iterator = strategy.make_dataset_iterator(FakeDataset(tensors))
         values = iterator.get_next()["x"]
-        parts = run([*iterator.initialize(), *values.values])[1:]
+        parts = run([iterator.initialize(), *values.values])[1:]
     np.testing.assert_array_equal(np.concatenate(parts), batch)
     assert max(len(part) for part in parts) == -(-rows // 4)
 

@@ -175,3 +175,47 @@ def test_averages_merge_in_a_branch(strategy: Any, is_training: bool) -> None:
 
         done = strategy.experimental_local_results(strategy.experimental_run_v2(fn))
         assert copies(average, done) == [0.75 if is_training else 0.0] * 2
+
+
+def test_a_variable_has_one_name_in_all_replicas(strategy: Any) -> None:
+    with strategy.scope():
+        variable = tf.get_variable("v", initializer=1.0)
+        names = strategy.experimental_run_v2(lambda: variable.name)
+    assert {*strategy.experimental_local_results(names), variable.name} == {"v:0"}
+
+
+@pytest.mark.parametrize("aggregation", ["SUM", "MEAN", "ONLY_FIRST_REPLICA"])
+def test_changes_of_a_central_variable_are_aggregated_also_on_read(aggregation: str) -> None:
+    with tf.Graph().as_default():
+        central = tf.distribute.experimental.CentralStorageStrategy(["/cpu:0", "/cpu:1"], "/cpu:0")
+        with central.scope():
+            variable = tf.get_variable(
+                "v", [], initializer=tf.zeros_initializer(), trainable=False,
+                synchronization=tf.VariableSynchronization.ON_READ,
+                aggregation=tf.VariableAggregation[aggregation],
+            )  # fmt: skip
+            changed = central.experimental_run_v2(lambda: variable.assign_add(number() + 1.0))
+        with tf.Session(config=CPUS) as session:
+            session.run(tf.global_variables_initializer())
+            session.run(list(central.experimental_local_results(changed)))
+            expected = {"SUM": 3.0, "MEAN": 1.5, "ONLY_FIRST_REPLICA": 1.0}
+            assert session.run(variable) == expected[aggregation]
+
+
+def test_an_average_of_a_central_variable_moves_once() -> None:
+    with tf.Graph().as_default():
+        central = tf.distribute.experimental.CentralStorageStrategy(["/cpu:0", "/cpu:1"], "/cpu:0")
+        with central.scope():
+            average = tf.train.ExponentialMovingAverage(0.5)
+            w = tf.get_variable("w", initializer=4.0)
+
+            def step() -> Any:
+                changed = tf.train.GradientDescentOptimizer(1.0).minimize(w)
+                with tf.control_dependencies([changed]):
+                    return after(average.apply([w]))
+
+            done = central.experimental_run_v2(step)
+        with tf.Session(config=CPUS) as session:
+            session.run(tf.global_variables_initializer())
+            session.run(list(central.experimental_local_results(done)))
+            assert session.run([w, average.average(w)]) == [2.0, 3.0]

@@ -33,7 +33,7 @@ from gpugraph.library.keras.optimizers.learning_rate_schedules import (
 )
 from gpugraph.library.keras.optimizers.replicated_steps import distributed_step, merged_step
 from gpugraph.library.train.optimizers.optimizer import summed_by_row
-from gpugraph.library.train.optimizers.slot_creator import create_slot, initial_of_shape
+from gpugraph.library.train.optimizers.slot_creator import create_named_slot, initial_of_shape
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.control.group_and_no_op import group
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
@@ -289,7 +289,8 @@ class OptimizerV2(Hyperparameters):
             if not callable(initializer):
                 initializer = Constant(0.0 if initializer == "zeros" else initializer)
             initial = initial_of_shape(var, initializer, var.shape, var.dtype.base_dtype)
-            slots[var] = create_slot(var, initial, f"{self._name}/{slot_name}")
+            name = f"{self._name}/{var.op.name}/{slot_name}"
+            slots[var] = create_named_slot(var, initial, name)
             track_variable(slots[var])
             self._weights.append(slots[var])
         return slots[var]

@@ -50,10 +50,10 @@ _ASYNCHRONOUS = (
 
 
 def strategy_to_train(model: Any) -> Any:
-    """Return the current strategy if it has several replicas, which then train the model.
+    """Return the current strategy if its replicas train the model. Return None in a replica, and
+    for a single replica with plain variables.
 
-    Return None in a replica, and for a single replica. Raises ValueError if workers are not
-    synchronous.
+    Raises ValueError if workers are not synchronous.
     """
     strategy = get_strategy() if in_cross_replica_context() else None
     if strategy is None:
@@ -61,7 +61,7 @@ def strategy_to_train(model: Any) -> Any:
     count, extended = strategy.num_replicas_in_sync, strategy.extended
     if extended._first_replica() is None:
         raise ValueError(_ASYNCHRONOUS.format(type(strategy).__name__))
-    return strategy if count > 1 else None
+    return strategy if count > 1 or extended._has_distributed_variables else None
 
 
 def is_over_processes(model: Any) -> bool:
@@ -80,7 +80,7 @@ def check_trainable(model: Any, strategy: Any) -> None:
     foreign = [variable for variable in model.weights if not is_ours(variable)]
     if foreign:
         raise ValueError(_OUTSIDE.format(foreign[0], strategy))
-    if any(layer.stateful for layer in model.layers):
+    if strategy.num_replicas_in_sync > 1 and any(layer.stateful for layer in model.layers):
         raise ValueError(
             f"Model {model.name} has stateful layers, whose state belongs to the rows of a batch: "
             f"it cannot be trained by {strategy.num_replicas_in_sync} replicas"

@@ -32,6 +32,7 @@ from gpugraph.library.train.optimizers.replicated_updates import (
     distributed_apply,
     listed_train_op,
     merged_apply,
+    require_replicas,
     scaled_loss,
 )
 from gpugraph.library.train.optimizers.slot_creator import create_slot, initial_of_shape, zeros_of
@@ -131,6 +132,7 @@ class Optimizer(Trackable):
         for variable in variables:
             if not isinstance(variable, (Variable, Tensor)):
                 raise NotImplementedError(f"{variable!r} is no tf.Variable: it can't be optimized")
+        require_replicas(variables)
         value = scaled_loss(value)
         grads = gradients(
             value,

@@ -13,12 +13,25 @@ from gpugraph.building.replication import (
     get_loss_reduction,
     get_replica_context,
     get_strategy,
+    in_cross_replica_context,
 )
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.control.group_and_no_op import group
+
+
+def require_replicas(variables: Sequence[Any]) -> None:
+    """Raise ValueError if one of the variables has copies for replicas, and the current context is
+    a cross-replica context.
+    """
+    if in_cross_replica_context() and any(hasattr(v, "_is_distributed") for v in variables):
+        raise ValueError(
+            "`handle` is not available outside the replica context or a "
+            "`tf.distribute.Strategy.update()` call: compute gradients in a function that "
+            "`experimental_run_v2` calls for each replica."
+        )
 
 
 def merged_apply(

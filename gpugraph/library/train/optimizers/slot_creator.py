@@ -40,22 +40,32 @@ def create_slot(primary: Any, val: Any, name: str, colocate_with_primary: bool =
       colocate_with_primary: whether to place the slot on the device of `primary`, which is a
         variable or a tensor.
     """
-    graph, shape = primary.graph, primary.shape
     prefix = name_in_variable_scope(primary.op.name)
-    beside = colocated(primary) if colocate_with_primary else nullcontext()
-    with graph.name_scope(None), beside:
-        slot = Variable(
-            val,
-            trainable=False,
-            validate_shape=shape.is_fully_defined(),
-            name=f"{prefix}/{name}",
-            use_resource=isinstance(primary, ResourceVariable),
-        )
+    with primary.graph.name_scope(None):
+        slot = create_named_slot(primary, val, f"{prefix}/{name}", colocate_with_primary)
     info = primary._get_save_slice_info() if isinstance(primary, Variable) else None
     if info is not None:
         suffix = slot.op.name[len(prefix) + 1 :]
         slot._set_save_slice_info(replace(info, full_name=f"{info.full_name}/{suffix}"))
     return slot
+
+
+def create_named_slot(
+    primary: Any, val: Any, name: str, colocate_with_primary: bool = True
+) -> Variable:
+    """Create a variable with the name `name`, in the current name scope, for a slot of `primary`.
+
+    Args:
+      val, colocate_with_primary: as for `create_slot`.
+    """
+    with colocated(primary) if colocate_with_primary else nullcontext():
+        return Variable(
+            val,
+            trainable=False,
+            validate_shape=primary.shape.is_fully_defined(),
+            name=name,
+            use_resource=isinstance(primary, ResourceVariable),
+        )
 
 
 def create_slot_with_initializer(

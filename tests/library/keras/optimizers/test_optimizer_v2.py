@@ -255,3 +255,15 @@ def test_deserialize_makes_the_name_lower_case_in_the_configuration(name):
     again = optimizers.serialize(optimizers.deserialize(config))
     assert config["class_name"] == name.lower() and again["class_name"] == name
     assert again["config"] == config["config"]
+
+
+def test_slots_have_the_names_of_version_1_15():
+    with tf.Graph().as_default(), tf.name_scope("a"):
+        w = tf.Variable([1.0], name="w", use_resource=True)
+        with tf.variable_scope("b"):
+            u = tf.get_variable("u", [2], use_resource=True)
+        optimizer = tf.keras.optimizers.Adam(0.1)
+        optimizer.apply_gradients([(tf.ones([1]), w), (tf.ones([2]), u)])
+        slots = ["a/w/m:0", "b/u/m:0", "a/w/v:0", "b/u/v:0"]
+        names = [weight.name for weight in optimizer.weights]
+        assert names == ["a/Adam/iter:0", *(f"a/Adam/{name}" for name in slots)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 
@@ -279,3 +281,21 @@ def test_refused():
         weight = tf.Variable(1.0)
         with pytest.raises(RuntimeError, match="cannot be called in cross-replica context"):
             optimizer.apply_gradients([(tf.constant(1.0), weight)])
+
+
+@pytest.mark.parametrize("is_in_scope", [False, True])
+def test_a_model_with_metrics_trains_on_a_single_mirrored_device(is_in_scope):
+    begin()
+    alone = simple()
+    expected = [alone.fit(X, Y, batch_size=8, shuffle=False, verbose=0).history]
+    expected += [alone.evaluate(X, Y, verbose=0), alone.predict(X).tolist()]
+    begin()
+    strategy = strategy_of(1)
+    with strategy.scope():
+        model = simple()
+    with strategy.scope() if is_in_scope else nullcontext():
+        actual = [model.fit(X, Y, batch_size=8, shuffle=False, verbose=0).history]
+        actual += [model.evaluate(X, Y, verbose=0), model.predict(X).tolist()]
+    assert actual[0] == {key: pytest.approx(value, 1e-5) for key, value in expected[0].items()}
+    for one, other in zip(actual[1:], expected[1:]):
+        np.testing.assert_allclose(one, other, 1e-5)
