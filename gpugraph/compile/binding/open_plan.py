@@ -105,8 +105,8 @@ class OpenPlan:
         """Add all that depends on sizes to the stages."""
         words, program, reports = self._words, self.program, self.unit.reports
         for stage, flush in enumerate(program.reports, 1):
-            names = [report.names[0] for report, _ in flush]
-            words.add_reports(stage, names, [step.counted for _, step in flush])
+            names = [names[0] for report, _ in flush for names in report.names]
+            words.add_reports(stage, names, [p for _, step in flush for p in step.places])
         for number, native in program.natives.items():
             words.add_call(program.stage_of(number), native)
         for number, view in program.bools.items():
@@ -161,8 +161,9 @@ class OpenPlan:
         assert shapes is not None, "the sizes of the run"
         self._current = None
         for report, step in reports:
-            if not step.counted:
-                self._registers[self._words.registers.reported[report.names[0]]] = step.size
+            if step.count is None:
+                for names, size in zip(report.names, step.sizes):
+                    self._registers[self._words.registers.reported[names[0]]] = size
         try:
             self._run_stage(stage, shapes)
         except UnfitShapesError:
