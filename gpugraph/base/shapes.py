@@ -367,6 +367,9 @@ def dimension_at_index(shape: TensorShape, index: int) -> Dimension:
     return shape[index]
 
 
+_ONE = 1  # an open size is not compared with it
+
+
 def broadcast_shapes(a: TensorShape, b: TensorShape) -> TensorShape:
     """Return the shape of an elementwise result of operands of shapes `a` and `b`.
 
@@ -379,13 +382,18 @@ def broadcast_shapes(a: TensorShape, b: TensorShape) -> TensorShape:
       ValueError: two known sizes differ and neither is 1.
     """
     x, y = a.sizes, b.sizes
-    if x == y or x is None or y == ():
+    if x is None or y == ():
         return a
     if y is None or not x:
         return b
-    if len(x) != len(y):
+    if len(x) != len(y):  # else `==` would compare sizes that are not aligned
         x, y = (1,) * (len(y) - len(x)) + x, (1,) * (len(x) - len(y)) + y
-    sizes = [m if n in (m, 1) else _broadcast_size(m, n, a, b) for m, n in zip(x, y)]
+    elif x == y:
+        return a
+    sizes = [
+        n if m is _ONE else m if n is _ONE or n in (m, 1) else _broadcast_size(m, n, a, b)
+        for m, n in zip(x, y)
+    ]
     return TensorShape.of(tuple(sizes))
 
 

@@ -25,6 +25,11 @@ _LOG = logging.getLogger("gpugraph")
 MAX_UNITS = 8
 """The maximum number of units that a runner has for feeds of the same ranks."""
 
+_MAX_REPORTING = 3
+"""The number of units with reported sizes from which on no other is compiled because the sizes that
+kernels report do not meet its conditions, such as "more than one row".
+"""
+
 
 class UnitForShapes(NamedTuple):
     """A unit that is valid for a set of shapes, and the values of its open sizes for these
@@ -81,13 +86,18 @@ class OpenShapes:
         self._exact_only: set[tuple[int, ...]] = set()  # ranks for which no unit is compiled
 
     def find(
-        self, shapes: Shapes, reported: Mapping[str, int] | None = None
+        self,
+        shapes: Shapes,
+        reported: Mapping[str, int] | None = None,
+        is_last: bool = False,
     ) -> UnitForShapes | None:
         """Return a unit for a set of shapes. Return None if no size has varied yet and kernels have
         not reported sizes, or if there would be too many units.
 
         Args:
           reported: a dict from nodes to the sizes that their kernels have reported in a run.
+          is_last: whether that was the last run of these shapes. The unit is then valid for these
+            sizes too, unless no size of the unit depends on values, or there are several such units.
         """
         ranks = tuple(map(len, shapes))
         sizes = [size for shape in shapes for size in shape]
@@ -97,8 +107,11 @@ class OpenShapes:
         if not varying and not reported:
             return None
         units = self._units.setdefault(ranks, [])
+        is_last &= sum(candidate.unit.reports is not None for candidate in units) < _MAX_REPORTING
         for number, candidate in enumerate(units):
             values = candidate.at(sizes)
+            if is_last and candidate.unit.reports and candidate.at(sizes, reported) is None:
+                continue
             if values is not None:
                 units.insert(0, units.pop(number))
                 return UnitForShapes(candidate.unit, values, candidate.fed)

@@ -115,7 +115,7 @@ class RunnerPlans:
         cached = self.exact.get(shapes)
         if cached is None or cached.plan.sizes is not None or self.open_shapes is None:
             return
-        unit = self.open_shapes.find(shapes, cached.plan.reported)
+        unit = self.open_shapes.find(shapes, cached.plan.reported, is_last=True)
         if unit is None or unit.unit.reports is None or shapes in self._unfit:
             cached.plan.reported = {}  # do not try again
             return

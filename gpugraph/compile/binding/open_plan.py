@@ -234,7 +234,14 @@ class OpenPlan:
 
     def described(self, shapes: Shapes) -> Plan:
         """Return a copy of the plan with the reports and arenas for a set of shapes."""
-        unit = self._resolved(shapes)
+        try:
+            unit = self._resolved(shapes)
+        except UnfitReportError:  # the last reports need another plan
+            inputs = self._fed.of(list(chain(*shapes)))
+            values = None if inputs is None else self.unit.trace.values(inputs)
+            if values is None:
+                raise UnfitShapesError from None
+            unit = self._at(values)
         plan = copy.copy(self.plan)
         plan.key, plan.arenas = unit.key, arena_records(unit)
         arenas = {report.name: report for report in self.unit.relayout.reports(unit)}
@@ -288,7 +295,11 @@ class OpenPlan:
 
     def _resolved(self, shapes: Shapes) -> Unit:
         """Return the unit with the sizes for a set of shapes."""
-        unit = self.unit.parts.at(self._values_of(shapes))
+        return self._at(self._values_of(shapes))
+
+    def _at(self, values: SizeValues) -> Unit:
+        """Return the unit with these values of its sizes."""
+        unit = self.unit.parts.at(values)
         unit.target, unit.advise = self.binder.unit.target, self.binder.unit.advise
         self.unit.relayout.apply(unit)
         return unit

@@ -29,6 +29,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpugraph.base.dtypes import HANDLES, string
+from gpugraph.base.sizes import hint
 from gpugraph.compile.analysis.variable_references import references
 from gpugraph.compile.memory.arena_layout import lay_out
 from gpugraph.compile.memory.fused_in_place import fused_in_place
@@ -373,7 +374,7 @@ def _is_one(shape: StaticShape) -> bool:
     """Return whether a tensor has one element. NumPy takes 0.4 us longer to write such a tensor in
     place.
     """
-    return shape is not None and all(size == 1 for size in shape)
+    return shape is not None and all(hint(size) == 1 for size in shape)
 
 
 def _static(sizes: tuple[int | None, ...] | None) -> StaticShape:
