@@ -86,10 +86,7 @@ class OpenShapes:
         self._exact_only: set[tuple[int, ...]] = set()  # ranks for which no unit is compiled
 
     def find(
-        self,
-        shapes: Shapes,
-        reported: Mapping[str, int] | None = None,
-        is_last: bool = False,
+        self, shapes: Shapes, reported: Mapping[str, int] | None = None, is_last: bool = False
     ) -> UnitForShapes | None:
         """Return a unit for a set of shapes. Return None if no size has varied yet and kernels have
         not reported sizes, or if there would be too many units.
@@ -97,7 +94,7 @@ class OpenShapes:
         Args:
           reported: a dict from nodes to the sizes that their kernels have reported in a run.
           is_last: whether that was the last run of these shapes. The unit is then valid for these
-            sizes too, unless no size of the unit depends on values, or there are several such units.
+            sizes too, unless its sizes do not depend on values, or there are several such units.
         """
         ranks = tuple(map(len, shapes))
         sizes = [size for shape in shapes for size in shape]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Set
 from dataclasses import replace
 from math import prod
 from typing import Any
@@ -127,8 +127,7 @@ class OpenBinder(Binder):
         del self.entries[before:]  # guards of variables, which the plan has
         if candidate is None:
             raise NotNativeError("it has no native form with open sizes")
-        form = _OpenCandidate if member.code is None else _CompiledCandidate
-        piece = translate(form(*candidate))
+        piece = translate(_OpenCandidate(*candidate))
         code = None if member.code is None else member.code.get()
         calls = piece.bind(code).calls
         if not all(isinstance(call, OpenCall) for call in calls):
@@ -148,22 +147,8 @@ class _OpenCandidate(Candidate):
 
     __slots__ = ()
 
-    def is_tiled(self, triples: Sequence[tuple[Any, Any, Any]]) -> bool:
-        """Return False: the step has no compiled code, and calls the BLAS for all sizes."""
-        return False
-
     def new_array(self, number: int, shape: tuple[int, ...], dtype: Any) -> Any:
         raise NotNativeError("a copy of an array in another layout")
-
-
-class _CompiledCandidate(_OpenCandidate):
-    """The same for a step that has compiled code. Products are tiled for all sizes."""
-
-    __slots__ = ()
-
-    def is_tiled(self, triples: Sequence[tuple[Any, Any, Any]]) -> bool:
-        """Return True."""
-        return True
 
 
 def run_of(binder: Binder, node: Node, key: tuple[str, str]) -> Run:

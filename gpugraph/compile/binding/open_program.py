@@ -148,9 +148,7 @@ class OpenProgram(LoopProgram):
     @property
     def reported_names(self) -> Sequence[Sequence[Sequence[str]]]:
         """The names of the reported sizes, by stage after the first."""
-        return [
-            [names for report, _ in pairs for names in report.names] for pairs in self.reports
-        ]
+        return [[names for report, _ in pairs for names in report.names] for pairs in self.reports]
 
     def stage_of(self, number: int) -> int:
         """Return the number of reports before an instruction."""

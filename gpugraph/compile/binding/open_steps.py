@@ -144,7 +144,7 @@ class ReportStep:
 
     @property
     def places(self) -> list[int]:
-        """The addresses where native code stores the sizes. If Python runs the kernel, they are 0."""
+        """The addresses where native code stores the sizes, or 0s if Python runs the kernel."""
         if self.count is None:
             return [0] * len(self.step.counted)
         start, item = self.count.ctypes.data, self.count.itemsize

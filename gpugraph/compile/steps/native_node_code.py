@@ -120,10 +120,6 @@ class Candidate(NamedTuple):
         arrays = [in_place_of(array, copies.get(span_of(array))) for array in self.arrays]
         return self._replace(arrays=arrays)
 
-    def is_tiled(self, triples: Sequence[tuple[Any, Any, Any]]) -> bool:
-        """Return whether tiled code computes these products, or else NumPy's BLAS."""
-        return is_tiled(triples)
-
     def new_scratch(self, size: int) -> Any:
         """Return `size` bytes of temporary memory, which is valid while the step runs."""
         return self.context.passing(-1, (size,), uint8)
@@ -308,7 +304,7 @@ def _products(native: MatrixProducts, step: Candidate) -> Piece:
     of NumPy's BLAS.
     """
     triples = native.matrices(step.context, *step.arrays)
-    if step.is_tiled(triples):
+    if is_tiled(triples):
         return _tiled(triples, step, Epilogue())
 
     def bind(_: Any) -> Calls:

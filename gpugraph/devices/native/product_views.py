@@ -102,10 +102,7 @@ def _layout(x: Any) -> MatrixLayout:
     """
     rows, columns = x.shape[-2:]
     by_row, by_column = x.strides[-2:]
-    forms = (
-        (False, rows, columns, by_row, by_column),
-        (True, columns, rows, by_column, by_row),
-    )
+    forms = ((False, rows, columns, by_row, by_column), (True, columns, rows, by_column, by_row))
     if is_open((rows, columns)):  # for most matrices this needs no condition on the sizes
         for is_transposed, _, inner, step, inner_step in forms:
             if inner_step == x.itemsize and step == inner * x.itemsize:
