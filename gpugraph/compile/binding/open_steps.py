@@ -47,12 +47,15 @@ class NumPyStep:
         self.node: Node = node
         self.key: StepKey = step.kind, step.part
         self.run: Run = step.run
+        self._may_multiply = any(t.is_floating or t.is_complex for t in node.input_types)
 
     def bind(self, binder: Binder) -> Run:
         """Return the callable for the sizes of a binder's unit."""
         return run_of(binder, self.node, self.key)
 
     def __call__(self) -> Any:
+        if not self._may_multiply:
+            return self.run()
         with one_blas_thread():  # further threads would spin beside native code
             return self.run()
 
