@@ -268,12 +268,12 @@ def measure(library: str, name: str, seconds: float) -> dict[str, float]:
     run, random = start(), Random(1)
     sets, held_out = _held_out([draw(random) for _ in range(600)], random)
     before = resident_mib()
-    times, processor = _halves(run, sets, seconds, random)
+    times, processor = halves(run, sets, seconds, random)
     growth = resident_mib() - before
     new = [timed(lambda feeds=feeds: run(feeds), 0)[0] for feeds in held_out]
     mean = _mean_set(sets)
     same = [{key: np.random.permutation(value) for key, value in mean.items()} for _ in sets]
-    alone, alone_processor = _halves(start(), same, seconds / 5, random)
+    alone, alone_processor = halves(start(), same, seconds / 5, random)
     return {
         "milliseconds": times,
         "processor": processor,
@@ -284,7 +284,7 @@ def measure(library: str, name: str, seconds: float) -> dict[str, float]:
     }
 
 
-def _halves(
+def halves(
     run: Callable[[Any], Any], sets: list[Any], seconds: float, random: Random
 ) -> tuple[float, float]:
     """Return the mean milliseconds of a run, and of all threads, in the second half of the time."""
