@@ -258,7 +258,13 @@ def ascending_segments(
     file, function = "host_segments.h", "gg_segments"
     if not counted:
         return RowSource(file, function, parameters, is_exact=is_exact)
-    return RowSource(file, function, parameters, sizes=sizes, is_exact=is_exact)
+    return RowSource(
+        *(file, function, parameters),
+        sizes=sizes,
+        counted=[0],
+        is_exact=is_exact,
+        counter="gg_segments_count",
+    )
 
 
 def scattered_by_segment(rule: int, start: Callable[[Any], Any]) -> RowSource:
