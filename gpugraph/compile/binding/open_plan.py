@@ -91,6 +91,8 @@ class OpenPlan:
         self._places = [self._code.operand_place(number) for number in self._numbers]
         self._bound: list[BoundSet | None] = [None] * len(self._words.rows)
         self._least_arena = 0
+        self._drawing = () if unit.reports is None else unit.reports.drawing
+        self._marks: dict[str, Any] = {}  # by node, the position in its stream before the run
         self._set_arena()
         for stage, number in enumerate(program.flush_places, 1):
             if not program.is_by_python(stage) and not self._has_python(stage):
@@ -141,6 +143,9 @@ class OpenPlan:
         The caller must hold the plan's lock. Raises UnfitShapesError if this plan can't run the
         shapes, and ResourceExhaustedError if there is too little memory.
         """
+        if self._drawing:
+            states = self.binder.unit.target.resources.states
+            self._marks = {name: states[name].mark() for name in self._drawing if name in states}
         if shapes != self._current:
             self._current = None
             self._registers[self._words.registers.fed] = list(chain(*shapes))
@@ -166,7 +171,11 @@ class OpenPlan:
                     self._registers[self._words.registers.reported[names[0]]] = size
         try:
             self._run_stage(stage, shapes)
-        except UnfitShapesError:
+        except (UnfitShapesError, UnfitReportError) as error:
+            for name, mark in self._marks.items():  # the run begins again
+                self.binder.unit.target.resources.go_to(name, mark)
+            if isinstance(error, UnfitReportError):
+                raise
             raise UnfitReportError(is_larger=False) from None
         for _, step in reports:
             step.write()

@@ -30,6 +30,14 @@ from gpugraph.ops.framework.op_declaration import DECLARATIONS
 _HARMLESS = {"Assert", "VarHandleOp", "ReadVariableOp", "VariableV2", "VarIsInitializedOp"}
 """Stateful ops that may run twice."""
 
+_DRAWING = {
+    *("RandomUniform", "RandomStandardNormal", "TruncatedNormal", "RandomUniformInt"),
+    *("RandomGamma", "RandomPoisson", "RandomPoissonV2", "Multinomial", "RandomShuffle"),
+}
+"""Stateful ops whose only effect is that their stream advances. If a run begins again, they return to
+the position at which it began.
+"""
+
 
 class NotReportedError(Exception):
     """The sizes of a unit that depend on values can't be written during a run."""
@@ -62,12 +70,16 @@ class Flush(NamedTuple):
 class Reports:
     """The reports of a unit. The constructor raises NotReportedError if the unit has no usable
     report.
+
+    Attributes:
+      drawing: the names of the nodes that draw random numbers before the last flush.
     """
 
     def __init__(self, unit: Unit, trace: SizeTrace) -> None:
         self.unit, self._trace = unit, trace
         self._by_node = _reports(unit, trace)
         self.flushes = list(self._flushes())
+        self.drawing: list[str] = []
         self._check_effects()
 
     def part_of(self, storage: Storage) -> int:
@@ -129,7 +141,9 @@ class Reports:
             decl = DECLARATIONS.get(node.type)
             writes = decl is not None and bool(decl.memory.writes)
             acts = node.op_def.is_stateful and node.node_class is NodeClass.OTHER
-            if writes or (acts and node.type not in _HARMLESS):
+            if acts and node.type in _DRAWING:
+                self.drawing.append(node.name)
+            elif writes or (acts and node.type not in _HARMLESS):
                 raise NotReportedError(f"'{node.name}' ({node.type}) has an effect before")
 
 
