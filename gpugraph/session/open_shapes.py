@@ -86,13 +86,18 @@ class OpenShapes:
         self._exact_only: set[tuple[int, ...]] = set()  # ranks for which no unit is compiled
 
     def find(
-        self, shapes: Shapes, reported: Mapping[str, int] | None = None, is_last: bool = False
+        self,
+        shapes: Shapes,
+        reported: Mapping[str, int] | None = None,
+        reporting: Shapes | None = None,
+        is_last: bool = False,
     ) -> UnitForShapes | None:
         """Return a unit for a set of shapes. Return None if no size has varied yet and kernels have
         not reported sizes, or if there would be too many units.
 
         Args:
           reported: a dict from nodes to the sizes that their kernels have reported in a run.
+          reporting: the shapes of the feeds in that run, if they are others.
           is_last: whether that was the last run of these shapes. The unit is then valid for these
             sizes too, unless its sizes do not depend on values, or there are several such units.
         """
@@ -115,7 +120,7 @@ class OpenShapes:
         if len(units) >= MAX_UNITS or ranks in self._exact_only:
             return None
         try:
-            compiled = self._compiled(shapes, sizes, varying, dict(reported or {}))
+            compiled = self._compiled(shapes, reporting or shapes, varying, dict(reported or {}))
         except OpError:
             return None  # compiling exactly these shapes raises it in TensorFlow's words
         except Exception as error:
@@ -131,32 +136,40 @@ class OpenShapes:
             return None
         units.insert(0, compiled)
         values = compiled.at(sizes)
-        assert values is not None, "a unit holds for the sizes with which it was compiled"
-        return UnitForShapes(compiled.unit, values, compiled.fed)
+        return None if values is None else UnitForShapes(compiled.unit, values, compiled.fed)
 
     def _compiled(
-        self, shapes: Shapes, sizes: Sequence[int], varying: set[int], reported: Mapping[str, int]
+        self, shapes: Shapes, reporting: Shapes, varying: set[int], reported: Mapping[str, int]
     ) -> _OpenFeeds:
         """Compile a unit in which the varying sizes are open. If possible, the reported sizes are
         open too.
+
+        Args:
+          reporting: the shapes of the run in which kernels have reported the sizes. Passes estimate
+            by sizes that belong together.
         """
         if reported:
             try:
-                return self._compile(shapes, sizes, varying, reported)
+                return self._compile(shapes, reporting, varying, reported)
             except NotReportedError as error:
                 _LOG.debug("Sizes by values are not open: %s", error)
-        return self._compile(shapes, sizes, varying, {})
+        return self._compile(shapes, shapes, varying, {})
 
     def _compile(
-        self, shapes: Shapes, sizes: Sequence[int], varying: set[int], reported: Mapping[str, int]
+        self, shapes: Shapes, first: Shapes, varying: set[int], reported: Mapping[str, int]
     ) -> _OpenFeeds:
-        """Compile a unit in which the varying sizes are open. Sizes that were equal to each other
-        in all sets of shapes become a single input of its trace.
+        """Compile a unit in which the varying sizes are open. Sizes that are equal to each other in
+        both sets of shapes become a single input of its trace.
+
+        Args:
+          first: the shapes by which the passes estimate and compare.
         """
-        inputs: dict[int, list[int]] = {}
+        sizes = [size for shape in shapes for size in shape]
+        hints = [size for shape in first for size in shape]
+        inputs: dict[tuple[int, int], list[int]] = {}
         for position in sorted(varying):
-            inputs.setdefault(sizes[position], []).append(position)
-        trace = SizeTrace(list(inputs), reported)
+            inputs.setdefault((hints[position], sizes[position]), []).append(position)
+        trace = SizeTrace([hint for hint, _ in inputs], reported)
         mixed: list[Any] = list(sizes)
         for size, positions in zip(trace.sizes, inputs.values()):
             for position in positions:

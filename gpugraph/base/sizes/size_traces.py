@@ -91,8 +91,10 @@ class SizeTrace:
 
     def reports_in(self, size: Any) -> set[str]:
         """Return the names of the reported sizes on which a Size depends."""
+        return self._names_in([_terms(size)])
+
+    def _names_in(self, pending: list[Terms]) -> set[str]:
         names: set[str] = set()
-        pending = [_terms(size)]
         while pending:
             for number in {number for monomial, _ in pending.pop() for number in monomial}:
                 name, left, right = self._atoms[number] or ("", (), ())
@@ -118,10 +120,11 @@ class SizeTrace:
 
         Args:
           inputs: the values of the input sizes.
-          reported: the reported sizes by name; None means the values that the trace was created
-            with.
+          reported: the reported sizes by name. If it is None, they are those that the trace was
+            created with, and conditions on them are not checked, since a run decides them.
         """
         atoms = list(inputs)
+        is_checked = reported is not None
         reported = self.reported if reported is None else reported
         try:
             for atom in self._atoms[len(inputs) :]:
@@ -134,7 +137,8 @@ class SizeTrace:
         except ZeroDivisionError:
             return None
         for name, left, right, outcome in self.conditions:
-            if _COMPARISONS[name](value_of(left, atoms), value_of(right, atoms)) is not outcome:
+            holds = _COMPARISONS[name](value_of(left, atoms), value_of(right, atoms)) is outcome
+            if not holds and (is_checked or not self._names_in([left, right])):
                 return None
         return SizeValues(atoms)
 

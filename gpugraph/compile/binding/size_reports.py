@@ -34,8 +34,8 @@ _DRAWING = {
     *("RandomUniform", "RandomStandardNormal", "TruncatedNormal", "RandomUniformInt"),
     *("RandomGamma", "RandomPoisson", "RandomPoissonV2", "Multinomial", "RandomShuffle"),
 }
-"""Stateful ops whose only effect is that their stream advances. If a run begins again, they return to
-the position at which it began.
+"""Stateful ops whose only effect is that their stream advances. If a run begins again, they return
+to the position at which it began.
 """
 
 
