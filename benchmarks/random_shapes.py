@@ -6,7 +6,8 @@ Program number n is a random network over sequences or images: up to five random
 loops, branches, sizes by values and random numbers; half of the programs train. Each run draws one
 of 80 sets of feeds. Their sizes are random, and sometimes 1 or equal. Printed for each program: the
 mean milliseconds of a run in the second half of the time, of one set of shapes alone in a new
-session, and of TensorFlow. At the end: the quantiles of TensorFlow's time divided by ours.
+session, and of TensorFlow; and TensorFlow's time divided by ours, by the clock and by the
+processor. At the end: the quantiles of these ratios.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from random import Random
 from typing import Any
 
 import numpy as np
-from varying_shapes import _cell, _mean_set, timed
+from varying_shapes import _cell, _mean_set, halves
 
 WIDTH = 24
 
@@ -192,10 +193,6 @@ def program(tf: Any, number: int) -> tuple[list[Any], Callable[[Random], Any], s
     return fetches, draw, " ".join(layer.__name__[1:] for layer in layers)
 
 
-def _run_any(session: Any, fetches: Any, sets: list[Any], random: Random) -> None:
-    session.run(fetches, random.choice(sets))
-
-
 def measure(library: str, number: int, seconds: float) -> dict[str, Any]:
     """Run a program in this process, and return its numbers."""
     if library == "tensorflow":
@@ -213,11 +210,9 @@ def measure(library: str, number: int, seconds: float) -> dict[str, Any]:
     for chosen in (sets, [_mean_set(sets)]):
         with tf.Session(graph=graph) as session:
             session.run(start)
-            run = partial(_run_any, session, fetches, chosen, random)
-            times = timed(run, seconds)
-        half = times[len(times) // 2 :]
-        means.append(1e3 * sum(half) / len(half))
-    return {"mean": means[0], "alone": means[1], "layers": layers}
+            means.append(halves(partial(session.run, fetches), chosen, seconds, random))
+    (mean, processor), (alone, _) = means
+    return {"mean": mean, "processor": processor, "alone": alone, "layers": layers}
 
 
 def in_process(python: str, library: str, number: int, seconds: float) -> dict[str, Any]:
@@ -241,17 +236,22 @@ def main() -> None:
     if options.library:
         print(json.dumps(measure(options.library, options.first, options.seconds)))
         return
-    own_ratios, ratios = [], []
+    own_ratios: list[float] = []
+    ratios: dict[str, list[float]] = {"mean": [], "processor": []}
     for number in range(options.first, options.first + options.programs):
         own = in_process(sys.executable, "gpugraph", number, options.seconds)
         own_ratios.append(own["mean"] / own["alone"])
         line = f"{number:4} {own['mean']:8.3f} ms, one set {own['alone']:8.3f}"
         if options.tensorflow:
             other = in_process(options.tensorflow, "tensorflow", number, options.seconds)
-            ratios.append(other["mean"] / own["mean"])
-            line += f", TensorFlow {other['mean']:8.3f}: {ratios[-1]:5.2f}"
+            for key, known in ratios.items():
+                known.append(other[key] / own[key])
+            by_time, by_processor = (known[-1] for known in ratios.values())
+            line += f", TensorFlow {other['mean']:8.3f}: {by_time:5.2f} {by_processor:5.2f}"
         print(f"{line}  {own['layers']}", flush=True)
-    for title, values in (("times one set", own_ratios), ("TensorFlow / ours", ratios)):
+    titles = [("times one set", own_ratios)]
+    titles += [(f"TensorFlow / ours, {key}", values) for key, values in ratios.items()]
+    for title, values in titles:
         if values:
             quantiles = np.quantile(values, [0, 0.05, 0.1, 0.25, 0.5, 0.75, 1]).round(2).tolist()
             print(f"{title}: minimum, 5 %, 10 %, 25 %, 50 %, 75 %, maximum: {quantiles}")

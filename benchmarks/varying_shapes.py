@@ -1,12 +1,15 @@
 """Shapes that vary from run to run: gpugraph beside TensorFlow's v1 API.
 
     python benchmarks/varying_shapes.py [--works WORK ...] [--seconds 20] [--tensorflow PYTHON]
+                                        [--torch PYTHON]
 
 Each work trains a small network. The sizes that vary are drawn at random for each run from 600 sets
-of feeds, equal for both packages; each has a process. Printed are the mean milliseconds of a run in
-the second half of the time, the same in a new session that runs one set of the mean size alone, the
-median of the first runs of sets of shapes, and the growth of the process's memory. --tensorflow is
-a Python with TensorFlow 2 (`TF_USE_LEGACY_KERAS=1` is set); without it gpugraph runs alone.
+of feeds, of equal shapes for all packages; each has a process. Printed are the mean milliseconds of
+a run in the second half of the time, and of the processor's time; the same in a new session for one
+set of shapes of the mean size alone, with as many sets of values; the median of the first runs of sets
+of shapes; and the growth of the process's memory. --tensorflow is a Python with TensorFlow 2
+(`TF_USE_LEGACY_KERAS=1` is set). --torch is a Python with PyTorch, which runs the works of
+varying_torch.py eagerly, and compiled with `dynamic=True`.
 """
 
 from __future__ import annotations
@@ -21,10 +24,11 @@ from collections.abc import Callable
 from math import prod
 from pathlib import Path
 from random import Random
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
+import varying_torch
 
 Work = tuple[list[Any], Callable[[Random], dict[Any, Any]]]
 """The fetches of a run, and a function that draws its feeds."""
@@ -227,8 +231,12 @@ def resident_mib() -> float:
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 / (1 << 20)
 
 
-def measure(library: str, name: str, seconds: float) -> dict[str, float]:
-    """Run one work in this process; return its numbers."""
+Start = Callable[[], Callable[[Any], Any]]
+"""A function that starts a new training and returns the function that runs a step with feeds."""
+
+
+def _of_sessions(library: str, name: str) -> tuple[Start, Callable[[Random], Any]]:
+    """Return a function that starts a session of a work, and the function that draws feeds."""
     if library == "tensorflow":
         tf = importlib.import_module("tensorflow.compat.v1")
         tf.disable_v2_behavior()
@@ -236,26 +244,54 @@ def measure(library: str, name: str, seconds: float) -> dict[str, float]:
         tf = importlib.import_module(library)
     np.random.seed(0)
     fetches, draw = WORKS[name](tf)
-    session = tf.Session()
-    session.run(tf.global_variables_initializer())
-    random = Random(1)
+
+    def start() -> Callable[[Any], Any]:
+        session = tf.Session()
+        session.run(tf.global_variables_initializer())
+        return lambda feeds: session.run(fetches, feeds)
+
+    return start, draw
+
+
+def _of_torch(name: str, compiles: bool) -> tuple[Start, Callable[[Random], Any]]:
+    np.random.seed(0)
+    _, draw = varying_torch.started(name, compiles)
+    return lambda: varying_torch.started(name, compiles)[0], draw
+
+
+def measure(library: str, name: str, seconds: float) -> dict[str, float]:
+    """Run one work in this process; return its numbers."""
+    if library in ("torch", "compile"):
+        start, draw = _of_torch(name, library == "compile")
+    else:
+        start, draw = _of_sessions(library, name)
+    run, random = start(), Random(1)
     sets, held_out = _held_out([draw(random) for _ in range(600)], random)
     before = resident_mib()
-    times = timed(lambda: session.run(fetches, sets[random.randrange(len(sets))]), seconds)
+    times, processor = halves(run, sets, seconds, random)
     growth = resident_mib() - before
-    new = [timed(lambda feeds=feeds: session.run(fetches, feeds), 0)[0] for feeds in held_out]
-    session.close()
-    session, feeds = tf.Session(), _mean_set(sets)
-    session.run(tf.global_variables_initializer())
-    alone = timed(lambda: session.run(fetches, feeds), seconds / 5)
-    half, alone_half = times[len(times) // 2 :], alone[len(alone) // 2 :]
+    new = [timed(lambda feeds=feeds: run(feeds), 0)[0] for feeds in held_out]
+    mean = _mean_set(sets)
+    same = [{key: np.random.permutation(value) for key, value in mean.items()} for _ in sets]
+    alone, alone_processor = halves(start(), same, seconds / 5, random)
     return {
-        "runs": len(times),
-        "milliseconds": 1e3 * sum(half) / len(half),
-        "one set of shapes": 1e3 * sum(alone_half) / len(alone_half),
+        "milliseconds": times,
+        "processor": processor,
+        "one set of shapes": alone,
+        "its processor": alone_processor,
         "new set of shapes": 1e3 * sorted(new)[len(new) // 2],
         "MiB more": growth,
     }
+
+
+def halves(
+    run: Callable[[Any], Any], sets: list[Any], seconds: float, random: Random
+) -> tuple[float, float]:
+    """Return the mean milliseconds of a run, and of all threads, in the second half of the time."""
+    timed(lambda: run(sets[random.randrange(len(sets))]), seconds / 2)
+    before = process_time()
+    times = timed(lambda: run(sets[random.randrange(len(sets))]), seconds / 2)
+    return 1e3 * sum(times) / len(times), 1e3 * (process_time() - before) / len(times)
 
 
 def _mean_set(sets: list[Any]) -> Any:
@@ -301,6 +337,7 @@ def main() -> None:
     parser.add_argument("--works", nargs="+", default=list(WORKS), choices=list(WORKS))
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--tensorflow", metavar="PYTHON", default="")
+    parser.add_argument("--torch", metavar="PYTHON", default="")
     parser.add_argument("--library", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.library:
@@ -310,10 +347,20 @@ def main() -> None:
         own = in_process(sys.executable, "gpugraph", name, options.seconds)
         parts = [f"{key} {value:.2f}" for key, value in own.items()]
         parts.append(f"{own['milliseconds'] / own['one set of shapes']:.2f} times one set")
-        if options.tensorflow:
-            other = in_process(options.tensorflow, "tensorflow", name, options.seconds)
-            ratio = other["milliseconds"] / own["milliseconds"]
-            parts.append(f"TensorFlow {other['milliseconds']:.2f}: {ratio:.2f} times our time")
+        peers = [(options.tensorflow, "tensorflow")]
+        peers += [(options.torch, "torch"), (options.torch, "compile")]
+        for python, library in peers:
+            if python:
+                try:
+                    other = in_process(python, library, name, options.seconds)
+                except subprocess.CalledProcessError as error:  # not all works can be compiled
+                    parts.append(f"{library} fails: {error.stderr.strip().splitlines()[-1]}")
+                    continue
+                ratios = [other[key] / own[key] for key in ("milliseconds", "processor")]
+                parts.append(
+                    f"{library} {other['milliseconds']:.2f}: {ratios[0]:.2f} times our time, "
+                    f"{ratios[1]:.2f} times our processor time"
+                )
         print(f"{name:12}", ", ".join(parts), flush=True)
 
 

@@ -26,6 +26,27 @@ from gpugraph.base.dimensions import (
 from gpugraph.base.misfit import value_error
 from gpugraph.base.protobuf_fields import message_class
 
+Sizes = tuple[Any, ...] | None
+"""The sizes of a shape: ints, None, or open sizes (`base/sizes`)."""
+
+
+def equal_sizes(a: Sizes, b: Sizes) -> bool:
+    """Return whether two shapes have equal sizes.
+
+    A comparison of open sizes may become a condition of the compilation. So they are compared only
+    if the ranks and all other sizes are equal, whereas `==` would stop at the first difference.
+    """
+    if a is None or b is None or len(a) != len(b):
+        return a is b
+    is_open = False
+    for one, other in zip(a, b):
+        if one is None or other is None or (type(one) is int and type(other) is int):
+            if one != other:
+                return False
+        else:
+            is_open = True
+    return not is_open or a == b
+
 
 class TensorShape:
     """A tensor's static shape: its rank and sizes, each of which may be unknown.
@@ -121,10 +142,10 @@ class TensorShape:
         equal or one is unknown, and on each axis the sizes are equal or one is unknown.
         """
         a = self.sizes
-        if type(other) is tuple and other == a:  # usually the shape of an array
+        if type(other) is tuple and equal_sizes(other, a):  # usually the shape of an array
             return True
         b = as_shape(other).sizes
-        if a is None or b is None or a == b:
+        if a is None or b is None or equal_sizes(a, b):
             return True
         return len(a) == len(b) and all(
             x == y or x is None or y is None for x, y in zip(a, b, strict=True)
@@ -143,7 +164,7 @@ class TensorShape:
         """
         shape = as_shape(other)
         a, b = self.sizes, shape.sizes
-        if b is None or a == b:
+        if b is None or equal_sizes(a, b):
             return self
         if a is None:
             return shape
@@ -235,9 +256,9 @@ class TensorShape:
 
     def __eq__(self, other: object) -> bool:
         if type(other) is TensorShape:
-            return self.sizes == other.sizes
+            return equal_sizes(self.sizes, other.sizes)
         try:
-            return self.sizes == as_shape(other).sizes
+            return equal_sizes(self.sizes, as_shape(other).sizes)
         except (TypeError, ValueError):
             return NotImplemented
 
@@ -367,6 +388,9 @@ def dimension_at_index(shape: TensorShape, index: int) -> Dimension:
     return shape[index]
 
 
+_ONE = 1  # an open size is not compared with it
+
+
 def broadcast_shapes(a: TensorShape, b: TensorShape) -> TensorShape:
     """Return the shape of an elementwise result of operands of shapes `a` and `b`.
 
@@ -379,13 +403,18 @@ def broadcast_shapes(a: TensorShape, b: TensorShape) -> TensorShape:
       ValueError: two known sizes differ and neither is 1.
     """
     x, y = a.sizes, b.sizes
-    if x == y or x is None or y == ():
+    if x is None or y == ():
         return a
     if y is None or not x:
         return b
-    if len(x) != len(y):
+    if len(x) != len(y):  # else `==` would compare sizes that are not aligned
         x, y = (1,) * (len(y) - len(x)) + x, (1,) * (len(x) - len(y)) + y
-    sizes = [m if n in (m, 1) else _broadcast_size(m, n, a, b) for m, n in zip(x, y)]
+    elif equal_sizes(x, y):
+        return a
+    sizes = [
+        n if m is _ONE else m if n is _ONE or n in (m, 1) else _broadcast_size(m, n, a, b)
+        for m, n in zip(x, y)
+    ]
     return TensorShape.of(tuple(sizes))
 
 

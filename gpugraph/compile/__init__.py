@@ -201,6 +201,11 @@ class OpenUnit:
         """
         return self._trace.values(inputs, reported)
 
+    @property
+    def first_values(self) -> SizeValues:
+        """The values of all Sizes with which the unit was compiled."""
+        return self._trace.first_values
+
     def shapes_of(self, values: SizeValues) -> list[tuple[int, ...]]:
         """Return the shapes that the feeds have with these values of the Sizes."""
         return [values.shape(feed.shape or ()) for feed in self._parts.unit.feeds]

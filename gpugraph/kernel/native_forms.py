@@ -84,6 +84,8 @@ class RowSource(NamedTuple):
       sizes: for an op whose outputs' sizes depend on values: `sizes(signature, *inputs)` returns
         the largest possible shapes of the outputs. The function's last array is then a single
         int64, in which it stores the actual number of rows of the outputs numbered in `counted`.
+      separate: whether each output has its own number of rows. The function's last array then has
+        an int64 for each output, and `counted` is not used.
       takes_empty: whether arrays may be empty.
       counter: a function of the same file that takes the inputs and only stores the number of rows.
         It is for ops for which counting takes a small part of the time.
@@ -96,6 +98,7 @@ class RowSource(NamedTuple):
     macros: Callable[[Signature], Mapping[str, str]] = _no_macros
     sizes: Callable[..., Sequence[tuple[int, ...]]] | None = None
     counted: Sequence[int] = ()
+    separate: bool = False
     is_exact: bool = True
     takes_empty: bool = False
     counter: str = ""

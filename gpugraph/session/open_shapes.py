@@ -25,6 +25,11 @@ _LOG = logging.getLogger("gpugraph")
 MAX_UNITS = 8
 """The maximum number of units that a runner has for feeds of the same ranks."""
 
+_MAX_REPORTING = 3
+"""The number of units with reported sizes from which on no other is compiled because the sizes that
+kernels report do not meet its conditions, such as "more than one row".
+"""
+
 
 class UnitForShapes(NamedTuple):
     """A unit that is valid for a set of shapes, and the values of its open sizes for these
@@ -85,13 +90,20 @@ class OpenShapes:
         self._units.clear()
 
     def find(
-        self, shapes: Shapes, reported: Mapping[str, int] | None = None
+        self,
+        shapes: Shapes,
+        reported: Mapping[str, int] | None = None,
+        reporting: Shapes | None = None,
+        is_last: bool = False,
     ) -> UnitForShapes | None:
         """Return a unit for a set of shapes. Return None if no size has varied yet and kernels have
         not reported sizes, or if there would be too many units.
 
         Args:
           reported: a dict from nodes to the sizes that their kernels have reported in a run.
+          reporting: the shapes of the feeds in that run, if they are others.
+          is_last: whether that was the last run of these shapes. The unit is then valid for these
+            sizes too, unless its sizes do not depend on values, or there are several such units.
         """
         ranks = tuple(map(len, shapes))
         sizes = [size for shape in shapes for size in shape]
@@ -101,15 +113,18 @@ class OpenShapes:
         if not varying and not reported:
             return None
         units = self._units.setdefault(ranks, [])
+        is_last &= sum(candidate.unit.reports is not None for candidate in units) < _MAX_REPORTING
         for number, candidate in enumerate(units):
             values = candidate.at(sizes)
+            if is_last and candidate.unit.reports and candidate.at(sizes, reported) is None:
+                continue
             if values is not None:
                 units.insert(0, units.pop(number))
                 return UnitForShapes(candidate.unit, values, candidate.fed)
         if len(units) >= MAX_UNITS or ranks in self._exact_only:
             return None
         try:
-            compiled = self._compiled(shapes, sizes, varying, dict(reported or {}))
+            compiled = self._compiled(shapes, reporting or shapes, varying, dict(reported or {}))
         except OpError:
             return None  # compiling exactly these shapes raises it in TensorFlow's words
         except Exception as error:
@@ -125,32 +140,40 @@ class OpenShapes:
             return None
         units.insert(0, compiled)
         values = compiled.at(sizes)
-        assert values is not None, "a unit holds for the sizes with which it was compiled"
-        return UnitForShapes(compiled.unit, values, compiled.fed)
+        return None if values is None else UnitForShapes(compiled.unit, values, compiled.fed)
 
     def _compiled(
-        self, shapes: Shapes, sizes: Sequence[int], varying: set[int], reported: Mapping[str, int]
+        self, shapes: Shapes, reporting: Shapes, varying: set[int], reported: Mapping[str, int]
     ) -> _OpenFeeds:
         """Compile a unit in which the varying sizes are open. If possible, the reported sizes are
         open too.
+
+        Args:
+          reporting: the shapes of the run in which kernels have reported the sizes. Passes estimate
+            by sizes that belong together.
         """
         if reported:
             try:
-                return self._compile(shapes, sizes, varying, reported)
+                return self._compile(shapes, reporting, varying, reported)
             except NotReportedError as error:
                 _LOG.debug("Sizes by values are not open: %s", error)
-        return self._compile(shapes, sizes, varying, {})
+        return self._compile(shapes, shapes, varying, {})
 
     def _compile(
-        self, shapes: Shapes, sizes: Sequence[int], varying: set[int], reported: Mapping[str, int]
+        self, shapes: Shapes, first: Shapes, varying: set[int], reported: Mapping[str, int]
     ) -> _OpenFeeds:
-        """Compile a unit in which the varying sizes are open. Sizes that were equal to each other
-        in all sets of shapes become a single input of its trace.
+        """Compile a unit in which the varying sizes are open. Sizes that are equal to each other in
+        both sets of shapes become a single input of its trace.
+
+        Args:
+          first: the shapes by which the passes estimate and compare.
         """
-        inputs: dict[int, list[int]] = {}
+        sizes = [size for shape in shapes for size in shape]
+        hints = [size for shape in first for size in shape]
+        inputs: dict[tuple[int, int], list[int]] = {}
         for position in sorted(varying):
-            inputs.setdefault(sizes[position], []).append(position)
-        trace = SizeTrace(list(inputs), reported)
+            inputs.setdefault((hints[position], sizes[position]), []).append(position)
+        trace = SizeTrace([hint for hint, _ in inputs], reported)
         mixed: list[Any] = list(sizes)
         for size, positions in zip(trace.sizes, inputs.values()):
             for position in positions:

@@ -80,7 +80,9 @@ class RunnerPlans:
         """
         for stale in [cached for cached in self.exact.values() if cached.plan.stale]:
             self._cache.drop(stale)
-        unit = None if self.open_shapes is None else self.open_shapes.find(shapes, self._reported())
+        unit = (
+            None if self.open_shapes is None else self.open_shapes.find(shapes, *self._reported())
+        )
         if unit is not None and shapes not in self._unfit:
             opened = self._opened(unit)
             if opened is not None:
@@ -103,10 +105,14 @@ class RunnerPlans:
         cached = self.exact[shapes] = self._cache.add(plan, forget)
         return cached
 
-    def _reported(self) -> dict[str, int]:
-        """Return the sizes that kernels have reported in a run of a plan for one set of shapes."""
-        plans = (cached.plan for cached in self.exact.values())
-        return next((plan.reported for plan in plans if plan.reported), {})
+    def _reported(self) -> tuple[dict[str, int], Shapes | None]:
+        """Return the sizes that kernels have reported in a run of a plan for one set of shapes, and
+        these shapes.
+        """
+        for shapes, cached in self.exact.items():
+            if cached.plan.reported:
+                return cached.plan.reported, shapes
+        return {}, None
 
     def promote(self, shapes: Shapes) -> None:
         """Replace the plan of these shapes with a plan in which the reported sizes are open, if
@@ -115,7 +121,7 @@ class RunnerPlans:
         cached = self.exact.get(shapes)
         if cached is None or cached.plan.sizes is not None or self.open_shapes is None:
             return
-        unit = self.open_shapes.find(shapes, cached.plan.reported)
+        unit = self.open_shapes.find(shapes, cached.plan.reported, is_last=True)
         if unit is None or unit.unit.reports is None or shapes in self._unfit:
             cached.plan.reported = {}  # do not try again
             return
@@ -189,8 +195,9 @@ class RunnerPlans:
         if unit.unit in self._awaited:
             return
         self._awaited.append(unit.unit)
+        values = unit.unit.first_values
         try:
-            plan = self._compile(unit.unit.shapes_of(unit.values), unit)
+            plan = self._compile(unit.unit.shapes_of(values), unit._replace(values=values))
         except ResourceExhaustedError:
             return
 

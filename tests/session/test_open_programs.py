@@ -102,7 +102,28 @@ def _boxes(x: Any) -> Any:
     return tf.gather(x, chosen)
 
 
-BY_VALUES = {"masked rows": _masked, "unique": _unique, "where": _where, "boxes": _boxes}
+def _partitioned(x: Any) -> Any:
+    rows = tf.reshape(x, [-1, WIDTH])
+    numbers = tf.cast(rows[:, 0] > 0.0, tf.int32) + tf.cast(rows[:, 1] > 0.5, tf.int32)
+    places = tf.dynamic_partition(tf.range(tf.shape(rows)[0]), numbers, 3)
+    parts = tf.dynamic_partition(rows, numbers, 3)
+    merged = tf.dynamic_stitch(places, [tf.tanh(part) * i for i, part in enumerate(parts, 1)])
+    return tf.reshape(merged, tf.shape(x))
+
+
+def _segments(x: Any) -> Any:
+    ids = tf.cumsum(tf.cast(x[:, 0, 0] > 0.2, tf.int32))
+    return x - tf.gather(tf.segment_max(x, ids), ids) * 0.5
+
+
+BY_VALUES = {
+    "masked rows": _masked,
+    "unique": _unique,
+    "where": _where,
+    "boxes": _boxes,
+    "partitioned": _partitioned,
+    "segments": _segments,
+}
 """Steps whose sizes depend on values."""
 
 LOOPS = {
@@ -222,6 +243,44 @@ def test_a_new_size_by_value_is_written_in_the_run_that_reports_it() -> None:
             value[:kept] = 4.0
             expected = 8 if kept in (0, 8) else kept
             assert len(session.run(y, {x: value})) == expected
+        assert opened(session)
+
+
+def test_random_numbers_are_the_same_in_a_run_that_begins_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with tf.Graph().as_default() as graph:
+        tf.set_random_seed(7)
+        x = tf.placeholder(tf.float32, [None, 4])
+        kept = tf.boolean_mask(x, tf.random_uniform([tf.shape(x)[0]]) > 0.3)
+        fetches = [tf.random_normal([3]), tf.reduce_sum(kept, 0), tf.shape(kept)[0]]
+    runs = []
+    for setting in ("wait", "0"):
+        monkeypatch.setenv("GPUGRAPH_NATIVE", setting)
+        random = Random(1)
+        with tf.Session(graph=graph) as session:
+            feeds = [{x: value_of((random.randint(0, 60), 4))} for _ in range(90)]
+            runs.append([session.run(fetches, feed) for feed in feeds])
+            assert bool(opened(session)) is (setting == "wait")
+    for values, expected in zip(*runs, strict=True):
+        for value, other in zip(values, expected, strict=True):
+            np.testing.assert_allclose(value, other, rtol=1e-5)
+
+
+def test_a_unit_for_other_reported_sizes_is_compiled_if_its_own_conditions_fail() -> None:
+    with tf.Graph().as_default() as graph:
+        x, numbers = tf.placeholder(tf.float32, [12, 4]), tf.placeholder(tf.int32, [12])
+        parts = tf.dynamic_partition(x, numbers, 3)
+        weights = tf.constant(value_of((4, 4)))
+        sums = [tf.reduce_sum(tf.nn.relu(tf.matmul(part, weights))) for part in parts]
+    with tf.Session(graph=graph) as session:
+        feed = {x: value_of((12, 4))}
+        product = np.maximum(feed[x] @ value_of((4, 4)), 0.0)
+        for count in (3, 2, 3):  # the last part is empty in between
+            for _ in range(40):
+                feed[numbers] = np.random.permutation(np.arange(12) % count)
+                expected = [product[feed[numbers] == i].sum() for i in range(3)]
+                np.testing.assert_allclose(session.run(sums, feed), expected, rtol=1e-5)
         assert opened(session)
 
 

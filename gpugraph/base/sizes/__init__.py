@@ -6,6 +6,7 @@ from gpugraph.base.sizes.size_arrays import (
     size_array as size_array,
 )
 from gpugraph.base.sizes.size_functions import (
+    estimates as estimates,
     hint_of_shape as hint_of_shape,
     is_open as is_open,
     range_bounds as range_bounds,

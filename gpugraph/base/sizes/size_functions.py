@@ -13,6 +13,16 @@ def hint_of_shape(sizes: Sequence[Any]) -> tuple[int, ...]:
     return tuple([hint(size) for size in sizes])
 
 
+def estimates(sizes: Sequence[Any]) -> tuple[Any, ...]:
+    """Return sizes for a choice between kernels that are correct for all sizes.
+
+    A size that kernels report is replaced by its hint. So the choice is not a condition on a size
+    that may be another one in each run. It is a condition on fed sizes: results of a set of shapes
+    do not depend on the sets before it.
+    """
+    return tuple([hint(s) if type(s) is Size and s.reports() else s for s in sizes])
+
+
 def whole(size: Any) -> Any:
     """Return a Size unchanged. Convert any other value to an int."""
     return size if type(size) is Size else int(size)

@@ -54,6 +54,8 @@ class SizeTrace:
         self._atoms: list[tuple[str, Terms, Terms] | None] = [None] * len(inputs)
         self.operations: dict[tuple[str, Terms, Terms], int] = {}  # by operation, its atom
         self._reports: dict[str, int] = {}  # the atoms of reported sizes
+        self._equal: dict[int, int] = {}  # atoms that equal another, by a condition
+        self._is_apart = False  # whether conditions are recorded separately
         self._hints = list(inputs)
         self.natural = [True] * len(inputs)  # by atom: whether it is never negative
         self.sizes = [Size(self, (((number,), 1),), value) for number, value in enumerate(inputs)]
@@ -89,8 +91,10 @@ class SizeTrace:
 
     def reports_in(self, size: Any) -> set[str]:
         """Return the names of the reported sizes on which a Size depends."""
+        return self._names_in([_terms(size)])
+
+    def _names_in(self, pending: list[Terms]) -> set[str]:
         names: set[str] = set()
-        pending = [_terms(size)]
         while pending:
             for number in {number for monomial, _ in pending.pop() for number in monomial}:
                 name, left, right = self._atoms[number] or ("", (), ())
@@ -116,10 +120,11 @@ class SizeTrace:
 
         Args:
           inputs: the values of the input sizes.
-          reported: the reported sizes by name; None means the values that the trace was created
-            with.
+          reported: the reported sizes by name. If it is None, they are those that the trace was
+            created with, and conditions on them are not checked, since a run decides them.
         """
         atoms = list(inputs)
+        is_checked = reported is not None
         reported = self.reported if reported is None else reported
         try:
             for atom in self._atoms[len(inputs) :]:
@@ -132,7 +137,8 @@ class SizeTrace:
         except ZeroDivisionError:
             return None
         for name, left, right, outcome in self.conditions:
-            if _COMPARISONS[name](value_of(left, atoms), value_of(right, atoms)) is not outcome:
+            holds = _COMPARISONS[name](value_of(left, atoms), value_of(right, atoms)) is outcome
+            if not holds and (is_checked or not self._names_in([left, right])):
                 return None
         return SizeValues(atoms)
 
@@ -145,9 +151,11 @@ class SizeTrace:
         before are removed from the dict.
         """
         before, self.conditions = self.conditions, {}
+        was_apart, self._is_apart = self._is_apart, True
         try:
             yield self.conditions
         finally:
+            self._is_apart = was_apart
             for condition in before:
                 self.conditions.pop(condition, None)
             self.conditions = before
@@ -170,10 +178,38 @@ class SizeTrace:
         """Return the outcome of a comparison for the first inputs, and record it as a condition."""
         outcome = _COMPARISONS[name](hint(left), hint(right))
         self.conditions[name, _terms(left), _terms(right), outcome] = None
+        if name == "==" and outcome and not self._is_apart:
+            self._equate(_terms(left), _terms(right))
         return outcome
+
+    def _equate(self, left: Terms, right: Terms) -> None:
+        """Let an atom represent another one, if the difference of two sizes that are equal from now
+        on is a multiple of the difference of these atoms.
+        """
+        if right or len(left) != 2:
+            return
+        ((one, n), (other, m)) = left
+        if n == -m and len(one) == len(other) == 1:
+            first, last = sorted((self._root(one[0]), self._root(other[0])))
+            if first != last:
+                self._equal[last] = first
+
+    def _root(self, atom: int) -> int:
+        while atom in self._equal:
+            atom = self._equal[atom]
+        return atom
+
+    def _with_roots(self, terms: dict[tuple[int, ...], int]) -> dict[tuple[int, ...], int]:
+        found: dict[tuple[int, ...], int] = {}
+        for monomial, n in terms.items():
+            key = tuple(sorted(map(self._root, monomial)))
+            found[key] = found.get(key, 0) + n
+        return found
 
     def of(self, terms: dict[tuple[int, ...], int]) -> Any:
         """Return a polynomial as a Size, or as an int if it is constant."""
+        if self._equal:
+            terms = self._with_roots(terms)
         normal = tuple(sorted((monomial, n) for monomial, n in terms.items() if n))
         if not normal:
             return 0

@@ -13,6 +13,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
+from gpugraph.base.shapes import equal_sizes
 from gpugraph.base.sizes import hint, literals_refused
 from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.devices.native import Fusion, NotNativeError, not_native
@@ -276,7 +277,7 @@ def _space_of(
             return None
         sizes = node.output_shapes[0]
         fits = all(
-            shape == sizes if is_shaped else _broadcasts_to(shape, sizes)
+            equal_sizes(shape, sizes) if is_shaped else _broadcasts_to(shape, sizes)
             for shape in node.input_shapes
         )
         return Space(sizes, (True,), True) if fits else None

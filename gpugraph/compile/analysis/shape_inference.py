@@ -20,9 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.base.dtypes import OBJECTS
 from gpugraph.base.shapes import TensorShape
 from gpugraph.base.sizes import Size, size_array
+from gpugraph.compile.analysis.counted_rows import counted_rows, counting_node
 from gpugraph.compile.analysis.flow_analysis import flow_of, has_control_flow
 from gpugraph.compile.unit.compile_unit import TensorId, Unit
 from gpugraph.compile.unit.guards import Flow
@@ -30,7 +30,6 @@ from gpugraph.compile.unit.inference_errors import inference_error
 from gpugraph.graph.inference_context import InferContext, ShapeRule
 from gpugraph.graph.nodes.loop_frames import is_loop_merge
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
-from gpugraph.kernel import RowSource
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
 _UNKNOWN = TensorShape.of(None)
@@ -156,30 +155,33 @@ class Inference:
     def _with_reports(
         self, node: Node, shapes: Sequence[TensorShape], report_of: Callable[[str], Any]
     ) -> Sequence[TensorShape]:
-        """Return the shapes. An unknown size is replaced by the size that the node's kernel will
+        """Return the shapes. Unknown sizes are replaced by the sizes that the node's kernel will
         report.
         """
-        counted = counted_outputs(node)
+        counted = counted_rows(node)
         if not counted or self._is_conditional(node):
             return shapes
-        size = report_of(node.name)
-        firsts = [(shapes[slot].sizes or (0,))[0] for slot in counted]
-        if size is None or any(first is not None for first in firsts):
+        firsts = [(shapes[slot].sizes or (0,))[0] for rows in counted for slot in rows.slots]
+        if any(first is not None for first in firsts):
+            return shapes
+        sizes = [report_of(node.name + rows.suffix) for rows in counted]
+        if None in sizes:
             return shapes
         if node.id not in self.unit.reported:
-            self.unit.reported[node.id] = size
+            self.unit.reported[node.id] = sizes
             self.unit.roots.append(node)  # its size may be all that is used
             self.reporters[node.name] = node
-        return [
-            TensorShape.of((size, *shape.sizes[1:])) if slot in counted and shape.sizes else shape
-            for slot, shape in enumerate(shapes)
-        ]
+        found = list(shapes)
+        for rows, size in zip(counted, sizes):
+            for slot in rows.slots:
+                found[slot] = TensorShape.of((size, *(shapes[slot].sizes or ())[1:]))
+        return found
 
     def reporters_of(self, value: Any) -> list[Node]:
         """Return the nodes that report the sizes in a constant value."""
         sizes = value.flat if isinstance(value, np.ndarray) and value.dtype == object else ()
         names = {name for size in sizes if type(size) is Size for name in size.reports()}
-        return [self.reporters[name] for name in sorted(names)]
+        return [self.reporters[name] for name in sorted(set(map(counting_node, names)))]
 
     def _never(self, node: Node) -> Sequence[TensorShape]:
         """Mark the node as one that never has a value. Return unknown shapes for its outputs, but
@@ -260,19 +262,6 @@ class Inference:
         edge = root.input_edge(0)
         size = self.unit.values.get((edge.src.id, edge.src_output))
         return None if size is None else size_array(size[()], np.int32)
-
-
-def counted_outputs(node: Node) -> Sequence[int]:
-    """Return the indices of the outputs whose rows the node's kernel counts. If an output holds
-    objects, return none.
-    """
-    decl = DECLARATIONS.get(node.type)
-    native = decl.native if decl is not None else None
-    if not isinstance(native, RowSource) or native.sizes is None:
-        return ()
-    if any(dtype.base_dtype in OBJECTS for dtype in node.output_types):
-        return ()
-    return [slot for slot in native.counted if slot < len(node.output_types)]
 
 
 def container_of(node: Node) -> Node | None:

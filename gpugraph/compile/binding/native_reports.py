@@ -35,7 +35,7 @@ class NativeReport(NamedTuple):
     Args:
       call: counts the rows.
       after: the calls that write the outputs, once their sizes are known.
-      count: an array with the number of rows.
+      count: an array with the numbers of rows.
     """
 
     call: Opened
@@ -70,7 +70,7 @@ class _Report:
         sizes: CurrentSizes,
     ) -> None:
         self.step, self.run, self.native, self.binder, self.trace = step, run, native, binder, trace
-        self.sizes, self.count = sizes, np.zeros(1, np.int64)
+        self.sizes, self.count = sizes, np.zeros(len(run.counted), np.int64)
         self._arrays: Any = self._inputs(binder.plain)
         self._views: Any = self._inputs(binder)
 
@@ -94,7 +94,7 @@ class _Report:
             return NativeReport(counter, [self._opened(self.native.function, outputs)], self.count)
         arrays, views, after = [], [], []
         for slot, key in enumerate(keys):
-            if slot in self.native.counted:
+            if any(slot in rows.slots for rows in self.run.counted):
                 array, view, copy = self._aside(slot, key)
                 after.append(copy)
             else:

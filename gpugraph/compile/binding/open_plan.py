@@ -91,6 +91,8 @@ class OpenPlan:
         self._places = [self._code.operand_place(number) for number in self._numbers]
         self._bound: list[BoundSet | None] = [None] * len(self._words.rows)
         self._least_arena = 0
+        self._drawing = () if unit.reports is None else unit.reports.drawing
+        self._marks: dict[str, Any] = {}  # by node, the position in its stream before the run
         self._set_arena()
         for stage, number in enumerate(program.flush_places, 1):
             if not program.is_by_python(stage) and not self._has_python(stage):
@@ -105,8 +107,8 @@ class OpenPlan:
         """Add all that depends on sizes to the stages."""
         words, program, reports = self._words, self.program, self.unit.reports
         for stage, flush in enumerate(program.reports, 1):
-            names = [report.names[0] for report, _ in flush]
-            words.add_reports(stage, names, [step.counted for _, step in flush])
+            names = [names[0] for report, _ in flush for names in report.names]
+            words.add_reports(stage, names, [p for _, step in flush for p in step.places])
         for number, native in program.natives.items():
             words.add_call(program.stage_of(number), native)
         for number, view in program.bools.items():
@@ -141,6 +143,9 @@ class OpenPlan:
         The caller must hold the plan's lock. Raises UnfitShapesError if this plan can't run the
         shapes, and ResourceExhaustedError if there is too little memory.
         """
+        if self._drawing:
+            states = self.binder.unit.target.resources.states
+            self._marks = {name: states[name].mark() for name in self._drawing if name in states}
         if shapes != self._current:
             self._current = None
             self._registers[self._words.registers.fed] = list(chain(*shapes))
@@ -161,11 +166,16 @@ class OpenPlan:
         assert shapes is not None, "the sizes of the run"
         self._current = None
         for report, step in reports:
-            if not step.counted:
-                self._registers[self._words.registers.reported[report.names[0]]] = step.size
+            if step.count is None:
+                for names, size in zip(report.names, step.sizes):
+                    self._registers[self._words.registers.reported[names[0]]] = size
         try:
             self._run_stage(stage, shapes)
-        except UnfitShapesError:
+        except (UnfitShapesError, UnfitReportError) as error:
+            for name, mark in self._marks.items():  # the run begins again
+                self.binder.unit.target.resources.go_to(name, mark)
+            if isinstance(error, UnfitReportError):
+                raise
             raise UnfitReportError(is_larger=False) from None
         for _, step in reports:
             step.write()
@@ -233,7 +243,14 @@ class OpenPlan:
 
     def described(self, shapes: Shapes) -> Plan:
         """Return a copy of the plan with the reports and arenas for a set of shapes."""
-        unit = self._resolved(shapes)
+        try:
+            unit = self._resolved(shapes)
+        except UnfitReportError:  # the last reports need another plan
+            inputs = self._fed.of(list(chain(*shapes)))
+            values = None if inputs is None else self.unit.trace.values(inputs)
+            if values is None:
+                raise UnfitShapesError from None
+            unit = self._at(values)
         plan = copy.copy(self.plan)
         plan.key, plan.arenas = unit.key, arena_records(unit)
         arenas = {report.name: report for report in self.unit.relayout.reports(unit)}
@@ -287,7 +304,11 @@ class OpenPlan:
 
     def _resolved(self, shapes: Shapes) -> Unit:
         """Return the unit with the sizes for a set of shapes."""
-        unit = self.unit.parts.at(self._values_of(shapes))
+        return self._at(self._values_of(shapes))
+
+    def _at(self, values: SizeValues) -> Unit:
+        """Return the unit with these values of its sizes."""
+        unit = self.unit.parts.at(values)
         unit.target, unit.advise = self.binder.unit.target, self.binder.unit.advise
         self.unit.relayout.apply(unit)
         return unit

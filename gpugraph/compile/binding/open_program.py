@@ -148,7 +148,7 @@ class OpenProgram(LoopProgram):
     @property
     def reported_names(self) -> Sequence[Sequence[Sequence[str]]]:
         """The names of the reported sizes, by stage after the first."""
-        return [[report.names for report, _ in pairs] for pairs in self.reports]
+        return [[names for report, _ in pairs for names in report.names] for pairs in self.reports]
 
     def stage_of(self, number: int) -> int:
         """Return the number of reports before an instruction."""
@@ -161,7 +161,7 @@ class OpenProgram(LoopProgram):
 
     def is_by_python(self, stage: int) -> bool:
         """Return whether a kernel that Python runs reports a size before a stage."""
-        return any(not step.counted for _, step in self.reports[stage - 1])
+        return any(step.count is None for _, step in self.reports[stage - 1])
 
     def is_report(self, number: int) -> bool:
         """Return whether an instruction calls a kernel that reports a size."""

@@ -47,12 +47,15 @@ class NumPyStep:
         self.node: Node = node
         self.key: StepKey = step.kind, step.part
         self.run: Run = step.run
+        self._may_multiply = any(t.is_floating or t.is_complex for t in node.input_types)
 
     def bind(self, binder: Binder) -> Run:
         """Return the callable for the sizes of a binder's unit."""
         return run_of(binder, self.node, self.key)
 
     def __call__(self) -> Any:
+        if not self._may_multiply:
+            return self.run()
         with one_blas_thread():  # further threads would spin beside native code
             return self.run()
 
@@ -116,11 +119,11 @@ class AccessStep:
 
 
 class ReportStep:
-    """The callable of a kernel that reports a size. It holds the kernel's outputs until `write`
+    """The callable of a kernel that reports sizes. It holds the kernel's outputs until `write`
     copies them.
 
     Attributes:
-      count: the array in which native code stores the size, or None if Python runs the kernel.
+      count: the array in which native code stores the sizes, or None if Python runs the kernel.
     """
 
     def __init__(
@@ -143,14 +146,17 @@ class ReportStep:
         self._results: Sequence[Any] = ()
 
     @property
-    def counted(self) -> int:
-        """The address where native code stores the size, or 0."""
-        return 0 if self.count is None else int(self.count.ctypes.data)
+    def places(self) -> list[int]:
+        """The addresses where native code stores the sizes, or 0s if Python runs the kernel."""
+        if self.count is None:
+            return [0] * len(self.step.counted)
+        start, item = self.count.ctypes.data, self.count.itemsize
+        return [start + item * number for number in range(len(self.count))]
 
     @property
-    def size(self) -> int:
-        """The size that the kernel has reported in this run."""
-        return len(self._results[self.step.counted[0]])
+    def sizes(self) -> list[int]:
+        """The sizes that the kernel has reported in this run."""
+        return self.step.counts_in(self._results)
 
     def __call__(self) -> None:
         self._results = self.step.computed(list(map(self._sizes.array, self._inputs)))

@@ -21,6 +21,7 @@ import numpy as np
 
 from gpugraph.base.shapes import TensorShape
 from gpugraph.base.sizes import Size, SizeTrace
+from gpugraph.compile.analysis.counted_rows import counted_rows, counting_node
 from gpugraph.compile.unit.compile_unit import Storage, Unit
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 from gpugraph.kernel import RowSource
@@ -29,21 +30,34 @@ from gpugraph.ops.framework.op_declaration import DECLARATIONS
 _HARMLESS = {"Assert", "VarHandleOp", "ReadVariableOp", "VariableV2", "VarIsInitializedOp"}
 """Stateful ops that may run twice."""
 
+_DRAWING = {
+    *("RandomUniform", "RandomStandardNormal", "TruncatedNormal", "RandomUniformInt"),
+    *("RandomGamma", "RandomPoisson", "RandomPoissonV2", "Multinomial", "RandomShuffle"),
+}
+"""Stateful ops whose only effect is that their stream advances. If a run begins again, they return
+to the position at which it began.
+"""
+
 
 class NotReportedError(Exception):
     """The sizes of a unit that depend on values can't be written during a run."""
 
 
 class Report(NamedTuple):
-    """A node whose kernel reports a size.
+    """A node whose kernel reports sizes.
 
     Args:
-      names: the names of the sizes that have the reported value. There are several names if equal
-        nodes were merged into this node.
+      names: for each number that the kernel counts, the names of the sizes that have this value.
+        There are several names if equal nodes were merged into this node.
     """
 
     node: Node
-    names: Sequence[str]
+    names: Sequence[Sequence[str]]
+
+    @property
+    def all_names(self) -> set[str]:
+        """The names of all sizes that the kernel reports."""
+        return {name for names in self.names for name in names}
 
 
 class Flush(NamedTuple):
@@ -56,12 +70,16 @@ class Flush(NamedTuple):
 class Reports:
     """The reports of a unit. The constructor raises NotReportedError if the unit has no usable
     report.
+
+    Attributes:
+      drawing: the names of the nodes that draw random numbers before the last flush.
     """
 
     def __init__(self, unit: Unit, trace: SizeTrace) -> None:
         self.unit, self._trace = unit, trace
         self._by_node = _reports(unit, trace)
         self.flushes = list(self._flushes())
+        self.drawing: list[str] = []
         self._check_effects()
 
     def part_of(self, storage: Storage) -> int:
@@ -71,7 +89,7 @@ class Reports:
         names = self._names([storage.size])
         part = 0
         for number, flush in enumerate(self.flushes):
-            is_named = any(not names.isdisjoint(report.names) for report in flush.reports)
+            is_named = any(not names.isdisjoint(report.all_names) for report in flush.reports)
             if flush.position <= storage.first or is_named:
                 part = number + 1
         return part
@@ -89,8 +107,8 @@ class Reports:
                 pending = {}
             report = self._by_node.get(node.id)
             if report is not None:
-                pending |= dict.fromkeys(report.names, report)
-                known.update(report.names)
+                pending |= dict.fromkeys(report.all_names, report)
+                known.update(report.all_names)
                 is_next = self.unit.flow is not None or _is_counted_first(node)
         if pending:
             reports = list({r.node.id: r for r in pending.values()}.values())
@@ -116,29 +134,35 @@ class Reports:
     def _check_effects(self) -> None:
         """Raise NotReportedError if a node before the last flush has a side effect."""
         reports = [report for flush in self.flushes for report in flush.reports]
-        names = {name for report in reports for name in report.names}
+        names = {name for report in reports for name in report.all_names}
         if not reports or not names.issuperset(self._trace.report_names):
             raise NotReportedError("no kernel reports a size")
         for node in self.unit.order[: self.flushes[-1].position]:
             decl = DECLARATIONS.get(node.type)
             writes = decl is not None and bool(decl.memory.writes)
             acts = node.op_def.is_stateful and node.node_class is NodeClass.OTHER
-            if writes or (acts and node.type not in _HARMLESS):
+            if acts and node.type in _DRAWING:
+                self.drawing.append(node.name)
+            elif writes or (acts and node.type not in _HARMLESS):
                 raise NotReportedError(f"'{node.name}' ({node.type}) has an effect before")
 
 
 def _reports(unit: Unit, trace: SizeTrace) -> Mapping[int, Report]:
     """Map the id of each node that reports a size to its report."""
     live = {node.name: node for node in unit.order if node.id in unit.reported}
-    names: dict[int, list[str]] = {}
+    names: dict[str, list[str]] = {}
     for name in trace.report_names:
-        known = name
+        known = counting_node(name)
+        suffix = name[len(known) :]
         while known not in live and known in unit.absorbed:
             known = unit.absorbed[known].by
         if known in live:
-            names.setdefault(live[known].id, []).append(name)
-    nodes = {node.id: node for node in live.values()}
-    return {id: Report(nodes[id], merged) for id, merged in names.items()}
+            names.setdefault(known + suffix, []).append(name)
+    return {
+        node.id: Report(node, [names[name + rows.suffix] for rows in counted_rows(node)])
+        for name, node in live.items()
+        if any(name + rows.suffix in names for rows in counted_rows(node))
+    }
 
 
 def _is_counted_first(node: Node) -> bool:

@@ -38,6 +38,7 @@ class ProgramRun:
         """
         self.parts, self.program, self.clock = parts, program, clock
         self._loop_at = loop_at
+        self._by_python = {number for number, part in enumerate(parts) if part.kind == "python"}
 
     def begin(self) -> None:
         """Begin a run."""
@@ -45,12 +46,15 @@ class ProgramRun:
 
     def run(self) -> None:
         """Run the program."""
-        program, clock = self.program, self.clock
+        program, clock, by_python = self.program, self.clock, self._by_python
         self.begin()
         while (left := program.run(self.check)) is not None:
-            program.start(self.do(left))
-            if clock.armed:
-                self.check()
+            while left is not None:
+                following = self.do(left)
+                program.start(following)
+                if clock.armed:
+                    self.check()
+                left = following if following in by_python else None
 
     def do(self, number: int) -> int:
         """Execute, in Python, an instruction without native code. Return the index of the next

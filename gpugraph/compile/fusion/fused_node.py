@@ -6,7 +6,7 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 from math import prod
 from typing import Any
 
-from gpugraph.base.sizes import literals_refused
+from gpugraph.base.sizes import hint, literals_refused
 from gpugraph.compile.analysis.fusibility import Fusible
 from gpugraph.compile.unit.compile_unit import TensorId, Unit
 from gpugraph.devices.native import Fusion, NotNativeError
@@ -157,7 +157,8 @@ def rewrite(record: Record, tiled: bool) -> tuple[Node, str]:
     fused = _add(unit, record, tiled)
     names = ", ".join(node.name for node in group)
     unit.fused[fused.id] = [(node.name, node.type, node.origin) for node in group]
-    shape = max((unit.shapes[node.id][0] for node in group), key=lambda s: s.num_elements() or 0)
+    shapes = [unit.shapes[node.id][0] for node in group]
+    shape = max(shapes, key=lambda shape: hint(shape.num_elements() or 0))
     unit.remove(*group)
     count = len(record.outputs)
     return fused, f"{fused.name}: {len(group)} ops over {shape}, {count} results: {names}"

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 
+from gpugraph.base.shapes import equal_sizes
 from gpugraph.compile.analysis.flow_analysis import flow_of, has_control_flow
 from gpugraph.compile.analysis.fusibility import Fusible, FusibleOps, Shape, kernels_on
 from gpugraph.compile.fusion.fused_node import Kind, Record, rewrite
@@ -164,7 +165,7 @@ class _Search:
         group, has_taken_in = _join(groups, barred, key, space.sizes, is_native)
         if group is None:
             group = dependencies.new_group(key, space.sizes)
-        group.is_elementwise &= space.is_elementwise and space.sizes == group.sizes
+        group.is_elementwise &= space.is_elementwise and equal_sizes(space.sizes, group.sizes)
         dependencies.put(node, reach, group, has_taken_in)
 
     def _barred_groups(

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 
+from gpugraph.base.shapes import equal_sizes
 from gpugraph.compile.analysis.fusibility import Shape, is_large
 from gpugraph.graph.nodes.loop_frames import Frame
 from gpugraph.graph.nodes.runtime_graph import Edge, Node, NodeClass
@@ -66,7 +67,7 @@ class Group:
         self.has_taken_in = True
         self.bits |= other.bits
         self.above = (self.above | other.above) & ~self.bits
-        self.is_elementwise &= other.is_elementwise and self.sizes == other.sizes
+        self.is_elementwise &= other.is_elementwise and equal_sizes(self.sizes, other.sizes)
         other.into = self
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from gpugraph.base.sizes import hint
 from gpugraph.compile.unit.compile_unit import Storage, Unit
@@ -62,9 +62,13 @@ class Relayout:
         self._stackings: dict[str, Stacking] = {}
         for device, group in _by_device(unit.storages).items():
             lifetimes = [Lifetime(hint(s.size), s.first, s.last) for s in group]
-            top = 1 + max(s.offset for s in group)
-            below = buffers_below(lifetimes, [part_of(s) * top + s.offset for s in group])
-            self._stackings[device] = Stacking(below)
+            parts = [part_of(s) for s in group]
+            candidates = [
+                Stacking(buffers_below(lifetimes, places))
+                for places in _orders(lifetimes, [s.offset for s in group], parts)
+            ]
+            sizes = [lifetime.size for lifetime in lifetimes]
+            self._stackings[device] = min(candidates, key=lambda one: one.plan(sizes).size)
 
     def apply(self, unit: Unit) -> None:
         """Set the offsets and arena sizes of `unit`, a unit in which all sizes are known."""
@@ -82,6 +86,32 @@ class Relayout:
             report._replace(lines=_lines(unit)) if report.name == "memory_planning" else report
             for report in unit.reports
         ]
+
+
+def _orders(
+    lifetimes: Sequence[Lifetime], offsets: Sequence[int], parts: Sequence[int]
+) -> Iterator[Sequence[int]]:
+    """Yield orders of buffers in which those of earlier parts lie below those of later parts. Each
+    is given by a number for each buffer.
+
+    Within a part, they are ordered as in the plan of all parts, as in a plan of the part alone, or
+    with the buffers below that are live in the next part.
+    """
+    top = 1 + max(offsets)
+    yield [part * top + offset for part, offset in zip(parts, offsets)]
+    if not any(parts):
+        return
+    alone, is_brief = [0] * len(parts), [False] * len(parts)
+    for part in set(parts):
+        group = [index for index, other in enumerate(parts) if other == part]
+        plan = plan_offsets([lifetimes[index] for index in group])
+        following = [lifetimes[i].first for i, other in enumerate(parts) if other > part]
+        for index, offset in zip(group, plan.offsets):
+            alone[index] = offset
+            is_brief[index] = lifetimes[index].last < min(following, default=0)
+    top = 1 + max(alone)
+    yield [part * top + offset for part, offset in zip(parts, alone)]
+    yield [(2 * part + brief) * top + offset for part, brief, offset in zip(parts, is_brief, alone)]
 
 
 def _by_device(storages: Sequence[Storage]) -> dict[str, list[Storage]]:

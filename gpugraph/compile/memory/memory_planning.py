@@ -29,6 +29,8 @@ from typing import NamedTuple
 import numpy as np
 
 from gpugraph.base.dtypes import HANDLES, string
+from gpugraph.base.shapes import equal_sizes
+from gpugraph.base.sizes import hint
 from gpugraph.compile.analysis.variable_references import references
 from gpugraph.compile.memory.arena_layout import lay_out
 from gpugraph.compile.memory.fused_in_place import fused_in_place
@@ -266,7 +268,7 @@ class _Planner:
         home = self.unit.homes[merge.id, 0]
         if (
             home.storage.kind != "arena"
-            or home.shape != output.shape
+            or not equal_sizes(home.shape, output.shape)
             or home.dtype is not node.output_types[slot].base_dtype
             or home.storage.device != memory_of_output(self.unit, node, slot)
         ):
@@ -286,7 +288,7 @@ class _Planner:
         shape = _static(self.unit.shapes[node.id][slot].sizes)
         homes = [self._source(node, index) for index in range(len(node.input_types))]
         return all(
-            index in allowed and home.shape == shape
+            index in allowed and equal_sizes(home.shape, shape)
             for index, home in enumerate(homes)
             if home.storage is storage
         )
@@ -303,7 +305,7 @@ class _Planner:
                 storage.kind == "arena"
                 and storage.last == self.position
                 and storage not in output.earlier
-                and home.shape == output.shape
+                and equal_sizes(home.shape, output.shape)
                 and home.dtype.itemsize == node.output_types[slot].itemsize
                 and storage.device == memory_of_output(self.unit, node, slot)
                 and self._may_overwrite(node, slot, storage)
@@ -373,7 +375,7 @@ def _is_one(shape: StaticShape) -> bool:
     """Return whether a tensor has one element. NumPy takes 0.4 us longer to write such a tensor in
     place.
     """
-    return shape is not None and all(size == 1 for size in shape)
+    return shape is not None and all(hint(size) == 1 for size in shape)
 
 
 def _static(sizes: tuple[int | None, ...] | None) -> StaticShape:

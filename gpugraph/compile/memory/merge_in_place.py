@@ -9,6 +9,7 @@ alive.
 
 from __future__ import annotations
 
+from gpugraph.base.shapes import equal_sizes
 from gpugraph.compile.placement.graph_partition import memory_of_output
 from gpugraph.compile.unit.compile_unit import TensorId, Unit
 from gpugraph.compile.unit.guards import Found, apart
@@ -53,7 +54,7 @@ def _makers(unit: Unit, merge: Node) -> list[TensorId]:
             node.node_class not in _ELSEWHERE
             and flow.frames.at(node) is flow.frames.at(merge)
             and all(apart(flow.guards[node.id], guard) for guard in others)
-            and unit.shapes[node.id][slot].sizes == shape.sizes
+            and equal_sizes(unit.shapes[node.id][slot].sizes, shape.sizes)
             and node.output_types[slot] is merge.output_types[0]
             and memory_of_output(unit, node, slot) == memory_of_output(unit, merge, 0)
         ):

@@ -20,6 +20,7 @@ import numpy as np
 
 from gpugraph.base.bfloat16 import finfo
 from gpugraph.base.dtypes import DType
+from gpugraph.base.shapes import equal_sizes
 from gpugraph.compile.rewriting.node_replacement import Replacing, behind, is_reference, known_value
 from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
 from gpugraph.compile.unit.compile_unit import Unit
@@ -60,7 +61,8 @@ def _visit_view(replacing: Replacing, node: Node) -> None:
         return
     source = edge.src, edge.src_output
     replacing.lines.append(f"{node.name}: {node.type} of {passed[-1].type} {passed[-1].name}")
-    if unit.shapes[edge.src.id][edge.src_output].sizes == unit.shapes[node.id][0].sizes:
+    before, after = unit.shapes[edge.src.id][edge.src_output], unit.shapes[node.id][0]
+    if equal_sizes(before.sizes, after.sizes):
         replacing.put_identity(node, source, passed)
     else:
         replacing.put_reshape(node, source, passed)
@@ -181,7 +183,7 @@ def _is_all(value: Any, number: Any) -> bool:
 def _keeps_shape(unit: Unit, node: Node, edge: Edge) -> bool:
     after = unit.shapes[node.id][0]
     before = unit.shapes[edge.src.id][edge.src_output]
-    return after.is_fully_defined() and before.sizes == after.sizes
+    return after.is_fully_defined() and equal_sizes(before.sizes, after.sizes)
 
 
 _VISITS: Mapping[str, Callable[[Replacing, Node], None]] = {

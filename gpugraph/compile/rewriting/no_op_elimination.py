@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from gpugraph.base.shapes import equal_sizes
 from gpugraph.compile.analysis.shape_inference import container_of
 from gpugraph.compile.rewriting.node_replacement import Replacing, known_value
 from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
@@ -81,9 +82,9 @@ def _of_one(unit: Unit, node: Node) -> str:
 def _to_same_shape(unit: Unit, node: Node) -> str:
     edge = node.input_edge(0)
     before, after = unit.shapes[edge.src.id][edge.src_output], unit.shapes[node.id][0]
-    if _value(unit, node, 1) is None or not after.is_fully_defined() or before.sizes != after.sizes:
+    if _value(unit, node, 1) is None or not after.is_fully_defined():
         return ""
-    return "to the shape it has"
+    return "to the shape it has" if equal_sizes(before.sizes, after.sizes) else ""
 
 
 def _in_same_order(unit: Unit, node: Node) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 
 from gpugraph.base.errors import InternalError, InvalidArgumentError
 from gpugraph.base.shapes import TensorShape
-from gpugraph.compile.analysis.shape_inference import counted_outputs
+from gpugraph.compile.analysis.counted_rows import counted_rows
 from gpugraph.compile.steps.call_threads import CallThread
 from gpugraph.compile.steps.gpu_node_steps import bind_on_device
 from gpugraph.compile.steps.kernel_context import (
@@ -53,7 +53,7 @@ class DynamicStep:
         self.plain = StepCode("plain", plain_reason(bound, arrays.jit, "sizes are left open"))
         self.reserved: list[Block] = []  # written by this run
         self.known_shapes: dict[Any, list[tuple[int, ...]]] = {}  # outputs' by the inputs'
-        self.counted = counted_outputs(node)
+        self.counted = counted_rows(node)
         self.counts = arrays.reported
         self.names = names_of(arrays.unit, node) if self.counted else ()
         self.sources = [self._source(arrays, *item) for item in enumerate(bound.inputs)]
@@ -167,6 +167,10 @@ class DynamicStep:
             for block in owned:
                 block.release()
 
+    def counts_in(self, results: Sequence[Any]) -> list[int]:
+        """Return the numbers of rows that the kernel has counted, from its outputs."""
+        return [len(results[rows.slots[0]]) for rows in self.counted]
+
     def context(self, inputs: Sequence[Any], output_shapes: Sequence[Any]) -> KernelBinding:
         """Return a context of the kernel for these inputs, which allocates no memory."""
         return self._context(list(inputs), list(output_shapes), [])
@@ -218,8 +222,8 @@ class DynamicStep:
         context = self._context(inputs, [], owned)
         arrays = [inputs[slot] for slot in self.bound.array_slots]
         results = self._compute(context, arrays)
-        if self.counted:
-            self.counts |= dict.fromkeys(self.names, len(results[self.counted[0]]))
+        for rows, count in zip(self.counted, self.counts_in(results)):
+            self.counts |= dict.fromkeys([name + rows.suffix for name in self.names], count)
         self._write(results)
 
     def _write(self, returned: Sequence[Any]) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from gpugraph.compile.analysis.counted_rows import counted_rows
 from gpugraph.compile.analysis.native_cost import WORTHWHILE_NS, numpy_is_faster, numpy_nanoseconds
 from gpugraph.compile.steps.kernel_context import BoundNode, KernelBinding
 from gpugraph.compile.steps.native_node_code import (
@@ -78,6 +79,7 @@ class RunTimeNative:
         self._code = StepCode("waiting", delay)
         self._verifies = verifies
         self._spent = 0.0  # estimated nanoseconds in NumPy so far
+        self._counted = counted_rows(bound.node)
         self._writes = tuple(sorted(DECLARATIONS[bound.node.type].memory.writes))
 
     @property
@@ -175,7 +177,7 @@ class RunTimeNative:
             shapes = context.output_shapes
             types = [dtype.as_numpy_dtype for dtype in self.bound.node.output_types]
             results = [np.empty(shape, dtype) for shape, dtype in zip(shapes, types, strict=True)]
-            results.append(np.zeros(1, np.int64))
+            results.append(np.zeros(max(1, len(self._counted)), np.int64))
             arrays = [*arrays, *results]
             piece = row_piece(self.native, context, arrays, _new_bytes)
         return piece.bind(code).calls[0], results
@@ -186,11 +188,11 @@ class RunTimeNative:
         """
         if not results:
             return None
-        *outputs, count = results
-        return [
-            output[: int(count[0])] if slot in self.native.counted else output
-            for slot, output in enumerate(outputs)
-        ]
+        *outputs, counts = results
+        for rows, count in zip(self._counted, counts.tolist()):
+            for slot in rows.slots:
+                outputs[slot] = outputs[slot][:count]
+        return outputs
 
     # -- the first time
 

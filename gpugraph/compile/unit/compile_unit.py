@@ -245,7 +245,7 @@ class Unit:
         storages (in arenas), modes (as text, how a node gets its memory), arena_sizes, and
         runs_once (whether the plan is valid for a single run).
       programs: with open sizes, by id.
-      reported: by node, the Size that its kernel reports.
+      reported: by node, the Sizes that its kernel reports.
       report_of: as in `RunRequest`.
       open_nodes: those whose attrs are other ones in other plans of the same code.
       recomputation: its degree for gradients (`activation_recomputation.py`).

@@ -325,9 +325,10 @@ def _broadcast(shapes: Sequence[Shape]) -> Shape:
     result = []
     for axis in range(max(map(len, shapes), default=0), 0, -1):
         sizes = {shape[-axis] for shape in shapes if len(shape) >= axis} - {1}
-        if len(sizes) > 1:
+        first = next(iter(sizes), 1)
+        if len(sizes) > 1 and not all(size == first for size in sizes):  # open sizes may be equal
             raise NotNativeError(f"shapes that don't broadcast: {', '.join(map(str, shapes))}")
-        result.append(sizes.pop() if sizes else 1)
+        result.append(first)
     return tuple(result)
 
 

@@ -50,7 +50,7 @@ ROW_TYPES = tuple(_TYPES)
 
 _INCLUDE = re.compile(r'^#include "(\w+\.(?:h|cuh))"$', re.MULTILINE)
 
-_MOST_ARRAYS = 12
+_MOST_ARRAYS = 68
 _LINE = 64
 """The size of a cache line in bytes; host_source.h has the same constant."""
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.devices.native.open_calls import open_addresses
-from gpugraph.devices.native.open_views import OpenView
+from gpugraph.devices.native.open_views import OpenView, c_strides
 
 _MOST_WORK: Any = 10_000
 """NumPy's exact overlap check stops after this number of candidate solutions: a few
@@ -37,7 +37,7 @@ def are_apart(sizes: Sequence[int], strides: Sequence[int], item: int) -> bool:
     """Return whether different indices of a view refer to different memory. If this is unknown,
     because the axes are not nested, return False.
     """
-    if 0 in sizes:
+    if tuple(strides) == c_strides(sizes, item) or 0 in sizes:
         return True
     extent = item
     for stride, size in sorted((abs(stride), size) for stride, size in zip(strides, sizes)):

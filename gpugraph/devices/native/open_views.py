@@ -46,10 +46,20 @@ class _Data(NamedTuple):
     data: Address
 
 
-class _Flags(NamedTuple):
-    c_contiguous: bool
-    aligned: bool
-    writeable: bool
+class _Flags:
+    """Flags of a view. A question about its order may be a condition on sizes, so it is answered
+    only if it is asked.
+    """
+
+    aligned = writeable = True
+
+    def __init__(self, is_contiguous: Callable[[], bool]) -> None:
+        self._is_contiguous = is_contiguous
+
+    @property
+    def c_contiguous(self) -> bool:
+        """Whether the elements are in C order, without gaps."""
+        return self._is_contiguous()
 
 
 class OpenView:
@@ -67,7 +77,7 @@ class OpenView:
     @classmethod
     def whole(cls, start: Address, shape: Sequence[Any], dtype: Any) -> OpenView:
         """Return the view of a whole array in C order."""
-        return cls(start, shape, _c_strides(shape, np.dtype(dtype).itemsize), dtype)
+        return cls(start, shape, c_strides(shape, np.dtype(dtype).itemsize), dtype)
 
     @property
     def size(self) -> Any:
@@ -87,7 +97,7 @@ class OpenView:
     @property
     def flags(self) -> _Flags:
         """Those flags of the array that binding reads."""
-        return _Flags(self._is_contiguous(), True, True)
+        return _Flags(self._is_contiguous)
 
     @property
     def T(self) -> OpenView:
@@ -129,7 +139,7 @@ class OpenView:
             sizes[unknown[0]] = self.size // prod(sizes[: unknown[0]] + sizes[unknown[0] + 1 :])
         if not prod(sizes) == self.size:
             raise NotNativeError("a reshape to another number of elements")
-        return self._with(sizes, _c_strides(sizes, self.itemsize))
+        return self._with(sizes, c_strides(sizes, self.itemsize))
 
     def __getitem__(self, index: Any) -> OpenView:
         parts = list(index) if isinstance(index, tuple) else [index]
@@ -177,7 +187,7 @@ class OpenView:
         return OpenView(self.start, shape, strides, self.dtype)
 
     def _is_contiguous(self) -> bool:
-        if self.strides == _c_strides(self.shape, self.itemsize):
+        if self.strides == c_strides(self.shape, self.itemsize):
             return True
         wanted = self.itemsize
         for size, stride in zip(reversed(self.shape), reversed(self.strides)):
@@ -188,7 +198,8 @@ class OpenView:
         return True
 
 
-def _c_strides(shape: Sequence[Any], item: int) -> tuple[Any, ...]:
+def c_strides(shape: Sequence[Any], item: int) -> tuple[Any, ...]:
+    """Return the strides of an array in C order."""
     strides = [item]
     for size in reversed(shape[1:]):
         strides.append(strides[-1] * size)

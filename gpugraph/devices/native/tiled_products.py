@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
+from gpugraph.base.sizes import estimates
 from gpugraph.devices.codegen.program import NotNativeError
 from gpugraph.devices.native.handwritten_kernels import SourceFile
 from gpugraph.devices.native.native_runtime import Call
@@ -46,7 +47,7 @@ def pays_by_tiles(m: int, n: int, k: int) -> bool:
     """Return whether a product with m x n results, which are sums of k terms, should be computed in
     tiles.
     """
-    sizes = m, n, k
+    sizes = estimates((m, n, k))
     is_large = prod(sizes) >= _LEAST_WORK and all(s >= least for s, least in zip(sizes, _LEAST))
     return is_large or not has_blas()
 

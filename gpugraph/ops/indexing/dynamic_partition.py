@@ -17,6 +17,7 @@ from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
 from gpugraph.ops.framework.shape_functions import UNKNOWN
 from gpugraph.ops.indexing.gather import check_inside
 from gpugraph.ops.indexing.partition_and_stitch_launches import partitioned
+from gpugraph.ops.indexing.row_sources import distributed_rows
 
 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
@@ -64,6 +65,7 @@ _partition = op(
     infer=_infer,
     cpu=Call(make=_bind, dynamic=True),
     gpu=partitioned(Call(make=_bind, dynamic=True)),
+    native=distributed_rows(),
     grad=_back,
     doc="outputs[n] holds the slices of data, in order, whose number in partitions is n.",
 )

@@ -108,16 +108,17 @@ def _refuse_scalar(signature: Signature, updates: int, wanted: int) -> None:
         raise NotImplementedError("one number is written to all rows")
 
 
-_MAX_LISTS = 5
+MAX_LISTS = 32
+"""The maximum number of lists of rows that native code merges, or distributes rows to."""
 
 
 def merged_rows() -> RowSource:
-    """Return the native kernel of DynamicStitch, of at most 5 lists of rows."""
+    """Return the native kernel of DynamicStitch."""
 
     def parameters(signature: Signature) -> list[int]:
         lists = len(signature.input_types) // 2
-        if lists > _MAX_LISTS:
-            raise NotImplementedError(f"there are more than {_MAX_LISTS} lists of rows")
+        if lists > MAX_LISTS:
+            raise NotImplementedError(f"there are more than {MAX_LISTS} lists of rows")
         rows, *row = signature.output_shapes[0]
         counts = [prod(shape) for shape in signature.input_shapes[:lists]]
         return [lists, rows, prod(row), item_size(signature.output_types[0]), *counts]
@@ -127,7 +128,41 @@ def merged_rows() -> RowSource:
         rows = max(int(where.max(initial=-1)) for where in indices) + 1
         return [(rows, *data[0].shape[indices[0].ndim :])]
 
-    return RowSource("host_stitch.h", "gg_stitch", parameters, None, sizes=sizes, takes_empty=True)
+    return RowSource(
+        *("host_stitch.h", "gg_stitch", parameters, None),
+        sizes=sizes,
+        counted=[0],
+        takes_empty=True,
+        counter="gg_stitch_count",
+    )
+
+
+def distributed_rows() -> RowSource:
+    """Return the native kernel of DynamicPartition."""
+
+    def parameters(signature: Signature) -> list[int]:
+        data, numbers = signature.input_shapes
+        if data[: len(numbers)] != numbers:
+            raise NotImplementedError("data does not start with the shape of partitions")
+        lists = len(signature.output_types)
+        if lists > MAX_LISTS:
+            raise NotImplementedError(f"there are more than {MAX_LISTS} lists of rows")
+        width, item = prod(data[len(numbers) :]), item_size(signature.output_types[0])
+        return [lists, prod(numbers), width, item, *(shape[0] for shape in signature.output_shapes)]
+
+    def sizes(signature: Signature, data: Any, numbers: Any) -> list[tuple[int, ...]]:
+        lists, rest = len(signature.output_types), data.shape[numbers.ndim :]
+        if numbers.size and not 0 <= numbers.min() <= numbers.max() < lists:
+            raise NotImplementedError("a partition has a number outside of the list")
+        return [(int(rows), *rest) for rows in np.bincount(numbers.reshape(-1), minlength=lists)]
+
+    return RowSource(
+        *("host_partition.h", "gg_partition", parameters, None),
+        sizes=sizes,
+        separate=True,
+        takes_empty=True,
+        counter="gg_partition_count",
+    )
 
 
 # -- rows that updates change
@@ -223,7 +258,13 @@ def ascending_segments(
     file, function = "host_segments.h", "gg_segments"
     if not counted:
         return RowSource(file, function, parameters, is_exact=is_exact)
-    return RowSource(file, function, parameters, sizes=sizes, is_exact=is_exact)
+    return RowSource(
+        *(file, function, parameters),
+        sizes=sizes,
+        counted=[0],
+        is_exact=is_exact,
+        counter="gg_segments_count",
+    )
 
 
 def scattered_by_segment(rule: int, start: Callable[[Any], Any]) -> RowSource:

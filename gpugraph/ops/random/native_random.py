@@ -1,4 +1,5 @@
-"""Large draws of float32 numbers by native code (host_random.h), once it is compiled.
+"""Draws of float32 numbers by native code (host_random.h), once it is compiled: large draws, and
+small ones of streams that draw often.
 
 The numbers have the same bits as NumPy's. NumPy may therefore fill the first part of a tensor until
 the code is compiled, and native code the remaining part. Native code that gives different numbers
@@ -18,11 +19,18 @@ from gpugraph.graph.client.creation_origin import stack_level
 from gpugraph.kernel import CompiledFile, KernelContext
 from gpugraph.ops.random.bits_to_distributions import Law, groups_of
 from gpugraph.ops.random.philox import CHUNK, Philox
+from gpugraph.ops.random.seeds_and_streams import RESERVED, Stream
 
 FILE = "host_random.h"
 
 FEW = 16_384
 """The number of draws below which NumPy is as fast as binding and calling a C function."""
+
+_SMALLEST = 32
+"""The number of draws below which NumPy, which draws for several runs at once, is as fast."""
+
+_OFTEN = 64
+"""The number of times that a stream has drawn when its small draws become native."""
 
 _PART = 1 << 22
 """The number of draws after which NumPy checks whether the code is compiled."""
@@ -51,6 +59,46 @@ def with_native(context: KernelContext, law: Law, out: Any) -> Law:
     if not law.native or out.size < FEW or out.dtype != np.float32:
         return law
     return law._replace(fill=partial(_fill, context.compiled(FILE), law))
+
+
+class Draw:
+    """A callable that fills an array with the next numbers of a stream, by a law."""
+
+    def __init__(self, context: KernelContext, stream: Stream, law: Law, out: Any) -> None:
+        self._context, self._stream, self._law, self._out = context, stream, law, out
+        self._fill = partial(stream.fill, with_native(context, law, out), out)
+        is_small = _SMALLEST <= out.size < FEW and out.dtype == np.float32
+        self._may_bind = is_small and bool(law.native)
+        self._compiled: Callable[[float], CompiledFile | None] | None = None
+        self._position = np.zeros(4, np.uint64)
+        self._call: Callable[[], Any] | None = None
+
+    def __call__(self) -> None:
+        call = self._call or self._bound()
+        if call is None:
+            self._fill()
+            return
+        place = self._stream.reserve(self._out.size * RESERVED)
+        self._position[:3] = place.counter % 2**64, place.counter // 2**64, place.key
+        call()
+
+    def _bound(self) -> Callable[[], Any] | None:
+        """Return the native call that fills the array from a position. If the stream has not drawn
+        often yet, or there is no native code, return None.
+        """
+        if not self._may_bind:
+            return None
+        self._stream.draws += 1
+        if self._stream.draws < _OFTEN:
+            return None
+        if self._compiled is None:
+            self._compiled = self._context.compiled(FILE)
+        file = self._compiled(0.0)
+        if file is None or not _gives_expected_numbers(file, self._law):
+            return None
+        arrays = [self._position.view(np.float32), self._out]
+        self._call = file.bind(self._law.native, [self._out.size], arrays)
+        return self._call
 
 
 def _fill(

@@ -32,7 +32,7 @@ from gpugraph.ops.random.bits_to_distributions import (
     truncated_normal as truncated,
     uniform,
 )
-from gpugraph.ops.random.native_random import with_native
+from gpugraph.ops.random.native_random import Draw
 from gpugraph.ops.random.random_launches import stream_launches
 from gpugraph.ops.random.seeds_and_streams import (
     DEFAULT_GRAPH_SEED as DEFAULT_GRAPH_SEED,
@@ -75,7 +75,7 @@ def _random_op(name: str, law: Law, gpu_law: str, doc: str) -> OpFunction:
     """
 
     def bind(context: KernelContext, out: Any) -> Callable[[], Any]:
-        return partial(stream_of(context).fill, with_native(context, law, out), out)
+        return Draw(context, stream_of(context), law, out)
 
     return drawing_op(
         name,

@@ -101,6 +101,8 @@ class Stream:
     Small tensors are drawn ahead for several runs together, because drawing a few blocks takes as
     long as drawing a few hundred blocks. The number of runs doubles each time.
 
+    `draws` counts draws, for the choice of native code.
+
     After a GPU has drawn numbers, the position is only in the memory of this GPU, in the layout of
     philox.cuh. A run on the host then reads the position from there and writes it back.
     """
@@ -109,6 +111,7 @@ class Stream:
         if seed == seed2 == 0:
             seed, seed2 = (int.from_bytes(os.urandom(8), "little") for _ in range(2))
         self._place = self._first = Philox(seed % _LONG, (seed2 % _LONG) << 64)
+        self.draws = 0
         self._lock = new_lock()
         self._ahead = np.empty((0, 0))
         self._used = 0
@@ -144,6 +147,12 @@ class Stream:
         """Return the position, which `go_to` accepts."""
         place = self.reserve(0)
         return [place.key, place.counter]
+
+    def mark(self) -> Sequence[int]:
+        """Return the position, which `go_to` accepts, of a stream on the host. It costs less than
+        `position`.
+        """
+        return self._place
 
     def go_to(self, position: Sequence[int]) -> None:
         """Continue at a position that `position` returned."""

@@ -44,7 +44,7 @@ SMALL_CHUNK = 1 << 12
 Allocating a chunk takes as much time as several pushes.
 """
 
-SMALL_STACK = 1 << 19
+SMALL_STACK = 1 << 20
 """A stack of known expected size is allocated as one chunk if it has at most this number of
 bytes. Such a chunk stays from run to run.
 """

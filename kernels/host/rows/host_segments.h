@@ -162,3 +162,21 @@ int GG_NAME(gg_segments)(void *block) {
     s.source->parallel(GG_NAME(gg_segments_part), &s, parts, s.source->threads);
     return GG_DONE;
 }
+
+/* Only the number of segments. Arrays: matrix, perhaps indices, numbers, the count. */
+
+void GG_NAME(gg_segments_count_plan)(gg_source *source) {
+    const gg_segments s = gg_segments_of(source, sizeof(gg_real));
+    source->count[0] = s.rows * s.width;
+    source->count[1] = source->count[1 + s.indexed] = s.count;
+    source->count[2 + s.indexed] = 1;
+    source->scratch_bytes = 0;
+    gg_set_work(source, 1);
+}
+
+int GG_NAME(gg_segments_count)(void *block) {
+    const gg_segments s = gg_segments_of(block, sizeof(gg_real));
+    const int64_t last = s.count ? gg_index(s.ids, s.wide, s.count - 1) : -1;
+    *(int64_t *)s.source->at[2 + s.indexed] = gg_max(0, last + 1);
+    return GG_DONE;
+}

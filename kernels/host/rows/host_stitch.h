@@ -58,3 +58,30 @@ int GG_NAME(gg_stitch)(void *block) {
     *(int64_t *)source->at[2 * arrays + 1] = n[1];
     return GG_DONE;
 }
+
+/* Only the rows of the result. Arrays: the indices of each, the rows of each, the number of rows. */
+
+void GG_NAME(gg_stitch_count_plan)(gg_source *source) {
+    const int64_t *n = source->parameters, arrays = n[0];
+    double count = 0;
+    for (int64_t k = 0; k < arrays; k++) {
+        source->count[k] = n[4 + k], source->count[arrays + k] = n[4 + k] * n[2];
+        count += (double)n[4 + k];
+    }
+    source->count[2 * arrays] = 1;
+    source->scratch_bytes = 0;
+    gg_set_work(source, count);
+    source->threads = 1;
+}
+
+int GG_NAME(gg_stitch_count)(void *block) {
+    gg_source *source = block;
+    const int64_t *n = source->parameters, arrays = n[0];
+    int32_t last = -1;
+    for (int64_t k = 0; k < arrays; k++) {
+        const int32_t *at = source->at[k];
+        for (int64_t i = 0; i < n[4 + k]; i++) last = at[i] > last ? at[i] : last;
+    }
+    *(int64_t *)source->at[2 * arrays] = (int64_t)last + 1;
+    return GG_DONE;
+}

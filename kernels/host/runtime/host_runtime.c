@@ -36,8 +36,9 @@ static int64_t gg_asked_for;      /* threads that may join the last of them */
 static int64_t gg_watching;       /* threads that spin for the next one */
 
 #define GG_WATCH_NANOSECONDS 60000
-#define GG_SHORTEST_REST 10000000
+#define GG_SHORTEST_REST 2000000
 #define GG_LONGEST_REST 1280000000
+#define GG_UNDISTURBED 50000000
 
 static inline void gg_pause(void) {
 #if defined(__x86_64__)
@@ -45,27 +46,34 @@ static inline void gg_pause(void) {
 #endif
 }
 
-/* Whether, and until when, a thread spins for jobs before it sleeps. If its core was preempted,
-   others need that core: a job would wait for its part. Then it does not spin for a while, which
-   is longer each time, and short again after as many jobs without preemption. */
+/* Whether a thread spins for jobs before it sleeps. If its core is preempted while it does, others
+   need that core: a job would wait for its part. Then it does not spin for a while, which is longer
+   each time, and shorter again once it was undisturbed for as long as no busy machine leaves it.
+   While it does not spin it is preempted by the very threads that wake it, so those times do not
+   count: else it would never spin again. */
 typedef struct {
-    int64_t taken, rest, rests_until, jobs;
+    int64_t preempted, since; /* at the last look; when it began to spin, or 0 while it does not */
+    int64_t rest, rests_until;
 } gg_watch;
 
 static int gg_may_watch(gg_watch *watch) {
 #if defined(__linux__)
     struct rusage usage;
     int64_t now = gg_now();
-    if (getrusage(1, &usage)) return 0; /* RUSAGE_THREAD */
-    if (usage.ru_nivcsw != watch->taken) {
-        watch->taken = usage.ru_nivcsw;
+    if (now < watch->rests_until || getrusage(1, &usage)) return 0; /* RUSAGE_THREAD */
+    if (!watch->since) {
+        watch->since = now;
+    } else if (usage.ru_nivcsw != watch->preempted) {
+        int is_rare = now - watch->since > GG_UNDISTURBED;
+        watch->rest = is_rare ? watch->rest / 2 : 2 * watch->rest;
+        if (watch->rest < GG_SHORTEST_REST) watch->rest = GG_SHORTEST_REST;
+        if (watch->rest > GG_LONGEST_REST) watch->rest = GG_LONGEST_REST;
         watch->rests_until = now + watch->rest;
-        watch->rest = watch->rest < GG_LONGEST_REST ? 2 * watch->rest : watch->rest;
-        watch->jobs = 0;
-    } else if (++watch->jobs > 1000) {
-        watch->rest = GG_SHORTEST_REST;
+        watch->since = 0;
+        return 0;
     }
-    return now >= watch->rests_until;
+    watch->preempted = usage.ru_nivcsw;
+    return 1;
 #else
     (void)watch;
     return 0;

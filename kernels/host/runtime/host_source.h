@@ -15,7 +15,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#define GG_MOST_ARRAYS 12
+#define GG_MOST_ARRAYS 68
 
 typedef struct {
     gg_entry entry;

@@ -51,6 +51,26 @@ def drawn():
         return [*session.run(tensors), *session.run(tensors)]
 
 
+def test_small_draws_become_native_and_stay_the_same(monkeypatch):
+    calls, bound = [], native_random.Draw._bound
+    monkeypatch.setattr(native_random, "_OFTEN", 5)
+    monkeypatch.setattr(
+        native_random.Draw, "_bound", lambda draw: calls.append(bound(draw)) or calls[-1]
+    )
+    runs = []
+    for setting in ("wait", "0"):
+        monkeypatch.setenv("GPUGRAPH_NATIVE", setting)
+        with tf.Graph().as_default(), tf.Session() as session:
+            tf.set_random_seed(5)
+            tensors = [tf.random_uniform([70]), tf.random_normal([33]), tf.truncated_normal([40])]
+            runs.append([session.run(tensors) for _ in range(12)])
+        assert any(call is not None for call in calls) is (setting == "wait")
+        calls.clear()
+    for values, expected in zip(*runs, strict=True):
+        for value, other in zip(values, expected, strict=True):
+            np.testing.assert_array_equal(value, other)
+
+
 def test_runs_give_the_same_numbers_with_and_without_native_code(monkeypatch):
     calls, draw = [], native_random._draw
     monkeypatch.setattr(native_random, "_draw", lambda *args: [calls.append(args), draw(*args)])
