@@ -267,7 +267,7 @@ def test_products_are_those_of_the_host(op_type: str) -> None:
         try:
             result = Alone(op_type, sample, multiplied(op_type))()
         except NotImplementedError:
-            assert sample.flat[0].dtype.kind == "c"
+            assert sample.flat[0].dtype.kind == "c" or op_type == "Einsum"
             continue
         for one, other in zip(result, wanted, strict=True):
             label = f"{op_type} of {sample.label}"
