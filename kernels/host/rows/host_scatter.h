@@ -7,7 +7,7 @@
 #ifndef GG_SCATTER
 #define GG_SCATTER
 
-enum { GG_ADD, GG_SUB, GG_MUL, GG_MIN, GG_MAX };
+enum { GG_ADD, GG_SUB, GG_MUL, GG_MIN, GG_MAX, GG_DIV, GG_SET };
 enum { GG_IN_PLACE, GG_OF_TENSOR, GG_OF_NUMBER }; /* the initial values of rows */
 
 typedef struct {
@@ -49,6 +49,8 @@ GG_ALWAYS gg_real GG_NAME(gg_combined)(const int rule, gg_real a, gg_real b) {
     if (rule == GG_ADD) return a + b;
     if (rule == GG_SUB) return a - b;
     if (rule == GG_MUL) return a * b;
+    if (rule == GG_DIV) return a / b; /* floating-point numbers only */
+    if (rule == GG_SET) return b;
     if (rule == GG_MIN) return b < a ? b : a; /* NaN changes nothing */
     return b > a ? b : a;
 }
@@ -85,6 +87,8 @@ static void GG_NAME(gg_scatter_part)(void *block, int64_t which) {
         case GG_MUL: GG_NAME(gg_scatter_rows)(GG_MUL, work, first, last); return;
         case GG_MIN: GG_NAME(gg_scatter_rows)(GG_MIN, work, first, last); return;
         case GG_MAX: GG_NAME(gg_scatter_rows)(GG_MAX, work, first, last); return;
+        case GG_DIV: GG_NAME(gg_scatter_rows)(GG_DIV, work, first, last); return;
+        case GG_SET: GG_NAME(gg_scatter_rows)(GG_SET, work, first, last); return;
     }
 }
 
