@@ -185,7 +185,7 @@ GG_ALWAYS void gg_bessel_short(const int order, const int scaled, const gg_speci
         any_far |= size > GG_BESSEL_BORDER;
     }
     gg_chebyshev(gg_bessel_near[order], GG_BESSEL_NEAR_TERMS, t, near);
-    if (order) GG_EACH near[i] *= fabs(b->x[i]) < GG_BESSEL_BORDER ? fabs(b->x[i]) : 1;
+    if (order) GG_EACH near[i] *= fabs(b->x[i]) <= GG_BESSEL_BORDER ? fabs(b->x[i]) : 1;
     if (any_far) {
         GG_EACH {
             const double size = fabs(b->x[i]);
