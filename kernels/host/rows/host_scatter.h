@@ -55,9 +55,10 @@ GG_ALWAYS gg_real GG_NAME(gg_combined)(const int rule, gg_real a, gg_real b) {
     return b > a ? b : a;
 }
 
-GG_ALWAYS void GG_NAME(gg_scatter_rows)(const int rule, const GG_NAME(gg_scatter_work) * work,
-                                        int64_t first, int64_t last) {
-    const int64_t width = work->s.width, count = work->s.places.count;
+GG_ALWAYS void GG_NAME(gg_scatter_wide)(const int rule, const int64_t width,
+                                        const GG_NAME(gg_scatter_work) * work, int64_t first,
+                                        int64_t last) {
+    const int64_t count = work->s.places.count;
     for (int64_t i = 0; i < count; i++) {
         const int64_t row = work->numbers[i];
         if (row < first || row >= last) continue;
@@ -66,6 +67,17 @@ GG_ALWAYS void GG_NAME(gg_scatter_rows)(const int rule, const GG_NAME(gg_scatter
         GG_LOOP for (int64_t c = 0; c < width; c++)
             to[c] = GG_NAME(gg_combined)(rule, to[c], from[c]);
     }
+}
+
+/* Rows of one or two elements have loops of their own. */
+GG_ALWAYS void GG_NAME(gg_scatter_rows)(const int rule, const GG_NAME(gg_scatter_work) * work,
+                                        int64_t first, int64_t last) {
+    if (work->s.width == 1)
+        GG_NAME(gg_scatter_wide)(rule, 1, work, first, last);
+    else if (work->s.width == 2)
+        GG_NAME(gg_scatter_wide)(rule, 2, work, first, last);
+    else
+        GG_NAME(gg_scatter_wide)(rule, work->s.width, work, first, last);
 }
 
 static void GG_NAME(gg_scatter_part)(void *block, int64_t which) {

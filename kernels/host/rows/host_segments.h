@@ -129,10 +129,9 @@ static void GG_NAME(gg_add_rows)(const gg_real *from, int64_t rows, int64_t widt
     }
 }
 
-GG_ALWAYS void GG_NAME(gg_segment_rows)(const int rule, const gg_segments *s, int64_t first,
-                                        int64_t end) {
+GG_ALWAYS void GG_NAME(gg_segments_wide)(const int rule, const int64_t width, const gg_segments *s,
+                                         int64_t first, int64_t end) {
     const gg_real *data = s->source->at[0];
-    const int64_t width = s->width;
     int64_t row = gg_first_row(s, first);
     for (int64_t segment = first; segment < end; segment++) {
         gg_real *to = (gg_real *)s->source->at[2 + s->indexed] + segment * width;
@@ -154,6 +153,17 @@ GG_ALWAYS void GG_NAME(gg_segment_rows)(const int rule, const gg_segments *s, in
             for (int64_t c = 0; c < width; c++) to[c] = (gg_real)s->empty;
         else if (s->divided) GG_NAME(gg_divide_row)(to, width, s->divided, row - start);
     }
+}
+
+/* Rows of one or two elements have loops of their own. */
+GG_ALWAYS void GG_NAME(gg_segment_rows)(const int rule, const gg_segments *s, int64_t first,
+                                        int64_t end) {
+    if (s->width == 1)
+        GG_NAME(gg_segments_wide)(rule, 1, s, first, end);
+    else if (s->width == 2)
+        GG_NAME(gg_segments_wide)(rule, 2, s, first, end);
+    else
+        GG_NAME(gg_segments_wide)(rule, s->width, s, first, end);
 }
 
 static void GG_NAME(gg_segments_part)(void *block, int64_t which) {
