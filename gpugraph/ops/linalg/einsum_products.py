@@ -34,7 +34,7 @@ def matrices_of(inputs: Sequence[str], output: str, *arrays: Any) -> list[tuple[
         raise NotImplementedError(f"it has {len(inputs)} inputs")
     labels = _spelled_out([*inputs, output], arrays)
     first, second, result = labels
-    if any(len(set(each)) != len(each) for each in labels):
+    if any(len(set(axes)) != len(axes) for axes in labels):
         raise NotImplementedError("an input has a label twice")
     if set(first) - set(second + result) or set(second) - set(first + result):
         raise NotImplementedError("an axis of one input is summed over")
@@ -49,17 +49,17 @@ def matrices_of(inputs: Sequence[str], output: str, *arrays: Any) -> list[tuple[
 def _spelled_out(labels: Sequence[str], arrays: Sequence[Any]) -> list[str]:
     """Return the labels with one character for each axis of an ellipsis, counted from its end."""
     result = []
-    for each, array in zip(labels, arrays, strict=True):
-        unnamed = array.ndim - len(each.replace(ELLIPSIS, ""))
+    for axes, array in zip(labels, arrays, strict=True):
+        unnamed = array.ndim - len(axes.replace(ELLIPSIS, ""))
         letters = "".join(chr(_UNNAMED + index) for index in reversed(range(unnamed)))
-        result.append(each.replace(ELLIPSIS, letters))
+        result.append(axes.replace(ELLIPSIS, letters))
     return result
 
 
 def _sizes(labels: Sequence[str], arrays: Sequence[Any]) -> dict[str, int]:
     sizes: dict[str, int] = {}
-    for each, array in zip(labels, arrays, strict=True):
-        for label, size in zip(each, array.shape, strict=True):
+    for axes, array in zip(labels, arrays, strict=True):
+        for label, size in zip(axes, array.shape, strict=True):
             if sizes.setdefault(label, size) != size:
                 raise NotImplementedError("an axis is broadcast")
     return sizes
@@ -70,19 +70,19 @@ def _merged(
 ) -> tuple[list[str], list[Any], dict[str, int]]:
     """Return labels, arrays and sizes in which neighbours that never part are one axis."""
     labels, known = list(labels), dict(sizes)
-    while pair := next(filter(None, (_inseparable(each, labels) for each in labels)), ""):
-        labels = [each.replace(pair, pair[1]) for each in labels]
+    while pair := next(filter(None, (_inseparable(axes, labels) for axes in labels)), ""):
+        labels = [axes.replace(pair, pair[1]) for axes in labels]
         known[pair[1]] *= known.pop(pair[0])
     shaped = [
-        view.reshape([known[label] for label in each])
-        for each, view in zip(labels, views, strict=True)
+        view.reshape([known[label] for label in axes])
+        for axes, view in zip(labels, views, strict=True)
     ]
     return labels, shaped, known
 
 
-def _inseparable(each: str, labels: Sequence[str]) -> str:
-    """Return two labels of `each` that are neighbours wherever one of them occurs, or ""."""
-    for first, second in pairwise(each):
+def _inseparable(axes: str, labels: Sequence[str]) -> str:
+    """Return two labels of `axes` that are neighbours wherever one of them occurs, or ""."""
+    for first, second in pairwise(axes):
         if all(first + second in other for other in labels if first in other or second in other):
             return first + second
     return ""
@@ -118,4 +118,3 @@ def _view(
     spread = [next(sizes) if label and label in labels else 1 for label in (*leading, row, column)]
     view, whole = view.reshape(spread), (*shape, *spread[-2:])
     return view if view.shape == whole else np.broadcast_to(view, whole)
-

@@ -113,7 +113,7 @@ numpy_op(
     "Gather", "params: Tparams, indices: Tindices -> output: Tparams",
     {"validate_indices": Attr("bool", True), "Tparams": ALL, "Tindices": INDEX}, _infer_gather,
     Call(_gather), "The rows of params at `indices`.",
-    lambda op, dy: [gathered_rows(*op.inputs, dy), None],
+    lambda op, dy: [gathered_rows(op.inputs[0], op.inputs[1], dy), None],
     native=gathered(_rows),
 )  # fmt: skip
 

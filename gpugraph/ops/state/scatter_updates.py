@@ -190,6 +190,7 @@ def _bind_coordinates(combine: Combine) -> Callable[..., Callable[[], Any]]:
 
 # -- declarations
 
+
 def _native(change: str, coordinates: bool) -> RowSource:
     """Return the native kernel of a scatter update."""
     if change == "Update":

@@ -248,14 +248,7 @@ def test_a_number_from_before_a_branch_or_a_loop():
 # Powers
 
 
-POWERS = {
-    1: "Identity",
-    2: "Square",
-    3: "Mul",
-    -1: "Reciprocal",
-    0.5: "Sqrt",
-    -0.5: "Rsqrt",
-}
+POWERS = {1: "Identity", 2: "Square", 3: "Mul", -1: "Reciprocal", 0.5: "Sqrt", -0.5: "Rsqrt"}
 
 
 @pytest.mark.parametrize("dtype", [tf.float16, tf.float32, tf.float64, tf.int32])
