@@ -32,6 +32,7 @@ ULPS = 8
 INEXACT = ("exp(", "log(", "pow(")
 
 LEFT_OUT = {
+    "ApproximateEqual": "distances of integers are compared in float64",
     "ArgMax": "it is not along the last axis of floating-point numbers",
     "ArgMin": "it is not along the last axis of floating-point numbers",
     "BiasAddGrad": "a reduction over axes",  # the channels are in the middle
@@ -267,7 +268,7 @@ def test_products_are_those_of_the_host(op_type: str) -> None:
         try:
             result = Alone(op_type, sample, multiplied(op_type))()
         except NotImplementedError:
-            assert sample.flat[0].dtype.kind == "c"
+            assert sample.flat[0].dtype.kind == "c" or op_type == "Einsum"
             continue
         for one, other in zip(result, wanted, strict=True):
             label = f"{op_type} of {sample.label}"

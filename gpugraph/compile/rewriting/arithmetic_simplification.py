@@ -1,14 +1,16 @@
 """Arithmetic simplification: ops that undo each other, and ops with a neutral operand, become
-views.
+views. Powers with a constant exponent become products or roots.
 
   Reshape, ExpandDims, Squeeze of one of them    one Reshape, or an Identity
   Cast of a lossless Cast                        one Cast, or an Identity
   Neg of Neg, LogicalNot, Conj, ... the same     Identity
   x * 1, x / 1, x - 0, x + -0.0, integers + 0    Identity
+  x ** 1, 2, 3, -1, 0.5, -0.5                    Identity, Square, ..., Sqrt, Rsqrt
 
-An op is replaced only if the result is equal bit by bit for every x, including NaN and -0.0 (x +
-0.0 is not x if x is -0.0). A pair of Reshapes is replaced only if all shapes are known, because
-otherwise the inner Reshape might fail in a run.
+Except for powers, an op is replaced only if the result is equal bit by bit for every x, including
+NaN and -0.0 (x + 0.0 is not x if x is -0.0). A pair of Reshapes is replaced only if all shapes are
+known, because otherwise the inner Reshape might fail in a run. Powers are replaced as by
+TensorFlow's optimizer: a root of -inf is then NaN, and that of -0.0 is -0.0.
 """
 
 from __future__ import annotations
@@ -186,10 +188,51 @@ def _keeps_shape(unit: Unit, node: Node, edge: Edge) -> bool:
     return after.is_fully_defined() and equal_sizes(before.sizes, after.sizes)
 
 
+_POWERS: Mapping[float, str] = {
+    1: "Identity",
+    2: "Square",
+    3: "Mul",  # of the square and x
+    -1: "Reciprocal",
+    0.5: "Sqrt",
+    -0.5: "Rsqrt",
+}
+"""The op that computes a power, by exponent. The last three are for floats."""
+
+
+def _visit_power(replacing: Replacing, node: Node) -> None:
+    unit, dtype = replacing.unit, node.output_types[0].base_dtype
+    base, exponent = node.input_edges()
+    value = known_value(unit, exponent)
+    if value is None or is_reference(base) or not 0 < value.size <= LARGEST_NEUTRAL:
+        return
+    number = float(value.flat[0]) if dtype.is_floating or dtype.is_integer else 0.0
+    op_type = _POWERS.get(number, "")
+    whole = op_type in ("Identity", "Square", "Mul")
+    if not (whole or (op_type and dtype.is_floating)) or not (value == value.flat[0]).all():
+        return
+    if op_type == "Mul" and dtype.is_floating and dtype.size < 4:
+        return  # two roundings are one unit in the last place
+    if value.ndim and not _keeps_shape(unit, node, base):
+        return
+    replacing.lines.append(f"{node.name}: Pow with {number:g}")
+    attrs, sources = {"T": dtype}, [(base.src, base.src_output)]
+    if op_type == "Mul":
+        square = unit.add_op(
+            *("Square", node, sources),
+            attrs=attrs,
+            output_types=[dtype],
+            suffix="square",
+            shapes=unit.shapes[node.id],
+        )
+        sources.insert(0, (square, 0))
+    replacing.put(node, op_type, attrs, sources)
+
+
 _VISITS: Mapping[str, Callable[[Replacing, Node], None]] = {
     **dict.fromkeys(_VIEWS, _visit_view),
     "Cast": _visit_cast,
     **dict.fromkeys(("Neg", "LogicalNot", "Conj"), _visit_inverse),
+    "Pow": _visit_power,
     **dict.fromkeys(
         ("Mul", "Add", "AddV2", "Sub", "RealDiv", "Div", "TruncateDiv", "FloorDiv"), _visit_neutral
     ),

@@ -45,7 +45,12 @@ def _bind_concat(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
 
 def _joined(signature: Signature, *arrays: Any) -> Pairs:
     *parts, out = arrays
-    axis = normalize_axis(ints(signature.value(len(parts)))[0], out.ndim)
+    return joined_along(ints(signature.value(len(parts)))[0], parts, out)
+
+
+def joined_along(axis: int, parts: Sequence[Any], out: Any) -> Pairs:
+    """Return the copies of `parts` to their places in `out`, along an axis."""
+    axis = normalize_axis(axis, out.ndim)
     before, start, pairs = (slice(None),) * axis, 0, []
     for part in parts:
         stop = start + part.shape[axis]

@@ -274,7 +274,8 @@ def _sum_all(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
     return run
 
 
-def _sum_in_order(_: Signature, *terms: Term) -> list[Term]:
+def sum_in_order(_: Signature, *terms: Term) -> list[Term]:
+    """Return the formula of a sum of terms, from the first to the last."""
     return [reduce(operator.add, terms)]
 
 
@@ -287,7 +288,7 @@ _add_n = op(
     memory=OpMemory(alias={0: 0}),
     commutative=True,
     **numpy_kernels(Call(make=_sum_all)),
-    native=decomposition(_sum_in_order),
+    native=decomposition(sum_in_order),
     grad=lambda op, dy: [dy] * len(op.inputs),
     doc="The sum of N tensors of one shape.",
 )

@@ -71,8 +71,8 @@ def _masks(context: KernelContext, x: Any, range_min: Any, range_max: Any) -> tu
 
 # -- formulas, with the operations of the functions above
 
-_AT_LEAST = "((x >= y) | (x != x)) ? x : y"
-_AT_MOST = "((x <= y) | (x != x)) ? x : y"
+_AT_LEAST = "x < y ? y : x"
+_AT_MOST = "x > y ? y : x"
 _IS_EMPTY = "((x == 0) & (y == 0)) ? 1 : 0"
 
 

@@ -55,31 +55,35 @@ def build(
     return [builder.reduce(expressions, inputs[0], sorted(axes))]
 
 
-def axis_source(expressions: Expressions, signature: Signature) -> RowSource | None:
-    """Return the C function of a reduction over one axis, or over several neighbouring axes.
+_MOST_GROUPS = 8
 
-    The kept axes may precede and follow the reduced axes. For any other op, return None.
+
+def axis_source(expressions: Expressions, signature: Signature) -> RowSource | None:
+    """Return the C function of a reduction over any axes, or None for any other op and for empty
+    tensors.
     """
     if not isinstance(expressions, Reduction) or len(signature.input_types) == 1:
         return None
     sizes = signature.input_shapes[0]
     axes = reduced_axes(signature.value(1), len(sizes))
+    wide = [axis for axis, size in enumerate(sizes) if size != 1]
     groups = [
         (is_reduced, prod(sizes[axis] for axis in members))
-        for is_reduced, members in groupby(range(len(sizes)), axes.__contains__)
+        for is_reduced, members in groupby(wide, axes.__contains__)
     ]
-    if [is_reduced for is_reduced, _ in groups] != [False, True, False]:
+    numbers = [size for _, size in groups]
+    if not 2 < len(groups) <= _MOST_GROUPS or not all(numbers):
         return None
     texts = {
         "GG_MAP": expressions.map,
         "GG_COMBINE": expressions.combine,
         "GG_FINISH": expressions.finish,
     }
-    numbers = [size for _, size in groups]
+    described = [len(groups), int(groups[0][0]), *numbers]
     return RowSource(
         "host_axis_reduction.h",
         "gg_reduce_axis",
-        lambda _: numbers,
+        lambda _: described,
         macros=lambda _: texts,
         is_exact=False,
     )

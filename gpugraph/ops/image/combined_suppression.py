@@ -16,6 +16,7 @@ from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.ops.image.box_selection import choose_boxes, overlaps_without_nan
+from gpugraph.ops.image.native_box_selection import boxes_of_classes
 from gpugraph.ops.image.non_max_suppression import ON_HOST, check_limits, limit_tensors
 
 
@@ -102,6 +103,7 @@ op(
     attrs={"pad_per_class": Attr("bool", False), "clip_boxes": Attr("bool", True)},
     infer=_infer_combined,
     cpu=Call(make=_bind_combined, dynamic=True),
+    native=boxes_of_classes(),
     **ON_HOST,
     doc=(
         "For each image, the best boxes of each class, sorted by score over all classes "

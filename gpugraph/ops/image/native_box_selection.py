@@ -49,3 +49,27 @@ def chosen_boxes(by_overlaps: bool = False) -> RowSource:
 def chosen_boxes_with_scores() -> RowSource:
     """Return the kernel of `chosen_boxes` with a second output, the scores."""
     return chosen_boxes()._replace(counted=[0, 1])
+
+
+def boxes_of_classes() -> RowSource:
+    """Return the kernel that chooses boxes of all classes in a batch of images."""
+
+    def room_of(signature: Signature, per_class: Any, total: Any) -> int:
+        most = max(int(total), 0)
+        classes = signature.input_shapes[1][2]
+        pads = signature.attrs["pad_per_class"]
+        return min(most, max(int(per_class), 0) * classes) if pads else most
+
+    def parameters(signature: Signature) -> list[int]:
+        boxes, scores = signature.input_shapes[:2]
+        if boxes[:2] != scores[:2] or boxes[2] not in (1, scores[2]) or boxes[3] != 4:
+            raise NotImplementedError("boxes and scores do not fit together")
+        room = signature.output_shapes[1][1]
+        return [*boxes[:3], scores[2], room, int(signature.attrs["clip_boxes"])]
+
+    def sizes(signature: Signature, *inputs: Any) -> list[tuple[int, ...]]:
+        batch, room = len(inputs[0]), room_of(signature, *inputs[2:4])
+        return [(batch, room, 4), (batch, room), (batch, room), (batch,)]
+
+    name = "gg_choose_of_classes"
+    return RowSource("host_box_selection.h", name, parameters, sizes=sizes, is_exact=False)

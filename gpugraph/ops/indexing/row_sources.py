@@ -22,7 +22,7 @@ from gpugraph.base.dtypes import DType
 from gpugraph.kernel import RowSource, Signature
 from gpugraph.ops.framework.kernel_helpers import item_size
 
-ADD, SUB, MUL, MIN, MAX = range(5)
+ADD, SUB, MUL, MIN, MAX, DIV, SET = range(7)
 """The numbers of the rules that combine an update with a row."""
 
 _IN_PLACE, _OF_TENSOR, _OF_NUMBER = range(3)
@@ -176,19 +176,21 @@ def scattered(rule: int, by_coordinates: bool) -> RowSource:
     def parameters(signature: Signature) -> list[int]:
         count, sizes, width = _changed_rows(signature, 0, 1, by_coordinates)
         _refuse_scalar(signature, 2, count * width)
+        if rule == DIV and not signature.input_types[0].is_floating:
+            raise NotImplementedError("a division by zero is an error")
         described = places(count, signature.input_types[1], sizes)
         return [*described, prod(sizes), width, rule, _IN_PLACE, 0, 1, 2, -1, 0]
 
     return RowSource("host_scatter.h", "gg_scatter", parameters)
 
 
-def scattered_in_tensor(rule: int) -> RowSource:
-    """Return the native kernel that copies input 0 and combines its rows, at the coordinates in
-    input 1, with input 2.
+def scattered_in_tensor(rule: int, by_coordinates: bool = True) -> RowSource:
+    """Return the native kernel that copies input 0 and combines its rows, at the indices in input
+    1, with input 2.
     """
 
     def parameters(signature: Signature) -> list[int]:
-        count, sizes, width = _changed_rows(signature, 0, 1, True)
+        count, sizes, width = _changed_rows(signature, 0, 1, by_coordinates)
         described = places(count, signature.input_types[1], sizes)
         return [*described, prod(sizes), width, rule, _OF_TENSOR, 3, 1, 2, 0, 0]
 

@@ -39,6 +39,7 @@ from gpugraph.ops.indexing.coordinate_gather_scatter import (
 )
 
 _RULES = {
+    "Update": row_sources.SET,
     "Add": row_sources.ADD,
     "Sub": row_sources.SUB,
     "Max": row_sources.MAX,
@@ -82,7 +83,7 @@ def _declare_tensor_scatter(
             memory=OpMemory(alias={0: 0}),
             cpu=kernel,
             gpu=Source("scatter_combine.cu", partial(_launch_tensor_scatter, way), kernel),
-            native=row_sources.scattered_in_tensor(_RULES[what]) if what in _RULES else None,
+            native=row_sources.scattered_in_tensor(_RULES[what]),
             grad=grad,
             doc=doc,
         )

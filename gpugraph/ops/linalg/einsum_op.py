@@ -7,6 +7,7 @@ instead.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -14,14 +15,14 @@ import numpy as np
 from gpugraph.base.dtypes import COMPLEX, FLOATING, int32, int64
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import Call, KernelContext, MatrixProducts, Signature
 from gpugraph.ops.elementwise.complex_conjugate import conj
 from gpugraph.ops.framework.kernel_helpers import numpy_kernels
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
 from gpugraph.ops.framework.shape_functions import UNKNOWN
+from gpugraph.ops.linalg.einsum_products import ELLIPSIS as _DOT, matrices_of
 
 _ELLIPSIS = "..."
-_DOT = "."
 
 
 def _labels(attrs: Any, count: int) -> tuple[list[str], str]:
@@ -79,9 +80,17 @@ def _broadcast(batches: Sequence[tuple[int | None, ...]]) -> tuple[int | None, .
     return tuple(result)
 
 
+def _matrices(signature: Signature, *arrays: Any) -> list[tuple[Any, Any, Any]]:
+    return matrices_of(*_labels(signature.attrs, len(arrays) - 1), *arrays)
+
+
 def _bind(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
     *parts, out = arrays
     inputs, output = _labels(context.attrs, len(parts))
+    if out.dtype.kind in "fc" and out.size:
+        with suppress(NotImplementedError):
+            ((a, b, c),) = matrices_of(inputs, output, *arrays)
+            return lambda: np.matmul(a, b, out=c)
     kept = [_shared(inputs, index, output) for index in range(len(parts))]
     equation = (",".join(kept) + "->" + output).replace(_DOT, _ELLIPSIS)
     sums = [
@@ -143,6 +152,7 @@ op(
     grad=_back,
     infer=_infer,
     **numpy_kernels(Call(make=_bind)),
+    native=MatrixProducts(_matrices),
     doc=(
         "Sums of products of the inputs' elements, given by an equation such as "
         "`ij,jk->ik`; `...` stands for dimensions that are broadcast."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -12,13 +13,17 @@ from gpugraph.base.dtypes import ALL, INTEGRAL, NUMERIC
 from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, KernelContext, OpMemory
+from gpugraph.kernel import Call, KernelContext, OpMemory, Signature, ViewCopies
+from gpugraph.ops.arrays.concat_and_stack import joined_along
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.arrays.reverse import REVERSIBLE, backwards
-from gpugraph.ops.framework.kernel_helpers import ints
-from gpugraph.ops.framework.op_declaration import DECLARATIONS, Attr, raw_ops
+from gpugraph.ops.elementwise.arithmetic_functions import sum_in_order
+from gpugraph.ops.framework.formula_terms import Term, decomposition
+from gpugraph.ops.framework.kernel_helpers import Pairs, copying, ints
+from gpugraph.ops.framework.op_declaration import DECLARATIONS, Attr, op, raw_ops
 from gpugraph.ops.framework.shape_functions import UNKNOWN, from_attr, of_rank, same_shape
-from gpugraph.ops.indexing.gather import check_inside
+from gpugraph.ops.indexing.gather import check_inside, gathered_rows
+from gpugraph.ops.indexing.row_sources import gathered
 from gpugraph.ops.older_types.numpy_op import numpy_op
 
 
@@ -62,6 +67,11 @@ def _bind_concat(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
     return lambda: np.concatenate(parts, axis, out)
 
 
+def _joined(signature: Signature, *arrays: Any) -> Pairs:
+    *parts, out = arrays
+    return joined_along(ints(signature.value(0))[0], parts, out)
+
+
 def _concat_back(op: Any, dy: Any) -> list[Any]:
     axis, *parts = op.inputs
     shapes = raw_ops.ShapeN(parts)
@@ -75,7 +85,7 @@ numpy_op(
     {"N": Attr("int", required=True, minimum=2), "T": ALL}, _infer_concat,
     Call(make=_bind_concat),
     "As ConcatV2, with the axis in front: the tensors joined along an axis.",
-    _concat_back, memory=OpMemory(host_inputs=[0]),
+    _concat_back, memory=OpMemory(host_inputs=[0]), native=ViewCopies(_joined),
 )  # fmt: skip
 
 
@@ -94,18 +104,17 @@ def _gather(params: Any, indices: Any, out: Any) -> None:
     np.copyto(out, params[indices])
 
 
+def _rows(signature: Signature) -> tuple[int, Sequence[int], int, int, int]:
+    params, indices = signature.input_shapes
+    return prod(indices), [params[0]], 1, prod(indices), prod(params[1:])
+
+
 numpy_op(
     "Gather", "params: Tparams, indices: Tindices -> output: Tparams",
     {"validate_indices": Attr("bool", True), "Tparams": ALL, "Tindices": INDEX}, _infer_gather,
     Call(_gather), "The rows of params at `indices`.",
-    lambda op, dy: [
-        raw_ops.ScatterNd(
-            raw_ops.ExpandDims(op.inputs[1], -1),
-            dy,
-            raw_ops.Shape(op.inputs[0], out_type=op.inputs[1].dtype.base_dtype),
-        ),
-        None,
-    ],
+    lambda op, dy: [gathered_rows(op.inputs[0], op.inputs[1], dy), None],
+    native=gathered(_rows),
 )  # fmt: skip
 
 
@@ -149,16 +158,18 @@ def _infer_flagged(context: InferContext) -> Sequence[TensorShape]:
     return [context.shapes[0]]
 
 
-def _bind_flagged(context: KernelContext, source: Any, out: Any) -> Callable[[], Any]:
-    axes = np.flatnonzero(context.value(1)).tolist()
-    return lambda: np.copyto(out, backwards(source, axes))
+def _flagged(signature: Signature, source: Any, out: Any) -> Pairs:
+    return [(backwards(source, np.flatnonzero(signature.value(1)).tolist()), out)]
 
 
-numpy_op(
-    "Reverse", "tensor: T, dims: bool -> output: T", {"T": REVERSIBLE}, _infer_flagged,
-    Call(make=_bind_flagged),
-    "The tensor with its elements in reverse order along each axis whose entry of `dims` is true.",
-    lambda op, dy: [raw_ops.Reverse(dy, op.inputs[1]), None], memory=OpMemory(host_inputs=[1]),
+op(
+    "Reverse", inputs="tensor: T, dims: bool", outputs="output: T", attrs={"T": REVERSIBLE},
+    infer=_infer_flagged, memory=OpMemory(host_inputs=[1]), **copying(_flagged),
+    grad=lambda op, dy: [raw_ops.Reverse(dy, op.inputs[1]), None],
+    doc=(
+        "The tensor with its elements in reverse order along each axis whose entry of `dims` is "
+        "true."
+    ),
 )  # fmt: skip
 
 
@@ -208,8 +219,15 @@ numpy_op(
     "AccumulateNV2", "inputs: N * T -> sum: T", {"T": NUMERIC,
     "shape": Attr("shape", required=True)}, from_attr("shape"),
     Call(_sum_all), "The sum of N tensors of the shape `shape`.",
-    lambda op, dy: [dy] * len(op.inputs), commutative=True,
+    lambda op, dy: [dy] * len(op.inputs), commutative=True, native=decomposition(sum_in_order),
 )  # fmt: skip
+
+
+def _bits_of(signature: Signature, x: Term) -> list[Term]:
+    size = 8 * x.dtype.size
+    if size > 32:
+        return [x.apply("__builtin_popcountll((uint64_t)x)", dtype=dtypes.uint8)]
+    return [x.apply(f"__builtin_popcount((uint{size}_t)x)", dtype=dtypes.uint8)]
 
 
 def _count_bits(x: Any, y: Any) -> None:
@@ -220,6 +238,7 @@ def _count_bits(x: Any, y: Any) -> None:
 numpy_op(
     "PopulationCount", "x: T -> y: uint8", {"T": INTEGRAL}, same_shape(0),
     Call(_count_bits), "The number of bits of each integer that are 1, in two's complement.",
+    native=decomposition(_bits_of),
 )  # fmt: skip
 
 

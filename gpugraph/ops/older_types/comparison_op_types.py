@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from gpugraph.base import dtypes
 from gpugraph.base.dtypes import NUMERIC, REAL
 from gpugraph.base.misfit import Misfit, misfit_of
 from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import Call, KernelContext, Signature
+from gpugraph.ops.framework.formula_terms import Term, decomposition
 from gpugraph.ops.framework.op_declaration import Attr, raw_ops
 from gpugraph.ops.framework.shape_functions import same_shape
 from gpugraph.ops.framework.unbroadcasting import unbroadcast
@@ -40,11 +42,18 @@ def _bind_approximate(context: KernelContext, x: Any, y: Any, z: Any) -> Callabl
     return run
 
 
+def _approximate_terms(signature: Signature, x: Term, y: Term) -> list[Term]:
+    if not x.dtype.is_floating:
+        raise NotImplementedError("distances of integers are compared in float64")
+    wide = x.apply("x > y ? x - y : y - x", y)
+    return [wide.apply("x < y", signature.attrs["tolerance"], dtype=dtypes.bool)]
+
+
 numpy_op(
     "ApproximateEqual", "x: T, y: T -> z: bool", {"T": NUMERIC, "tolerance": Attr("float", 1e-5)},
     _infer_approximate,
     Call(make=_bind_approximate), "Whether |x - y| is less than the tolerance, elementwise.",
-    commutative=True,
+    commutative=True, native=decomposition(_approximate_terms),
 )  # fmt: skip
 
 
@@ -55,6 +64,10 @@ def _clip(t: Any, low: Any, high: Any, out: Any) -> None:
     """
     cut = np.where(high < t, high, t)
     np.copyto(out, np.where(cut < low, low, cut))
+
+
+def _clip_terms(_: Signature, t: Term, low: Term, high: Term) -> list[Term]:
+    return [t.apply("y < x ? y : x", high).apply("x < y ? y : x", low)]
 
 
 def _clip_back(op: Any, dy: Any) -> list[Any]:
@@ -80,5 +93,5 @@ numpy_op(
     Call(_clip),
     "t, but no less than clip_value_min and no more than clip_value_max, which are scalars or "
     "of t's shape.",
-    _clip_back,
+    _clip_back, native=decomposition(_clip_terms),
 )  # fmt: skip

@@ -25,6 +25,7 @@ from gpugraph.ops.framework.op_declaration import Attr, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import attrs_of
 from gpugraph.ops.framework.shape_functions import from_value, of_rank, same_shape
 from gpugraph.ops.framework.unbroadcasting import unbroadcast
+from gpugraph.ops.indexing import row_sources
 from gpugraph.ops.indexing.slice_spec import numpy_index
 from gpugraph.ops.older_types.numpy_op import numpy_op
 
@@ -58,16 +59,17 @@ def _bind_rows(change: Any) -> Callable[..., Callable[[], Any]]:
     return bind
 
 
-for _name, _change, _what in (
-    ("InplaceUpdate", None, "replaced by"),
-    ("InplaceAdd", np.add, "added to by"),
-    ("InplaceSub", np.subtract, "less"),
+for _name, _change, _rule, _what in (
+    ("InplaceUpdate", None, row_sources.SET, "replaced by"),
+    ("InplaceAdd", np.add, row_sources.ADD, "added to by"),
+    ("InplaceSub", np.subtract, row_sources.SUB, "less"),
 ):
     numpy_op(
         _name, "x: T, i: int32, v: T -> y: T", {"T": ALL if _change is None else NUMERIC},
         _infer_rows,
         Call(make=_bind_rows(_change)),
         f"x with its rows at `i` {_what} the rows of `v`, in order.", memory=OpMemory(alias={0: 0}),
+        native=row_sources.scattered_in_tensor(_rule, by_coordinates=False),
     )  # fmt: skip
 
 numpy_op(

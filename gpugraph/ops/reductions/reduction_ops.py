@@ -323,8 +323,11 @@ def _norm(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
     whole = target.dtype.kind in "iu"
 
     def run() -> None:
-        sizes = np.abs(view.astype(np.complex128 if view.dtype.kind == "c" else np.float64))
-        norm = np.sqrt(np.square(sizes).sum(axis=axes))
+        if view.dtype.kind == "c":
+            squares = np.square(np.abs(view.astype(np.complex128)))
+        else:
+            squares = np.square(view, dtype=np.float64)
+        norm = np.sqrt(squares.sum(axis=axes))
         np.copyto(target, np.floor(norm) if whole else norm, casting="unsafe")
 
     return run

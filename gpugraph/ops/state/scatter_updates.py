@@ -190,16 +190,12 @@ def _bind_coordinates(combine: Combine) -> Callable[..., Callable[[], Any]]:
 
 # -- declarations
 
-_RULES = {name: getattr(row_sources, name.upper()) for name in ("Add", "Sub", "Mul", "Min", "Max")}
 
-
-def _native(change: str, coordinates: bool) -> RowSource | None:
-    """Return the native kernel of a scatter update. Return None for division, which NumPy
-    computes.
-    """
+def _native(change: str, coordinates: bool) -> RowSource:
+    """Return the native kernel of a scatter update."""
     if change == "Update":
         return row_sources.put(coordinates)
-    return row_sources.scattered(_RULES[change], coordinates) if change in _RULES else None
+    return row_sources.scattered(getattr(row_sources, change.upper()), coordinates)
 
 
 _BY_ROWS = (_infer_rows, _bind_rows, _launch_rows, "for each i in `indices`")

@@ -4,7 +4,12 @@
    are padded, the number of outputs, the room for results, the number of limits, the bits of the
    threshold if it is no input. Arrays: boxes [n, 4] or overlaps [n, n], scores, the maximum number
    (int32), the limits: threshold, minimum score, sigma; then the indices (int32), their scores if there are
-   three outputs, and their number (int32); the number of rows (int64). */
+   three outputs, and their number (int32); the number of rows (int64).
+
+   Of all classes: the number of images, of boxes, of classes with boxes, of classes, the room for
+   results, whether corners are clipped to [0, 1]. Arrays: boxes [images, n, classes or 1, 4], scores
+   [images, n, classes], the maximum numbers for a class and for all (int32), the threshold and the
+   minimum score; then corners, scores, classes (float), numbers of results (int32); an int64. */
 
 #include "host_rows.h"
 
@@ -72,6 +77,7 @@ typedef struct {
     const int32_t *chosen;
     float threshold;
     double sigma;
+    int ignores_nan; /* whether an overlap of NaN is none */
 } gg_suppressing;
 
 /* The factor of a box's score, after the comparison with the chosen boxes from `since` on; negative
@@ -88,7 +94,7 @@ static double gg_weight_of(const gg_suppressing *s, int64_t box, int64_t since, 
         int over = 0, within = 1;
         for (int64_t i = 0; i < many; i++) {
             over |= shared[i] > s->threshold;
-            within &= shared[i] <= s->threshold;
+            within &= (shared[i] <= s->threshold) | s->ignores_nan;
         }
         if (s->sigma != 0)
             for (int64_t i = 0; i < many; i++)
@@ -99,6 +105,42 @@ static double gg_weight_of(const gg_suppressing *s, int64_t box, int64_t since, 
             weight = 0;
     }
     return weight;
+}
+
+/* Scores and boxes, some numbers apart; of which scores above `least` are chosen. */
+typedef struct {
+    const float *scores, *boxes;
+    int64_t score_step, box_step;
+    float least;
+} gg_scored;
+
+/* Chooses at most `most` boxes, and returns how many; `values` may be null. */
+static int64_t gg_select(gg_suppressing *s, const gg_scored *from, gg_waiting *heap, int64_t most,
+                         int32_t *indices, float *values) {
+    int64_t waiting = 0, chosen = 0;
+    for (int64_t i = 0; i < s->boxes; i++) {
+        const float score = from->scores[i * from->score_step];
+        if (score > from->least) heap[waiting++] = (gg_waiting){score, (int32_t)i, 0};
+    }
+    for (int64_t i = waiting / 2; i-- > 0;) gg_sift_down(heap, waiting, i);
+    while (waiting && chosen < most) {
+        const gg_waiting best = heap[0];
+        heap[0] = heap[--waiting];
+        if (waiting) gg_sift_down(heap, waiting, 0);
+        if (!s->overlaps)
+            gg_set_corners(s->corners, chosen, from->boxes + from->box_step * best.box);
+        const double weight = gg_weight_of(s, best.box, best.since, chosen);
+        if (weight < 0) continue;
+        const double score = best.score * weight;
+        if (score == best.score) {
+            if (values) values[chosen] = (float)score;
+            indices[chosen++] = best.box;
+        } else if (score > from->least) {
+            heap[waiting] = (gg_waiting){score, best.box, (int32_t)chosen};
+            gg_sift_up(heap, waiting++);
+        }
+    }
+    return chosen;
 }
 
 void GG_NAME(gg_choose_boxes_plan)(gg_source *source) {
@@ -143,29 +185,92 @@ int GG_NAME(gg_choose_boxes)(void *block) {
     gg_suppressing s = {n[1] ? from : NULL, boxes,
                         {lines[0], lines[1], lines[2], lines[3], lines[4]},
                         indices, threshold, sigma};
-    int64_t waiting = 0, chosen = 0;
-    for (int64_t i = 0; i < boxes; i++)
-        if (scores[i] > least) heap[waiting++] = (gg_waiting){scores[i], (int32_t)i, 0};
-    for (int64_t i = waiting / 2; i-- > 0;) gg_sift_down(heap, waiting, i);
-    while (waiting && chosen < gg_min(most, room)) {
-        const gg_waiting best = heap[0];
-        heap[0] = heap[--waiting];
-        if (waiting) gg_sift_down(heap, waiting, 0);
-        if (!n[1]) gg_set_corners(s.corners, chosen, from + 4 * best.box);
-        const double weight = gg_weight_of(&s, best.box, best.since, chosen);
-        if (weight < 0) continue;
-        const double score = best.score * weight;
-        if (score == best.score) {
-            if (values) values[chosen] = (float)score;
-            indices[chosen++] = best.box;
-        } else if (score > least) {
-            heap[waiting] = (gg_waiting){score, best.box, (int32_t)chosen};
-            gg_sift_up(heap, waiting++);
-        }
-    }
+    const gg_scored all = {scores, from, 1, 4, least};
+    const int64_t chosen = gg_select(&s, &all, heap, gg_min(most, room), indices, values);
     for (int64_t i = chosen; i < room; i++) indices[i] = 0;
     for (int64_t i = chosen; values && i < room; i++) values[i] = 0;
     if (n[3] > 1) *(int32_t *)outputs[n[3] - 1] = (int32_t)chosen;
     *(int64_t *)outputs[n[3]] = n[2] ? room : chosen;
+    return GG_DONE;
+}
+
+/* -- of all classes */
+
+typedef struct {
+    float score;
+    int32_t kind, box;
+} gg_of_class;
+
+static int64_t gg_heap_bytes(int64_t boxes) { return gg_lines(boxes * (int64_t)sizeof(gg_waiting)); }
+
+/* Sorts by score, the best first; equal ones stay in order. `spare` has as much room. */
+static void gg_sort_by_score(gg_of_class *x, int64_t count, gg_of_class *spare) {
+    for (int64_t width = 1; width < count; width *= 2) {
+        for (int64_t first = 0; first < count; first += 2 * width) {
+            const int64_t middle = gg_min(first + width, count), end = gg_min(middle + width, count);
+            int64_t a = first, b = middle;
+            for (int64_t to = first; to < end; to++)
+                spare[to] = a < middle && (b >= end || !(x[b].score > x[a].score)) ? x[a++] : x[b++];
+        }
+        memcpy(x, spare, (size_t)count * sizeof *x);
+    }
+}
+
+void GG_NAME(gg_choose_of_classes_plan)(gg_source *source) {
+    const int64_t *n = source->parameters;
+    source->count[0] = n[0] * n[1] * n[2] * 4, source->count[1] = n[0] * n[1] * n[3];
+    for (int at = 2; at < 6; at++) source->count[at] = 1;
+    source->count[6] = n[0] * n[4] * 4;
+    source->count[7] = source->count[8] = n[0] * n[4];
+    source->count[9] = n[0], source->count[10] = 1;
+    source->scratch_bytes = gg_heap_bytes(n[1]) + 7 * gg_lines((n[1] + 1) * 4) +
+                            2 * gg_lines(n[1] * n[3] * (int64_t)sizeof(gg_of_class));
+    gg_set_work(source, 50.0 * n[0] * n[1] * n[3]);
+    source->threads = 1;
+}
+
+int GG_NAME(gg_choose_of_classes)(void *block) {
+    gg_source *source = block;
+    const int64_t *n = source->parameters, boxes = n[1], kinds = n[3], room = n[4];
+    const int64_t most = *(const int32_t *)source->at[2], total = *(const int32_t *)source->at[3];
+    const float threshold = *(const float *)source->at[4], least = *(const float *)source->at[5];
+    if (most <= 0 || total <= 0 || !(threshold >= 0 && threshold <= 1)) return GG_FAILED;
+    float *corners = source->at[6], *values = source->at[7], *classes = source->at[8];
+    gg_waiting *heap = (gg_waiting *)source->scratch;
+    float *lines[7];
+    char *memory = source->scratch + gg_heap_bytes(boxes);
+    for (int i = 0; i < 7; i++, memory += gg_lines((boxes + 1) * 4)) lines[i] = (float *)memory;
+    gg_of_class *found = (gg_of_class *)memory, *spare;
+    spare = (gg_of_class *)(memory + gg_lines(boxes * kinds * (int64_t)sizeof(gg_of_class)));
+    int32_t *indices = (int32_t *)lines[5];
+    gg_suppressing s = {NULL, boxes, {lines[0], lines[1], lines[2], lines[3], lines[4]},
+                        indices, threshold, 0, 1};
+    memset(corners, 0, (size_t)source->count[6] * sizeof *corners);
+    memset(values, 0, (size_t)source->count[7] * sizeof *values);
+    memset(classes, 0, (size_t)source->count[8] * sizeof *classes);
+    for (int64_t image = 0; image < n[0]; image++) {
+        const float *from = (const float *)source->at[0] + image * boxes * n[2] * 4;
+        int64_t count = 0;
+        for (int64_t kind = 0; kind < kinds; kind++) {
+            const float *scores = (const float *)source->at[1] + image * boxes * kinds + kind;
+            const gg_scored of = {scores, from + (n[2] > 1 ? 4 * kind : 0), kinds, 4 * n[2], least};
+            const int64_t chosen = gg_select(&s, &of, heap, gg_min(most, boxes), indices, lines[6]);
+            for (int64_t i = 0; i < chosen; i++)
+                found[count++] = (gg_of_class){lines[6][i], (int32_t)kind, indices[i]};
+        }
+        gg_sort_by_score(found, count, spare);
+        count = gg_min(count, gg_min(total, room));
+        ((int32_t *)source->at[9])[image] = (int32_t)count;
+        for (int64_t i = 0; i < count; i++) {
+            const int64_t to = image * room + i, kind = n[2] > 1 ? found[i].kind : 0;
+            const float *box = from + (found[i].box * n[2] + kind) * 4;
+            values[to] = found[i].score, classes[to] = (float)found[i].kind;
+            for (int side = 0; side < 4; side++) {
+                const float x = box[side];
+                corners[4 * to + side] = n[5] ? (x < 0 ? 0 : x > 1 ? 1 : x) : x;
+            }
+        }
+    }
+    *(int64_t *)source->at[10] = room;
     return GG_DONE;
 }

@@ -40,7 +40,11 @@ static void GG_NAME(gg_hsv_of)(GG_NAME(gg_color_lines) x) {
     }
 }
 
-static inline gg_real GG_NAME(gg_within_1)(gg_real x) { return x < 0 ? 0 : x > 1 ? 1 : x; }
+/* In two steps, which compilers turn into selections, not branches. */
+static inline gg_real GG_NAME(gg_within_1)(gg_real x) {
+    const gg_real low = x < 0 ? 0 : x;
+    return low > 1 ? 1 : low;
+}
 static inline gg_real GG_NAME(gg_size)(gg_real x) { return x < 0 ? -x : x; }
 
 static void GG_NAME(gg_rgb_of)(GG_NAME(gg_color_lines) x) {

@@ -27,6 +27,9 @@ static void GG_NAME(gg_special_part)(void *block, int64_t which) {
         for (int64_t input = 0; input < inputs; input++) {
             const gg_real *from = work->source->at[input];
             int64_t at = first % n[3 + input];
+            if (at + count <= n[3 + input])
+                GG_LOOP for (int64_t i = 0; i < count; i++) x[input][i] = (double)from[at + i];
+            else
             for (int64_t i = 0; i < count; i++) {
                 x[input][i] = (double)from[at];
                 if (++at == n[3 + input]) at = 0;

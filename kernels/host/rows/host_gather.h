@@ -120,13 +120,22 @@ void GG_NAME(gg_put_plan)(gg_source *source) {
     gg_set_work(source, gg_row_work(p.places.count, p.row));
 }
 
-static void gg_put_part(void *block, int64_t which) {
-    const gg_putting *p = block;
-    const int64_t first = p->rows * which / p->parts, last = p->rows * (which + 1) / p->parts;
+GG_ALWAYS void gg_put_rows(const gg_putting *p, int64_t first, int64_t last, const int64_t size) {
     for (int64_t i = 0; i < p->places.count; i++) {
         const int64_t row = p->numbers[i];
         if (row < first || row >= last) continue;
-        memcpy(p->to + row * p->row, p->from + i * p->row, (size_t)p->row);
+        memcpy(p->to + row * size, p->from + i * size, (size_t)size);
+    }
+}
+
+static void gg_put_part(void *block, int64_t which) {
+    const gg_putting *p = block;
+    const int64_t first = p->rows * which / p->parts, last = p->rows * (which + 1) / p->parts;
+    switch (p->row) { /* short rows are copied by an instruction */
+        case 4: gg_put_rows(p, first, last, 4); return;
+        case 8: gg_put_rows(p, first, last, 8); return;
+        case 16: gg_put_rows(p, first, last, 16); return;
+        default: gg_put_rows(p, first, last, p->row);
     }
 }
 

@@ -7,7 +7,7 @@
 #ifndef GG_SCATTER
 #define GG_SCATTER
 
-enum { GG_ADD, GG_SUB, GG_MUL, GG_MIN, GG_MAX };
+enum { GG_ADD, GG_SUB, GG_MUL, GG_MIN, GG_MAX, GG_DIV, GG_SET };
 enum { GG_IN_PLACE, GG_OF_TENSOR, GG_OF_NUMBER }; /* the initial values of rows */
 
 typedef struct {
@@ -49,13 +49,16 @@ GG_ALWAYS gg_real GG_NAME(gg_combined)(const int rule, gg_real a, gg_real b) {
     if (rule == GG_ADD) return a + b;
     if (rule == GG_SUB) return a - b;
     if (rule == GG_MUL) return a * b;
+    if (rule == GG_DIV) return a / b; /* floating-point numbers only */
+    if (rule == GG_SET) return b;
     if (rule == GG_MIN) return b < a ? b : a; /* NaN changes nothing */
     return b > a ? b : a;
 }
 
-GG_ALWAYS void GG_NAME(gg_scatter_rows)(const int rule, const GG_NAME(gg_scatter_work) * work,
-                                        int64_t first, int64_t last) {
-    const int64_t width = work->s.width, count = work->s.places.count;
+GG_ALWAYS void GG_NAME(gg_scatter_wide)(const int rule, const int64_t width,
+                                        const GG_NAME(gg_scatter_work) * work, int64_t first,
+                                        int64_t last) {
+    const int64_t count = work->s.places.count;
     for (int64_t i = 0; i < count; i++) {
         const int64_t row = work->numbers[i];
         if (row < first || row >= last) continue;
@@ -64,6 +67,17 @@ GG_ALWAYS void GG_NAME(gg_scatter_rows)(const int rule, const GG_NAME(gg_scatter
         GG_LOOP for (int64_t c = 0; c < width; c++)
             to[c] = GG_NAME(gg_combined)(rule, to[c], from[c]);
     }
+}
+
+/* Rows of one or two elements have loops of their own. */
+GG_ALWAYS void GG_NAME(gg_scatter_rows)(const int rule, const GG_NAME(gg_scatter_work) * work,
+                                        int64_t first, int64_t last) {
+    if (work->s.width == 1)
+        GG_NAME(gg_scatter_wide)(rule, 1, work, first, last);
+    else if (work->s.width == 2)
+        GG_NAME(gg_scatter_wide)(rule, 2, work, first, last);
+    else
+        GG_NAME(gg_scatter_wide)(rule, work->s.width, work, first, last);
 }
 
 static void GG_NAME(gg_scatter_part)(void *block, int64_t which) {
@@ -85,6 +99,8 @@ static void GG_NAME(gg_scatter_part)(void *block, int64_t which) {
         case GG_MUL: GG_NAME(gg_scatter_rows)(GG_MUL, work, first, last); return;
         case GG_MIN: GG_NAME(gg_scatter_rows)(GG_MIN, work, first, last); return;
         case GG_MAX: GG_NAME(gg_scatter_rows)(GG_MAX, work, first, last); return;
+        case GG_DIV: GG_NAME(gg_scatter_rows)(GG_DIV, work, first, last); return;
+        case GG_SET: GG_NAME(gg_scatter_rows)(GG_SET, work, first, last); return;
     }
 }
 

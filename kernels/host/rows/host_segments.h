@@ -37,16 +37,31 @@ static gg_segments gg_segments_of(gg_source *source, int64_t item) {
     return s;
 }
 
-static int gg_segments_are_sound(const gg_segments *s) {
-    int64_t before = 0, falls = 0, outside = 0;
-    for (int64_t i = 0; i < s->count; i++) {
-        const int64_t id = gg_index(s->ids, s->wide, i);
-        falls |= id < before;
-        before = id;
-        if (s->indexed)
-            outside |= (uint64_t)gg_index(s->indices, s->wide_index, i) >= (uint64_t)s->rows;
+/* Whether numbers ascend from 0 or more. */
+#define GG_ASCENDING(type)                                                                         \
+    {                                                                                              \
+        const type *ids = s->ids;                                                                  \
+        int falls = s->count > 0 && ids[0] < 0;                                                    \
+        GG_LOOP for (int64_t i = 1; i < s->count; i++) falls |= ids[i] < ids[i - 1];               \
+        return !falls;                                                                             \
     }
-    return !falls && !outside && before < s->segments;
+static int gg_wide_ids_ascend(const gg_segments *s) GG_ASCENDING(int64_t)
+static int gg_ids_ascend(const gg_segments *s) GG_ASCENDING(int32_t)
+
+static int gg_segments_are_sound(const gg_segments *s) {
+    int64_t outside = 0;
+    if (!(s->wide ? gg_wide_ids_ascend(s) : gg_ids_ascend(s))) return 0;
+    if (s->count && gg_index(s->ids, s->wide, s->count - 1) >= s->segments) return 0;
+    for (int64_t i = 0; s->indexed && i < s->count; i++)
+        outside |= (uint64_t)gg_index(s->indices, s->wide_index, i) >= (uint64_t)s->rows;
+    return !outside;
+}
+
+/* The first row from `row` on, which is in segment `id`, that is in another segment. */
+static int64_t gg_segment_end(const gg_segments *s, int64_t row, int64_t id) {
+    while (row + 8 <= s->count && gg_index(s->ids, s->wide, row + 7) == id) row += 8;
+    while (row < s->count && gg_index(s->ids, s->wide, row) == id) row++;
+    return row;
 }
 
 /* The first of the rows whose segment is `id` or a later one. */
@@ -77,27 +92,36 @@ typedef gg_real GG_NAME(gg_segment_vector)
     __attribute__((vector_size(GG_VECTOR), aligned(4), may_alias));
 #define GG_SEGMENT_LANES ((int64_t)(GG_VECTOR / sizeof(gg_real)))
 
-/* The sums of `rows` rows that follow each other, at some columns: they stay in registers. */
-GG_ALWAYS void GG_NAME(gg_add_columns)(const int vectors, const gg_real *from, int64_t rows,
-                                       int64_t width, gg_real *to) {
-    GG_NAME(gg_segment_vector) sums[4];
-    GG_UNROLL for (int v = 0; v < vectors; v++)
-        sums[v] = *(const GG_NAME(gg_segment_vector) *)(from + v * GG_SEGMENT_LANES);
-    for (int64_t row = 1; row < rows; row++) {
-        from += width;
+/* The sums of `rows` rows that follow each other, at some columns: they stay in registers. Row i
+   goes to sum i modulo `ways`, so that an addition need not wait for the one before. */
+GG_ALWAYS void GG_NAME(gg_add_columns)(const int vectors, const int ways, const gg_real *from,
+                                       int64_t rows, int64_t width, gg_real *to) {
+    GG_NAME(gg_segment_vector) sums[4][4];
+    GG_UNROLL for (int way = 0; way < ways; way++)
         GG_UNROLL for (int v = 0; v < vectors; v++)
-            sums[v] += *(const GG_NAME(gg_segment_vector) *)(from + v * GG_SEGMENT_LANES);
+            sums[way][v] = -(GG_NAME(gg_segment_vector)){0};
+    int64_t row = 0;
+    for (; row + ways <= rows; row += ways)
+        GG_UNROLL for (int way = 0; way < ways; way++, from += width)
+            GG_UNROLL for (int v = 0; v < vectors; v++)
+                sums[way][v] += *(const GG_NAME(gg_segment_vector) *)(from + v * GG_SEGMENT_LANES);
+    for (; row < rows; row++, from += width)
+        GG_UNROLL for (int v = 0; v < vectors; v++)
+            sums[0][v] += *(const GG_NAME(gg_segment_vector) *)(from + v * GG_SEGMENT_LANES);
+    GG_UNROLL for (int v = 0; v < vectors; v++) {
+        GG_UNROLL for (int way = 1; way < ways; way++) sums[0][v] += sums[way][v];
+        *(GG_NAME(gg_segment_vector) *)(to + v * GG_SEGMENT_LANES) = sums[0][v];
     }
-    GG_UNROLL for (int v = 0; v < vectors; v++)
-        *(GG_NAME(gg_segment_vector) *)(to + v * GG_SEGMENT_LANES) = sums[v];
 }
 
 static void GG_NAME(gg_add_rows)(const gg_real *from, int64_t rows, int64_t width, gg_real *to) {
     int64_t c = 0;
     for (; c + 4 * GG_SEGMENT_LANES <= width; c += 4 * GG_SEGMENT_LANES)
-        GG_NAME(gg_add_columns)(4, from + c, rows, width, to + c);
+        GG_NAME(gg_add_columns)(4, 1, from + c, rows, width, to + c);
+    for (; c + 2 * GG_SEGMENT_LANES <= width; c += 2 * GG_SEGMENT_LANES)
+        GG_NAME(gg_add_columns)(2, 2, from + c, rows, width, to + c);
     for (; c + GG_SEGMENT_LANES <= width; c += GG_SEGMENT_LANES)
-        GG_NAME(gg_add_columns)(1, from + c, rows, width, to + c);
+        GG_NAME(gg_add_columns)(1, 4, from + c, rows, width, to + c);
     for (; c < width; c++) {
         gg_real sum = from[c];
         for (int64_t row = 1; row < rows; row++) sum += from[row * width + c];
@@ -105,16 +129,15 @@ static void GG_NAME(gg_add_rows)(const gg_real *from, int64_t rows, int64_t widt
     }
 }
 
-GG_ALWAYS void GG_NAME(gg_segment_rows)(const int rule, const gg_segments *s, int64_t first,
-                                        int64_t end) {
+GG_ALWAYS void GG_NAME(gg_segments_wide)(const int rule, const int64_t width, const gg_segments *s,
+                                         int64_t first, int64_t end) {
     const gg_real *data = s->source->at[0];
-    const int64_t width = s->width;
     int64_t row = gg_first_row(s, first);
     for (int64_t segment = first; segment < end; segment++) {
         gg_real *to = (gg_real *)s->source->at[2 + s->indexed] + segment * width;
         const int64_t start = row;
         if (rule == GG_ADD && !s->indexed && s->rows == s->count) {
-            while (row < s->count && gg_index(s->ids, s->wide, row) == segment) row++;
+            row = gg_segment_end(s, row, segment);
             if (row > start) GG_NAME(gg_add_rows)(data + start * width, row - start, width, to);
         } else for (; row < s->count && gg_index(s->ids, s->wide, row) == segment; row++) {
             int64_t place = row;
@@ -130,6 +153,17 @@ GG_ALWAYS void GG_NAME(gg_segment_rows)(const int rule, const gg_segments *s, in
             for (int64_t c = 0; c < width; c++) to[c] = (gg_real)s->empty;
         else if (s->divided) GG_NAME(gg_divide_row)(to, width, s->divided, row - start);
     }
+}
+
+/* Rows of one or two elements have loops of their own. */
+GG_ALWAYS void GG_NAME(gg_segment_rows)(const int rule, const gg_segments *s, int64_t first,
+                                        int64_t end) {
+    if (s->width == 1)
+        GG_NAME(gg_segments_wide)(rule, 1, s, first, end);
+    else if (s->width == 2)
+        GG_NAME(gg_segments_wide)(rule, 2, s, first, end);
+    else
+        GG_NAME(gg_segments_wide)(rule, s->width, s, first, end);
 }
 
 static void GG_NAME(gg_segments_part)(void *block, int64_t which) {

@@ -13,6 +13,8 @@
 #define GG_DIGIT 8
 #define GG_DIGITS (1 << GG_DIGIT)
 #define GG_FIRST_BITS 14 /* bits of keys, for an early rejection of small elements */
+#define GG_IN_TOP_K_ROWS 64 /* of a part */
+#define GG_IN_TOP_K_FEW 16  /* elements of a row, for which many rows are compared at once */
 #define GG_FIRST_LEAST (1 << 12) /* minimum elements for which that is worth it */
 #endif
 
@@ -186,8 +188,7 @@ void GG_NAME(gg_in_top_k_plan)(gg_source *source) {
     gg_set_work(source, rows * (10 + 0.15 * size));
 }
 
-static void GG_NAME(gg_in_top_k_part)(void *block, int64_t row) {
-    gg_source *source = block;
+static void GG_NAME(gg_in_top_k_row)(gg_source *source, int64_t row) {
     const int64_t size = source->parameters[1], k = source->parameters[2];
     const int64_t target = gg_index(source->at[1], source->parameters[3], row);
     const gg_real *x = (const gg_real *)source->at[0] + row * size;
@@ -207,8 +208,41 @@ static void GG_NAME(gg_in_top_k_part)(void *block, int64_t row) {
     ((uint8_t *)source->at[2])[row] = is_inside && above < k && !not_finite;
 }
 
+/* Rows of few numbers: the same for each number of all rows, one after the other. */
+static void GG_NAME(gg_in_top_k_few)(gg_source *source, int64_t first, int64_t last) {
+    const int64_t size = source->parameters[1], k = source->parameters[2], count = last - first;
+    const gg_real *x = (const gg_real *)source->at[0] + first * size;
+    gg_real score[GG_IN_TOP_K_ROWS];
+    int32_t above[GG_IN_TOP_K_ROWS], wrong[GG_IN_TOP_K_ROWS];
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t target = gg_index(source->at[1], source->parameters[3], first + i);
+        const int is_inside = (uint64_t)target < (uint64_t)size;
+        score[i] = x[i * size + (is_inside ? target : 0)];
+        above[i] = 0, wrong[i] = !is_inside;
+    }
+    for (int64_t column = 0; column < size; column++)
+        GG_LOOP for (int64_t i = 0; i < count; i++) {
+            const gg_real number = x[i * size + column];
+            above[i] += number > score[i];
+            wrong[i] |= number - number != 0;
+        }
+    uint8_t *out = (uint8_t *)source->at[2] + first;
+    for (int64_t i = 0; i < count; i++) out[i] = (uint8_t)((above[i] < k) & !wrong[i]);
+}
+
+static void GG_NAME(gg_in_top_k_part)(void *block, int64_t which) {
+    gg_source *source = block;
+    const int64_t first = which * GG_IN_TOP_K_ROWS;
+    const int64_t last = gg_min(source->parameters[0], first + GG_IN_TOP_K_ROWS);
+    if (source->parameters[1] <= GG_IN_TOP_K_FEW)
+        GG_NAME(gg_in_top_k_few)(source, first, last);
+    else
+        for (int64_t row = first; row < last; row++) GG_NAME(gg_in_top_k_row)(source, row);
+}
+
 int GG_NAME(gg_in_top_k)(void *block) {
     gg_source *source = block;
-    source->parallel(GG_NAME(gg_in_top_k_part), source, source->parameters[0], source->threads);
+    const int64_t parts = gg_ceil(source->parameters[0], GG_IN_TOP_K_ROWS);
+    source->parallel(GG_NAME(gg_in_top_k_part), source, parts, source->threads);
     return GG_DONE;
 }

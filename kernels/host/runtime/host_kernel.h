@@ -120,6 +120,17 @@ static inline __attribute__((always_inline, unused)) uint16_t gg_to_half(float x
     return (uint16_t)gg_half_bits(x);
 }
 
+/* The nearest number of float16. Its last bit is that of a sum with 1.5 * 2^13 of its power of two,
+   within the powers of float16. */
 static inline __attribute__((always_inline, unused)) float gg_as_half(float x) {
-    return gg_from_half(gg_half_bits(x));
+    union { float f; int32_t i; } in, unit;
+    in.f = x;
+    int32_t power = in.i & 0x7f800000;
+    power = power < 0x38800000 ? 0x38800000 : power;
+    power = power > 0x47000000 ? 0x47000000 : power;
+    unit.i = power + (13 << 23) + (1 << 22);
+    float rounded = __builtin_fabsf(x) + unit.f;
+    rounded -= unit.f;
+    rounded = rounded > 65504.0f ? __builtin_inff() : rounded;
+    return __builtin_copysignf(rounded, x);
 }

@@ -1,9 +1,10 @@
-/* Convolution of each channel by itself, with a filter (kh, kw, c, 1), and its two gradients.
+/* Convolution of each channel by itself, with a filter (kh, kw, c, m), and its two gradients. If m is
+   not 1, each channel of the images is repeated m times first.
 
    Forward and in the gradient by the images, products are summed in the order of the window's
    elements, each rounded, as in NumPy. In the gradient by the filter, groups of rows of windows
-   have partial sums, which are added up in order. Parameters: as in host_windows.h, with one
-   output. */
+   have partial sums, which are added up in order. Parameters: as in host_windows.h, with m
+   outputs. */
 
 #include "host_half.h"
 #include "host_windows.h"
@@ -13,24 +14,31 @@
 
 #define GG_DEPTH_PART 131072 /* products of a part, about */
 #define GG_DEPTH_GROUPS 64   /* of rows, at most */
+#define GG_DEPTH_VECTORS 4 /* of results that are summed at once */
+#define GG_DEPTH_FEW 64      /* channels whose weights are repeated, at most */
+#define GG_DEPTH_REPEATED 65536 /* repeated weights, at most */
 
 typedef struct {
     gg_source *source;
     gg_conv_axis y, x;
-    int64_t images, channels;
+    int64_t images, channels; /* channels of results */
+    int64_t each;             /* results of a channel of the images */
+    const void *from;         /* the images, or the gradient of the results */
+    void *to;
     int64_t rows, rows_each, parts; /* of results, or of windows for the gradient by the filter */
     int64_t slot_bytes;
 } gg_depthwise;
 
-/* The contribution of one element of the window to a result: the offsets of both factors. */
+/* The contribution of one element of the window to a result: the offsets of both factors, the last
+   one also among repeated weights. */
 typedef struct {
-    int64_t from, weight;
+    int64_t from, weight, repeated;
 } gg_depth_tap;
 
 static gg_depthwise gg_depthwise_of(gg_source *source, int is_back) {
     const int64_t *at = source->parameters;
     gg_depthwise d = {source, gg_conv_axis_of(at, 0, is_back), gg_conv_axis_of(at, 1, is_back)};
-    d.images = at[0], d.channels = at[3];
+    d.images = at[0], d.each = at[6], d.channels = at[3] * d.each;
     double row = (double)d.x.result * d.y.window * d.x.window * d.channels;
     d.rows = d.images * d.y.result;
     d.rows_each = gg_max((int64_t)(GG_DEPTH_PART / (row + 1)), 1);
@@ -44,6 +52,12 @@ static gg_depthwise gg_depthwise_filter_of(gg_source *source) {
     d.rows_each = gg_max(d.rows_each, gg_ceil(d.rows, GG_DEPTH_GROUPS));
     d.parts = gg_ceil(d.rows, d.rows_each);
     return d;
+}
+
+/* The bytes of images with repeated channels. */
+static int64_t gg_depth_repeated_bytes(const gg_depthwise *d, int64_t item) {
+    const int64_t *at = d->source->parameters;
+    return d->each == 1 ? 0 : gg_lines(at[0] * at[1] * at[2] * d->channels * item);
 }
 
 static void gg_depthwise_set_work(const gg_depthwise *d) {
@@ -60,13 +74,14 @@ static int gg_depth_sees(const gg_conv_axis *axis, int64_t at, int64_t tap, int6
 
 /* The elements inside the window of the result at (y, x), by their distance from `base`. */
 static int64_t gg_depth_taps(const gg_depthwise *d, int64_t y, int64_t x, int64_t base,
-                             gg_depth_tap *taps) {
+                             int64_t period, gg_depth_tap *taps) {
     int64_t have = 0, row, column;
     for (int64_t i = 0; i < d->y.window; i++) {
         if (!gg_depth_sees(&d->y, y, i, &row)) continue;
         for (int64_t j = 0; j < d->x.window; j++) {
             if (!gg_depth_sees(&d->x, x, j, &column)) continue;
             taps[have].from = (row * d->x.source + column) * d->channels - base;
+            taps[have].repeated = (i * d->x.window + j) * period;
             taps[have++].weight = (i * d->x.window + j) * d->channels;
         }
     }
@@ -100,22 +115,114 @@ static void GG_NAME(gg_depth_result)(const gg_real *from, const gg_real *weights
     }
 }
 
+/* Repeats each of `count` numbers. */
+static void GG_NAME(gg_depth_repeat)(const gg_real *from, int64_t count, int64_t each, gg_real *to) {
+    for (int64_t i = 0; i < count; i++)
+        for (int64_t k = 0; k < each; k++) *to++ = from[i];
+}
+
+/* Adds up each `each` numbers. */
+static void GG_NAME(gg_depth_add_up)(const gg_real *from, int64_t count, int64_t each, gg_real *to) {
+    for (int64_t i = 0; i < count; i++, from += each) {
+        gg_real sum = from[0];
+        for (int64_t k = 1; k < each; k++) sum += from[k];
+        to[i] = sum;
+    }
+}
+
+/* -- rows of results whose channels do not fill vectors: a vector has those of several results */
+
+/* The numbers after which vectors begin at the first channel again; 0 if they are not used. */
+static int64_t GG_NAME(gg_depth_period)(const gg_depthwise *d) {
+    int64_t channels = d->channels, period = GG_REAL_LANES;
+    if (d->x.step != 1 || channels % GG_REAL_LANES == 0 || channels > GG_DEPTH_FEW) return 0;
+    while (period % channels) period += GG_REAL_LANES;
+    return d->y.window * d->x.window * period <= GG_DEPTH_REPEATED ? period : 0;
+}
+
+static int64_t GG_NAME(gg_depth_slot)(const gg_depthwise *d) {
+    const int64_t repeated = d->y.window * d->x.window * GG_NAME(gg_depth_period)(d);
+    return d->y.window * d->x.window * (int64_t)sizeof(gg_depth_tap) +
+           repeated * (int64_t)sizeof(gg_real);
+}
+
+/* Each element's weights, `period` numbers. */
+static void GG_NAME(gg_repeat_weights)(const gg_depthwise *d, const gg_real *weights,
+                                       int64_t period, gg_real *to) {
+    for (int64_t tap = 0; tap < d->y.window * d->x.window; tap++, weights += d->channels)
+        for (int64_t i = 0; i < period; i++) *to++ = weights[i % d->channels];
+}
+
+/* Several results: some vectors, whose weights are at `part`. */
+GG_ALWAYS void GG_NAME(gg_depth_vectors)(const int vectors, const gg_real *from,
+                                         const gg_real *repeated, const int64_t *part,
+                                         const gg_depth_tap *taps, int64_t have, gg_real *to) {
+    GG_NAME(gg_vector) sums[GG_DEPTH_VECTORS];
+    GG_UNROLL for (int v = 0; v < vectors; v++) sums[v] = (GG_NAME(gg_vector)){0};
+    for (int64_t t = 0; t < have; t++) {
+        const GG_NAME(gg_vector) *x = (const GG_NAME(gg_vector) *)(from + taps[t].from);
+        const gg_real *weights = repeated + taps[t].repeated;
+        GG_UNROLL for (int v = 0; v < vectors; v++)
+            sums[v] += x[v] * *(const GG_NAME(gg_vector) *)(weights + part[v]);
+    }
+    GG_UNROLL for (int v = 0; v < vectors; v++) ((GG_NAME(gg_vector) *)to)[v] = sums[v];
+}
+
+/* Several results, `count` numbers. */
+static void GG_NAME(gg_depth_results)(const gg_real *from, const gg_real *repeated, int64_t period,
+                                      const gg_depth_tap *taps, int64_t have, int64_t count,
+                                      gg_real *to) {
+    int64_t part[GG_DEPTH_VECTORS], at = 0;
+    const int64_t many = GG_DEPTH_VECTORS * GG_REAL_LANES;
+    while (at + GG_REAL_LANES <= count) {
+        const int is_many = count - at >= many;
+        for (int64_t v = 0; v < GG_DEPTH_VECTORS; v++) part[v] = (at + v * GG_REAL_LANES) % period;
+        if (is_many)
+            GG_NAME(gg_depth_vectors)(GG_DEPTH_VECTORS, from + at, repeated, part, taps, have, to + at);
+        else
+            GG_NAME(gg_depth_vectors)(1, from + at, repeated, part, taps, have, to + at);
+        at += is_many ? many : GG_REAL_LANES;
+    }
+    for (int64_t i = at % period; at < count; at++, i++) {
+        gg_real sum = 0;
+        for (int64_t t = 0; t < have; t++)
+            sum += from[taps[t].from + at] * repeated[taps[t].repeated + i];
+        to[at] = sum;
+    }
+}
+
+/* The number of results from `x` on that have the same elements. */
+static int64_t gg_depth_run_of(const gg_depthwise *d, int64_t x) {
+    int64_t end = x;
+    while (end < d->x.result && gg_depth_is_inner(&d->x, end)) end++;
+    return end - x;
+}
+
 static void GG_NAME(gg_depth_part)(void *at, int64_t which) {
     const gg_depthwise *d = at;
-    void *const *arrays = d->source->at;
-    const gg_real *weights = arrays[!d->y.is_back];
+    const int64_t period = GG_NAME(gg_depth_period)(d);
+    const gg_real *weights = d->source->at[!d->y.is_back];
     int64_t size = d->y.source * d->x.source * d->channels, end = (which + 1) * d->rows_each;
     char *slot = gg_take(d->source, d->source->scratch, d->slot_bytes);
     gg_depth_tap *taps = (gg_depth_tap *)slot;
+    gg_real *repeated = (gg_real *)(taps + d->y.window * d->x.window);
+    if (period) GG_NAME(gg_repeat_weights)(d, weights, period, repeated);
     for (int64_t row = which * d->rows_each; row < gg_min(end, d->rows); row++) {
-        const gg_real *image = (const gg_real *)arrays[d->y.is_back] + row / d->y.result * size;
-        gg_real *to = (gg_real *)arrays[2] + row * d->x.result * d->channels;
+        const gg_real *image = (const gg_real *)d->from + row / d->y.result * size;
+        gg_real *to = (gg_real *)d->to + row * d->x.result * d->channels;
         int64_t have = 0;
         for (int64_t x = 0, was_inner = 0; x < d->x.result; x++) {
             int is_inner = gg_depth_is_inner(&d->x, x);
             int64_t base = x * d->x.step * d->channels;
-            if (!is_inner || !was_inner) have = gg_depth_taps(d, row % d->y.result, x, base, taps);
+            if (!is_inner || !was_inner) have = gg_depth_taps(d, row % d->y.result, x, base, period, taps);
             was_inner = is_inner;
+            if (period && is_inner) {
+                const int64_t run = gg_depth_run_of(d, x), count = run * d->channels;
+                GG_NAME(gg_depth_results)(image + base, repeated, period, taps, have, count,
+                                          to + x * d->channels);
+                x += run - 1;
+                continue;
+            }
             GG_NAME(gg_depth_result)(image + base, weights, taps, have, d->channels,
                                      to + x * d->channels);
         }
@@ -126,14 +233,26 @@ static void GG_NAME(gg_depth_part)(void *at, int64_t which) {
 static void GG_NAME(gg_depth_plan)(gg_source *source, int is_back) {
     gg_depthwise d = gg_depthwise_of(source, is_back);
     gg_depthwise_set_work(&d);
+    d.slot_bytes = GG_NAME(gg_depth_slot)(&d);
     source->scratch_bytes = gg_slots_bytes(source, d.slot_bytes);
+    source->scratch_bytes += gg_depth_repeated_bytes(&d, sizeof(gg_real));
 }
 
 static int GG_NAME(gg_depth_run)(gg_source *source, int is_back) {
     gg_depthwise d = gg_depthwise_of(source, is_back);
+    d.slot_bytes = GG_NAME(gg_depth_slot)(&d);
     gg_free_slots(source, source->scratch, d.slot_bytes);
-    if (d.channels && d.x.result)
-        source->parallel(GG_NAME(gg_depth_part), &d, d.parts, source->threads);
+    if (!d.channels || !d.x.result) return GG_DONE;
+    const int64_t images = source->count[is_back ? 2 : 0];
+    gg_real *repeated = (gg_real *)(source->scratch + gg_slots_bytes(source, d.slot_bytes));
+    d.from = source->at[is_back], d.to = source->at[2];
+    if (d.each > 1 && is_back) d.to = repeated;
+    if (d.each > 1 && !is_back) {
+        GG_NAME(gg_depth_repeat)(d.from, images, d.each, repeated);
+        d.from = repeated;
+    }
+    source->parallel(GG_NAME(gg_depth_part), &d, d.parts, source->threads);
+    if (d.each > 1 && is_back) GG_NAME(gg_depth_add_up)(repeated, images, d.each, source->at[2]);
     return GG_DONE;
 }
 
@@ -157,6 +276,20 @@ int GG_NAME(gg_depthwise_back_input)(void *block) { return GG_NAME(gg_depth_run)
 
 /* -- the gradient by the filter */
 
+/* The same as below for neighbouring places: vectors have the channels of several places. */
+static void GG_NAME(gg_depth_sum_few)(const gg_real *from, const gg_real *given, int64_t count,
+                                      int64_t channels, int64_t period, gg_real *sums) {
+    gg_real parts[GG_DEPTH_FEW * GG_REAL_LANES];
+    for (int64_t i = 0; i < period; i++) parts[i] = 0;
+    for (; count >= period; count -= period, from += period, given += period)
+        for (int64_t i = 0; i < period; i += GG_REAL_LANES)
+            *(GG_NAME(gg_vector) *)(parts + i) += *(const GG_NAME(gg_vector) *)(from + i) *
+                                                  *(const GG_NAME(gg_vector) *)(given + i);
+    for (int64_t i = 0; i < count; i++) parts[i] += from[i] * given[i];
+    for (int64_t i = 0; i < period; i += channels)
+        for (int64_t c = 0; c < channels; c++) sums[c] += parts[i + c];
+}
+
 /* sums[channel] += over `count` places in a row, `step` channels' numbers apart in the images. */
 static void GG_NAME(gg_depth_sum)(const gg_real *from, int64_t step, const gg_real *given,
                                   int64_t count, int64_t channels, gg_real *sums) {
@@ -178,6 +311,7 @@ static void GG_NAME(gg_depth_sum)(const gg_real *from, int64_t step, const gg_re
 static void GG_NAME(gg_depth_filter_part)(void *at, int64_t which) {
     const gg_depthwise *d = at;
     int64_t all = d->y.window * d->x.window * d->channels, row, end = (which + 1) * d->rows_each;
+    const int64_t period = GG_NAME(gg_depth_period)(d);
     gg_real *sums = (gg_real *)d->source->scratch + which * all;
     memset(sums, 0, all * sizeof(gg_real));
     for (int64_t line = which * d->rows_each; line < gg_min(end, d->rows); line++)
@@ -189,13 +323,18 @@ static void GG_NAME(gg_depth_filter_part)(void *at, int64_t which) {
                 int64_t first = gg_max(-gg_floor(start, stride), 0);
                 int64_t last = gg_floor(d->x.source - 1 - start, stride) + 1;
                 last = gg_min(last, d->x.result);
-                const gg_real *from = (const gg_real *)d->source->at[0];
+                const gg_real *from = d->from;
                 const gg_real *given = (const gg_real *)d->source->at[1];
-                if (first < last)
-                    GG_NAME(gg_depth_sum)(
-                        from + (row * d->x.source + first * stride + start) * d->channels,
-                        stride * d->channels, given + (line * d->x.result + first) * d->channels,
-                        last - first, d->channels, sums + (i * d->x.window + j) * d->channels);
+                gg_real *to = sums + (i * d->x.window + j) * d->channels;
+                from += (row * d->x.source + first * stride + start) * d->channels;
+                given += (line * d->x.result + first) * d->channels;
+                if (first >= last) continue;
+                const int64_t count = (last - first) * d->channels;
+                if (period && stride == 1 && count >= 2 * period)
+                    GG_NAME(gg_depth_sum_few)(from, given, count, d->channels, period, to);
+                else
+                    GG_NAME(gg_depth_sum)(from, stride * d->channels, given, last - first,
+                                          d->channels, to);
             }
         }
 }
@@ -205,7 +344,8 @@ void GG_NAME(gg_depthwise_back_filter_plan)(gg_source *source) {
     source->count[1] *= source->parameters[3]; /* as many outputs as channels */
     gg_depthwise d = gg_depthwise_filter_of(source);
     gg_depthwise_set_work(&d);
-    source->scratch_bytes = d.parts * source->count[2] * sizeof(gg_real);
+    source->scratch_bytes = gg_lines(d.parts * source->count[2] * (int64_t)sizeof(gg_real));
+    source->scratch_bytes += gg_depth_repeated_bytes(&d, sizeof(gg_real));
 }
 
 /* images, gradient of the results -> gradient by the filter */
@@ -217,6 +357,13 @@ int GG_NAME(gg_depthwise_back_filter)(void *block) {
     gg_real *to = source->at[2];
     memset(to, 0, all * sizeof(gg_real));
     if (!all || !d.x.result) return GG_DONE;
+    d.from = source->at[0];
+    if (d.each > 1) {
+        const int64_t bytes = gg_lines(d.parts * all * (int64_t)sizeof(gg_real));
+        gg_real *repeated = (gg_real *)(source->scratch + bytes);
+        GG_NAME(gg_depth_repeat)(d.from, source->count[0], d.each, repeated);
+        d.from = repeated;
+    }
     source->parallel(GG_NAME(gg_depth_filter_part), &d, d.parts, source->threads);
     for (int64_t part = 0; part < d.parts; part++, sums += all)
         for (int64_t each = 0; each < all; each++) to[each] += sums[each];

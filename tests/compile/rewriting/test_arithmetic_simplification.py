@@ -243,3 +243,36 @@ def test_a_number_from_before_a_branch_or_a_loop():
     for count in (0, 3):
         the_same_bits([y, loop], {x: 5.0, n: count})
     assert run([y, loop], {x: 5.0, n: 3}) == [2.0, 8.0]
+
+
+# Powers
+
+
+POWERS = {1: "Identity", 2: "Square", 3: "Mul", -1: "Reciprocal", 0.5: "Sqrt", -0.5: "Rsqrt"}
+
+
+@pytest.mark.parametrize("dtype", [tf.float16, tf.float32, tf.float64, tf.int32])
+@pytest.mark.parametrize("exponent", POWERS)
+def test_a_power_with_a_constant_exponent(exponent, dtype):
+    if dtype.is_integer and exponent not in (1, 2, 3):
+        return
+    x = fed((2, 4), dtype)
+    y = tf.pow(x, tf.constant(exponent, dtype))
+    stays = dtype is tf.float16 and exponent == 3
+    found_type = node(after([y], {x: (2, 4)}), y.op.name).type
+    assert found_type == ("Pow" if stays else POWERS[exponent])
+    values = np.array([[0.5, 1, 2, 3], [7, 10, 8, 5]], dtype.as_numpy_dtype)
+    expected = values.astype("f8") ** exponent
+    (found,) = run([y], {x: values})
+    unit = 0 if dtype.is_integer else np.finfo(values.dtype).eps
+    np.testing.assert_allclose(found, expected, rtol=unit)
+
+
+def test_powers_that_stay():
+    x, unknown = fed((3,)), fed((), name="unknown")
+    for exponent in (4.0, 0.0, unknown, np.array([2, 2, 3], "f"), np.full((2, 3), 2, "f")):
+        y = tf.pow(x, exponent)
+        feeds = {x: (3,), **({unknown: ()} if exponent is unknown else {})}
+        assert "Pow" in types(after([y], feeds))
+    counts = fed((3,), tf.complex64, "counts")
+    assert "Pow" in types(after([counts**2], {counts: (3,)}))

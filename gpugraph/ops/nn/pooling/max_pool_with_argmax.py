@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from gpugraph.base.dtypes import REAL
 from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import Call, KernelContext, RowSource, Signature
 from gpugraph.ops.framework.kernel_helpers import numpy_kernels, run_all
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import attrs_of
@@ -54,6 +55,25 @@ def _batch_places(context: KernelContext, image: Any) -> Any:
     count, size = image.shape[0], image.size // max(1, image.shape[0])
     step = size if context.attrs["include_batch_in_index"] else 0
     return (np.arange(count, dtype=np.int64) * step).reshape(-1, 1, 1, 1)
+
+
+_MOST_PLACES = 1 << 31
+
+
+def _native(function: str) -> RowSource:
+    """Return the C function of one of these ops, which reads the images first."""
+
+    def parameters(signature: Signature) -> list[int]:
+        image = signature.input_shapes[0]
+        if prod(image[1:]) >= _MOST_PLACES:
+            raise NotImplementedError("a position has more than 31 bits")
+        attrs = _window_attrs(signature.attrs)
+        y, x = IMAGES.axes(attrs, image[1:3])
+        wide = int(signature.attrs["Targmax"].size == 8)
+        sizes = [y.window, x.window, y.out, x.out, y.stride, x.stride, y.before, x.before]
+        return [*image, *sizes, wide, int(signature.attrs["include_batch_in_index"])]
+
+    return RowSource("host_pool_positions.h", function, parameters)
 
 
 @unless_empty
@@ -171,16 +191,18 @@ op(
     },
     infer=_infer,
     **numpy_kernels(Call(make=_bind)),
+    native=_native("gg_positions"),
     grad=_back,
     doc="The largest element of each window of images (n, h, w, c), and its position.",
 )
 
-for _name, _inverse, _infer_one, _bind_one, _doc in (
+for _name, _inverse, _infer_one, _bind_one, _function, _doc in (
     (
         "MaxPoolGradWithArgmax",
         "MaxPoolGradGradWithArgmax",
         _infer_back,
         _bind_back,
+        "gg_positions_back",
         "The gradient of MaxPoolWithArgmax: each window's goes to the position in `argmax`.",
     ),
     (
@@ -188,6 +210,7 @@ for _name, _inverse, _infer_one, _bind_one, _doc in (
         "MaxPoolGradWithArgmax",
         _infer_back_back,
         _bind_back_back,
+        "gg_positions_back_back",
         "The value of `grad` at the position in `argmax`, for each window.",
     ),
 ):
@@ -198,6 +221,7 @@ for _name, _inverse, _infer_one, _bind_one, _doc in (
         attrs={"Targmax": _INDEX, "T": REAL, **_ATTRS},
         infer=_infer_one,
         **numpy_kernels(Call(make=_bind_one)),
+        native=_native(_function),
         grad=partial(_gradient_of_gradient, _inverse),
         doc=_doc,
     )

@@ -76,20 +76,9 @@ def biased_source(function: str, shapes: Shapes, activation: Callable[[Signature
 
 
 def depthwise_source(function: str, shapes: Shapes, images: Sequence[int]) -> CSource:
-    """Return the native kernel of a depthwise convolution.
-
-    It supports only one filter per channel.
-    """
-
-    def parameters(signature: Signature) -> list[int]:
-        filters = shapes(signature)[1][3]
-        if filters != 1:
-            raise NotImplementedError(
-                f"native depthwise convolution has one filter per channel, not {filters}"
-            )
-        return _parameters(shapes, signature)
-
-    return CSource("host_depthwise.h", function, parameters, partial(_transposes, images))
+    """Return the native kernel of a depthwise convolution."""
+    parameters, turned = partial(_parameters, shapes), partial(_transposes, images)
+    return CSource("host_depthwise.h", function, parameters, turned)
 
 
 def _convolution_parameters(shapes: Shapes, signature: Signature) -> list[int]:
