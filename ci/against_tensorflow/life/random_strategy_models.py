@@ -285,7 +285,7 @@ def _misuse(seed: int) -> Callable[[Any, Record], None]:
     return lambda tf, record: Misuse(tf, record, seed).run()
 
 
-for _seed in range(int(os.environ.get("RANDOM_MODELS", "10"))):
+for _seed in range(int(os.environ.get("RANDOM_MODELS", "0"))):
     PROGRAMS[f"random_model_{_seed}"] = _model(_seed)
 for _seed in range(int(os.environ.get("RANDOM_MISUSES", "20"))):
     PROGRAMS[f"random_misuse_{_seed}"] = _misuse(_seed)
