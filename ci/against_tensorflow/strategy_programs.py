@@ -3,7 +3,9 @@
     python ci/against_tensorflow/strategy_programs.py --tensorflow PYTHON [--only NAME] [--words]
 
 The programs `random_...` are random choices of the parts of users' programs. The variables
-RANDOM_TRAININGS, RANDOM_MODELS and RANDOM_MISUSES of the environment set their numbers.
+RANDOM_TRAININGS, RANDOM_MODELS and RANDOM_MISUSES of the environment set their numbers. Without
+RANDOM_MODELS there are no random models, because TensorFlow takes minutes to close some of their
+sessions.
 
 A line for each program tells how many of its answers and errors differ. The script fails where one
 does that `EXPLAINED` does not name.
