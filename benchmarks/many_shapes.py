@@ -9,7 +9,8 @@ beside those in a fresh session; both in rounds that alternate, of which the min
 and of processor time. cold:
 in each of so many processes, each with an empty cache of compiled code, the microseconds of a run
 after two seconds, of a chain of 1,000 scalar ops, of a small MLP and of a CNN; printed are the
-median, the extremes, and how many are within 20 % of the median. memory: the growth of the process
+median, the extremes, and how many are within 20 % of the median, by the clock and by the processor.
+memory: the growth of the process
 over runs of varying shapes, and the arena beside the bound of the largest run.
 """
 
@@ -21,7 +22,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from random import Random
 from statistics import median
 from time import perf_counter, process_time
@@ -114,26 +115,29 @@ def small_cnn() -> tuple[Any, Any]:
 PROGRAMS = {program.__name__: program for program in (chain, small_mlp, small_cnn)}
 
 
-def after_two_seconds(name: str) -> float:
-    """Return the microseconds of a run after two seconds of runs in this process."""
+def after_two_seconds(name: str) -> tuple[float, float]:
+    """Return the microseconds of a run after two seconds of runs in this process, by the clock and
+    by the processor.
+    """
     fetches, feeds = PROGRAMS[name]()
     session = tf.Session()
     session.run(tf.global_variables_initializer())
     end = perf_counter() + 2
     while perf_counter() < end:
         session.run(fetches, feeds)
-    best = float("inf")
+    wall, processor = [], []
     for _ in range(20):
-        start = perf_counter()
+        start = perf_counter(), process_time()
         for _ in range(10):
             session.run(fetches, feeds)
-        best = min(best, (perf_counter() - start) / 10)
-    return 1e6 * best
+        wall.append(perf_counter() - start[0])
+        processor.append(process_time() - start[1])
+    return 1e5 * min(wall), 1e5 * min(processor)
 
 
-def cold(processes: int) -> None:
+def cold(processes: int, programs: Sequence[str]) -> None:
     """Print how the times of cold processes differ."""
-    for name in PROGRAMS:
+    for name in programs:
         times = []
         for _ in range(processes):
             with tempfile.TemporaryDirectory() as folder:
@@ -143,13 +147,14 @@ def cold(processes: int) -> None:
                     command, env=environment, check=True, capture_output=True, text=True
                 )
             times.append(json.loads(done.stdout.splitlines()[-1]))
-        middle = median(times)
-        near = sum(0.8 * middle <= time <= 1.2 * middle for time in times)
-        print(
-            f"{name:10} median {middle:.0f} us, from {min(times):.0f} to {max(times):.0f}; "
-            f"{near} of {processes} within 20 %",
-            flush=True,
-        )
+        for clock, values in zip(("wall", "processor"), zip(*times)):
+            middle = median(values)
+            near = sum(0.8 * middle <= value <= 1.2 * middle for value in values)
+            print(
+                f"{name:10} {clock}: median {middle:.0f} us, from {min(values):.0f} to "
+                f"{max(values):.0f}; {near} of {processes} within 20 %",
+                flush=True,
+            )
 
 
 def memory(name: str, runs: int) -> None:
@@ -175,6 +180,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("mode", choices=["hot", "cold", "memory", "once"])
     parser.add_argument("--works", nargs="+", default=list(SMALL))
+    parser.add_argument("--programs", nargs="+", default=list(PROGRAMS))
     parser.add_argument("--sets", nargs="+", type=int, default=[8, 100, 1000])
     parser.add_argument("--processes", type=int, default=100)
     parser.add_argument("--runs", type=int, default=100_000)
@@ -182,7 +188,7 @@ def main() -> None:
     if options.mode == "once":
         print(json.dumps(after_two_seconds(options.works[0])))
     elif options.mode == "cold":
-        cold(options.processes)
+        cold(options.processes, options.programs)
     elif options.mode == "memory":
         for name in options.works:
             memory(name, options.runs)

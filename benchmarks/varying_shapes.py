@@ -6,8 +6,8 @@
 Each work trains a small network. The sizes that vary are drawn at random for each run from 600 sets
 of feeds, of equal shapes for all packages; each has a process. Printed are the mean milliseconds of
 a run in the second half of the time, and of the processor's time; the same in a new session for one
-set of shapes of the mean size alone, with as many sets of values; the median of the first runs of sets
-of shapes; and the growth of the process's memory. --tensorflow is a Python with TensorFlow 2
+set of shapes of the mean size alone, with as many sets of values; the median of the first runs of
+sets of shapes; and the growth of the process's memory. --tensorflow is a Python with TensorFlow 2
 (`TF_USE_LEGACY_KERAS=1` is set). --torch is a Python with PyTorch, which runs the works of
 varying_torch.py eagerly, and compiled with `dynamic=True`.
 """

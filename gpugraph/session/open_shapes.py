@@ -149,11 +149,15 @@ class OpenShapes:
         open too.
 
         Args:
-          reporting: the shapes of the run in which kernels have reported the sizes. Passes estimate
-            by sizes that belong together.
+          reporting: the shapes of the run in which kernels have reported the sizes. Passes use
+            them if the reported sizes do not fit `shapes`.
         """
         if reported:
             try:
+                return self._compile(shapes, shapes, varying, reported)
+            except OpError:
+                if reporting == shapes:
+                    raise
                 return self._compile(shapes, reporting, varying, reported)
             except NotReportedError as error:
                 _LOG.debug("Sizes by values are not open: %s", error)

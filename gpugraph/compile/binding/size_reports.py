@@ -78,6 +78,13 @@ class Reports:
     def __init__(self, unit: Unit, trace: SizeTrace) -> None:
         self.unit, self._trace = unit, trace
         self._by_node = _reports(unit, trace)
+        self._written = {  # by storage, the names with whose flush its tensor is written
+            id(unit.homes[node, slot].storage): report.all_names
+            for node, report in self._by_node.items()
+            for rows in counted_rows(report.node)
+            for slot in rows.slots
+            if (node, slot) in unit.homes
+        }
         self.flushes = list(self._flushes())
         self.drawing: list[str] = []
         self._check_effects()
@@ -115,18 +122,24 @@ class Reports:
             yield Flush(len(self.unit.order), reports)
 
     def _needs(self, node: Node) -> set[str]:
-        """Return the names of the reported sizes that a node's tensors and attrs depend on."""
+        """Return the names of the reported sizes that a node's tensors and attrs depend on, and of
+        those whose kernels write its inputs.
+        """
         homes, values = self.unit.homes, list(node.attrs.values())
         keys = [(node.id, slot) for slot in range(len(node.output_types))]
+        writers: set[str] = set()
         for edge in node._in:
             if edge.dst_input >= 0:
-                keys.append((edge.src.id, edge.src_output))
+                key = edge.src.id, edge.src_output
+                keys.append(key)
+                if key in homes:
+                    writers |= self._written.get(id(homes[key].storage), set())
                 if edge.src.is_constant:
                     values += edge.src.attrs.values()
         if node.id in self._by_node:  # its own size becomes known with its report
             keys = keys[len(node.output_types) :]
         values += [homes[key].shape for key in keys if key in homes]
-        return self._names(sizes_in(values))
+        return self._names(sizes_in(values)) | writers
 
     def _names(self, sizes: Iterable[Any]) -> set[str]:
         return {name for size in sizes for name in self._trace.reports_in(size)}
