@@ -40,22 +40,30 @@ static void GG_NAME(gg_hsv_of)(GG_NAME(gg_color_lines) x) {
     }
 }
 
-/* In two steps, which compilers turn into selections, not branches. */
-static inline gg_real GG_NAME(gg_within_1)(gg_real x) {
-    const gg_real low = x < 0 ? 0 : x;
-    return low > 1 ? 1 : low;
+static inline gg_real GG_NAME(gg_size)(gg_real x) {
+    return sizeof x == 4 ? (gg_real)__builtin_fabsf((float)x) : (gg_real)__builtin_fabs((double)x);
 }
-static inline gg_real GG_NAME(gg_size)(gg_real x) { return x < 0 ? -x : x; }
+
+/* One bound after the other: gcc makes branches of both in one loop. */
+static void GG_NAME(gg_put_within_1)(gg_real *x, int64_t count) {
+    GG_LOOP for (int64_t i = 0; i < count; i++) x[i] = x[i] < 0 ? 0 : x[i];
+    GG_LOOP for (int64_t i = 0; i < count; i++) x[i] = x[i] > 1 ? 1 : x[i];
+}
 
 static void GG_NAME(gg_rgb_of)(GG_NAME(gg_color_lines) x) {
+    GG_NAME(gg_color_lines) tint;
     GG_LOOP for (int64_t i = 0; i < GG_COLORS_AT_ONCE; i++) {
-        const gg_real sector = x[0][i] * 6, s = x[1][i], v = x[2][i];
-        const gg_real red = GG_NAME(gg_within_1)(2 - (3 - GG_NAME(gg_size)(sector - 3)));
-        const gg_real green = GG_NAME(gg_within_1)(2 - GG_NAME(gg_size)(sector - 2));
-        const gg_real blue = GG_NAME(gg_within_1)(2 - GG_NAME(gg_size)(sector - 4));
-        x[0][i] = (1 - s + s * red) * v;
-        x[1][i] = (1 - s + s * green) * v;
-        x[2][i] = (1 - s + s * blue) * v;
+        const gg_real sector = x[0][i] * 6;
+        tint[0][i] = 2 - (3 - GG_NAME(gg_size)(sector - 3));
+        tint[1][i] = 2 - GG_NAME(gg_size)(sector - 2);
+        tint[2][i] = 2 - GG_NAME(gg_size)(sector - 4);
+    }
+    GG_NAME(gg_put_within_1)(tint[0], 3 * GG_COLORS_AT_ONCE);
+    GG_LOOP for (int64_t i = 0; i < GG_COLORS_AT_ONCE; i++) {
+        const gg_real s = x[1][i], v = x[2][i];
+        x[0][i] = (1 - s + s * tint[0][i]) * v;
+        x[1][i] = (1 - s + s * tint[1][i]) * v;
+        x[2][i] = (1 - s + s * tint[2][i]) * v;
     }
 }
 
@@ -66,9 +74,10 @@ static void GG_NAME(gg_color_block)(const GG_NAME(gg_coloring) * c, int64_t firs
     for (int64_t i = 0; i < count; i++)
         x[0][i] = from[3 * i], x[1][i] = from[3 * i + 1], x[2][i] = from[3 * i + 2];
     if (c->kind != GG_TO_RGB) GG_NAME(gg_hsv_of)(x);
-    if (c->kind == GG_SATURATION)
-        GG_LOOP for (int64_t i = 0; i < GG_COLORS_AT_ONCE; i++)
-            x[1][i] = GG_NAME(gg_within_1)(x[1][i] * by);
+    if (c->kind == GG_SATURATION) {
+        GG_LOOP for (int64_t i = 0; i < GG_COLORS_AT_ONCE; i++) x[1][i] *= by;
+        GG_NAME(gg_put_within_1)(x[1], GG_COLORS_AT_ONCE);
+    }
     if (c->kind == GG_HUE)
         for (int64_t i = 0; i < GG_COLORS_AT_ONCE; i++) {
             const gg_real turned = x[0][i] + by;
