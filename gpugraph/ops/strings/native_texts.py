@@ -17,7 +17,10 @@ from typing import Any
 from gpugraph.base import dtypes
 from gpugraph.kernel import RowSource, Signature
 
-_FUNCTIONS = ("PyBytes_FromStringAndSize", "Py_DecRef", "PyGILState_Ensure", "PyGILState_Release")
+_FUNCTIONS = (
+    *("PyBytes_FromStringAndSize", "Py_DecRef", "Py_IncRef"),
+    *("PyGILState_Ensure", "PyGILState_Release"),
+)
 _BYTES_BEFORE = 32
 """The bytes of a bytes object before its content."""
 

@@ -13,8 +13,9 @@ import numpy as np
 from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import shape_text
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import Call, KernelContext, Signature
 from gpugraph.ops.framework.op_declaration import Attr, raw_ops
+from gpugraph.ops.strings.native_regex import full_matches, replacements
 from gpugraph.ops.strings.regex_engine import Pattern, Spans, compiled_pattern
 from gpugraph.ops.strings.string_ops import host_op, string_op
 from gpugraph.plan import check_run
@@ -163,11 +164,22 @@ def _static_replace(context: KernelContext) -> Callable[[bytes], bytes]:
     return _replacer(pattern, rewrite, attrs["replace_global"])
 
 
+def _static_parts(signature: Signature) -> tuple[bytes, list[bytes | int] | None, bool]:
+    """Return the pattern of a node, the parts of its rewrite, and whether it replaces all
+    matches.
+    """
+    attrs, everywhere = signature.attrs, bool(signature.attrs["replace_global"])
+    pattern, rewrite = _attr_bytes(attrs["pattern"]), _attr_bytes(attrs["rewrite"])
+    groups = compiled_pattern(pattern, _OF_A_GROUP.search(rewrite) is not None).groups
+    return pattern, _parts_of(rewrite, groups, everywhere), everywhere
+
+
 _NEEDED = Attr("string", required=True)
 string_op(
     "StaticRegexReplace",
     _static_replace,
     "RegexReplace with pattern and rewrite as attrs.",
+    native=replacements(_static_parts),
     pattern=_NEEDED,
     rewrite=_NEEDED,
     replace_global=_GLOBAL,
@@ -218,6 +230,7 @@ string_op(
     lambda context: _matcher(_attr_bytes(context.attrs["pattern"])),
     "RegexFullMatch with the pattern as an attr.",
     output="output: bool",
+    native=full_matches(lambda signature: _attr_bytes(signature.attrs["pattern"])),
     pattern=_NEEDED,
 )
 

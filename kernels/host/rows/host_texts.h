@@ -1,13 +1,14 @@
 /* Strings of an array of Python objects, read where CPython keeps them.
 
    Parameters begin with GG_TEXT_NUMBERS numbers: the number of strings, the address of the type
-   bytes, and those of PyBytes_FromStringAndSize, Py_DecRef, PyGILState_Ensure and _Release. An
+   bytes, and those of PyBytes_FromStringAndSize, Py_DecRef, Py_IncRef, PyGILState_Ensure and
+   _Release. An
    object that is no bytes ends a function with GG_FAILED before anything is written. Functions hold
    the GIL, so that no other thread releases a string that is read. */
 
 #include "host_string_hash.h"
 
-#define GG_TEXT_NUMBERS 6
+#define GG_TEXT_NUMBERS 7
 
 typedef struct {
     int64_t references;
@@ -24,6 +25,7 @@ typedef struct {
     const gg_bytes **items;
     void *(*make)(const char *, int64_t);
     void (*release)(void *);
+    void (*keep)(void *);
     int (*lock)(void);
     void (*unlock)(int);
 } gg_texts;
@@ -45,17 +47,34 @@ static gg_texts gg_texts_of(gg_source *source) {
     const int64_t *n = source->parameters;
     return (gg_texts){source, n[0], n + GG_TEXT_NUMBERS, source->at[0],
                       (void *(*)(const char *, int64_t))(intptr_t)n[2],
-                      (void (*)(void *))(intptr_t)n[3], (int (*)(void))(intptr_t)n[4],
-                      (void (*)(int))(intptr_t)n[5]};
+                      (void (*)(void *))(intptr_t)n[3], (void (*)(void *))(intptr_t)n[4],
+                      (int (*)(void))(intptr_t)n[5], (void (*)(int))(intptr_t)n[6]};
 }
 
-/* Sets an element of an array of objects to new bytes; returns whether there was memory. */
+/* Sets an element of an array of objects to new bytes; returns whether there was memory. Bytes of
+   the same size that only this array holds are overwritten. */
 static int gg_put_bytes(const gg_texts *t, void **at, const char *from, int64_t size) {
-    void *made = t->make(from, size), *before = *at;
+    gg_bytes *before = *at;
+    const void *type = (const void *)(intptr_t)t->source->parameters[1];
+    if (before && before->references == 1 && before->type == type && before->size == size &&
+        size > 1) {
+        memcpy(before->content, from, (size_t)size);
+        before->hash = -1;
+        return 1;
+    }
+    void *made = t->make(from, size);
     if (!made) return 0;
     *at = made;
     if (before) t->release(before);
     return 1;
+}
+
+/* Sets an element to a string of another array. */
+static __attribute__((unused)) void gg_share(const gg_texts *t, void **at, const gg_bytes *item) {
+    void *before = *at;
+    t->keep((void *)item);
+    *at = (void *)item;
+    if (before) t->release(before);
 }
 
 /* One array of strings, one of results, of the same size. */
