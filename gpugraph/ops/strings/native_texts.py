@@ -71,18 +71,12 @@ def hashed(function: str) -> RowSource:
 
 
 def lengths() -> RowSource:
-    """Return the native kernel that returns the number of bytes in each string."""
-
-    def numbers(signature: Signature) -> list[int]:
-        return _only_bytes(signature)
-
-    return texts("gg_text_length", numbers)
+    """Return the native kernel that returns the number of bytes or characters in each string."""
+    return texts("gg_text_length", lambda signature: [_counts_characters(signature)], _CHARACTERS)
 
 
-def _only_bytes(signature: Signature) -> list[int]:
-    if signature.attrs["unit"] != "BYTE":
-        raise NotImplementedError("characters are counted by NumPy")
-    return []
+def _counts_characters(signature: Signature) -> int:
+    return int(signature.attrs["unit"] != "BYTE")
 
 
 _NUMBERS = (dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64)
@@ -102,12 +96,12 @@ def numbers_read() -> RowSource:
 
 
 def cased(function: str) -> RowSource:
-    """Return the native kernel that converts ASCII letters to upper or lower case."""
+    """Return the native kernel that converts ASCII letters to upper or lower case. It rejects other
+    letters of UTF-8.
+    """
 
     def numbers(signature: Signature) -> list[int]:
-        if signature.attrs["encoding"]:
-            raise NotImplementedError("letters of UTF-8 are converted by NumPy")
-        return []
+        return [int(bool(signature.attrs["encoding"]))]
 
     return texts(function, numbers)
 
@@ -150,7 +144,7 @@ def joined() -> RowSource:
     return RowSource(_MORE, "gg_text_join", parameters, None)
 
 
-_MORE = "host_more_texts.h"
+_MORE, _CHARACTERS = "host_more_texts.h", "host_characters.h"
 _MAX_JOINED = 11
 
 
@@ -163,31 +157,65 @@ def parts() -> RowSource:
     """Return the native kernel of Substr."""
 
     def numbers(signature: Signature) -> list[int]:
-        _only_bytes(signature)
         strings, positions, _ = signature.input_shapes
         one = int(prod(positions) == 1)
         if prod(strings) != prod(signature.output_shapes[0]) or (
             not one and tuple(positions) != tuple(strings)
         ):
             raise NotImplementedError("strings and positions are broadcast")
-        return [signature.input_types[1].size, one]
+        return [signature.input_types[1].size, one, _counts_characters(signature)]
 
-    return texts("gg_text_part", numbers)
+    return texts("gg_text_part", numbers, _CHARACTERS)
 
 
-def cuts(mode: Callable[[Any], int]) -> RowSource:
+_UNITS = {"UTF-8": 1, "UTF-16-BE": 2, "UTF-32-BE": 4}
+"""The minimum number of bytes of a character, by encoding."""
+
+
+def transcoded() -> RowSource:
+    """Return the native kernel of UnicodeTranscode. It rejects strings that are not valid UTF-8."""
+
+    def numbers(signature: Signature) -> list[int]:
+        attrs = signature.attrs
+        if attrs["input_encoding"].upper() not in ("UTF-8", "UTF8"):
+            raise NotImplementedError("native code reads UTF-8")
+        if not 0 <= attrs["replacement_char"] <= sys.maxunicode:
+            raise NotImplementedError("the replacement is not a character")
+        controls = int(bool(attrs["replace_control_characters"]))
+        return [controls, _UNITS[attrs["output_encoding"]]]
+
+    return texts("gg_text_transcode", numbers, _CHARACTERS)
+
+
+def cuts(mode: Callable[[Any], tuple[int, int]]) -> RowSource:
     """Return the native kernel of StringSplit.
 
     Args:
-      mode: a function that receives the attrs and returns the number of a mode in host_texts.h.
+      mode: a function that receives the attrs and returns the number of a mode in host_texts.h, and
+        the maximum number of cuts or -1.
     """
 
     def parameters(signature: Signature) -> list[int]:
         room, chosen = signature.output_shapes[1][0], mode(signature.attrs)
-        return [*text_numbers(signature), room, chosen]
+        return [*text_numbers(signature), room, *chosen]
 
-    def sizes(_: Signature, strings: Any, delimiter: Any) -> list[tuple[int, ...]]:
-        room = sum(map(len, strings.ravel().tolist())) + strings.size
+    def sizes(signature: Signature, strings: Any, delimiter: Any) -> list[tuple[int, ...]]:
+        whole, _ = mode(signature.attrs)
+        room = _most_parts(strings.ravel().tolist(), delimiter[()], whole == 2)
         return [(room, 2), (room,), (2,)]
 
     return RowSource("host_texts.h", "gg_text_cut", parameters, None, sizes=sizes, counted=[0, 1])
+
+
+def _most_parts(strings: list[bytes], delimiter: bytes, is_whole: bool) -> int:
+    """Return an upper bound of the number of parts into which strings are split.
+
+    Args:
+      is_whole: whether they are split at the whole delimiter, or at white space if it is empty.
+    """
+    text = b" ".join(strings)
+    if not delimiter:
+        return (len(text) // 2 if is_whole else len(text)) + len(strings)
+    if is_whole and len(delimiter) > 1:
+        return sum([string.count(delimiter) for string in strings]) + len(strings)
+    return sum(text.count(byte) for byte in {*delimiter}) + len(strings)
