@@ -40,18 +40,25 @@ static void GG_NAME(gg_hsv_of)(GG_NAME(gg_color_lines) x) {
     }
 }
 
-static inline gg_real GG_NAME(gg_within_1)(gg_real x) { return x < 0 ? 0 : x > 1 ? 1 : x; }
-static inline gg_real GG_NAME(gg_size)(gg_real x) { return x < 0 ? -x : x; }
-
+static inline gg_real GG_NAME(gg_within_1)(gg_real x) {
+    const gg_real low = x < 0 ? 0 : x;
+    return low > 1 ? 1 : low;
+}
+/* Each loop has one selection: compilers branch at two, and do not vectorize. */
 static void GG_NAME(gg_rgb_of)(GG_NAME(gg_color_lines) x) {
+    GG_NAME(gg_color_lines) share;
     GG_LOOP for (int64_t i = 0; i < GG_COLORS_AT_ONCE; i++) {
-        const gg_real sector = x[0][i] * 6, s = x[1][i], v = x[2][i];
-        const gg_real red = GG_NAME(gg_within_1)(2 - (3 - GG_NAME(gg_size)(sector - 3)));
-        const gg_real green = GG_NAME(gg_within_1)(2 - GG_NAME(gg_size)(sector - 2));
-        const gg_real blue = GG_NAME(gg_within_1)(2 - GG_NAME(gg_size)(sector - 4));
-        x[0][i] = (1 - s + s * red) * v;
-        x[1][i] = (1 - s + s * green) * v;
-        x[2][i] = (1 - s + s * blue) * v;
+        const gg_real sector = x[0][i] * 6;
+        share[0][i] = 2 - (3 - (gg_real)__builtin_fabs(sector - 3));
+        share[1][i] = 2 - (gg_real)__builtin_fabs(sector - 2);
+        share[2][i] = 2 - (gg_real)__builtin_fabs(sector - 4);
+    }
+    gg_real *all = share[0];
+    GG_LOOP for (int64_t i = 0; i < 3 * GG_COLORS_AT_ONCE; i++) all[i] = all[i] < 0 ? 0 : all[i];
+    GG_LOOP for (int64_t i = 0; i < 3 * GG_COLORS_AT_ONCE; i++) all[i] = all[i] > 1 ? 1 : all[i];
+    GG_LOOP for (int64_t i = 0; i < GG_COLORS_AT_ONCE; i++) {
+        const gg_real s = x[1][i], v = x[2][i];
+        for (int k = 0; k < 3; k++) x[k][i] = (1 - s + s * share[k][i]) * v;
     }
 }
 
