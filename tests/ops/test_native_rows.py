@@ -36,7 +36,7 @@ LEFT_OUT = (
     "there are no images",
     "boxes, scores and limits are not all float32",
     "inputs of several shapes are broadcast",
-    "native code writes plain numbers",
+    "numbers are long",
     "native code reads UTF-8",
     "numbers of ",
     "strings and positions are broadcast",
@@ -382,6 +382,53 @@ def texts() -> Iterator[tuple[str, Sample]]:
         small = np.array([b"%d" % value for value in whole // 1000], object)
         yield "StringToNumber", case(small, out_type=tf.as_dtype(dtype))
     yield "StringToNumber", case(small, out_type=tf.uint32)
+    yield from written_numbers(random)
+    ids = random.integers(0, 60, (50, 10))
+    for shape in ((500,), (50, 10), (10, 50)):
+        yield (
+            "UnsortedSegmentJoin",
+            case(lines.reshape(shape), ids.reshape(shape), np.array(60), separator=", "),
+        )
+    yield "UnsortedSegmentJoin", case(lines.reshape(50, 10), ids[:, 0], np.array(60))
+    yield from edited(random)
+
+
+def written_numbers(random: Any) -> Iterator[tuple[str, Sample]]:
+    """Numbers of all sizes in all formats."""
+    special = [0.0, -0.0, 0.5, 1.5, 2.5, 0.0625, -0.125, 9.995, np.inf, -np.inf, np.nan, -np.nan]
+    usual = [*special, *(numbers(300, dtype=np.float64) * 10.0 ** random.integers(-9, 6, 300))]
+    for precision in (-1, 0, 1, 3, 9, 12):
+        yield "AsString", case(np.array(usual), precision=precision)
+        yield "AsString", case(np.array(usual, np.float32), precision=precision)
+        yield "AsString", case(np.array([*usual, 1e300, -3e38]), precision=precision, fill="+")
+    for fill in ("", "+", "-", "0", " ", "#"):
+        for kind in ({}, {"shortest": True}, {"scientific": True}):
+            yield "AsString", case(np.array(usual), fill=fill, width=12, **kind)
+        yield "AsString", case(random.integers(-99, 10**6, 99), fill=fill, width=5)
+    yield "AsString", case(np.array(usual) > 0)
+    yield "AsString", case(np.array(usual), precision=70)
+
+
+def edited(random: Any) -> Iterator[tuple[str, Sample]]:
+    """Sequences of several lengths, some of them empty, of elements that are often equal."""
+    both = []
+    for count in (700, 650):
+        places = random.integers(0, [9, 11, 20], (count, 3))
+        both.append(places[np.lexsort(places.T[::-1])])
+    sizes = np.array([9, 11, 20]), np.array([8, 12, 20])
+    both[1] = np.minimum(both[1], sizes[1] - 1)
+    for dtype in (np.int8, np.int64, np.float32, np.float64, object):
+        values = []
+        for places in both:
+            drawn = random.integers(0, 4, len(places)).astype(np.int64)
+            if dtype is object:
+                drawn = np.array([b"", b"a", b"ab", b"ac"], object)[drawn]
+            values.append(drawn.astype(dtype))
+            if values[-1].dtype.kind == "f":
+                values[-1][::9], values[-1][::7] = np.nan, -0.0
+        parts = [part for group in zip(both, values, sizes) for part in group]
+        for normalize in (True, False):
+            yield "EditDistance", case(*parts, normalize=normalize)
 
 
 @pytest.fixture(scope="module")

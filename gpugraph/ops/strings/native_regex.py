@@ -16,7 +16,7 @@ import numpy as np
 from gpugraph.base.errors import InvalidArgumentError
 from gpugraph.kernel import RowSource, Signature
 from gpugraph.ops.strings.linear_regex import END, Automaton
-from gpugraph.ops.strings.native_texts import texts
+from gpugraph.ops.strings.native_texts import texts, words_of
 from gpugraph.ops.strings.regex_engine import compiled_pattern, is_of_mixed_repetitions
 from gpugraph.ops.strings.regex_fragments import Assertion, Instruction, Op
 from gpugraph.ops.strings.regex_syntax import SyntaxRefusal, parsed
@@ -73,12 +73,7 @@ def replacements(
 def _part_words(part: Part) -> list[int]:
     if isinstance(part, int):
         return [part]
-    return [-1 - len(part), *_words(part)]
-
-
-def _words(data: bytes) -> list[int]:
-    numbers: list[int] = np.frombuffer(data + bytes(-len(data) % 8), "<i8").tolist()
-    return numbers
+    return [-1 - len(part), *words_of(part)]
 
 
 @lru_cache(maxsize=256)
@@ -122,7 +117,7 @@ def _numbers(automaton: Automaton, groups: int) -> list[int]:
     members = [
         word
         for values in sets
-        for word in _words(
+        for word in words_of(
             np.packbits(
                 np.pad([byte in values for byte in representatives], (0, 256))[:256],
                 bitorder="little",
@@ -130,7 +125,7 @@ def _numbers(automaton: Automaton, groups: int) -> list[int]:
         )
     ]
     head = [len(program), len(representatives), len(sets), len(targets) + jumps + 1, edge]
-    return [*head, *_words(automaton.classes), *kinds, *members, *code, *targets]
+    return [*head, *words_of(automaton.classes), *kinds, *members, *code, *targets]
 
 
 def _arguments(

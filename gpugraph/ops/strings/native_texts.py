@@ -106,19 +106,41 @@ def cased(function: str) -> RowSource:
     return texts(function, numbers)
 
 
-def decimals() -> RowSource:
-    """Return the native kernel of numbers as text."""
+_WRITTEN = (dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64, dtypes.bool)
+"""The dtypes of the numbers that are written, in the order of host_more_texts.h."""
+
+_FORMAT_BYTES = 24
+
+
+def decimals(forms_of: Callable[[Signature], tuple[int, Sequence[str]]]) -> RowSource:
+    """Return the native kernel of numbers as text.
+
+    Args:
+      forms_of: a function that returns the number of digits after the point and no formats, or -1
+        and the formats of C's printf for finite numbers and for others.
+    """
 
     def numbers(signature: Signature) -> list[int]:
-        dtype, attrs = signature.input_types[0].base_dtype, signature.attrs
-        is_plain = attrs["width"] < 0 and attrs["precision"] < 0 and not attrs["fill"]
-        if attrs["scientific"] or attrs["shortest"] or not is_plain:
-            raise NotImplementedError("native code writes plain numbers")
-        if dtype not in _NUMBERS:
+        dtype = signature.input_types[0].base_dtype
+        if dtype not in _WRITTEN:
             raise NotImplementedError(f"numbers of {dtype.name} are written by NumPy")
-        return [dtype.size, int(dtype.is_floating)]
+        digits, texts_of_forms = forms_of(signature)
+        forms = [form.encode() for form in texts_of_forms]
+        if any(len(form) >= _FORMAT_BYTES for form in forms):
+            raise NotImplementedError("the format is too long")
+        words = [word for form in forms for word in words_of(form.ljust(_FORMAT_BYTES, b"\0"))]
+        return [_WRITTEN.index(dtype), digits, *words]
 
     return texts("gg_text_of_number", numbers, _MORE)
+
+
+def words_of(data: bytes) -> list[int]:
+    """Return bytes as 64-bit integers. Zeros are appended to fill the last one."""
+    padded = data + bytes(-len(data) % 8)
+    return [
+        int.from_bytes(padded[start : start + 8], "little", signed=True)
+        for start in range(0, len(padded), 8)
+    ]
 
 
 def joined() -> RowSource:
@@ -131,17 +153,32 @@ def joined() -> RowSource:
                 f"more than {_MAX_JOINED} tensors, or tensors of other shapes"
             )
         separator = signature.attrs["separator"].encode("utf-8")
-        padded = separator + bytes(-len(separator) % 8)
-        words = [
-            int.from_bytes(padded[start : start + 8], "little", signed=True)
-            for start in range(0, len(padded), 8)
-        ]
-        return [len(shapes), *(int(not size) for size in shapes), len(separator), *words]
+        scalars = [int(not size) for size in shapes]
+        return [len(shapes), *scalars, len(separator), *words_of(separator)]
 
     def parameters(signature: Signature) -> list[int]:
         return [prod(signature.output_shapes[0]), *_addresses(), *numbers(signature)]
 
     return RowSource(_MORE, "gg_text_join", parameters, None)
+
+
+def segments() -> RowSource:
+    """Return the native kernel of UnsortedSegmentJoin."""
+
+    def parameters(signature: Signature) -> list[int]:
+        strings, ids, _ = signature.input_shapes
+        if tuple(strings[: len(ids)]) != tuple(ids):
+            raise NotImplementedError("the shapes do not fit")
+        separator = signature.attrs["separator"].encode("utf-8")
+        head = [*text_numbers(signature), prod(ids), int(signature.input_types[1].size == 8)]
+        return [*head, signature.output_shapes[0][0], len(separator), *words_of(separator)]
+
+    def sizes(_: Signature, strings: Any, ids: Any, count: Any) -> list[tuple[int, ...]]:
+        if count.ndim or count < 0:
+            raise NotImplementedError("the number of segments is not valid")
+        return [(int(count), *strings.shape[ids.ndim :])]
+
+    return RowSource(_MORE, "gg_text_segments", parameters, None, sizes=sizes)
 
 
 _MORE, _CHARACTERS = "host_more_texts.h", "host_characters.h"

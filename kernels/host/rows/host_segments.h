@@ -149,7 +149,8 @@ GG_ALWAYS void GG_NAME(gg_segment_rows)(const int rule, const gg_segments *s, in
     for (int64_t segment = first; segment < end; segment++) {
         gg_real *to = (gg_real *)s->source->at[2 + s->indexed] + segment * width;
         const int64_t start = row;
-        if (!s->indexed && s->rows == s->count && width <= 8 && !(width & (width - 1))) {
+        if (rule != GG_MUL && !s->indexed && s->rows == s->count && width <= 8 &&
+            !(width & (width - 1))) { /* products keep their order, as NumPy's */
             row = gg_run_end(s, row, segment);
             if (row > start)
                 GG_NAME(gg_fold_rows)(rule, data + start * width, row - start, width, to);
