@@ -350,7 +350,9 @@ def texts() -> Iterator[tuple[str, Sample]]:
     for op_type in ("StringLength", "StringLower", "StringUpper", "StringStrip", "EncodeBase64"):
         yield op_type, case(lines)
     yield "EncodeBase64", case(lines, pad=True)
-    written = np.array(["".join(random.choice([*"a€ñ 😀\t"], 9)).encode() for _ in range(99)], object)
+    written = np.array(
+        ["".join(random.choice([*"a€ñ 😀\t"], 9)).encode() for _ in range(99)], object
+    )
     yield "StringLength", case(lines, unit="UTF8_CHAR")
     for encoding in ("UTF-8", "UTF-16-BE", "UTF-32-BE"):
         options = {"input_encoding": "UTF-8", "output_encoding": encoding}

@@ -69,7 +69,5 @@ def _is_worth(members: Sequence[GuardedStep], in_loop: bool) -> bool:
     if len(native) != 1 or in_loop:
         return len(native) > (0 if in_loop else 1)
     is_fused = native[0].context.attrs.get("members") is not None
-    sizes = [
-        array.size * (_STRING if array.dtype.hasobject else 1) for array in native[0].arrays
-    ]
+    sizes = [array.size * (_STRING if array.dtype.hasobject else 1) for array in native[0].arrays]
     return is_fused or max(sizes) >= SMALL

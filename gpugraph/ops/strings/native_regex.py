@@ -34,6 +34,11 @@ _SETS = 4  # the words of a set of 256 classes
 Part = bytes | int
 """A part of a rewrite: literal text, or the number of a group."""
 
+Rewrite = tuple[bytes, Sequence[Part] | None, bool]
+"""A pattern, the parts of a rewrite (None if nothing is replaced), and whether all matches are
+replaced.
+"""
+
 
 def full_matches(pattern_of: Callable[[Signature], bytes]) -> RowSource:
     """Return the native kernel that finds the strings that a pattern matches as a whole.
@@ -41,19 +46,21 @@ def full_matches(pattern_of: Callable[[Signature], bytes]) -> RowSource:
     Args:
       pattern_of: a function that returns the pattern of a node.
     """
-    return texts(
-        "gg_text_full_match", lambda signature: _program(pattern_of(signature), 0, False), _FILE
-    )
+
+    def numbers(signature: Signature) -> list[int]:
+        try:
+            return _program(pattern_of(signature), 0, False)
+        except InvalidArgumentError:
+            raise NotImplementedError("the pattern is not valid") from None
+
+    return texts("gg_text_full_match", numbers, _FILE)
 
 
-def replacements(
-    rewrite_of: Callable[[Signature], tuple[bytes, Sequence[Part] | None, bool]],
-) -> RowSource:
+def replacements(rewrite_of: Callable[[Signature], Rewrite]) -> RowSource:
     """Return the native kernel that replaces the matches of a pattern.
 
     Args:
-      rewrite_of: a function that returns the pattern, the parts of the rewrite (None if nothing is
-        replaced), and whether all matches are replaced.
+      rewrite_of: a function that returns the `Rewrite` of a node.
     """
 
     def numbers(signature: Signature) -> list[int]:
