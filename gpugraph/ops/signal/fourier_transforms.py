@@ -98,6 +98,8 @@ def _declare_complex(kind: str, axes: int) -> Any:
 
     def gradient(op: Any, dy: Any) -> Any:
         count = _elements(dy, axes, dy.dtype.base_dtype)
+        if inverse and isinstance(count, np.ndarray):
+            return raw_ops.Mul(getattr(raw_ops, other)(dy), 1 / count)
         scale = raw_ops.RealDiv if inverse else raw_ops.Mul
         return scale(getattr(raw_ops, other)(dy), count)
 

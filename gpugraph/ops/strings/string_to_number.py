@@ -208,13 +208,14 @@ def plain_numbers(texts: Sequence[bytes], wanted: DType) -> Any:
     try:
         if not wanted.is_integer:
             with np.errstate(over="ignore"):
-                return np.array(list(map(float, texts))).astype(wanted.as_numpy_dtype)
-        values = list(map(int, texts))
-    except ValueError:
+                numbers = np.fromiter(map(float, texts), np.float64, len(texts))
+                return numbers.astype(wanted.as_numpy_dtype)
+        values = np.fromiter(map(int, texts), np.int64, len(texts))
+    except (ValueError, OverflowError):
         return None
-    if values and not (wanted.min <= min(values) and max(values) <= wanted.max):
+    if values.size and not (wanted.min <= values.min() and values.max() <= wanted.max):
         return None
-    return np.array(values, wanted.as_numpy_dtype)
+    return values.astype(wanted.as_numpy_dtype)
 
 
 def _integer(text: str, wanted: DType) -> int | None:
