@@ -120,7 +120,7 @@ def _width(text: bytes, start: int) -> int:
 
 def _scalars(context: Signature, count: int) -> list[bytes]:
     """Return the values of the scalar host inputs of an op, which are inputs 1 to `count`."""
-    texts = []
+    texts: list[bytes] = []
     for slot, what in zip(range(1, count + 1), ("Pattern", "Rewrite")):
         array = np.asarray(context.value(slot), object)
         if array.ndim:
