@@ -38,6 +38,8 @@ LEFT_OUT = (
     "inputs of several shapes are broadcast",
     "numbers are long",
     "native code reads UTF-8",
+    "native transforms are of complex64",
+    "a size is not a power of 2 between 8 and 4,096",
     "numbers of ",
     "strings and positions are broadcast",
     "matrices of 300 rows are LAPACK's",
@@ -205,6 +207,7 @@ def large() -> Iterator[tuple[str, Sample]]:
     yield from boxes_and_colors()
     yield from special_functions()
     yield from texts()
+    yield from transforms()
     yield from sparse_tensors()
     yield from factors()
     yield "Unique", case(indices(20_000, 3000, np.int64))
@@ -338,6 +341,20 @@ def factors() -> Iterator[tuple[str, Sample]]:
                     options = {"lower": lower, "adjoint": adjoint}
                     yield "MatrixTriangularSolve", case(triangles, right, **options)
     yield "MatrixTriangularSolve", case(np.eye(300)[None], np.ones((1, 300, 1)))
+
+
+def transforms() -> Iterator[tuple[str, Sample]]:
+    """Complex numbers whose last axes are powers of 2, in blocks that are not full."""
+    shapes = {
+        "": [(33, 8), (20, 16), (9, 2048), (8, 4096), (3, 3, 32)],
+        "2D": [(2, 16, 64), (16, 8, 8)],
+        "3D": [(3, 64, 16, 32)],
+    }
+    for suffix, of_rank in shapes.items():
+        for shape in of_rank:
+            x = (numbers(*shape) + 1j * numbers(*shape, seed=2)).astype(np.complex64)
+            for kind in ("FFT", "IFFT", "BatchFFT", "BatchIFFT"):
+                yield f"{kind}{suffix}", case(x)
 
 
 def texts() -> Iterator[tuple[str, Sample]]:
