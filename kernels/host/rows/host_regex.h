@@ -322,7 +322,7 @@ static int64_t gg_character(const uint8_t *at, int64_t room) {
 
 static int gg_append(gg_automaton *a, int64_t *used, const void *from, int64_t size) {
     if (!gg_grow((void **)&a->text, &a->text_size, *used + size, 1)) return 0;
-    memcpy(a->text + *used, from, (size_t)size);
+    if (size) memcpy(a->text + *used, from, (size_t)size); /* there may be no text yet */
     *used += size;
     return 1;
 }
