@@ -29,8 +29,6 @@ _MAX_GROUPS = 10
 _BY_VERSION = re.compile(rb"\\[pP]|(?s:[^\x00-\x7f].*\(\?|\(\?.*[^\x00-\x7f])")
 """Patterns with Unicode's classes, or with letters beyond ASCII that may have two cases."""
 
-_SETS = 4  # the words of a set of 256 classes
-
 Part = bytes | int
 """A part of a rewrite: literal text, or the number of a group."""
 

@@ -126,7 +126,7 @@ def _scalars(context: Signature, count: int) -> list[bytes]:
         if array.ndim:
             words = f"{what} must be scalar, but received {shape_text(array.shape)}"
             raise invalid_argument(words)
-        texts.append(array[()])
+        texts.append(bytes(array[()]))
     return texts
 
 
