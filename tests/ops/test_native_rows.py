@@ -40,6 +40,8 @@ LEFT_OUT = (
     "native code reads UTF-8",
     "native transforms are of complex64",
     "a size is not a power of 2 between 8 and 4,096",
+    "the input is cut or padded",
+    "there are few transforms",
     "numbers of ",
     "strings and positions are broadcast",
     "matrices of 300 rows are LAPACK's",
@@ -355,6 +357,8 @@ def transforms() -> Iterator[tuple[str, Sample]]:
             x = (numbers(*shape) + 1j * numbers(*shape, seed=2)).astype(np.complex64)
             for kind in ("FFT", "IFFT", "BatchFFT", "BatchIFFT"):
                 yield f"{kind}{suffix}", case(x)
+            lengths = np.array(shape[len(shape) - int(suffix[:1] or 1) :], np.int32)
+            yield f"RFFT{suffix}", case(x.real.copy(), lengths)
 
 
 def texts() -> Iterator[tuple[str, Sample]]:

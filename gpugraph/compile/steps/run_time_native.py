@@ -39,7 +39,6 @@ from gpugraph.kernel import RowSource
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.plan import NATIVE, StepCode
 
-
 _MANY = 64
 """The number of strings from which on an array is kept for later runs."""
 

@@ -1,8 +1,8 @@
-/* Fourier transforms of complex64 along axes whose sizes are powers of 2: Stockham's algorithm with
+/* Fourier transforms of complex64 or float32 along axes whose sizes are powers of 2: Stockham's algorithm with
    radix 4, of as many transforms at a time as a vector has lanes.
 
-   Parameters: the number of axes; whether it is the inverse, which is divided by the number of
-   elements; for each axis, the last one first: the product of the sizes before it, its size, the
+   Parameters: the number of axes; GG_FFT_INVERSE, which is divided by the number of elements,
+   GG_FFT_REAL, of which the first half of the spectrum is stored, or 0; for each axis, the last one first: the product of the sizes before it, its size, the
    product of the sizes after it; then for each axis the factors exp(-2 pi i k / size), as two floats
    in a word. Arrays: the input, out (as floats). A part is a block of transforms. */
 
@@ -10,6 +10,8 @@
 #define GG_FFT
 
 #define GG_FFT_LANES (GG_VECTOR / 4)
+
+enum { GG_FFT_INVERSE = 1, GG_FFT_REAL };
 
 typedef float gg_fft_vector __attribute__((vector_size(GG_VECTOR), aligned(4), may_alias));
 
@@ -168,6 +170,62 @@ static void gg_fft_part(void *block, int64_t which) {
     gg_give(taken);
 }
 
+/* -- real rows: two of them are the parts of complex numbers */
+
+static void gg_fft_load_real(const float *from, int64_t size, int64_t rows, int64_t odd,
+                             gg_fft_vector *to) {
+    for (int64_t k = 0; k < size; k += GG_FFT_LANES) {
+        gg_fft_vector v[GG_FFT_LANES];
+        for (int64_t row = 0; row < GG_FFT_LANES; row++)
+            v[row] = *(const gg_fft_vector *)(from + gg_min(2 * row + odd, rows - 1) * size + k);
+        gg_fft_transpose(v);
+        for (int64_t j = 0; j < GG_FFT_LANES; j++) to[k + j] = v[j];
+    }
+}
+
+/* An element of the transforms of the even rows, or of the odd ones, from that of their sum
+   even + i odd. */
+static void gg_fft_separate(const gg_fft_vector *re, const gg_fft_vector *im, int64_t size,
+                            int64_t k, int64_t odd, gg_fft_vector *v) {
+    const int64_t m = (size - k) & (size - 1);
+    v[0] = (odd ? im[k] + im[m] : re[k] + re[m]) * 0.5f;
+    v[1] = (odd ? re[m] - re[k] : im[k] - im[m]) * 0.5f;
+}
+
+static void gg_fft_store_halves(float *to, int64_t size, int64_t rows, int64_t odd,
+                                const gg_fft_vector *re, const gg_fft_vector *im) {
+    const int64_t wide = 2 * (size / 2 + 1), last = gg_min(GG_FFT_LANES, (rows + 1 - odd) / 2);
+    for (int64_t k = 0; k < size / 2; k += GG_FFT_LANES / 2) {
+        gg_fft_vector v[GG_FFT_LANES];
+        for (int64_t j = 0; j < GG_FFT_LANES / 2; j++)
+            gg_fft_separate(re, im, size, k + j, odd, v + 2 * j);
+        gg_fft_transpose(v);
+        for (int64_t row = 0; row < last; row++)
+            *(gg_fft_vector *)(to + (2 * row + odd) * wide + 2 * k) = v[row];
+    }
+    gg_fft_vector middle[2];
+    gg_fft_separate(re, im, size, size / 2, odd, middle);
+    for (int64_t row = 0; row < last; row++) {
+        float *end = to + (2 * row + odd) * wide + size;
+        end[0] = middle[0][row], end[1] = middle[1][row];
+    }
+}
+
+static void gg_fft_real_part(void *block, int64_t which) {
+    const gg_fft_axis *a = block;
+    char *taken = gg_take(a->source, a->slots, a->bytes);
+    gg_fft_vector *re = (gg_fft_vector *)taken, *im = re + a->size;
+    const int64_t first = 2 * which * GG_FFT_LANES, rows = a->outer - first;
+    const float *from = a->from + first * a->size;
+    float *to = a->to + first * 2 * (a->size / 2 + 1);
+    gg_fft_load_real(from, a->size, rows, 0, re);
+    gg_fft_load_real(from, a->size, rows, 1, im);
+    if (gg_fft_columns(re, im, a->size, a->factors)) re += 2 * a->size, im += 2 * a->size;
+    gg_fft_store_halves(to, a->size, rows, 0, re, im);
+    gg_fft_store_halves(to, a->size, rows, 1, re, im);
+    gg_give(taken);
+}
+
 static int64_t gg_fft_bytes(const int64_t *n) {
     int64_t largest = 0;
     for (int64_t axis = 0; axis < n[0]; axis++) largest = gg_max(largest, n[3 + 3 * axis]);
@@ -178,6 +236,7 @@ static int64_t gg_fft_bytes(const int64_t *n) {
 void GG_NAME(gg_fft_plan)(gg_source *source) {
     const int64_t *n = source->parameters, count = n[2] * n[3] * n[4];
     source->count[0] = source->count[1] = count;
+    if (n[1] == GG_FFT_REAL) source->count[1] = n[2] * (n[3] / 2 + 1);
     gg_set_work(source, 1.5 * count * n[0]);
     source->scratch_bytes = gg_slots_bytes(source, gg_fft_bytes(n));
 }
@@ -185,16 +244,18 @@ void GG_NAME(gg_fft_plan)(gg_source *source) {
 int GG_NAME(gg_fft)(void *block) {
     gg_source *source = block;
     const int64_t *n = source->parameters, *axis = n + 2;
-    gg_fft_axis a = {.source = source, .from = source->at[0], .to = source->at[1], .inverse = (int)n[1]};
+    gg_fft_axis a = {.source = source, .from = source->at[0], .to = source->at[1], .inverse = n[1] == GG_FFT_INVERSE};
     a.bytes = gg_fft_bytes(n), a.slots = source->scratch;
     a.factors = (const float *)(axis + 3 * n[0]);
     for (int64_t k = 0; k < n[0]; k++, axis += 3) {
         a.outer = axis[0], a.size = axis[1], a.inner = axis[2];
         a.blocks = a.inner == 1 ? 1 : gg_ceil(a.inner, GG_FFT_LANES);
         a.scale = a.inverse ? 1 / (float)a.size : 1;
-        const int64_t parts = a.inner == 1 ? gg_ceil(a.outer, GG_FFT_LANES) : a.outer * a.blocks;
+        const int is_real = n[1] == GG_FFT_REAL && !k;
+        const int64_t rows = is_real ? 2 * GG_FFT_LANES : GG_FFT_LANES;
+        const int64_t parts = a.inner == 1 ? gg_ceil(a.outer, rows) : a.outer * a.blocks;
         gg_free_slots(source, a.slots, a.bytes);
-        source->parallel(gg_fft_part, &a, parts, source->threads);
+        source->parallel(is_real ? gg_fft_real_part : gg_fft_part, &a, parts, source->threads);
         a.from = a.to;
         a.factors += 2 * a.size;
     }
