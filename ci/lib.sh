@@ -18,6 +18,7 @@ NATIVE=(
     --ignore=tests/devices/cuda tests/devices tests/kernels/test_host_math.py
     tests/kernels/test_host_random.py tests/ops/test_native.py tests/ops/nn/windows/test_native_windows.py
     tests/ops/test_native_rows.py tests/ops/strings/test_native_hashes.py
+    tests/ops/strings/test_native_regex.py
     tests/ops/parsing/test_native_examples.py tests/ops/image/files/test_native_jpeg.py
     tests/session/test_function_pieces.py
     tests/compile/steps/test_run_time_native.py

@@ -28,7 +28,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpugraph.base.dtypes import HANDLES, string
+from gpugraph.base.dtypes import OBJECTS
 from gpugraph.base.shapes import equal_sizes
 from gpugraph.base.sizes import hint
 from gpugraph.compile.analysis.variable_references import references
@@ -133,12 +133,8 @@ class _Planner:
 
     def _is_cell(self, node: Node, slot: int) -> bool:
         """Return whether output `slot` is a cell, which is allocated during the run."""
-        dtype = node.output_types[slot].base_dtype
-        return (
-            _static(self.unit.shapes[node.id][slot].sizes) is None
-            or dtype is string
-            or self._is_dynamic(node)
-        )
+        is_open = _static(self.unit.shapes[node.id][slot].sizes) is None
+        return is_open or self._is_dynamic(node)
 
     def _is_dynamic(self, node: Node) -> bool:
         """Return whether the kernel determines the sizes of its outputs, even if they were
@@ -340,7 +336,7 @@ class _Planner:
         first, last = self._span(node)
         if output.is_cell:
             return Storage("cell", device, 0, first, last, name)
-        if node.output_types[slot].base_dtype in HANDLES:
+        if node.output_types[slot].base_dtype in OBJECTS:
             return Storage("object", device, 0, first, last, name)
         size = node.output_types[slot].itemsize * prod(output.shape or ())
         if SWAPPED in node.attrs and self.sends[node.id].assigned_device in self.with_kernels:

@@ -22,6 +22,9 @@ from gpugraph.compile.steps.stretch import stretch_of, without_guards
 SMALL = 4096
 """For a single step over fewer elements than this, NumPy is as fast as native code."""
 
+_STRING = 256
+"""The number of elements that take NumPy as long as one string."""
+
 
 def with_native_stretches(
     entries: Sequence[GuardedStep],
@@ -66,4 +69,5 @@ def _is_worth(members: Sequence[GuardedStep], in_loop: bool) -> bool:
     if len(native) != 1 or in_loop:
         return len(native) > (0 if in_loop else 1)
     is_fused = native[0].context.attrs.get("members") is not None
-    return is_fused or max(array.size for array in native[0].arrays) >= SMALL
+    sizes = [array.size * (_STRING if array.dtype.hasobject else 1) for array in native[0].arrays]
+    return is_fused or max(sizes) >= SMALL

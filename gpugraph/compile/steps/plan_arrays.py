@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from gpugraph.base.dtypes import string
 from gpugraph.base.interruptions.signal_handlers import uninterrupted
 from gpugraph.compile.memory.arena_refusal import arena_refused
 from gpugraph.compile.memory.call_waves import may_wait
@@ -32,6 +33,11 @@ from gpugraph.devices import ArenaBlock, Block, Device, Lease, RunAccess, RunMem
 from gpugraph.graph.nodes.runtime_graph import Node
 from gpugraph.plan import Mailbox
 
+_MANY = 64
+"""The number of strings from which on an array is kept after a run. Few strings may be whole
+files.
+"""
+
 
 class Holdings:
     """The resources of a live plan: its separate memory, its cells, and its references to
@@ -43,6 +49,7 @@ class Holdings:
         self.arenas: dict[str, Lease] = {}  # by device
         self.cells: dict[Storage, Cell] = {}
         self.objects: dict[Storage, Any] = {}  # arrays of handles
+        self.strings: dict[Storage, Any] = {}  # arrays of strings
         self.swaps: list[Any] = []  # swaps that a failed run may leave unfinished
         self.mailbox = mailbox
         self.variables: list[tuple[VariableState, Block]] = []
@@ -64,6 +71,9 @@ class Holdings:
             cell.release()
         for handle in self.objects.values():
             handle[()] = None
+        for array in self.strings.values():  # the next run overwrites many small strings in place
+            if array.size < _MANY:
+                array[()] = None
         while self.memory.kept:
             self.memory.kept.pop().release()
         for swap in self.swaps:
@@ -80,6 +90,7 @@ class Holdings:
             for part in parts:
                 part.release()
         self.arenas.clear()
+        self.strings.clear()
         self.memory.owned.clear()
         self.swaps.clear()
         self.variables.clear()
@@ -181,7 +192,9 @@ class Arrays:
             assert arena is not None
             return device.view(arena + storage.offset, shape, dtype)
         if storage.kind == "object":
-            return self.holdings.objects.setdefault(storage, np.empty(shape, object))
+            objects = self.holdings.strings if dtype is string else self.holdings.objects
+            whole = objects.setdefault(storage, np.empty(shape, object))
+            return whole.reshape(shape)  # another reshaped view may be the first
         if storage.kind == "aside":
             block = device.allocate(shape, dtype, storage.owner)
             self.owned.append(block)

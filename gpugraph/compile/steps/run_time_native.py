@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from math import prod
+from sys import getrefcount
 from typing import Any
 
 import numpy as np
@@ -37,6 +39,15 @@ from gpugraph.devices.native import (
 from gpugraph.kernel import RowSource
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.plan import NATIVE, StepCode
+
+_MANY = 64
+"""The number of strings from which on an array is kept for later runs."""
+
+_MOST_ROOM = 8
+"""The largest kept array is this multiple of the array that is needed."""
+
+_OWN_REFERENCES = 2
+"""The references to an array that only one variable holds, with that of `getrefcount` itself."""
 
 
 def run_time_native(bound: BoundNode, jit: Jit, verifies: bool) -> RunTimeNative | None:
@@ -78,6 +89,7 @@ class RunTimeNative:
         delay = f"until the step has taken an estimated {WORTHWHILE_NS / 1e6:.0f} ms"
         self._code = StepCode("waiting", delay)
         self._verifies = verifies
+        self._spares: dict[int, Any] = {}  # arrays of strings, by output
         self._spent = 0.0  # estimated nanoseconds in NumPy so far
         self._counted = counted_rows(bound.node)
         self._writes = tuple(sorted(DECLARATIONS[bound.node.type].memory.writes))
@@ -176,11 +188,27 @@ class RunTimeNative:
         if self.native.sizes is not None:
             shapes = context.output_shapes
             types = [dtype.as_numpy_dtype for dtype in self.bound.node.output_types]
-            results = [np.empty(shape, dtype) for shape, dtype in zip(shapes, types, strict=True)]
+            pairs = zip(shapes, types, strict=True)
+            results = [self._new(slot, *pair) for slot, pair in enumerate(pairs)]
             results.append(np.zeros(max(1, len(self._counted)), np.int64))
             arrays = [*arrays, *results]
             piece = row_piece(self.native, context, arrays, _new_bytes)
         return piece.bind(code).calls[0], results
+
+    def _new(self, slot: int, shape: tuple[int, ...], dtype: Any) -> Any:
+        """Return a new array for an output. An array of many strings is reused, with its strings,
+        which the function then overwrites in place. It must not be referenced by any other object.
+        """
+        size = prod(shape)
+        if dtype is not object or size < _MANY:
+            return np.empty(shape, dtype)
+        spare = self._spares.pop(slot, None)  # other threads now find none
+        is_fit = spare is not None and size <= spare.size <= _MOST_ROOM * size
+        if not is_fit or getrefcount(spare) > _OWN_REFERENCES:
+            spare = np.empty(size, object)
+        array = spare[:size].reshape(shape)
+        self._spares[slot] = spare
+        return array
 
     def _cut(self, results: Sequence[Any]) -> list[Any] | None:
         """Return the outputs, each truncated to the number of rows that the function has

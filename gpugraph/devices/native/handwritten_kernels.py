@@ -48,6 +48,9 @@ _TYPES = {
 ROW_TYPES = tuple(_TYPES)
 """The dtypes for which files with functions over rows are compiled."""
 
+_NO_SCRATCH = np.zeros(128, np.uint8)
+"""The memory of functions that need none: the two cache lines contain an aligned one."""
+
 _INCLUDE = re.compile(r'^#include "(\w+\.(?:h|cuh))"$', re.MULTILINE)
 
 _MOST_ARRAYS = 68
@@ -81,6 +84,7 @@ class SourceFile:
         self.file = file
         self._library = library
         self._runtime = runtime
+        self._functions: dict[tuple[str, str], tuple[int, Any]] = {}
 
     def bind(
         self,
@@ -157,20 +161,29 @@ class SourceFile:
         """Return the block of a call, and the objects that must live as long as the block. The
         function's C plan function fills in the block.
         """
-        ending = _TYPES[dtype][1]
-        if not hasattr(self._library, f"{function}_{ending}"):
-            raise internal_error(f"{function} is not compiled for {dtype}")
-        entry = address_of(getattr(self._library, f"{function}_{ending}"))
+        entry, plan = self._function(function, dtype)
         block = _Source(entry, self._runtime.parallel)
         numbers = (ctypes.c_int64 * len(parameters))(*parameters)
         places = (ctypes.c_void_p * len(addresses))(*addresses)
         block.parameters, block.at = ctypes.addressof(numbers), ctypes.addressof(places)
         block.threads = thread_count()
-        getattr(self._library, f"{function}_plan_{ending}")(ctypes.byref(block))
+        plan(ctypes.byref(block))
         return block, (numbers, places)
 
+    def _function(self, function: str, dtype: str) -> tuple[int, Any]:
+        """Return the address of a function for a dtype, and its C plan function."""
+        key = function, dtype
+        if key not in self._functions:
+            ending = _TYPES[dtype][1]
+            if not hasattr(self._library, f"{function}_{ending}"):
+                raise internal_error(f"{function} is not compiled for {dtype}")
+            entry = address_of(getattr(self._library, f"{function}_{ending}"))
+            self._functions[key] = entry, getattr(self._library, f"{function}_plan_{ending}")
+        return self._functions[key]
+
     def _call(self, block: _Source, keep: Sequence[Any], new_scratch: Callable[[int], Any]) -> Call:
-        scratch = _aligned(new_scratch(block.scratch_bytes + _LINE))
+        size = block.scratch_bytes
+        scratch = _aligned(new_scratch(size + _LINE) if size else _NO_SCRATCH)
         block.scratch = scratch.ctypes.data
         release = block.nanoseconds >= RELEASE_NANOSECONDS
         return self._runtime.call(block, (scratch, *keep), release)

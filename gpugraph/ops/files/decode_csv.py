@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from itertools import pairwise
+from itertools import pairwise, repeat
 from typing import Any
 
 import numpy as np
@@ -121,19 +121,21 @@ def plain_columns(
       chosen: the indices of the columns to return. If it is empty, all columns are returned.
       missing: a text that is treated as an empty field.
     """
-    special = [row for row, line in enumerate(lines) if _SPECIAL.search(line)]
+    whole = delimiter.join(lines)
+    is_special = any(byte in whole for byte in (b'"', b"\r", b"\n"))
+    special = [row for row, line in enumerate(lines) if is_special and _SPECIAL.search(line)]
     try:
         patches = [csv_fields(lines[row], delimiter, quotes) for row in special]
     except InvalidArgumentError:
         return None
-    kept = lines.copy()
+    kept = lines.copy() if special else lines
     for row, fields in zip(special, patches):
         kept[row] = delimiter * (len(fields) - 1)
-    counts = {line.count(delimiter) for line in kept}
+    counts = set(map(bytes.count, kept, repeat(delimiter)))
     if len(counts) != 1 or not all(lines):
         return None
     count = counts.pop() + 1
-    texts = delimiter.join(kept).split(delimiter)
+    texts = (delimiter.join(kept) if special else whole).split(delimiter)
     indices = sorted(chosen) or range(count)
     if len(indices) != len(defaults) or indices[-1] >= count:
         return None

@@ -204,10 +204,13 @@ def _cast(array: NDArray[Any], wanted: DType) -> NDArray[Any]:
 
 def _strings(array: NDArray[Any]) -> NDArray[Any]:
     """Convert strings to an object array of bytes. Raises TypeError if an item is not a string."""
+    items = array.reshape(-1).tolist()
+    if array.dtype == object and set(map(type, items)) <= {bytes}:
+        return array.copy()
     _check_texts(array)
     result = np.empty(array.shape, object)
     flat = result.reshape(-1)
-    for index, item in enumerate(array.reshape(-1).tolist()):
+    for index, item in enumerate(items):
         try:
             flat[index] = item.encode() if isinstance(item, str) else item
         except UnicodeEncodeError as error:

@@ -234,6 +234,12 @@ def _in_order_of_appearance(x: Any, index_type: Any) -> tuple[Any, Any]:
 
     Each NaN is a distinct element, because it does not equal itself.
     """
+    if x.dtype == object:
+        numbers: dict[Any, int] = {}
+        indices = [numbers.setdefault(text, len(numbers)) for text in x.tolist()]
+        found = np.empty(len(numbers), object)
+        found[:] = list(numbers)
+        return found, np.array(indices, index_type)
     values, first, inverse = np.unique(x, return_index=True, return_inverse=True, equal_nan=False)
     order = np.argsort(first)
     place = np.empty(order.size, index_type)

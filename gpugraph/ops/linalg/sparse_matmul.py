@@ -14,11 +14,12 @@ from gpugraph.base.dtypes import bfloat16, float32
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import Call, KernelContext, MatrixProducts
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.framework.kernel_helpers import numpy_kernels
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
 from gpugraph.ops.framework.shape_functions import of_rank
+from gpugraph.ops.linalg.matmul import matrices_of
 
 _FLAGS = ("transpose_a", "transpose_b", "a_is_sparse", "b_is_sparse")
 
@@ -66,6 +67,7 @@ op(
     grad=_back,
     infer=_infer,
     **numpy_kernels(Call(make=_bind)),
+    native=MatrixProducts(matrices_of),
     doc=("The float32 product of two matrices; the flags for sparse operands have no effect."),
 )
 

@@ -31,6 +31,7 @@ from gpugraph.ops.framework.public_function import InputFunction, public_functio
 from gpugraph.ops.framework.shape_functions import UNKNOWN
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.signal.fourier_engines import transformed
+from gpugraph.ops.signal.native_fourier import complex_transform, real_transform
 
 _PART = {dtypes.complex64: dtypes.float32, dtypes.complex128: dtypes.float64}
 _WHOLE = {part: whole for whole, part in _PART.items()}
@@ -98,6 +99,8 @@ def _declare_complex(kind: str, axes: int) -> Any:
 
     def gradient(op: Any, dy: Any) -> Any:
         count = _elements(dy, axes, dy.dtype.base_dtype)
+        if inverse and isinstance(count, np.ndarray):
+            return raw_ops.Mul(getattr(raw_ops, other)(dy), 1 / count)
         scale = raw_ops.RealDiv if inverse else raw_ops.Mul
         return scale(getattr(raw_ops, other)(dy), count)
 
@@ -113,6 +116,7 @@ def _declare_complex(kind: str, axes: int) -> Any:
             infer=_infer_same(axes),
             cpu=kernel,
             gpu=kernel,
+            native=complex_transform(inverse, axes),
             grad=gradient,
             doc=f"The {what} of complex numbers along the last {_AXES[axes]}{scaled}.",
         ),
@@ -252,6 +256,7 @@ def _declare_real(kind: str, axes: int) -> OpFunction:
         memory=OpMemory(host_inputs=[1]),
         cpu=kernel,
         gpu=kernel,
+        native=real_transform(axes) if forth else None,
         grad=(_rfft_gradient if forth else _irfft_gradient)(axes),
         doc=f"The {what} over the last {_AXES[axes]}, of `fft_length` elements.",
     )

@@ -19,6 +19,7 @@ from gpugraph.ops.framework.shape_functions import UNKNOWN, normalize_axis, of_r
 from gpugraph.ops.sparse.native_sparse_sources import sparse_sum, sparse_sum_gradient
 from gpugraph.ops.sparse.sparse_positions import (
     PARTS,
+    Runs,
     add_by_rank,
     check_parts,
     copy_by_row,
@@ -184,11 +185,11 @@ def _reduce_groups(combine: Any, values: Any, groups: Any) -> tuple[Any, Any]:
     Args:
       groups: for each value, the number of the group to which it belongs.
     """
-    distinct, back = np.unique(groups, return_inverse=True)
-    order = np.argsort(back, kind="stable")
-    starts = np.searchsorted(back[order], np.arange(distinct.size))
-    results = combine.reduceat(values[order], starts) if distinct.size else values[:0]
-    return distinct, results.astype(values.dtype)
+    runs = Runs.of(groups)
+    if not groups.size:
+        return runs.distinct, values[:0]
+    results = combine.reduceat(runs.ordered(values), runs.starts)
+    return runs.distinct, results.astype(values.dtype, copy=False)
 
 
 def _bind_reduce(
@@ -283,14 +284,12 @@ def _softmax(indices: Any, values: Any, shape: Any, out: Any) -> None:
     positions(indices, shape)
     if not values.size:
         return
-    groups = positions(indices[:, :-1], shape[:-1])
-    count, back = np.unique(groups, return_inverse=True)
-    largest = np.full(count.size, -np.inf, values.dtype)
-    np.maximum.at(largest, back, values)
-    np.exp(values - largest[back], out)
-    total = np.zeros(count.size, values.dtype)
-    np.add.at(total, back, out)
-    np.divide(out, total[back], out)
+    runs = Runs.of(positions(indices[:, :-1], shape[:-1]))
+    ordered = runs.ordered(values)
+    largest = np.maximum.reduceat(ordered, runs.starts)
+    shares = np.exp(ordered - np.repeat(largest, runs.counts))
+    totals = np.add.reduceat(shares, runs.starts)
+    np.copyto(out, runs.unordered(shares / np.repeat(totals, runs.counts)))
 
 
 def _softmax_back(op: Any, dy: Any) -> list[Any]:

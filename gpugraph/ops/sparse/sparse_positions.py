@@ -5,12 +5,11 @@ share.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpugraph.base.errors import invalid_argument
+from gpugraph.base.errors import InvalidArgumentError, invalid_argument
 from gpugraph.graph.inference_context import InferContext, InferFunction
 from gpugraph.kernel import Call
 from gpugraph.ops.framework.kernel_registry import HostOnly
@@ -49,15 +48,62 @@ def positions(indices: Any, shape: Sequence[int]) -> Any:
         raise invalid_argument(
             f"Indices of {indices.shape[1]} columns don't fit a shape of {sizes.size} dimensions"
         )
-    outside = ((indices < 0) | (indices >= sizes)).any(axis=1)
-    if outside.any():
-        number = _first(outside)
-        raise invalid_argument(
-            f"indices[{number}] = {indices[number].tolist()} is out of bounds: need 0 <= index < "
-            f"{sizes.tolist()}"
-        )
-    steps = [prod(sizes[axis + 1 :].tolist()) for axis in range(sizes.size)]
-    return indices.astype(np.int64) @ np.array(steps, np.int64).reshape(-1)
+    numbers = np.zeros(len(indices), np.int64)
+    for axis, size in enumerate(sizes.tolist()):
+        column = np.ascontiguousarray(indices[:, axis], np.int64)
+        if column.size and (column.min() < 0 or column.max() >= size):
+            raise _outside(indices, sizes)
+        numbers = numbers * size + column if axis else column
+    return numbers
+
+
+def _outside(indices: Any, sizes: Any) -> InvalidArgumentError:
+    """Return the error for the first row of indices that is out of bounds."""
+    number = _first(((indices < 0) | (indices >= sizes)).any(axis=1))
+    return invalid_argument(
+        f"indices[{number}] = {indices[number].tolist()} is out of bounds: need 0 <= index < "
+        f"{sizes.tolist()}"
+    )
+
+
+class Runs(NamedTuple):
+    """Elements in the order of numbers, where equal numbers follow each other.
+
+    Args:
+      order: the indices of the elements in that order, or None if it is their own order.
+      starts: the place of the first element of each distinct number in that order.
+      distinct: the distinct numbers, ascending.
+      counts: the number of elements of each distinct number.
+    """
+
+    order: Any
+    starts: Any
+    distinct: Any
+    counts: Any
+
+    @staticmethod
+    def of(numbers: Any) -> Runs:
+        """Return the runs of a vector of integers, which is only sorted if it is not ascending."""
+        is_sorted = bool((numbers[1:] >= numbers[:-1]).all())
+        order = None if is_sorted else np.argsort(numbers, kind="stable")
+        ordered = numbers if order is None else numbers[order]
+        is_first = np.ones(len(ordered), bool)
+        np.not_equal(ordered[1:], ordered[:-1], is_first[1:])
+        starts = np.flatnonzero(is_first)
+        counts = np.diff(starts, append=len(ordered))
+        return Runs(order, starts, ordered[starts], counts)
+
+    def ordered(self, values: Any) -> Any:
+        """Return the values of the elements in this order."""
+        return values if self.order is None else values[self.order]
+
+    def unordered(self, values: Any) -> Any:
+        """Return values of elements in this order as an array in the original order."""
+        if self.order is None:
+            return values
+        result = np.empty_like(values)
+        result[self.order] = values
+        return result
 
 
 def rows_of(numbers: Any, shape: Sequence[int]) -> Any:
@@ -69,7 +115,7 @@ def rows_of(numbers: Any, shape: Sequence[int]) -> Any:
         return np.zeros((0, len(sizes)), np.int64)
     if not sizes:
         return np.zeros((numbers.size, 0), np.int64)
-    return np.stack(np.unravel_index(numbers, sizes), 1).astype(np.int64)
+    return np.stack(np.unravel_index(numbers, sizes), 1).astype(np.int64, copy=False)
 
 
 def check_increasing(indices: Any, numbers: Any) -> None:

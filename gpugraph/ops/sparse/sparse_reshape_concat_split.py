@@ -138,8 +138,11 @@ def _slice(indices: Any, values: Any, shape: Any, start: Any, size: Any) -> list
         )
     positions(indices, shape)
     last = np.minimum(start + size, shape)
-    inside = ((indices >= start) & (indices < last)).all(axis=1)
-    return [indices[inside] - start, values[inside], np.maximum(last - start, 0)]
+    inside = np.ones(len(indices), bool)
+    for column, first, end in zip(indices.T, start.tolist(), last.tolist(), strict=True):
+        inside &= (column >= first) & (column < end)
+    places = np.flatnonzero(inside)
+    return [indices[places] - start, values[places], np.maximum(last - start, 0)]
 
 
 def _slice_back(op: Any, dindices: Any, dvalues: Any, dshape: Any) -> list[Any]:
@@ -318,6 +321,8 @@ def _fill(indices: Any, values: Any, shape: Any, default: Any) -> list[Any]:
     positions(indices, shape)
     empty = np.ones(int(shape[0]), bool)
     empty[indices[:, 0]] = False
+    if not empty.any() and (indices[1:, 0] >= indices[:-1, 0]).all():
+        return [indices.copy(), values.copy(), empty, np.arange(len(indices))]
     added = np.zeros((int(empty.sum()), shape.size), np.int64)
     added[:, 0] = np.flatnonzero(empty)
     rows = np.concatenate([indices, added])

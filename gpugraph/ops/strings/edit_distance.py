@@ -7,17 +7,19 @@ from typing import Any
 
 import numpy as np
 
+from gpugraph.base import dtypes
 from gpugraph.base.dtypes import ALL
 from gpugraph.base.errors import invalid_argument as _refusal
 from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import Call, KernelContext, RowSource, Signature
 from gpugraph.ops.framework.kernel_registry import HostOnly
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.ops.sparse.sparse_positions import check_parts
 from gpugraph.ops.sparse.sparse_tensor import expect_sparse
+from gpugraph.ops.strings.native_texts import text_numbers
 
 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
@@ -100,6 +102,39 @@ def _bind(context: KernelContext, *parts: Any) -> Callable[[], Any]:
     return run
 
 
+def _native() -> RowSource:
+    """Return the native kernel (host_edit_distance.h)."""
+
+    def parameters(signature: Signature) -> list[int]:
+        shape, dtype = signature.output_shapes[0], signature.input_types[1].base_dtype
+        if dtype not in _KINDS:
+            raise NotImplementedError(f"elements of {dtype.name} are compared by Python")
+        one, other = (signature.input_shapes[slot] for slot in (0, 3))
+        if len(shape) + 1 != one[1] or one[1] != other[1]:
+            raise NotImplementedError("the ranks differ")
+        normalizes = int(bool(signature.attrs["normalize"]))
+        head = text_numbers(signature)
+        return [*head, one[0], other[0], len(shape), *shape, _KINDS[dtype], normalizes]
+
+    def sizes(_: Signature, *parts: Any) -> list[tuple[int, ...]]:
+        if len(parts[2]) != len(parts[5]):
+            raise NotImplementedError("the ranks differ")
+        return [tuple(np.maximum(parts[2], parts[5])[:-1].tolist())]
+
+    return RowSource("host_edit_distance.h", "gg_edit_distance", parameters, None, sizes=sizes)
+
+
+_KINDS = {
+    dtypes.int8: 0,
+    dtypes.int16: 1,
+    dtypes.int32: 2,
+    dtypes.int64: 3,
+    dtypes.float32: 4,
+    dtypes.float64: 5,
+    dtypes.string: 6,
+}
+"""The kind of an element in host_edit_distance.h, by dtype."""
+
 _edit_distance = op(
     "EditDistance",
     inputs="hypothesis_indices: int64, hypothesis_values: T, hypothesis_shape: int64, "
@@ -108,6 +143,7 @@ _edit_distance = op(
     attrs={"normalize": Attr("bool", True), "T": ALL},
     infer=_infer,
     cpu=Call(make=_bind, dynamic=True),
+    native=_native(),
     gpu=HostOnly("which elements are a sequence depends on indices, which the host must read"),
     grad=NO_GRADIENT,
     doc=(

@@ -18,7 +18,7 @@ from gpugraph.ops.framework.kernel_registry import HostOnly
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.shape_functions import same_shape
 from gpugraph.ops.strings.hash_algorithms import farm_fingerprint, murmur, sip_hash
-from gpugraph.ops.strings.native_hashes import ManyHashes
+from gpugraph.ops.strings.native_hashes import HASHES_FILE, ManyHashes, is_sound, row_hashes
 from gpugraph.ops.strings.native_texts import hashed
 from gpugraph.ops.strings.string_ops import host_op
 
@@ -136,12 +136,23 @@ def _bind_fingerprint(context: KernelContext, data: Any, out: Any) -> Callable[[
             return bytes(row.reshape(())[()])
         return b"".join(_eight_bytes(bytes(text)) for text in row.reshape(-1))
 
+    compiled = context.compiled(HASHES_FILE, "bytes")
+
     def run() -> None:
+        file = compiled(0.0) if data.nbytes >= _LARGE and data.dtype != object else None
+        if file is not None and is_sound(file, "gg_farm_hash"):
+            bytes_of_rows = np.ascontiguousarray(data).reshape(-1).view(np.uint8)
+            out[...] = row_hashes(file, bytes_of_rows, len(data)).view(np.uint8).reshape(-1, 8)
+            return
         for index in range(len(data)):
             row = np.asarray(data[index], data.dtype)
             out[index] = np.frombuffer(_eight_bytes(content(row)), np.uint8)
 
     return run
+
+
+_LARGE = 4096
+"""The number of bytes from which on rows are hashed by native code."""
 
 
 def _eight_bytes(data: bytes) -> bytes:

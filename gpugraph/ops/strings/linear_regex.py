@@ -22,7 +22,7 @@ from gpugraph.plan import check_run
 
 MAX_ENTRIES = 100_000  # threads of cached states, and transitions: about 30 MB
 _BLOCK = 1 << 16  # bytes of text between two checks of the run's time limit
-_END = -1  # the class of the positions before the first and after the last byte
+END = -1  # the class of the positions before the first and after the last byte
 _WORD = frozenset(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz")
 _ANY = frozenset(range(256))
 _EDGE, _NEWLINE, _LETTER = 1, 2, 4  # bits: the properties of a byte that assertions depend on
@@ -72,8 +72,9 @@ class _State(dict[int, "_State"]):
 class Automaton:
     """A compiled pattern, and a cache of its states.
 
-    `entries` is the number of threads in the cached states, plus the number of transitions between
-    states.
+    `program` has the instructions. `classes` has the class of each byte, and `representatives` has
+    one byte of each class. `entries` is the number of threads in the cached states, plus the number
+    of transitions between states.
 
     Args:
       search: whether a match may be anywhere in the text. Otherwise it must span the whole text.
@@ -83,17 +84,17 @@ class Automaton:
         matched: list[Instruction] = [(Op.SAVE, 0), *pattern.code, (Op.SAVE, 1)]
         if search:  # first, as few bytes as possible before the match
             skip: list[Instruction] = [(Op.SPLIT, (3, 1)), (Op.BYTES, _ANY), (Op.SPLIT, (-2,))]
-            self._program = [*skip, *matched, (Op.MATCH, None)]
+            self.program = [*skip, *matched, (Op.MATCH, None)]
         else:
-            self._program = [*matched, (Op.ASSERT, Assertion.TEXT_END), (Op.MATCH, None)]
+            self.program = [*matched, (Op.ASSERT, Assertion.TEXT_END), (Op.MATCH, None)]
         self._slots = 2 * groups + 2
-        used = {argument for op, argument in self._program if op is Op.ASSERT}
-        self._kinds: dict[int, frozenset[int]] = {}
+        used = {argument for op, argument in self.program if op is Op.ASSERT}
+        self.kinds: dict[int, frozenset[int]] = {}
         if used & {Assertion.LINE_START, Assertion.LINE_END}:
-            self._kinds[_NEWLINE] = frozenset(b"\n")
+            self.kinds[_NEWLINE] = frozenset(b"\n")
         if used & {Assertion.WORD_EDGE, Assertion.NO_WORD_EDGE}:
-            self._kinds[_LETTER] = _WORD
-        self._classes, self._bytes = self._byte_classes()
+            self.kinds[_LETTER] = _WORD
+        self.classes, self.representatives = self._byte_classes()
         self._states: dict[tuple[Any, ...], _State] = {}
         self.entries = 0
 
@@ -103,9 +104,9 @@ class Automaton:
 
         Return the class of each byte, and one byte of each class.
         """
-        sets = {argument for op, argument in self._program if op is Op.BYTES}
+        sets = {argument for op, argument in self.program if op is Op.BYTES}
         members = [0] * 256
-        for number, values in enumerate([*sets, *self._kinds.values()]):
+        for number, values in enumerate([*sets, *self.kinds.values()]):
             for byte in values:
                 members[byte] |= 1 << number
         firsts = {member: byte for byte, member in reversed(list(enumerate(members)))}
@@ -120,7 +121,7 @@ class Automaton:
 
         The span of a group that did not take part in the match is (-1, -1).
         """
-        state = self._state(((0,), self._kind(text[start - 1] if start else _END), (), None))
+        state = self._state(((0,), self.kind_of(text[start - 1] if start else END), (), None))
         passed: list[_State] = []
         end = -1
         for byte_class in chain.from_iterable(self._blocks(text, start)):
@@ -143,10 +144,10 @@ class Automaton:
         size = 64
         while start < len(text):
             check_run("in a regular expression")
-            yield text[start : start + size].translate(self._classes)
+            yield text[start : start + size].translate(self.classes)
             start += size
             size = min(2 * size, _BLOCK)
-        yield (_END,)
+        yield (END,)
 
     def _way_back(self, passed: Sequence[_State], start: int, end: int) -> list[int]:
         """Return the slots of a match, given the states through which the search has passed.
@@ -170,13 +171,11 @@ class Automaton:
 
     # -- states
 
-    def _kind(self, byte: int) -> int:
+    def kind_of(self, byte: int) -> int:
         """Return the properties of a byte on which this pattern's assertions depend, as the bits of
         an integer.
         """
-        return _EDGE * (byte == _END) + sum(
-            k for k, values in self._kinds.items() if byte in values
-        )
+        return _EDGE * (byte == END) + sum(k for k, values in self.kinds.items() if byte in values)
 
     def _state(self, key: tuple[Any, ...]) -> _State:
         if self.entries > MAX_ENTRIES:
@@ -196,12 +195,12 @@ class Automaton:
     def follow(self, state: _State, byte_class: int) -> _State:
         """Return the state that follows `state` if the next byte is in this class."""
         check_run("in a regular expression")
-        byte = self._bytes[byte_class] if byte_class != _END else _END
+        byte = self.representatives[byte_class] if byte_class != END else END
         threads: list[int] = []
         origins: list[Origin] = []
         match = self._step(state, byte, threads, origins)
         self.entries += 1
-        return self._state((tuple(threads), self._kind(byte), tuple(origins), match))
+        return self._state((tuple(threads), self.kind_of(byte), tuple(origins), match))
 
     def _step(
         self, state: _State, byte: int, threads: list[int], origins: list[Origin]
@@ -214,7 +213,7 @@ class Automaton:
         Args:
           origins: a list, to which the origins of the appended threads are appended.
         """
-        holds = _assertions(state.before, self._kind(byte))
+        holds = _assertions(state.before, self.kind_of(byte))
         seen: set[int] = set()
         for number, first in enumerate(state.threads):
             stack: list[tuple[int, tuple[int, ...]]] = [(first, ())]
@@ -223,7 +222,7 @@ class Automaton:
                 if place in seen:
                     continue
                 seen.add(place)
-                op, argument = self._program[place]
+                op, argument = self.program[place]
                 if op is Op.BYTES:
                     if byte in argument:
                         threads.append(place + 1)

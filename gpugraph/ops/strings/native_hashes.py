@@ -18,7 +18,7 @@ from gpugraph.ops.strings.hash_algorithms import farm_fingerprint, murmur, sip_h
 
 Hash = Callable[[bytes], int]
 
-_FILE = "host_string_hash.h"
+HASHES_FILE = "host_string_hash.h"
 
 _FEW = 64
 """For fewer strings than this, calling a C function takes longer than Python."""
@@ -55,9 +55,9 @@ class ManyHashes:
         """Store the bucket of each string in `out`, an int64 array of the same shape."""
         if strings.size >= _FEW and sys.byteorder == "little":
             if self._compiled is None:
-                self._compiled = self._context.compiled(_FILE, "bytes")
+                self._compiled = self._context.compiled(HASHES_FILE, "bytes")
             file = self._compiled(0.0)
-            if file is not None and _is_sound(file, self._name):
+            if file is not None and is_sound(file, self._name):
                 texts = strings.reshape(-1).tolist()
                 numbers = _hashes(file, self._name, texts, self._buckets, self._key)
                 out[...] = numbers.reshape(out.shape)
@@ -77,7 +77,19 @@ def _hashes(
     return out
 
 
-def _is_sound(file: CompiledFile, name: str) -> bool:
+def row_hashes(file: CompiledFile, content: Any, rows: int) -> Any:
+    """Return the FarmHash fingerprints (int64) of rows of equal size, one after the other, that
+    `content`, an array of bytes, holds.
+    """
+    size = content.size // max(rows, 1)
+    ends, out = np.arange(1, rows + 1, dtype=np.int64) * size, np.empty(rows, np.int64)
+    numbers = [rows, content.size, 0, 0, 0]
+    room = np.append(content, np.uint8(0))
+    file.bind("gg_farm_hash", numbers, [room, ends, out], dtype="bytes")()
+    return out
+
+
+def is_sound(file: CompiledFile, name: str) -> bool:
     """Return whether the compiled function agrees with the Python function on a sample. The result
     is cached.
     """

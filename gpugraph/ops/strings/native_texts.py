@@ -17,7 +17,10 @@ from typing import Any
 from gpugraph.base import dtypes
 from gpugraph.kernel import RowSource, Signature
 
-_FUNCTIONS = ("PyBytes_FromStringAndSize", "Py_DecRef", "PyGILState_Ensure", "PyGILState_Release")
+_FUNCTIONS = (
+    *("PyBytes_FromStringAndSize", "Py_DecRef", "Py_IncRef"),
+    *("PyGILState_Ensure", "PyGILState_Release"),
+)
 _BYTES_BEFORE = 32
 """The bytes of a bytes object before its content."""
 
@@ -68,18 +71,12 @@ def hashed(function: str) -> RowSource:
 
 
 def lengths() -> RowSource:
-    """Return the native kernel that returns the number of bytes in each string."""
-
-    def numbers(signature: Signature) -> list[int]:
-        return _only_bytes(signature)
-
-    return texts("gg_text_length", numbers)
+    """Return the native kernel that returns the number of bytes or characters in each string."""
+    return texts("gg_text_length", lambda signature: [_counts_characters(signature)], _CHARACTERS)
 
 
-def _only_bytes(signature: Signature) -> list[int]:
-    if signature.attrs["unit"] != "BYTE":
-        raise NotImplementedError("characters are counted by NumPy")
-    return []
+def _counts_characters(signature: Signature) -> int:
+    return int(signature.attrs["unit"] != "BYTE")
 
 
 _NUMBERS = (dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64)
@@ -99,29 +96,51 @@ def numbers_read() -> RowSource:
 
 
 def cased(function: str) -> RowSource:
-    """Return the native kernel that converts ASCII letters to upper or lower case."""
+    """Return the native kernel that converts ASCII letters to upper or lower case. It rejects other
+    letters of UTF-8.
+    """
 
     def numbers(signature: Signature) -> list[int]:
-        if signature.attrs["encoding"]:
-            raise NotImplementedError("letters of UTF-8 are converted by NumPy")
-        return []
+        return [int(bool(signature.attrs["encoding"]))]
 
     return texts(function, numbers)
 
 
-def decimals() -> RowSource:
-    """Return the native kernel of numbers as text."""
+_WRITTEN = (dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64, dtypes.bool)
+"""The dtypes of the numbers that are written, in the order of host_more_texts.h."""
+
+_FORMAT_BYTES = 24
+
+
+def decimals(forms_of: Callable[[Signature], tuple[int, Sequence[str]]]) -> RowSource:
+    """Return the native kernel of numbers as text.
+
+    Args:
+      forms_of: a function that returns the number of digits after the point and no formats, or -1
+        and the formats of C's printf for finite numbers and for others.
+    """
 
     def numbers(signature: Signature) -> list[int]:
-        dtype, attrs = signature.input_types[0].base_dtype, signature.attrs
-        is_plain = attrs["width"] < 0 and attrs["precision"] < 0 and not attrs["fill"]
-        if attrs["scientific"] or attrs["shortest"] or not is_plain:
-            raise NotImplementedError("native code writes plain numbers")
-        if dtype not in _NUMBERS:
+        dtype = signature.input_types[0].base_dtype
+        if dtype not in _WRITTEN:
             raise NotImplementedError(f"numbers of {dtype.name} are written by NumPy")
-        return [dtype.size, int(dtype.is_floating)]
+        digits, texts_of_forms = forms_of(signature)
+        forms = [form.encode() for form in texts_of_forms]
+        if any(len(form) >= _FORMAT_BYTES for form in forms):
+            raise NotImplementedError("the format is too long")
+        words = [word for form in forms for word in words_of(form.ljust(_FORMAT_BYTES, b"\0"))]
+        return [_WRITTEN.index(dtype), digits, *words]
 
     return texts("gg_text_of_number", numbers, _MORE)
+
+
+def words_of(data: bytes) -> list[int]:
+    """Return bytes as 64-bit integers. Zeros are appended to fill the last one."""
+    padded = data + bytes(-len(data) % 8)
+    return [
+        int.from_bytes(padded[start : start + 8], "little", signed=True)
+        for start in range(0, len(padded), 8)
+    ]
 
 
 def joined() -> RowSource:
@@ -134,12 +153,8 @@ def joined() -> RowSource:
                 f"more than {_MAX_JOINED} tensors, or tensors of other shapes"
             )
         separator = signature.attrs["separator"].encode("utf-8")
-        padded = separator + bytes(-len(separator) % 8)
-        words = [
-            int.from_bytes(padded[start : start + 8], "little", signed=True)
-            for start in range(0, len(padded), 8)
-        ]
-        return [len(shapes), *(int(not size) for size in shapes), len(separator), *words]
+        scalars = [int(not size) for size in shapes]
+        return [len(shapes), *scalars, len(separator), *words_of(separator)]
 
     def parameters(signature: Signature) -> list[int]:
         return [prod(signature.output_shapes[0]), *_addresses(), *numbers(signature)]
@@ -147,7 +162,26 @@ def joined() -> RowSource:
     return RowSource(_MORE, "gg_text_join", parameters, None)
 
 
-_MORE = "host_more_texts.h"
+def segments() -> RowSource:
+    """Return the native kernel of UnsortedSegmentJoin."""
+
+    def parameters(signature: Signature) -> list[int]:
+        strings, ids, _ = signature.input_shapes
+        if tuple(strings[: len(ids)]) != tuple(ids):
+            raise NotImplementedError("the shapes do not fit")
+        separator = signature.attrs["separator"].encode("utf-8")
+        head = [*text_numbers(signature), prod(ids), int(signature.input_types[1].size == 8)]
+        return [*head, signature.output_shapes[0][0], len(separator), *words_of(separator)]
+
+    def sizes(_: Signature, strings: Any, ids: Any, count: Any) -> list[tuple[int, ...]]:
+        if count.ndim or count < 0:
+            raise NotImplementedError("the number of segments is not valid")
+        return [(int(count), *strings.shape[ids.ndim :])]
+
+    return RowSource(_MORE, "gg_text_segments", parameters, None, sizes=sizes)
+
+
+_MORE, _CHARACTERS = "host_more_texts.h", "host_characters.h"
 _MAX_JOINED = 11
 
 
@@ -160,31 +194,65 @@ def parts() -> RowSource:
     """Return the native kernel of Substr."""
 
     def numbers(signature: Signature) -> list[int]:
-        _only_bytes(signature)
         strings, positions, _ = signature.input_shapes
         one = int(prod(positions) == 1)
         if prod(strings) != prod(signature.output_shapes[0]) or (
             not one and tuple(positions) != tuple(strings)
         ):
             raise NotImplementedError("strings and positions are broadcast")
-        return [signature.input_types[1].size, one]
+        return [signature.input_types[1].size, one, _counts_characters(signature)]
 
-    return texts("gg_text_part", numbers)
+    return texts("gg_text_part", numbers, _CHARACTERS)
 
 
-def cuts(mode: Callable[[Any], int]) -> RowSource:
+_UNITS = {"UTF-8": 1, "UTF-16-BE": 2, "UTF-32-BE": 4}
+"""The minimum number of bytes of a character, by encoding."""
+
+
+def transcoded() -> RowSource:
+    """Return the native kernel of UnicodeTranscode. It rejects strings that are not valid UTF-8."""
+
+    def numbers(signature: Signature) -> list[int]:
+        attrs = signature.attrs
+        if attrs["input_encoding"].upper() not in ("UTF-8", "UTF8"):
+            raise NotImplementedError("native code reads UTF-8")
+        if not 0 <= attrs["replacement_char"] <= sys.maxunicode:
+            raise NotImplementedError("the replacement is not a character")
+        controls = int(bool(attrs["replace_control_characters"]))
+        return [controls, _UNITS[attrs["output_encoding"]]]
+
+    return texts("gg_text_transcode", numbers, _CHARACTERS)
+
+
+def cuts(mode: Callable[[Any], tuple[int, int]]) -> RowSource:
     """Return the native kernel of StringSplit.
 
     Args:
-      mode: a function that receives the attrs and returns the number of a mode in host_texts.h.
+      mode: a function that receives the attrs and returns the number of a mode in host_texts.h, and
+        the maximum number of cuts or -1.
     """
 
     def parameters(signature: Signature) -> list[int]:
         room, chosen = signature.output_shapes[1][0], mode(signature.attrs)
-        return [*text_numbers(signature), room, chosen]
+        return [*text_numbers(signature), room, *chosen]
 
-    def sizes(_: Signature, strings: Any, delimiter: Any) -> list[tuple[int, ...]]:
-        room = sum(map(len, strings.ravel().tolist())) + strings.size
+    def sizes(signature: Signature, strings: Any, delimiter: Any) -> list[tuple[int, ...]]:
+        whole, _ = mode(signature.attrs)
+        room = _most_parts(strings.ravel().tolist(), delimiter[()], whole == 2)
         return [(room, 2), (room,), (2,)]
 
     return RowSource("host_texts.h", "gg_text_cut", parameters, None, sizes=sizes, counted=[0, 1])
+
+
+def _most_parts(strings: list[bytes], delimiter: bytes, is_whole: bool) -> int:
+    """Return an upper bound of the number of parts into which strings are split.
+
+    Args:
+      is_whole: whether they are split at the whole delimiter, or at white space if it is empty.
+    """
+    text = b" ".join(strings)
+    if not delimiter:
+        return (len(text) // 2 if is_whole else len(text)) + len(strings)
+    if is_whole and len(delimiter) > 1:
+        return sum([string.count(delimiter) for string in strings]) + len(strings)
+    return sum(text.count(byte) for byte in {*delimiter}) + len(strings)

@@ -13,8 +13,9 @@ import numpy as np
 from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import shape_text
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import Call, KernelContext, OpMemory, Signature
 from gpugraph.ops.framework.op_declaration import Attr, raw_ops
+from gpugraph.ops.strings.native_regex import Rewrite, full_matches, replacements
 from gpugraph.ops.strings.regex_engine import Pattern, Spans, compiled_pattern
 from gpugraph.ops.strings.string_ops import host_op, string_op
 from gpugraph.plan import check_run
@@ -117,38 +118,54 @@ def _width(text: bytes, start: int) -> int:
     return match.end() - start
 
 
-def _scalar(array: Any, what: str) -> bytes:
-    if array.ndim:
-        raise invalid_argument(f"{what} must be scalar, but received {shape_text(array.shape)}")
-    return array[()]
+def _scalars(context: Signature, count: int) -> list[bytes]:
+    """Return the values of the scalar host inputs of an op, which are inputs 1 to `count`."""
+    texts: list[bytes] = []
+    for slot, what in zip(range(1, count + 1), ("Pattern", "Rewrite")):
+        array = np.asarray(context.value(slot), object)
+        if array.ndim:
+            words = f"{what} must be scalar, but received {shape_text(array.shape)}"
+            raise invalid_argument(words)
+        texts.append(bytes(array[()]))
+    return texts
 
 
-def _by_scalars(function_of: Callable[..., Callable[[bytes], Any]]) -> Call:
+def _by_scalars(count: int, function_of: Callable[..., Callable[[bytes], Any]]) -> Call:
     """Return the kernel that applies a function to each string.
 
     Args:
-      function_of: a function that receives the attrs and the values of the op's scalar inputs, and
+      count: the number of the op's scalar inputs.
+      function_of: a function that receives the attrs and the values of the scalar inputs, and
         returns the function to apply.
     """
 
-    def make(context: KernelContext, source: Any, *arrays: Any) -> Callable[[], Any]:
-        *scalars, out = arrays
-
+    def make(context: KernelContext, source: Any, out: Any) -> Callable[[], Any]:
         def run() -> None:
-            texts = [_scalar(*pair) for pair in zip(scalars, ("Pattern", "Rewrite"))]
-            out[...] = np.frompyfunc(function_of(context.attrs, *texts), 1, 1)(source)
+            function = function_of(context.attrs, *_scalars(context, count))
+            out[...] = np.frompyfunc(function, 1, 1)(source)
 
         return run
 
     return Call(make=make)
 
 
+def _parts(signature: Signature, pattern: bytes, rewrite: bytes) -> Rewrite:
+    """Return the pattern of a node, the parts of its rewrite, and whether it replaces all
+    matches.
+    """
+    everywhere = bool(signature.attrs["replace_global"])
+    groups = compiled_pattern(pattern, _OF_A_GROUP.search(rewrite) is not None).groups
+    return pattern, _parts_of(rewrite, groups, everywhere), everywhere
+
+
 _GLOBAL = Attr("bool", True)
 _regex_replace = host_op(
     "RegexReplace",
-    _by_scalars(lambda attrs, old, new: _replacer(old, new, attrs["replace_global"])),
+    _by_scalars(2, lambda attrs, old, new: _replacer(old, new, attrs["replace_global"])),
     "Each string with its matches of `pattern`, or the first one, replaced by `rewrite`.",
     inputs="input: string, pattern: string, rewrite: string",
+    native=replacements(lambda signature: _parts(signature, *_scalars(signature, 2))),
+    memory=OpMemory(host_inputs=[1, 2]),
     replace_global=_GLOBAL,
 )
 
@@ -163,11 +180,16 @@ def _static_replace(context: KernelContext) -> Callable[[bytes], bytes]:
     return _replacer(pattern, rewrite, attrs["replace_global"])
 
 
+def _static_parts(signature: Signature) -> Rewrite:
+    return _parts(signature, *(_attr_bytes(signature.attrs[key]) for key in ("pattern", "rewrite")))
+
+
 _NEEDED = Attr("string", required=True)
 string_op(
     "StaticRegexReplace",
     _static_replace,
     "RegexReplace with pattern and rewrite as attrs.",
+    native=replacements(_static_parts),
     pattern=_NEEDED,
     rewrite=_NEEDED,
     replace_global=_GLOBAL,
@@ -208,16 +230,19 @@ def _matcher(pattern: bytes) -> Callable[[bytes], bool]:
 
 host_op(
     "RegexFullMatch",
-    _by_scalars(lambda _, pattern: _matcher(pattern)),
+    _by_scalars(1, lambda _, pattern: _matcher(pattern)),
     "Whether each string is, from its start to its end, a match of `pattern`.",
     inputs="input: string, pattern: string",
     outputs="output: bool",
+    native=full_matches(lambda signature: _scalars(signature, 1)[0]),
+    memory=OpMemory(host_inputs=[1]),
 )
 string_op(
     "StaticRegexFullMatch",
     lambda context: _matcher(_attr_bytes(context.attrs["pattern"])),
     "RegexFullMatch with the pattern as an attr.",
     output="output: bool",
+    native=full_matches(lambda signature: _attr_bytes(signature.attrs["pattern"])),
     pattern=_NEEDED,
 )
 

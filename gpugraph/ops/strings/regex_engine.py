@@ -34,6 +34,9 @@ RE2 may store the positions of all groups for each instruction: 64 MiB at this l
 requests at most ten groups, the package always requests all.
 """
 
+_NESTED = re.compile(rb"(?s)[*+?}]\)+[*+?{]")
+_LAZY = re.compile(rb"[*+?}]\?|\(\?[a-zA-Z]*U")
+
 
 class Pattern(Protocol):
     """A compiled pattern of any engine.
@@ -148,6 +151,14 @@ class _FallbackPattern:
         return self._re.fullmatch(text) is not None
 
 
+def is_of_mixed_repetitions(pattern: bytes) -> bool:
+    """Return whether a pattern may repeat a repetition, one of them lazily.
+
+    RE2 may merge them, and then prefers other matches, depending on the groups around them.
+    """
+    return bool(_NESTED.search(pattern) and _LAZY.search(pattern))
+
+
 @cache
 def _re2() -> Any:
     """Return the package `google-re2`, or None if it is not installed."""
@@ -166,7 +177,7 @@ def _of_re2(module: Any, pattern: bytes, captures: bool) -> _Re2Pattern | None:
     """
     options = module.Options()
     options.log_errors = False
-    options.never_capture = not captures
+    options.never_capture = not (captures or is_of_mixed_repetitions(pattern))
     compiled = module.compile(pattern, options)
     few = compiled.programsize * compiled.groups <= MAX_CAPTURES
     return _Re2Pattern(compiled) if few else None

@@ -20,7 +20,7 @@ from gpugraph.ops.framework.op_declaration import Attr, raw_ops
 from gpugraph.ops.framework.shape_functions import SCALAR, UNKNOWN
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 from gpugraph.ops.reductions.ranges_and_running_sums import range as range_of
-from gpugraph.ops.strings.native_texts import joined
+from gpugraph.ops.strings.native_texts import joined, segments
 from gpugraph.ops.strings.string_ops import host_op
 
 _SEPARATOR = Attr("string", "")
@@ -258,6 +258,7 @@ host_op(
     "The strings of each segment joined; output[i] has those whose segment_ids are i.",
     inputs="inputs: string, segment_ids: Tindices, num_segments: Tnumsegments",
     infer=_infer_segments,
+    native=segments(),
     separator=_SEPARATOR,
     Tindices=_INDEX,
     Tnumsegments=_INDEX,

@@ -19,7 +19,7 @@ from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape, broadcast_shapes
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext, InferFunction
-from gpugraph.kernel import Call, KernelContext, RowSource
+from gpugraph.kernel import SEPARATE, Call, KernelContext, OpMemory, RowSource
 from gpugraph.ops.framework.kernel_registry import HostOnly
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.op_function import OpFunction
@@ -41,6 +41,7 @@ def host_op(
     infer: InferFunction = _SAME_SHAPE,
     stateful: bool = False,
     native: RowSource | None = None,
+    memory: OpMemory = SEPARATE,
     **attrs: Any,
 ) -> OpFunction:
     """Declare an op on strings, which runs on the host and has no gradient.
@@ -49,6 +50,7 @@ def host_op(
 
     Args:
       native: the op's native kernel.
+      memory: the op's use of memory.
     """
     return op(
         op_type,
@@ -59,6 +61,7 @@ def host_op(
         cpu=kernel,
         gpu=_HOST,
         native=native,
+        memory=memory,
         grad=NO_GRADIENT,
         stateful=stateful,
         doc=doc,

@@ -95,12 +95,6 @@ def _at_each(attrs: Any, separator: bytes) -> Cut:
     return cut
 
 
-def _whole_cuts(attrs: Any) -> int:
-    if attrs["maxsplit"] != -1:
-        raise NotImplementedError("native code cuts any number of times")
-    return 2
-
-
 _OUTPUTS = "indices: int64, values: string, shape: int64"
 host_op(
     "StringSplit",
@@ -109,7 +103,7 @@ host_op(
     "input: string, delimiter: string",
     _OUTPUTS,
     _infer,
-    native=cuts(lambda attrs: int(bool(attrs["skip_empty"]))),
+    native=cuts(lambda attrs: (int(bool(attrs["skip_empty"])), -1)),
     skip_empty=Attr("bool", True),
 )
 host_op(
@@ -119,7 +113,7 @@ host_op(
     "input: string, sep: string",
     _OUTPUTS,
     _infer,
-    native=cuts(_whole_cuts),
+    native=cuts(lambda attrs: (2, attrs["maxsplit"])),
     maxsplit=Attr("int", -1),
 )
 

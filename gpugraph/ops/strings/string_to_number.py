@@ -11,9 +11,9 @@ import numpy as np
 
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import DType, as_dtype
-from gpugraph.base.errors import invalid_argument as _refusal
+from gpugraph.base.errors import InvalidArgumentError, invalid_argument as _refusal
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.kernel import KernelContext
+from gpugraph.kernel import KernelContext, Signature
 from gpugraph.ops.framework.op_declaration import Attr
 from gpugraph.ops.strings.native_texts import decimals, numbers_read
 from gpugraph.ops.strings.string_ops import string_op
@@ -28,26 +28,58 @@ def _writer(context: KernelContext) -> Callable[[Any], bytes]:
     format.
     """
     dtype, attrs = context.input_types[0], context.attrs
-    fill, width, precision = attrs["fill"], attrs["width"], attrs["precision"]
+    fill, width = attrs["fill"], attrs["width"]
     _check_format(dtype, attrs)
     if dtype.is_bool:
         return lambda value: b"true" if value else b"false"
     if dtype.is_unsigned and fill in ("+", " "):
         fill = ""  # an unsigned number gets no sign
-    form = "%" + fill + (str(width) if width > -1 else "")
     if dtype is dtypes.string:
         return lambda value: _pad(value, fill, width)
+    form, plain = _forms(dtype, attrs, fill)
     if dtype.is_integer:
-        return lambda value: (f"{form}d" % int(value)).encode()
-    if precision > -1:
-        form += f".{precision}"
-    form += "e" if attrs["scientific"] else "g" if attrs["shortest"] else "f"
-    plain = form.replace("%0", "%", 1) if fill == "0" else form  # inf and nan get no zeros in front
+        return lambda value: (form % int(value)).encode()
     if dtype.is_complex:
         return lambda value: (
             f"({_float(form, plain, value.real)},{_float(form, plain, value.imag)})".encode()
         )
     return lambda value: _float(form, plain, value).encode()
+
+
+def _forms(dtype: DType, attrs: Any, fill: str) -> tuple[str, str]:
+    """Return the formats of finite numbers, and of infinities and NaN, which get no zeros."""
+    width, precision = attrs["width"], attrs["precision"]
+    form = "%" + fill + (str(width) if width > -1 else "")
+    if dtype.is_integer:
+        return f"{form}d", f"{form}d"
+    if precision > -1:
+        form += f".{precision}"
+    form += "e" if attrs["scientific"] else "g" if attrs["shortest"] else "f"
+    return form, form.replace("%0", "%", 1) if fill == "0" else form
+
+
+def _native_forms(signature: Signature) -> tuple[int, list[str]]:
+    """Return the arguments of the native kernel: the number of digits after the point, or -1 and
+    formats of printf. Raises NotImplementedError if the attrs are not valid, or numbers may be very
+    long.
+    """
+    dtype, attrs = signature.input_types[0].base_dtype, signature.attrs
+    try:
+        _check_format(dtype, attrs)
+    except InvalidArgumentError as error:
+        raise NotImplementedError(str(error)) from None
+    precision, width, fill = attrs["precision"], attrs["width"], attrs["fill"]
+    if max(width, precision) > _MAX_WIDTH:
+        raise NotImplementedError("numbers are long")
+    is_plain = width < 0 and not (fill or attrs["scientific"] or attrs["shortest"])
+    digits = 6 if precision < 0 else precision
+    if dtype.is_bool or (is_plain and digits <= _MAX_DIGITS_AFTER_POINT):
+        return digits, []
+    return -1, [form.replace("d", "lld") for form in _forms(dtype, attrs, fill)]
+
+
+_MAX_DIGITS_AFTER_POINT = 9
+_MAX_WIDTH = 64
 
 
 def _float(form: str, plain: str, value: Any) -> str:
@@ -80,7 +112,7 @@ _as_string = string_op(
     _writer,
     "Each element as text, as C's printf writes it with the format that the attrs describe.",
     inputs="input: T",
-    native=decimals(),
+    native=decimals(_native_forms),
     T=(*dtypes.NUMERIC, dtypes.bool, dtypes.string),
     precision=Attr("int", -1),
     scientific=Attr("bool", False),
@@ -176,13 +208,14 @@ def plain_numbers(texts: Sequence[bytes], wanted: DType) -> Any:
     try:
         if not wanted.is_integer:
             with np.errstate(over="ignore"):
-                return np.array(list(map(float, texts))).astype(wanted.as_numpy_dtype)
-        values = list(map(int, texts))
-    except ValueError:
+                numbers = np.fromiter(map(float, texts), np.float64, len(texts))
+                return numbers.astype(wanted.as_numpy_dtype)
+        values = np.fromiter(map(int, texts), np.int64, len(texts))
+    except (ValueError, OverflowError):
         return None
-    if values and not (wanted.min <= min(values) and max(values) <= wanted.max):
+    if values.size and not (wanted.min <= values.min() and values.max() <= wanted.max):
         return None
-    return np.array(values, wanted.as_numpy_dtype)
+    return values.astype(wanted.as_numpy_dtype)
 
 
 def _integer(text: str, wanted: DType) -> int | None:

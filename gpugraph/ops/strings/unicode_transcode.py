@@ -11,6 +11,7 @@ from gpugraph.base.errors import invalid_argument as _refusal
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.kernel import KernelContext
 from gpugraph.ops.framework.op_declaration import Attr
+from gpugraph.ops.strings.native_texts import transcoded
 from gpugraph.ops.strings.string_ops import string_op
 
 _OUTPUTS = {"UTF-8": "utf-8", "UTF-16-BE": "utf-16-be", "UTF-32-BE": "utf-32-be"}
@@ -77,6 +78,7 @@ _unicode_transcode = string_op(
     "UnicodeTranscode",
     _transcode,
     "Each string, read as input_encoding, in output_encoding.",
+    native=transcoded(),
     input_encoding=Attr("string", required=True),
     output_encoding=Attr("string", required=True, allowed=tuple(_OUTPUTS)),
     errors=Attr("string", "replace", allowed=("strict", "replace", "ignore")),

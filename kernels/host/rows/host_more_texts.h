@@ -44,6 +44,54 @@ GG_WITH_GIL(gg_text_join) {
     return gg_new_texts(t, t->source->at[inputs], gg_join_text, gg_join_room);
 }
 
+/* Strings joined by segment. Numbers: the number of segment ids, whether they are int64, the number
+   of segments, the bytes of the separator, the separator. Arrays: strings, ids, the number of
+   segments, out, a count that stays unused. */
+void GG_NAME(gg_text_segments_plan)(gg_source *source) {
+    const int64_t *n = source->parameters + GG_TEXT_NUMBERS;
+    const int64_t columns = n[0] ? source->parameters[0] / n[0] : 0;
+    gg_text_plan(source);
+    source->count[1] = n[0], source->count[2] = 1;
+    source->count[3] = n[2] * columns, source->count[4] = 1;
+    source->scratch_bytes = source->count[3] * 8;
+}
+
+/* The elements of the result, by their bytes first, then (with `out`) written. An empty string is
+   followed by no separator. */
+static void gg_join_segments(const gg_texts *t, int64_t columns, int64_t *sizes, gg_bytes **out) {
+    const int64_t width = t->numbers[3];
+    for (int64_t i = 0; i < t->count; i++) {
+        const int64_t segment = gg_index(t->source->at[1], t->numbers[1], i / columns);
+        const int64_t at = segment * columns + i % columns;
+        const int64_t gap = sizes[at] ? width : 0;
+        if (out) {
+            memcpy(out[at]->content + sizes[at], t->numbers + 4, (size_t)gap);
+            memcpy(out[at]->content + sizes[at] + gap, t->items[i]->content,
+                   (size_t)t->items[i]->size);
+        }
+        sizes[at] += gap + t->items[i]->size;
+    }
+}
+
+GG_WITH_GIL(gg_text_segments) {
+    const int64_t *n = t->numbers, columns = t->count / n[0], count = n[2] * columns;
+    if (!gg_are_bytes(t->source, 0, t->count)) return GG_FAILED;
+    for (int64_t i = 0; i < n[0]; i++)
+        if ((uint64_t)gg_index(t->source->at[1], n[1], i) >= (uint64_t)n[2]) return GG_FAILED;
+    int64_t *sizes = (int64_t *)t->source->scratch;
+    void **out = t->source->at[3];
+    memset(sizes, 0, (size_t)count * 8);
+    gg_join_segments(t, columns, sizes, 0);
+    for (int64_t i = 0; i < count; i++) {
+        void *made = t->make(0, sizes[i]), *before = out[i]; /* not visible to others yet */
+        if (!made) return GG_FAILED;
+        out[i] = made, sizes[i] = 0;
+        if (before) t->release(before);
+    }
+    gg_join_segments(t, columns, sizes, (gg_bytes **)out);
+    return GG_DONE;
+}
+
 /* -- base64 */
 
 static const uint8_t *gg_base64_values(void) {
@@ -96,7 +144,19 @@ GG_TEXT_FUNCTION(gg_text_decoded) {
     return gg_new_texts(t, t->source->at[1], gg_decoded_text, gg_decoded_room);
 }
 
-/* -- numbers as text. Numbers: the bytes of a number, whether it is a floating-point one. */
+/* -- numbers as text. Numbers: the type; the digits after the point, or -1 if formats of printf
+   follow, of GG_FORMAT_WORDS words: one for integers as long long and for finite numbers, one for
+   others. */
+
+enum { GG_TEXT_I32, GG_TEXT_I64, GG_TEXT_F32, GG_TEXT_F64, GG_TEXT_BOOL };
+#define GG_FORMAT_WORDS 3
+
+extern int snprintf(char *, size_t, const char *, ...);
+
+static int64_t gg_written_integer(const gg_texts *t, int64_t i) {
+    const void *from = t->source->at[0];
+    return t->numbers[0] == GG_TEXT_I64 ? ((const int64_t *)from)[i] : ((const int32_t *)from)[i];
+}
 
 /* Integers as decimal numbers. */
 static int64_t gg_decimal_room(const gg_texts *t, int64_t i) {
@@ -105,9 +165,7 @@ static int64_t gg_decimal_room(const gg_texts *t, int64_t i) {
 }
 
 static int64_t gg_decimal_text(const gg_texts *t, int64_t i, char *to) {
-    const void *from = t->source->at[0];
-    const int64_t value =
-        t->numbers[0] == 8 ? ((const int64_t *)from)[i] : ((const int32_t *)from)[i];
+    const int64_t value = gg_written_integer(t, i);
     uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
     char digits[24];
     int64_t count = 0, size = 0;
@@ -118,17 +176,20 @@ static int64_t gg_decimal_text(const gg_texts *t, int64_t i, char *to) {
     return size;
 }
 
-/* Floating-point numbers with six digits after the point. */
+/* Floating-point numbers with up to nine digits after the point. */
+
+static const double gg_scales[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9};
 
 static double gg_written_number(const gg_texts *t, int64_t i) {
     const void *from = t->source->at[0];
-    return t->numbers[0] == 8 ? ((const double *)from)[i] : (double)((const float *)from)[i];
+    return t->numbers[0] == GG_TEXT_F64 ? ((const double *)from)[i]
+                                        : (double)((const float *)from)[i];
 }
 
-/* x times a million, rounded to an integer, ties to even. The product's error decides near a tie;
-   the difference from the integer is exact. */
-static int64_t gg_millionths(double x) {
-    const double product = x * 1e6, rest = __builtin_fma(x, 1e6, -product);
+/* x times a power of ten, rounded to an integer, ties to even. The product's error decides near a
+   tie; the difference from the integer is exact. */
+static int64_t gg_scaled(double x, double scale) {
+    const double product = x * scale, rest = __builtin_fma(x, scale, -product);
     const double whole = __builtin_rint(product), over = product - whole;
     return (int64_t)whole + (over == 0.5 && rest > 0) - (over == -0.5 && rest < 0);
 }
@@ -148,21 +209,49 @@ static int64_t gg_real_text(const gg_texts *t, int64_t i, char *to) {
         memcpy(to + size, x != x ? "nan" : "inf", 3);
         return size + 3;
     }
-    uint64_t rest = (uint64_t)gg_millionths(minus ? -x : x);
-    for (; count < 7 || rest; rest /= 10) {
-        if (count == 6) digits[count++] = '.';
+    const int64_t places = t->numbers[1];
+    uint64_t rest = (uint64_t)gg_scaled(minus ? -x : x, gg_scales[places]);
+    for (; count < places + 1 || rest; rest /= 10) {
+        if (places && count == places) digits[count++] = '.';
         digits[count++] = (char)('0' + rest % 10);
     }
     while (count) to[size++] = digits[--count];
     return size;
 }
 
+static int64_t gg_bool_text(const gg_texts *t, int64_t i, char *to) {
+    const int is_true = ((const uint8_t *)t->source->at[0])[i] != 0;
+    memcpy(to, is_true ? "true" : "false", 5);
+    return 5 - is_true;
+}
+
+/* Enough for widths and precisions up to 64, within the small buffer for usual numbers. */
+static int64_t gg_formatted_room(const gg_texts *t, int64_t i) {
+    if (t->numbers[0] < GG_TEXT_F32) return 100;
+    const double x = gg_written_number(t, i);
+    return x < 1e100 && x > -1e100 ? 250 : 450;
+}
+
+static int64_t gg_formatted_text(const gg_texts *t, int64_t i, char *to) {
+    const char *form = (const char *)(t->numbers + 2);
+    const size_t room = (size_t)gg_formatted_room(t, i);
+    if (t->numbers[0] < GG_TEXT_F32)
+        return snprintf(to, room, form, (long long)gg_written_integer(t, i));
+    const double x = gg_written_number(t, i);
+    if (x - x != 0) form = (const char *)(t->numbers + 2 + GG_FORMAT_WORDS);
+    return snprintf(to, room, form, x == x ? x : (double)NAN); /* without the sign of NaN */
+}
+
 GG_TEXT_FUNCTION(gg_text_of_number) {
     void **out = t->source->at[1];
-    if (!t->numbers[1]) return gg_new_texts(t, out, gg_decimal_text, gg_decimal_room);
+    const int64_t type = t->numbers[0];
+    if (type == GG_TEXT_BOOL) return gg_new_texts(t, out, gg_bool_text, gg_decimal_room);
+    if (t->numbers[1] < 0) return gg_new_texts(t, out, gg_formatted_text, gg_formatted_room);
+    if (type < GG_TEXT_F32) return gg_new_texts(t, out, gg_decimal_text, gg_decimal_room);
+    const double most = 4e15 / gg_scales[t->numbers[1]]; /* the product has 53 bits */
     for (int64_t i = 0; i < t->count; i++) {
         const double x = gg_written_number(t, i);
-        if (x - x == 0 && !(x < 4e9 && x > -4e9)) return GG_FAILED; /* the product has 53 bits */
+        if (x - x == 0 && !(x < most && x > -most)) return GG_FAILED;
     }
     return gg_new_texts(t, out, gg_real_text, gg_real_room);
 }

@@ -17,6 +17,7 @@ enum { GG_ADD, GG_SUB, GG_MUL, GG_MIN, GG_MAX };
 enum { GG_WHOLE, GG_MEAN, GG_ROOT_OF_COUNT };
 
 #define GG_ROOT(x) _Generic((x), float: __builtin_sqrtf, default: __builtin_sqrt)(x)
+#define GG_NARROW 32
 #define GG_SEGMENT_PART 65536 /* bytes of a part, about */
 
 typedef struct {
@@ -37,31 +38,35 @@ static gg_segments gg_segments_of(gg_source *source, int64_t item) {
     return s;
 }
 
-/* Whether numbers ascend from 0 or more. */
-#define GG_ASCENDING(type)                                                                         \
-    {                                                                                              \
-        const type *ids = s->ids;                                                                  \
-        int falls = s->count > 0 && ids[0] < 0;                                                    \
-        GG_LOOP for (int64_t i = 1; i < s->count; i++) falls |= ids[i] < ids[i - 1];               \
+/* Whether numbers are at least 0 and do not descend. */
+#define GG_ASCEND(type)                                                                            \
+    static int gg_ascend_##type(const type *ids, int64_t count) {                                  \
+        int falls = count && ids[0] < 0;                                                           \
+        for (int64_t i = 1; i < count; i++) falls |= ids[i] < ids[i - 1];                          \
         return !falls;                                                                             \
+    }                                                                                              \
+    static int64_t gg_run_end_##type(const type *ids, int64_t row, int64_t count) {                \
+        const type id = ids[row];                                                                  \
+        for (row++; row + 8 <= count && ids[row + 7] == id;) row += 8;                             \
+        while (row < count && ids[row] == id) row++;                                               \
+        return row;                                                                                \
     }
-static int gg_wide_ids_ascend(const gg_segments *s) GG_ASCENDING(int64_t)
-static int gg_ids_ascend(const gg_segments *s) GG_ASCENDING(int32_t)
+
+GG_ASCEND(int32_t)
+GG_ASCEND(int64_t)
 
 static int gg_segments_are_sound(const gg_segments *s) {
     int64_t outside = 0;
-    if (!(s->wide ? gg_wide_ids_ascend(s) : gg_ids_ascend(s))) return 0;
-    if (s->count && gg_index(s->ids, s->wide, s->count - 1) >= s->segments) return 0;
-    for (int64_t i = 0; s->indexed && i < s->count; i++)
+    for (int64_t i = 0; i < s->count && s->indexed; i++)
         outside |= (uint64_t)gg_index(s->indices, s->wide_index, i) >= (uint64_t)s->rows;
-    return !outside;
+    const int ascend = s->wide ? gg_ascend_int64_t(s->ids, s->count) : gg_ascend_int32_t(s->ids, s->count);
+    return ascend && !outside && (!s->count || gg_index(s->ids, s->wide, s->count - 1) < s->segments);
 }
 
-/* The first row from `row` on, which is in segment `id`, that is in another segment. */
-static int64_t gg_segment_end(const gg_segments *s, int64_t row, int64_t id) {
-    while (row + 8 <= s->count && gg_index(s->ids, s->wide, row + 7) == id) row += 8;
-    while (row < s->count && gg_index(s->ids, s->wide, row) == id) row++;
-    return row;
+/* The first row after those of the segment of `row`; `row` if that is not `segment`. */
+static int64_t gg_run_end(const gg_segments *s, int64_t row, int64_t segment) {
+    if (row >= s->count || gg_index(s->ids, s->wide, row) != segment) return row;
+    return s->wide ? gg_run_end_int64_t(s->ids, row, s->count) : gg_run_end_int32_t(s->ids, row, s->count);
 }
 
 /* The first of the rows whose segment is `id` or a later one. */
@@ -79,8 +84,24 @@ static int64_t gg_first_row(const gg_segments *s, int64_t id) {
 GG_ALWAYS gg_real GG_NAME(gg_of_two)(const int rule, gg_real a, gg_real b) {
     if (rule == GG_ADD) return a + b;
     if (rule == GG_MUL) return a * b;
-    if (rule == GG_MIN) return a < b || a != a ? a : b;
-    return a > b || a != a ? a : b;
+    const gg_real one = rule == GG_MIN ? (a < b ? a : b) : (a > b ? a : b);
+    return a != a ? a : one; /* two steps: a condition with `||` would branch */
+}
+
+/* Rows that follow each other, of 1, 2, 4 or 8 elements: GG_NARROW elements at a time. */
+GG_ALWAYS void GG_NAME(gg_fold_rows)(const int rule, const gg_real *from, int64_t rows,
+                                     int64_t width, gg_real *to) {
+    const int64_t count = rows * width;
+    gg_real all[GG_NARROW];
+    int64_t lanes = gg_min(count, GG_NARROW), i = lanes;
+    memcpy(all, from, (size_t)lanes * sizeof *all);
+    for (; i + GG_NARROW <= count; i += GG_NARROW)
+        GG_LOOP for (int64_t k = 0; k < GG_NARROW; k++)
+            all[k] = GG_NAME(gg_of_two)(rule, all[k], from[i + k]);
+    for (int64_t k = 0; i + k < count; k++) all[k] = GG_NAME(gg_of_two)(rule, all[k], from[i + k]);
+    for (int64_t k = width; k < lanes; k++)
+        all[k % width] = GG_NAME(gg_of_two)(rule, all[k % width], all[k]);
+    memcpy(to, all, (size_t)width * sizeof *all);
 }
 
 static void GG_NAME(gg_divide_row)(gg_real *row, int64_t width, int64_t divided, int64_t count) {
@@ -136,8 +157,13 @@ GG_ALWAYS void GG_NAME(gg_segments_wide)(const int rule, const int64_t width, co
     for (int64_t segment = first; segment < end; segment++) {
         gg_real *to = (gg_real *)s->source->at[2 + s->indexed] + segment * width;
         const int64_t start = row;
-        if (rule == GG_ADD && !s->indexed && s->rows == s->count) {
-            row = gg_segment_end(s, row, segment);
+        if (rule != GG_MUL && !s->indexed && s->rows == s->count && width <= 8 &&
+            !(width & (width - 1))) { /* products keep their order, as NumPy's */
+            row = gg_run_end(s, row, segment);
+            if (row > start)
+                GG_NAME(gg_fold_rows)(rule, data + start * width, row - start, width, to);
+        } else if (rule == GG_ADD && !s->indexed && s->rows == s->count) {
+            row = gg_run_end(s, row, segment);
             if (row > start) GG_NAME(gg_add_rows)(data + start * width, row - start, width, to);
         } else for (; row < s->count && gg_index(s->ids, s->wide, row) == segment; row++) {
             int64_t place = row;

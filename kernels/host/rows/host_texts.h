@@ -1,13 +1,14 @@
 /* Strings of an array of Python objects, read where CPython keeps them.
 
    Parameters begin with GG_TEXT_NUMBERS numbers: the number of strings, the address of the type
-   bytes, and those of PyBytes_FromStringAndSize, Py_DecRef, PyGILState_Ensure and _Release. An
+   bytes, and those of PyBytes_FromStringAndSize, Py_DecRef, Py_IncRef, PyGILState_Ensure and
+   _Release. An
    object that is no bytes ends a function with GG_FAILED before anything is written. Functions hold
    the GIL, so that no other thread releases a string that is read. */
 
 #include "host_string_hash.h"
 
-#define GG_TEXT_NUMBERS 6
+#define GG_TEXT_NUMBERS 7
 
 typedef struct {
     int64_t references;
@@ -24,6 +25,7 @@ typedef struct {
     const gg_bytes **items;
     void *(*make)(const char *, int64_t);
     void (*release)(void *);
+    void (*keep)(void *);
     int (*lock)(void);
     void (*unlock)(int);
 } gg_texts;
@@ -45,17 +47,34 @@ static gg_texts gg_texts_of(gg_source *source) {
     const int64_t *n = source->parameters;
     return (gg_texts){source, n[0], n + GG_TEXT_NUMBERS, source->at[0],
                       (void *(*)(const char *, int64_t))(intptr_t)n[2],
-                      (void (*)(void *))(intptr_t)n[3], (int (*)(void))(intptr_t)n[4],
-                      (void (*)(int))(intptr_t)n[5]};
+                      (void (*)(void *))(intptr_t)n[3], (void (*)(void *))(intptr_t)n[4],
+                      (int (*)(void))(intptr_t)n[5], (void (*)(int))(intptr_t)n[6]};
 }
 
-/* Sets an element of an array of objects to new bytes; returns whether there was memory. */
+/* Sets an element of an array of objects to new bytes; returns whether there was memory. Bytes of
+   the same size that only this array holds are overwritten. */
 static int gg_put_bytes(const gg_texts *t, void **at, const char *from, int64_t size) {
-    void *made = t->make(from, size), *before = *at;
+    gg_bytes *before = *at;
+    const void *type = (const void *)(intptr_t)t->source->parameters[1];
+    if (before && before->references == 1 && before->type == type && before->size == size &&
+        size > 1) {
+        memcpy(before->content, from, (size_t)size);
+        before->hash = -1;
+        return 1;
+    }
+    void *made = t->make(from, size);
     if (!made) return 0;
     *at = made;
     if (before) t->release(before);
     return 1;
+}
+
+/* Sets an element to a string of another array. */
+static __attribute__((unused)) void gg_share(const gg_texts *t, void **at, const gg_bytes *item) {
+    void *before = *at;
+    t->keep((void *)item);
+    *at = (void *)item;
+    if (before) t->release(before);
 }
 
 /* One array of strings, one of results, of the same size. */
@@ -81,19 +100,6 @@ static void gg_text_plan(gg_source *source) {
     GG_WITH_GIL(name)
 
 /* -- numbers of strings */
-
-GG_TEXT_FUNCTION(gg_text_length) {
-    const void *type = (const void *)(intptr_t)t->source->parameters[1];
-    int32_t *out = t->source->at[1];
-    int all = 1;
-    for (int64_t i = 0; i < t->count; i++) {
-        const gg_bytes *item = t->items[i];
-        __builtin_prefetch(t->items[gg_min(i + GG_TEXTS_AHEAD, t->count - 1)]);
-        all &= item->type == type;
-        out[i] = (int32_t)item->size;
-    }
-    return all ? GG_DONE : GG_FAILED;
-}
 
 /* Numbers: buckets, two words of a key. */
 GG_ALWAYS int gg_text_hash(gg_texts *t, gg_hash hash) {
@@ -223,6 +229,14 @@ GG_ALWAYS int gg_new_texts(const gg_texts *t, void **out,
 
 static int64_t gg_same_room(const gg_texts *t, int64_t i) { return t->items[i]->size; }
 
+/* Numbers: whether the strings are text in UTF-8, of which only ASCII is converted here. */
+static int gg_are_ascii(const gg_texts *t) {
+    char all = 0;
+    for (int64_t i = 0; i < t->count && t->numbers[0]; i++)
+        for (int64_t k = 0; k < t->items[i]->size; k++) all |= t->items[i]->content[k];
+    return !(all & 0x80);
+}
+
 static int64_t gg_lower_text(const gg_texts *t, int64_t i, char *to) {
     const gg_bytes *item = t->items[i];
     for (int64_t k = 0; k < item->size; k++) {
@@ -274,47 +288,20 @@ static int64_t gg_base64_text(const gg_texts *t, int64_t i, char *to) {
     return at - to;
 }
 
-#define GG_NEW_TEXTS(name, write, room)                                                            \
+#define GG_NEW_TEXTS(name, are_fit, write, room)                                                   \
     GG_TEXT_FUNCTION(name) {                                                                       \
-        if (!gg_are_bytes(t->source, 0, t->count)) return GG_FAILED;        \
-        return gg_new_texts(t, t->source->at[1], write, room);                                                   \
+        if (!gg_are_bytes(t->source, 0, t->count) || !are_fit) return GG_FAILED;                   \
+        return gg_new_texts(t, t->source->at[1], write, room);                                     \
     }
 
-GG_NEW_TEXTS(gg_text_lower, gg_lower_text, gg_same_room)
-GG_NEW_TEXTS(gg_text_upper, gg_upper_text, gg_same_room)
-GG_NEW_TEXTS(gg_text_strip, gg_strip_text, gg_same_room)
-GG_NEW_TEXTS(gg_text_base64, gg_base64_text, gg_base64_room)
-
-/* Parts of strings. Numbers: the bytes of a position, whether there is one position for all.
-   Arrays: strings, positions, lengths, parts. */
-void GG_NAME(gg_text_part_plan)(gg_source *source) {
-    const int64_t *n = source->parameters;
-    gg_text_plan(source);
-    source->count[1] = source->count[2] = n[GG_TEXT_NUMBERS + 1] ? 1 : n[0];
-    source->count[3] = n[0];
-}
-
-GG_WITH_GIL(gg_text_part) {
-    if (!gg_are_bytes(t->source, 0, t->count)) return GG_FAILED;
-    const int64_t wide = t->numbers[0] == 8, one = t->numbers[1];
-    for (int64_t i = 0; i < t->count; i++) {
-        const int64_t first = gg_index(t->source->at[1], wide, one ? 0 : i);
-        if (first > t->items[i]->size || first < -t->items[i]->size) return GG_FAILED;
-    }
-    int made = 1;
-    for (int64_t i = 0; i < t->count && made; i++) {
-        const int64_t size = t->items[i]->size, at = one ? 0 : i;
-        int64_t first = gg_index(t->source->at[1], wide, at);
-        const int64_t length = gg_index(t->source->at[2], wide, at);
-        if (first < 0) first += size;
-        const int64_t most = size - first, count = length < 0 ? most : gg_min(length, most);
-        made = gg_put_bytes(t, (void **)t->source->at[3] + i, t->items[i]->content + first, count);
-    }
-    return made ? GG_DONE : GG_FAILED;
-}
+GG_NEW_TEXTS(gg_text_lower, gg_are_ascii(t), gg_lower_text, gg_same_room)
+GG_NEW_TEXTS(gg_text_upper, gg_are_ascii(t), gg_upper_text, gg_same_room)
+GG_NEW_TEXTS(gg_text_strip, 1, gg_strip_text, gg_same_room)
+GG_NEW_TEXTS(gg_text_base64, 1, gg_base64_text, gg_base64_room)
 
 /* Strings that are cut. Numbers: the room for parts; 0: at each byte of the delimiter, 1: the same,
-   without empty parts, 2: at each delimiter as a whole, or at white space if it is empty.
+   without empty parts, 2: at each delimiter as a whole, or at white space if it is empty; the
+   largest number of cuts, or -1.
    Arrays: strings, the delimiter, indices, parts, the shape, their number. */
 void GG_NAME(gg_text_cut_plan)(gg_source *source) {
     const int64_t *n = source->parameters, room = n[GG_TEXT_NUMBERS];
@@ -347,6 +334,8 @@ static int gg_cut_text(gg_cutting *c, const gg_bytes *text, const gg_bytes *by, 
         return 1;
     }
     const int skips = mode == 1 || (mode == 2 && !width);
+    const int64_t most = c->texts->numbers[2];
+    if (!most) return gg_put_part(c, from, size);
     for (int64_t i = 0; i <= size; i++) {
         int64_t cut = 0;
         if (i == size) cut = 1;
@@ -354,7 +343,12 @@ static int gg_cut_text(gg_cutting *c, const gg_bytes *text, const gg_bytes *by, 
         else if (size - i >= width && !memcmp(from + i, by->content, (size_t)width)) cut = width;
         if (!cut) continue;
         if ((!skips || i > start) && !gg_put_part(c, from + start, i - start)) return 0;
-        start = i + cut, i = start - 1;
+        start = i + cut;
+        if (c->column == most && i < size) {
+            while (skips && start < size && gg_is_space(from[start])) start++;
+            return (skips && start == size) || gg_put_part(c, from + start, size - start);
+        }
+        i = start - 1;
     }
     return 1;
 }

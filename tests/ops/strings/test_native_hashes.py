@@ -66,5 +66,5 @@ def test_code_that_hashes_otherwise_is_reported_and_not_used(
     file = prepare_source(native_hashes._FILE, "bytes").get(wait=True)
     assert file is not None
     with pytest.warns(RuntimeWarning, match="gg_farm_hash returns other hashes than Python"):
-        assert not native_hashes._is_sound(file, "gg_farm_hash")
-    assert native_hashes._is_sound(file, "gg_murmur_hash")
+        assert not native_hashes.is_sound(file, "gg_farm_hash")
+    assert native_hashes.is_sound(file, "gg_murmur_hash")
