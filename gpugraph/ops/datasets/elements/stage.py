@@ -132,6 +132,10 @@ class Stage:
     node = ""
     """The name of the op that returned the dataset."""
 
+    may_be_read_ahead: ClassVar[bool] = True
+    """Whether elements may be read before they are needed, if the same holds for the sources and
+    the functions have no effects."""
+
     types: tuple[DType, ...]
     shapes: tuple[TensorShape, ...]
 
