@@ -74,7 +74,9 @@ def one(library: str, module: str, folder: Path, seeds: list[int]) -> None:
         print(json.dumps({"seed": seed, **record}), flush=True)
 
 
-def processed(library: str, module: str, folder: Path, seeds: list[int]) -> dict[int, dict[str, Any]]:
+def processed(
+    library: str, module: str, folder: Path, seeds: list[int]
+) -> dict[int, dict[str, Any]]:
     """Return the records of a process."""
     script = Path(__file__).resolve()
     env = {**os.environ, "PYTHONPATH": str(script.parents[1]), "CUDA_VISIBLE_DEVICES": "-1"}

@@ -21,8 +21,8 @@ def provide_single_thread(setter: Callable[[], bool]) -> None:
 
 
 class SingleThread:
-    """The setting of one thread, which must call `apply` before it calls kernels. The runtime may be
-    loaded later than the thread starts, so `apply` is called again and again.
+    """The setting of one thread, which must call `apply` before it calls kernels. The runtime may
+    be loaded later than the thread starts, so `apply` is called again and again.
     """
 
     def __init__(self) -> None:
@@ -31,4 +31,4 @@ class SingleThread:
     def apply(self) -> None:
         """Apply the setting if the runtime is loaded."""
         if not self._is_set:
-            self._is_set = bool(_SETTERS) and all([setter() for setter in _SETTERS])
+            self._is_set = bool(_SETTERS) and all(setter() for setter in _SETTERS)

@@ -47,9 +47,9 @@ class Mapped(Stage):
         """Iterate over the results."""
         graph = self.function.call.function.graph
         in_order = graph.has_seeds
-        if in_order and (parts := self.function.parts()) is not None:
-            if self.calls != 1 or may_be_read_ahead(self.source):
-                return self._in_parts(*parts).elements(pipeline)
+        parts = self.function.parts() if in_order else None
+        if parts is not None and (self.calls != 1 or may_be_read_ahead(self.source)):
+            return self._in_parts(*parts).elements(pipeline)
         source = self.source.elements(pipeline)
         is_large = (row_bytes(self.source.types, self.source.shapes, 64) or 0) > _LARGE_ROW
         has_rows = source.has_rows and (self.calls == 1 or not is_large)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from gpugraph.base.errors import OpError, OutOfRangeError, invalid_argument
@@ -53,6 +53,7 @@ class ParallelElements(Through):
         self.workers.is_quick = is_optional  # until calls are known to be slow
         self.limit = self.workers.count + (1 if reads_ahead else 0)
         self.function = stage.function.started(pipeline)
+        self.on_several = stage.function.started_on_several(pipeline) if reads_ahead else None
         self.pending: deque[tuple[Sequence[Element], Job]] = deque()
         """Pairs of elements and the job that computes their results. For an error of the source,
         there are no elements."""
@@ -65,13 +66,15 @@ class ParallelElements(Through):
         """Return the function's result for the next element."""
         if not self.done:
             if self.workers.is_quick and not self.pending:
-                return self._result()
+                if self.on_several is None:
+                    return self._result()
+                self._compute_part()
             self._read_ahead()
-            if not self.pending:
+            if not self.done and not self.pending:
                 return None
-            self._finish_first()
-        element, (result, error) = self.done[0]
-        self.done.popleft()
+            if not self.done:
+                self._finish_first()
+        _, (result, error) = self.done.popleft()
         if error is None:
             return result
         if isinstance(error, OutOfRangeError):
@@ -91,6 +94,14 @@ class ParallelElements(Through):
             self.result_bytes = sum(getattr(array, "nbytes", 0) for array in result)
         if self.reads_ahead:
             self._read_ahead()
+
+    def _compute_part(self) -> None:
+        """Compute the results for several elements in this thread."""
+        elements, failure = ([], None) if self.is_over else self._read_part()
+        self.done.extend(zip(elements, self._outcomes(elements), strict=True))
+        if failure is not None:
+            self.pipeline.check()
+            self.pending.append(((), Job.failed(failure)))
 
     def _result(self) -> Element | None:
         """Compute the function's result for the next element in this thread, and return it."""
@@ -142,6 +153,11 @@ class ParallelElements(Through):
 
     def _outcomes(self, elements: Sequence[Element]) -> list[Outcome]:
         """Call the function for elements, in a thread."""
+        if self.on_several is not None and len(elements) > 1:
+            try:
+                return self._outcomes_at_once(self.on_several, elements)
+            except OpError:
+                pass  # one of the calls below raises it
         outcomes: list[Outcome] = []
         for element in elements:
             try:
@@ -149,6 +165,14 @@ class ParallelElements(Through):
             except BaseException as error:
                 outcomes.append((None, error))
         return outcomes
+
+    def _outcomes_at_once(
+        self, function: Callable[[Sequence[Element]], list[Element]], elements: Sequence[Element]
+    ) -> list[Outcome]:
+        start = time.perf_counter()
+        results = function(elements)
+        self.workers.record((time.perf_counter() - start) / len(elements), len(elements))
+        return [(result, None) for result in results]
 
     def close(self) -> None:
         """End the threads."""
@@ -174,5 +198,5 @@ class ParallelElements(Through):
             self._start([tuple(element)])
 
 
-_PART_S, _LARGEST_PART, _PART_BYTES = 1e-3, 32, 1 << 22
+_PART_S, _LARGEST_PART, _PART_BYTES = 1e-3, 64, 1 << 22
 """The time for which a thread computes, the number of its elements and the size of its results."""

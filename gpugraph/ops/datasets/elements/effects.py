@@ -10,6 +10,7 @@ from gpugraph.base.dtypes import resource
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.functions.func_graph import FuncGraph
 from gpugraph.graph.functions.graph_function import GraphFunction
+from gpugraph.ops.datasets.elements.dataset_calls import PLAIN_DATASETS
 from gpugraph.ops.datasets.elements.stage import Function, Stage
 
 _HARMLESS = frozenset(
@@ -35,7 +36,8 @@ def is_without_effects(graph: FuncGraph) -> bool:
 def _is_harmless(op: Operation) -> bool:
     if op.type == "Placeholder":
         return op._outputs[0]._dtype is not resource
-    if op.type in _PYTHON or (op._op_def.is_stateful and op.type not in _HARMLESS):
+    is_known = op.type in _HARMLESS or op.type in PLAIN_DATASETS
+    if op.type in _PYTHON or (op._op_def.is_stateful and not is_known):
         return False
     functions = [value for value in op._attrs.values() if isinstance(value, GraphFunction)]
     return all(is_without_effects(function.graph) for function in functions)

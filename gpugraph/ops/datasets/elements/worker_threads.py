@@ -109,16 +109,19 @@ class Workers:
         """
         start = time.perf_counter()
         result = function(*values)
-        seconds = time.perf_counter() - start
+        self.record(time.perf_counter() - start)
+        return result
+
+    def record(self, seconds: float, calls: int = 1) -> None:
+        """Record the time of each of several calls."""
         known = self.call_s
         self.call_s = seconds if seconds < known or not known else known + (seconds - known) / 16
-        self._quick_calls = self._quick_calls + 1 if seconds < _QUICK_S else 0
-        self._slow_calls = self._slow_calls + 1 if seconds > _SLOW_S else 0
+        self._quick_calls = self._quick_calls + calls if seconds < _QUICK_S else 0
+        self._slow_calls = self._slow_calls + calls if seconds > _SLOW_S else 0
         if self._slow_calls >= _SLOW_CALLS:
             self.is_quick = False
         elif self._quick_calls >= _ENOUGH_CALLS:
             self.is_quick = True
-        return result
 
     def _work(self) -> None:
         single = SingleThread()
