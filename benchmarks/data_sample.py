@@ -4,10 +4,11 @@
         [--rounds N] [--only SEED ...] [--worst N] [--cpu] [--users]
 
 Both libraries read the same pipelines to their ends, a process for each, in alternating rounds. The
-pipelines are those of `random_pipelines.py`, or of `user_pipelines.py` with --users. A ratio is TensorFlow's time for the second pass or a later one divided by
-gpugraph's, each the minimum over the rounds: above 1 gpugraph is faster. Sums of all elements are
-compared; those of pipelines whose elements differ are marked. The second ratio of a line is that of
-the CPU times of all threads, which other processes of the machine disturb less.
+pipelines are those of `random_pipelines.py`, or of `user_pipelines.py` with --users. A ratio is
+TensorFlow's time for the second pass or a later one divided by gpugraph's, each the minimum over
+the rounds: above 1 gpugraph is faster. The second ratio of a line is that of the CPU times of all
+threads, which other processes of the machine disturb less. Sums of all elements are compared; those
+of pipelines whose elements differ are marked.
 """
 
 from __future__ import annotations

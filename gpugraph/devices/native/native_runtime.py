@@ -279,7 +279,7 @@ def _record_ends() -> RecordScanner | None:
 
 
 def _single_thread() -> bool:
-    """Let kernels that this thread calls use no other threads. Return whether there is a runtime."""
+    """Let kernels called by this thread use no other threads. Return whether there is a runtime."""
     runtime = RUNTIME.loaded
     if runtime is not None:
         runtime.single_thread()
