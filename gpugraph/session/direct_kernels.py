@@ -100,17 +100,25 @@ class DirectKernel:
         return None if results is None else [self._typed(outputs) for outputs in results]
 
 
+_READS = ("LookupTableFindV2", "LookupTableFind")
+"""The types of stateful ops that only read the object of a handle."""
+
+
 def kernel_in(plan: Plan, op: Operation, feeds: Sequence[Tensor]) -> DirectKernel | None:
     """Return the kernel of an op that a plan runs on these feeds. Return None if the op has an
     effect, or if the plan runs it otherwise.
     """
-    if op._op_def.is_stateful:
+    is_reading = op.type in _READS
+    if op._op_def.is_stateful and not is_reading:
         return None
     places = {tensor: number for number, tensor in enumerate(feeds)}
     for step in all_steps(plan.steps):
         run = step.run
+        if is_reading and step.group is None and step.name == op._inputs[0].op.name:
+            run()  # no run of the plan is in progress, so the object of the handle is free
         if isinstance(run, DynamicStep) and run.node.name == op.name:
-            if isinstance(run, CallingStep) or run.bound.variables:
+            is_called = isinstance(run, CallingStep) and not is_reading
+            if is_called or run.bound.variables:
                 return None
             if len(run.sources) != len(op._inputs):
                 return None

@@ -180,6 +180,10 @@ class KernelFunction:
             self._part.idle.append(instance)
 
 
+_MOST_SEARCHES = 16
+"""The number of runs of a plan after which its kernel is not searched any more."""
+
+
 class CutCall:
     """A call of a single op whose outputs have sizes by values: by its kernel, once a plan has it.
 
@@ -187,10 +191,11 @@ class CutCall:
     names the node and the user's line.
     """
 
-    __slots__ = ("_call", "_kernels")
+    __slots__ = ("_call", "_kernels", "_searches")
 
     def __init__(self, call: KernelFunction, kernels: list[DirectKernel]) -> None:
         self._call, self._kernels = call, kernels
+        self._searches = 0
 
     def __call__(self, values: Sequence[Any]) -> list[Any]:
         """Return the outputs of the op."""
@@ -202,9 +207,11 @@ class CutCall:
                     raise
                 return self._call(values)
         results = self._call(values)
-        kernel = self._call.kernel(values)
-        if kernel is not None:
-            self._kernels.append(kernel)
+        if self._searches < _MOST_SEARCHES:
+            self._searches += 1
+            kernel = self._call.kernel(values)
+            if kernel is not None:
+                self._kernels.append(kernel)
         return results
 
     def several(self, calls: Sequence[Sequence[Any]]) -> Sequence[Sequence[Any]]:

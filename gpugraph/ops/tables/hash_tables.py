@@ -7,6 +7,7 @@ Keys and values are passed as arrays. A key is a scalar or, in a `DenseTable`, a
 
 from __future__ import annotations
 
+from itertools import repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -89,8 +90,8 @@ class MutableTable:
                 f"default value, got {shape_text(default.shape)}"
             )
         with self._lock:
-            get = self._places.get
-            places = np.array([get(key, -1) for key in listed], np.int64)
+            found = map(self._places.get, listed, repeat(-1))
+            places = np.fromiter(found, np.int64, len(listed))
             values = self._values[places]
         unknown = places < 0
         if unknown.any():
