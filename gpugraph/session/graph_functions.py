@@ -144,7 +144,10 @@ class KernelFunction:
         try:
             assert self._part.piece.cut is not None
             plan = instance.runner.plan_for(values).plan
-            return kernel_in(plan, self._part.piece.cut, self._part.piece.feeds)
+            kernel = kernel_in(plan, self._part.piece.cut, self._part.piece.feeds)
+            if plan.has_cells:
+                plan.reset()
+            return kernel
         finally:
             self._part.idle.append(instance)
 
