@@ -10,7 +10,7 @@ import numpy as np
 from gpugraph.compile.steps.dynamic_steps import CallingStep, DynamicStep
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.ops.framework.several_calls import SEVERAL
+from gpugraph.kernel.several_calls import SEVERAL
 from gpugraph.plan import Plan
 from gpugraph.plan.plan_steps import all_steps
 

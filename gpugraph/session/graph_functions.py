@@ -27,7 +27,7 @@ from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.functions.func_graph import FuncGraph
 from gpugraph.graph.functions.graph_function import GraphFunction
 from gpugraph.inspection.report.step_report import StepReport
-from gpugraph.ops.framework.several_calls import SEVERAL
+from gpugraph.kernel.several_calls import SEVERAL
 from gpugraph.plan import Plan
 from gpugraph.session.direct_kernels import VIEWS, DirectKernel, kernel_in
 from gpugraph.session.direct_runner import DirectRunner

@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from gpugraph.base.errors import InternalError
-from gpugraph.base.single_threads import provide_single_thread
 from gpugraph.devices.codegen.c_compiler import compiler
 from gpugraph.devices.codegen.compilation import Compilation
 from gpugraph.devices.native.self_check import self_check
 from gpugraph.formats.crc32c import NativeCrc, provide_native
 from gpugraph.formats.tf_record import RecordScanner, provide_scanner
+from gpugraph.plan.single_threads import provide_single_thread
 
 _PACKAGE = Path(__file__).resolve().parents[2]
 

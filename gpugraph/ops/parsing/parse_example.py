@@ -13,8 +13,8 @@ from gpugraph.base.shapes import TensorShape, as_shape, shape_text
 from gpugraph.formats.example_bytes import Span, example_features
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel.several_calls import SEVERAL, Calls
 from gpugraph.ops.framework.op_declaration import Attr
-from gpugraph.ops.framework.several_calls import SEVERAL, Calls
 from gpugraph.ops.parsing.example_batches import parse_columns
 from gpugraph.ops.parsing.native_examples import NativeExamples
 from gpugraph.ops.parsing.parsed_features import (

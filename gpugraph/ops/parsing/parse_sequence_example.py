@@ -24,8 +24,8 @@ from gpugraph.formats.example_bytes import (
 )
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel.several_calls import SEVERAL, Calls, have_equal_rest
 from gpugraph.ops.framework.op_declaration import Attr
-from gpugraph.ops.framework.several_calls import SEVERAL, Calls, have_equal_rest
 from gpugraph.ops.parsing.native_examples import NativeExamples
 from gpugraph.ops.parsing.native_sequences import SequenceReader, outputs_of
 from gpugraph.ops.parsing.parsed_features import (

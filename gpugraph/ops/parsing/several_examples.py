@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.dtypes import DType
-from gpugraph.ops.framework.several_calls import Calls, have_equal_rest
+from gpugraph.kernel.several_calls import Calls, have_equal_rest
 from gpugraph.ops.parsing.example_batches import parse_columns
 from gpugraph.ops.parsing.native_examples import NativeExamples
 from gpugraph.ops.parsing.native_sequences import Sequences

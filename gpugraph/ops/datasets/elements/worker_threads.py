@@ -13,8 +13,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from gpugraph.base.single_threads import SingleThread
 from gpugraph.ops.datasets.elements.stage import Element, Elements, Pipeline
+from gpugraph.plan.single_threads import SingleThread
 
 AUTOTUNE = -1
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gpugraph.kernel import KernelContext
+from gpugraph.kernel.signature_and_context import KernelContext
 
 Calls = Sequence[Sequence[Any]]
 """The inputs, or the outputs, of several calls."""
