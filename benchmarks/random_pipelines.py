@@ -444,13 +444,13 @@ STEPS: list[Step] = [
 
 def checksum(element: Any) -> float:
     """Return a number for the values of an element."""
-    total = 0.0
-    for array in element if isinstance(element, tuple) else (element,):
-        array = np.asarray(array)
-        total += 0.001 * array.size
-        if array.dtype.kind in "OSU":
-            joined = b"|".join(map(bytes, array.ravel().tolist()))
-            total += zlib.crc32(struct.pack("<q", len(joined)) + joined) % 10007
-        elif array.size:
-            total += float(np.sum(array, dtype=np.float64)) + float(array.ravel()[-1])
-    return total
+    if isinstance(element, dict):
+        element = tuple(element[name] for name in sorted(element))
+    if isinstance(element, tuple):
+        return sum(map(checksum, element))
+    array = np.asarray(element)
+    total = 0.001 * array.size
+    if array.dtype.kind in "OSU":
+        joined = b"|".join(map(bytes, array.ravel().tolist()))
+        return total + zlib.crc32(struct.pack("<q", len(joined)) + joined) % 10007
+    return total + float(np.sum(array, dtype=np.float64)) + float(array.ravel()[-1:].sum())

@@ -100,7 +100,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
     ),
     "kernel": (
         "bfloat16_rounding failed_op launch_records node_signature op_memory signature_and_context",
-        "kernel_forms",
+        "kernel_forms several_calls",
         "native_forms",
     ),
     "ops": (

@@ -27,6 +27,7 @@ from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.functions.func_graph import FuncGraph
 from gpugraph.graph.functions.graph_function import GraphFunction
 from gpugraph.inspection.report.step_report import StepReport
+from gpugraph.kernel.several_calls import SEVERAL
 from gpugraph.plan import Plan
 from gpugraph.session.direct_kernels import VIEWS, DirectKernel, kernel_in
 from gpugraph.session.direct_runner import DirectRunner
@@ -143,7 +144,10 @@ class KernelFunction:
         try:
             assert self._part.piece.cut is not None
             plan = instance.runner.plan_for(values).plan
-            return kernel_in(plan, self._part.piece.cut, self._part.piece.feeds)
+            kernel = kernel_in(plan, self._part.piece.cut, self._part.piece.feeds)
+            if plan.has_cells:
+                plan.reset()
+            return kernel
         finally:
             self._part.idle.append(instance)
 
@@ -179,6 +183,10 @@ class KernelFunction:
             self._part.idle.append(instance)
 
 
+_MOST_SEARCHES = 16
+"""The number of runs of a plan after which its kernel is not searched any more."""
+
+
 class CutCall:
     """A call of a single op whose outputs have sizes by values: by its kernel, once a plan has it.
 
@@ -186,10 +194,11 @@ class CutCall:
     names the node and the user's line.
     """
 
-    __slots__ = ("_call", "_kernels")
+    __slots__ = ("_call", "_kernels", "_searches")
 
     def __init__(self, call: KernelFunction, kernels: list[DirectKernel]) -> None:
         self._call, self._kernels = call, kernels
+        self._searches = 0
 
     def __call__(self, values: Sequence[Any]) -> list[Any]:
         """Return the outputs of the op."""
@@ -201,10 +210,17 @@ class CutCall:
                     raise
                 return self._call(values)
         results = self._call(values)
-        kernel = self._call.kernel(values)
-        if kernel is not None:
-            self._kernels.append(kernel)
+        if self._searches < _MOST_SEARCHES:
+            self._searches += 1
+            kernel = self._call.kernel(values)
+            if kernel is not None:
+                self._kernels.append(kernel)
         return results
+
+    def several(self, calls: Sequence[Sequence[Any]]) -> Sequence[Sequence[Any]]:
+        """Return the outputs of several calls."""
+        results = self._kernels[0].several(calls) if self._kernels else None
+        return [self(values) for values in calls] if results is None else results
 
 
 class PiecesCall:
@@ -244,8 +260,29 @@ class PiecesCall:
         """Return the results for these arguments."""
         known = list(values)
         for run, feeds in self._steps:
-            for result in run([known[place] for place in feeds]):
-                known.append(result if isinstance(result, np.ndarray) else _as_array(result))
+            _extend(known, run([known[place] for place in feeds]))
+        return self._results(known)
+
+    @property
+    def takes_several(self) -> bool:
+        """Whether the op of a piece computes several calls at once."""
+        types = [part.piece.cut.type for part in self._parts if part.piece.cut is not None]
+        return any(op_type in SEVERAL for op_type in types)
+
+    def several(self, calls: Sequence[Sequence[Any]]) -> list[list[Any]]:
+        """Return the results of several calls. Each piece is computed for all calls before the next
+        one. If an error occurs, the results of all calls are lost.
+        """
+        known = [list(values) for values in calls]
+        for run, feeds in self._steps:
+            inputs = [[values[place] for place in feeds] for values in known]
+            several = run.several(inputs) if isinstance(run, CutCall) else map(run, inputs)
+            for values, results in zip(known, several):
+                _extend(values, results)
+        return [self._results(values) for values in known]
+
+    def _results(self, known: list[Any]) -> list[Any]:
+        """Return the outputs, given all values."""
         outputs = [known[place] for place in self._outputs]
         for slot in self._views:
             outputs[slot] = _without_large_base(outputs[slot])
@@ -312,6 +349,11 @@ class _Instance:
         """Drop the plans and return them, since some of them may still run."""
         with self.lock:
             return self.plans.drop_all()
+
+
+def _extend(known: list[Any], results: Sequence[Any]) -> None:
+    for result in results:
+        known.append(result if isinstance(result, np.ndarray) else _as_array(result))
 
 
 def _as_array(value: Any) -> Any:

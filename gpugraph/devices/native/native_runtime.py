@@ -22,6 +22,7 @@ from gpugraph.devices.codegen.compilation import Compilation
 from gpugraph.devices.native.self_check import self_check
 from gpugraph.formats.crc32c import NativeCrc, provide_native
 from gpugraph.formats.tf_record import RecordScanner, provide_scanner
+from gpugraph.plan.single_threads import provide_single_thread
 
 _PACKAGE = Path(__file__).resolve().parents[2]
 
@@ -107,6 +108,7 @@ class Runtime:
             functions[index] = address_of(getattr(ctypes.pythonapi, name))
         library.gg_python(functions)
         self.parallel = address_of(library.gg_run_parallel)
+        self.single_thread = ctypes.PYFUNCTYPE(None)(address_of(library.gg_single_thread))
         self._sequence = address_of(library.gg_sequence)
         self._beside = address_of(library.gg_beside)
         methods = ctypes.addressof(ctypes.c_char.in_dll(library, "gg_calls"))
@@ -276,5 +278,14 @@ def _record_ends() -> RecordScanner | None:
     return None if runtime is None else runtime.record_ends
 
 
+def _single_thread() -> bool:
+    """Let kernels called by this thread use no other threads. Return whether there is a runtime."""
+    runtime = RUNTIME.loaded
+    if runtime is not None:
+        runtime.single_thread()
+    return runtime is not None
+
+
+provide_single_thread(_single_thread)
 provide_native(_crc32c)
 provide_scanner(_record_ends)

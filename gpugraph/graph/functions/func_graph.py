@@ -52,6 +52,7 @@ class FuncGraph(Graph):
     resource_uses: for each op that creates a handle (or a key for other effects), whether the
       function only reads it.
     python_call: a Python function of arrays that computes the same as the graph, faster.
+    is_pure: whether calls have no effect and depend on the arguments alone; None if not known yet.
     dataset_plan: how a function that returns a dataset is called; False if it runs as other
       functions do, None before it is first used.
     rows_functions: the functions for stacked elements, or None where there is none, by the
@@ -71,6 +72,7 @@ class FuncGraph(Graph):
         self.captures_by_value = False
         self.rows_functions: dict[tuple[bool, ...], Any] = {}
         self.parts: Any = None
+        self.is_pure: bool | None = None
         self.dataset_plan: Any = None
         self.python_call: Callable[..., Any] | None = None
         self._copies: dict[Operation, Operation] = {}  # of captures by value

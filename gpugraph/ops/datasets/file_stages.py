@@ -199,6 +199,7 @@ class CachedInFile(Passed):
     """
 
     kind = "FileCache"
+    may_be_read_ahead = False  # its file shows how far the first pass is
 
     def __init__(self, source: Stage, path: str) -> None:
         super().__init__(source)

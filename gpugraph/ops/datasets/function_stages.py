@@ -4,13 +4,13 @@ take_while.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from copy import copy
 from typing import Any
 
-from gpugraph.base.errors import OpError, OutOfRangeError, invalid_argument
+from gpugraph.base.errors import OutOfRangeError, invalid_argument
 from gpugraph.ops.datasets.elements.dataset_declaration import FUNC, Row, arguments, dataset_op
+from gpugraph.ops.datasets.elements.effects import is_without_effects, may_be_read_ahead
 from gpugraph.ops.datasets.elements.ragged_blocks import ragged_elements
 from gpugraph.ops.datasets.elements.row_blocks import FilteredBlocks, MappedBlocks, row_bytes
 from gpugraph.ops.datasets.elements.stage import (
@@ -21,7 +21,7 @@ from gpugraph.ops.datasets.elements.stage import (
     Pipeline,
     Stage,
 )
-from gpugraph.ops.datasets.elements.worker_threads import Job, Workers
+from gpugraph.ops.datasets.parallel_elements import ParallelElements, check_end
 from gpugraph.ops.datasets.passed_stages import Passed, Through
 from gpugraph.ops.framework.op_declaration import Attr
 
@@ -45,8 +45,10 @@ class Mapped(Stage):
 
     def elements(self, pipeline: Pipeline) -> Elements:
         """Iterate over the results."""
-        in_order = self.function.call.function.graph.has_seeds
-        if in_order and self.calls != 1 and (parts := self.function.parts()) is not None:
+        graph = self.function.call.function.graph
+        in_order = graph.has_seeds
+        parts = self.function.parts() if in_order else None
+        if parts is not None and (self.calls != 1 or may_be_read_ahead(self.source)):
             return self._in_parts(*parts).elements(pipeline)
         source = self.source.elements(pipeline)
         is_large = (row_bytes(self.source.types, self.source.shapes, 64) or 0) > _LARGE_ROW
@@ -57,10 +59,11 @@ class Mapped(Stage):
         ragged = ragged_elements(source, self.function, pipeline, has_rows)
         if ragged is not None:
             return ragged
-        is_serial = self.calls == 1 or self.function.shortcut is not None
-        if is_serial or in_order:
+        reads_ahead = is_without_effects(graph) and may_be_read_ahead(self.source)
+        is_serial = self.calls == 1 and not reads_ahead
+        if is_serial or in_order or self.function.shortcut is not None:
             return MappedElements(self, source, pipeline)
-        return ParallelElements(self, source, pipeline)
+        return ParallelElements(self, source, pipeline, reads_ahead)
 
     def _in_parts(self, first: Function, rest: Function) -> Mapped:
         """Split this dataset into two datasets. Return the second dataset, which reads the first
@@ -106,109 +109,6 @@ class MappedElements(Through):
         except OutOfRangeError as error:
             check_end(self.stage, error)
             return None
-
-
-def check_end(stage: Mapped, error: OutOfRangeError) -> None:
-    """Raise InvalidArgumentError if the OutOfRangeError `error` of the function must not end the
-    dataset.
-    """
-    if stage.keeps_number:
-        raise invalid_argument(
-            "Function invocation produced OutOfRangeError: " + error.message
-        ) from error
-
-
-class ParallelElements(Through):
-    """An iteration over results that threads compute ahead, in the order of the elements.
-
-    `pending` has a pair (element, job) for each result that was not returned yet, in order. The job
-    computes the result. For an error of the source, the element is None. If calls of the function
-    take less time than the handover to a thread, the function is called without threads.
-    """
-
-    threaded = ("function",)
-
-    def fullness(self) -> tuple[int, int]:
-        """Return (number of results that are or will be computed ahead, maximum of this number)."""
-        return len(self.pending), self.workers.count
-
-    def __init__(self, stage: Mapped, source: Elements, pipeline: Pipeline) -> None:
-        super().__init__(source)
-        self.stage, self.pipeline = stage, pipeline
-        self.workers = Workers(stage.calls, pipeline)
-        self.function = stage.function.started(pipeline)
-        self.pending: deque[tuple[Element | None, Job]] = deque()
-        self.is_over = False
-
-    def next(self) -> Element | None:
-        """Return the function's result for the next element."""
-        if self.workers.is_quick and not self.pending:
-            return self._result()
-        self._read_ahead()
-        if not self.pending:
-            return None
-        _, job = self.pending[0]
-        job.wait(self.pipeline)
-        self.pending.popleft()
-        try:
-            return job.result()
-        except OutOfRangeError as error:
-            check_end(self.stage, error)
-            return None
-
-    def _result(self) -> Element | None:
-        """Compute the function's result for the next element in this thread, and return it."""
-        element = None if self.is_over else self.source.next()
-        if element is None:
-            self.is_over = True
-            return None
-        try:
-            return self.workers.timed(self.function, element)
-        except OutOfRangeError as error:
-            check_end(self.stage, error)
-            return None
-
-    def _read_ahead(self) -> None:
-        if self.workers.is_quick:
-            return
-        while not self.is_over and len(self.pending) < self.workers.count:
-            try:
-                element = self.source.next()
-            except OpError as error:
-                self.pipeline.check()  # the end of a run is no element
-                self.pending.append((None, Job.failed(error)))
-                continue
-            if element is None:
-                self.is_over = True
-                return
-            self._start(element)
-
-    def _start(self, element: Element) -> None:
-        self.pending.append((element, self.workers.start(self.function, element)))
-
-    def close(self) -> None:
-        """End the threads."""
-        self.workers.close()
-        super().close()
-
-    def save(self) -> Any:
-        """Return the position and the elements that were read ahead, without their results."""
-        ahead = []
-        for element, job in self.pending:
-            if element is None:
-                job.result()  # raises the error
-            else:
-                ahead.append(list(element))
-        return [self.is_over, ahead, self.source.save()]
-
-    def restore(self, state: Any) -> None:
-        """Continue at a position that `save` returned. The results of elements that were read ahead
-        are computed again.
-        """
-        self.is_over, ahead, position = state
-        self.source.restore(position)
-        for element in ahead:
-            self._start(tuple(element))
 
 
 class Filtered(Passed):

@@ -11,6 +11,7 @@ import numpy as np
 
 from gpugraph.base.errors import invalid_argument
 from gpugraph.ops.datasets.elements.dataset_declaration import FUNC, Row, arguments, dataset_op
+from gpugraph.ops.datasets.elements.effects import may_be_read_ahead
 from gpugraph.ops.datasets.elements.row_blocks import MAX_AHEAD, BlockElements, are_alike, part
 from gpugraph.ops.datasets.elements.stage import (
     Element,
@@ -75,6 +76,7 @@ class InterleavedElements(Through):
         self.origins: list[Element | None] = [None] * cycle
         self.open: list[Elements | None] = [None] * cycle
         self.slot = self.in_block = self.num_open = 0
+        self.reads_ahead = may_be_read_ahead(stage)
         self.is_over = False
         self.woven: Element | None = None
         self.place = 0
@@ -86,6 +88,12 @@ class InterleavedElements(Through):
         """
         current = self.open[self.slot]
         return current is None or current.has_rows
+
+    @property
+    def ahead(self) -> int:
+        """The number of elements that may be read ahead: the number of the current dataset."""
+        current = self.open[self.slot] if self.reads_ahead else None
+        return 1 if current is None else current.ahead
 
     def next(self) -> Element | None:
         """Return the next element of the dataset in the current slot."""

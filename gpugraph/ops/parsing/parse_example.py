@@ -13,6 +13,7 @@ from gpugraph.base.shapes import TensorShape, as_shape, shape_text
 from gpugraph.formats.example_bytes import Span, example_features
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel.several_calls import SEVERAL, Calls
 from gpugraph.ops.framework.op_declaration import Attr
 from gpugraph.ops.parsing.example_batches import parse_columns
 from gpugraph.ops.parsing.native_examples import NativeExamples
@@ -33,6 +34,7 @@ from gpugraph.ops.parsing.parsed_features import (
     text_keys,
     unparsable,
 )
+from gpugraph.ops.parsing.several_examples import examples_of
 from gpugraph.ops.strings.string_ops import host_op
 
 
@@ -162,6 +164,18 @@ def _bind_single(context: KernelContext, example: Any, *defaults: Any) -> Callab
         return [part[kind] for kind in range(3) for part in parts] + rows
 
     return parse
+
+
+def _several_single(context: KernelContext, calls: Calls) -> Calls | None:
+    attrs = context.attrs
+    sparse_types = [as_dtype(dtype) for dtype in attrs["sparse_types"]]
+    sparse = list(zip(_keys(context, "sparse_keys"), sparse_types))
+    keys = _keys(context, "dense_keys")
+    dense = dense_features(keys, attrs["Tdense"], attrs["dense_shapes"], calls[0][1:])
+    return examples_of(calls, sparse, dense, NativeExamples(context))
+
+
+SEVERAL["ParseSingleExample"] = _several_single
 
 
 def parse_one(

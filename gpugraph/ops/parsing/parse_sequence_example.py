@@ -24,6 +24,7 @@ from gpugraph.formats.example_bytes import (
 )
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel.several_calls import SEVERAL, Calls, have_equal_rest
 from gpugraph.ops.framework.op_declaration import Attr
 from gpugraph.ops.parsing.native_examples import NativeExamples
 from gpugraph.ops.parsing.native_sequences import SequenceReader, outputs_of
@@ -48,6 +49,7 @@ from gpugraph.ops.parsing.parsed_features import (
     type_name,
     unparsable,
 )
+from gpugraph.ops.parsing.several_examples import sequences_of
 from gpugraph.ops.strings.string_ops import host_op
 
 Lists = Mapping[bytes, Span]
@@ -223,6 +225,23 @@ def _bind_single(context: KernelContext, example: Any, *rest: Any) -> Callable[[
         return _parse_single(example[()], wanted, Location(name[()], None, in_context=True))
 
     return parse
+
+
+def _several_single(context: KernelContext, calls: Calls) -> Calls | None:
+    if not have_equal_rest(calls):
+        return None
+    _, *rest = calls[0]
+    missing, *groups, tail = split(rest, 1, *(context.attrs[f"N{kind}"] for kind in _KINDS))
+    keys = [text_keys(group) for group in groups]
+    wanted = _wanted(
+        context, (keys[0], keys[1]), (keys[2], keys[3]), missing[0].tolist(), tail[:-1]
+    )
+    contents = [call[0][()] for call in calls]
+    found = SequenceReader(NativeExamples(context)).sequences(contents, *wanted)
+    return None if found is None else sequences_of(found, len(calls))
+
+
+SEVERAL["ParseSingleSequenceExample"] = _several_single
 
 
 def _infer_single(context: InferContext) -> Sequence[TensorShape]:

@@ -2,8 +2,8 @@
 
    Threads are created when first needed and block all signals. After a job a thread spins for a
    while in case there is another, then it sleeps: waking one takes longer than many a product.
-   One job runs at a time; a caller that finds the threads in use does its job alone. A forked
-   child starts without threads. */
+   One job runs at a time; a caller that finds the threads in use does its job alone, and so does a
+   thread that is one of several with work of their own. A forked child starts without threads. */
 
 #include <pthread.h>
 #include <signal.h>
@@ -39,6 +39,10 @@ static int64_t gg_watching;       /* threads that spin for the next one */
 #define GG_SHORTEST_REST 2000000
 #define GG_LONGEST_REST 1280000000
 #define GG_UNDISTURBED 50000000
+
+static _Thread_local int gg_is_single; /* whether this thread does its jobs alone */
+
+void gg_single_thread(void) { gg_is_single = 1; }
 
 static inline void gg_pause(void) {
 #if defined(__x86_64__)
@@ -153,7 +157,7 @@ void gg_run_parallel(gg_part part, void *block, int64_t parts, int64_t threads) 
     gg_job job = {.part = part, .block = block, .parts = parts};
     if (threads > parts) threads = parts;
     if (threads > GG_MOST_THREADS) threads = GG_MOST_THREADS;
-    if (threads <= 1 || pthread_mutex_trylock(&gg_owner)) {
+    if (threads <= 1 || gg_is_single || pthread_mutex_trylock(&gg_owner)) {
         for (int64_t which = 0; which < parts; which++) part(block, which);
         return;
     }

@@ -109,6 +109,7 @@ def check_sessions(paths, count):
     error = failing.make_one_shot_iterator().get_next()
     missing = tf.data.TFRecordDataset([paths[0], "/nowhere"]).prefetch(1)
     lost = missing.skip(49).make_one_shot_iterator().get_next()
+    gc.collect()  # files of other tests
     before = files()
     for number in range(count):
         with tf.Session() as session:

@@ -4,7 +4,7 @@ tensor.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,15 +17,19 @@ from gpugraph.ops.parsing.parsed_features import strings
 from gpugraph.ops.parsing.serialized_sparse import serialized_triple
 
 
-def stacked(elements: list[Element]) -> Element:
+def stacked(elements: list[Element], empty: Callable[..., Any] = np.empty) -> Element:
     """Return one element with the components of `elements` stacked.
 
     Raises InvalidArgumentError if the shapes of a component differ.
+
+    Args:
+      empty: a function of a shape and a dtype that returns an array.
     """
-    return tuple([_stacked(number, list(arrays)) for number, arrays in enumerate(zip(*elements))])
+    columns = enumerate(zip(*elements))
+    return tuple([_stacked(number, list(arrays), empty) for number, arrays in columns])
 
 
-def _stacked(number: int, arrays: list[Any]) -> Any:
+def _stacked(number: int, arrays: list[Any], empty: Callable[..., Any]) -> Any:
     first = arrays[0]
     shape = first.shape
     if not shape and first.dtype != object and not any(array.ndim for array in arrays):
@@ -39,7 +43,7 @@ def _stacked(number: int, arrays: list[Any]) -> Any:
                 f"{number}. First element had shape {shape_text(shape)} and element {place} had "
                 f"shape {shape_text(array.shape)}."
             )
-    result = np.empty((len(arrays), *shape), first.dtype)
+    result = empty((len(arrays), *shape), first.dtype)
     for place, array in enumerate(arrays):
         result[place] = array if shape or first.dtype != object else array[()]
     return result

@@ -20,7 +20,7 @@ from gpugraph.graph.functions.graph_function import GraphFunction
 from gpugraph.ops.datasets.elements.split_functions import part_of_graph
 from gpugraph.ops.framework.constant_value import constant_value
 
-_PLAIN = frozenset(
+PLAIN_DATASETS = frozenset(
     [
         "BatchDataset",
         "BatchDatasetV2",
@@ -130,7 +130,7 @@ def _dataset_plan(graph: FuncGraph) -> DatasetPlan | None:
     """
     if len(graph.outputs) != 1 or graph.outputs[0]._dtype is not variant or graph.has_seeds:
         return None
-    datasets = [op for op in graph._ops if op.type in _PLAIN and op.type in MAKERS]
+    datasets = [op for op in graph._ops if op.type in PLAIN_DATASETS and op.type in MAKERS]
     inside = set(datasets)
     is_last = datasets and graph.outputs[0].op is datasets[-1]
     if not is_last or not inside.issuperset(graph.controls):

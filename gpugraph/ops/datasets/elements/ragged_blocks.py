@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.errors import OpError
-from gpugraph.ops.datasets.elements.row_blocks import BlockElements, ends_run, length
+from gpugraph.ops.datasets.elements.row_blocks import GatheredBlocks, ends_run, length
 from gpugraph.ops.datasets.elements.stage import Element, Elements, Function, Pipeline
 from gpugraph.ops.datasets.passed_stages import Through
 
@@ -86,7 +86,7 @@ class RaggedElements(Through):
         started: tuple[Callable[[Sequence[Any]], Element], Sequence[bool]],
         one: Callable[[Element], Element],
     ) -> None:
-        super().__init__(source if isinstance(source, RaggedElements) else BlockElements(source))
+        super().__init__(source if isinstance(source, RaggedElements) else GatheredBlocks(source))
         self.on_rows, self.is_ragged = started
         self.one = one
         self.arguments: Sequence[Element] | None = None

@@ -143,6 +143,15 @@ def _elementwise(rows: RaggedRows, op: Operation) -> Lifted:
     return [first._replace(values=output) for output in rows.again(op, inputs)]
 
 
+def _select(rows: RaggedRows, op: Operation) -> Lifted:
+    """Lift Select of vectors. A condition that is a scalar chooses a whole vector."""
+    require(all(rows.ragged(tensor) is not None for tensor in op._inputs))
+    first = _first(rows, op)
+    vectors = [vector for tensor in op._inputs if (vector := rows.ragged(tensor)) is not None]
+    require(not any(vector.is_place for vector in vectors))
+    return [first._replace(values=raw_ops.Select(*(vector.values for vector in vectors)))]
+
+
 def _of_texts(rows: RaggedRows, op: Operation) -> Lifted:
     """Lift an op on strings whose first input is a vector, and whose other inputs are common."""
     require(rows.ragged(op._inputs[0]) is not None)
@@ -223,6 +232,7 @@ RAGGED_FORMS: dict[str, Lift] = {
     **dict.fromkeys(_TEXTS.split(), _of_texts),
     **dict.fromkeys(("Shape", "Size"), _shape),
     "LookupTableFindV2": _looked_up,
+    "Select": _select,
     "SparseToDense": _to_dense,
     "StridedSlice": _start,
     "StringJoin": _elementwise,

@@ -173,6 +173,52 @@ class BlockElements(ThroughRows):
         self.source.restore(position)
 
 
+class GatheredBlocks(BlockElements):
+    """An iteration that joins the small blocks of its source, so that a function is applied to few
+    large blocks.
+
+    `later` is a block that was read, but whose elements have another shape than those before.
+    """
+
+    def __init__(self, source: Elements) -> None:
+        super().__init__(source)
+        self.later: Any = None
+
+    def _block(self, count: int) -> Element | None:
+        first, self.later = self.later, None
+        if first is None:
+            first = self.source.next_rows(count)
+        if first is None or not length(first):
+            return first
+        blocks, missing = [first], count - length(first)
+        while missing > 0:
+            try:
+                block = self.source.next_rows(missing)
+            except OpError as error:
+                if ends_run(error):
+                    raise
+                self.failure = error
+                break
+            if block is None:
+                break
+            if length(block) and not are_alike(first, block):
+                self.later = block
+                break
+            blocks.append(block)
+            missing -= length(block)
+        return joined([block for block in blocks if length(block)])
+
+    def save(self) -> Any:
+        """Return the position and the elements that were read ahead."""
+        return [*super().save(), None if self.later is None else list(self.later)]
+
+    def restore(self, state: Any) -> None:
+        """Continue at a position that `save` returned."""
+        *rest, later = state
+        super().restore(rest)
+        self.later = None if later is None else tuple(later)
+
+
 _END = 1 << 62
 
 
@@ -211,7 +257,7 @@ class MappedBlocks(BlockElements):
         on_rows: Callable[[Element], Element],
         one: Callable[[Element], Element],
     ) -> None:
-        super().__init__(BlockElements(source))
+        super().__init__(GatheredBlocks(source))
         self.on_rows, self.one = on_rows, one
 
     def _block(self, count: int) -> Element | None:

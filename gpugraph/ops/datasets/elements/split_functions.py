@@ -45,14 +45,17 @@ def _split(function: GraphFunction) -> tuple[GraphFunction, GraphFunction] | Non
     by_element = _dependents(graph, {tensor.op for tensor in graph.inputs})
     costly = [op for op in graph._ops if op.type.startswith(_COSTLY) and op not in late]
     early = by_element & _ancestors(graph, set(costly))
-    rest_ops = [op for op in graph._ops if op not in early]
+    used = _ancestors(graph, {*late, *graph.controls, *(t.op for t in graph.outputs)})
+    rest_ops = [op for op in graph._ops if op not in early and op in used]
     needed = [tensor for op in rest_ops for tensor in op._inputs]
     handed = list(dict.fromkeys(t for t in (*needed, *graph.outputs) if t.op in early))
     if not costly or not handed:
         return None
-    omitted = set(rest_ops) - {op for op in rest_ops if op not in by_element and op not in late}
+    omitted = (
+        set(graph._ops) - early - {op for op in rest_ops if op not in by_element and op not in late}
+    )
     first = part_of_graph(graph, "first", graph.inputs, omitted, handed)
-    rest = part_of_graph(graph, "rest", handed, set(early), graph.outputs)
+    rest = part_of_graph(graph, "rest", handed, set(graph._ops) - set(rest_ops), graph.outputs)
     return GraphFunction(first.name, first), GraphFunction(rest.name, rest)
 
 

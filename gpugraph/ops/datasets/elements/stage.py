@@ -132,6 +132,10 @@ class Stage:
     node = ""
     """The name of the op that returned the dataset."""
 
+    may_be_read_ahead: ClassVar[bool] = True
+    """Whether elements may be read before they are needed, if the same holds for the sources and
+    the functions have no effects."""
+
     types: tuple[DType, ...]
     shapes: tuple[TensorShape, ...]
 
@@ -379,6 +383,19 @@ class Function:
         if values:
             return lambda element: tuple(call([*element, *values]))
         return lambda element: tuple(call(element))
+
+    def started_on_several(
+        self, pipeline: Pipeline
+    ) -> Callable[[Sequence[Element]], list[Element]] | None:
+        """Return a callable that returns the results for several elements, for one iteration. If it
+        would call the function for each element, return None.
+        """
+        call, values = pipeline.call_of(self.call, self.place), self.values
+        if self.shortcut is not None or not getattr(call, "takes_several", False):
+            return None
+        return lambda elements: [
+            tuple(results) for results in call.several([[*each, *values] for each in elements])
+        ]
 
     def started_on_rows(self, pipeline: Pipeline) -> Callable[[Element], Element] | None:
         """Return a callable that applies the function to stacked elements, for one iteration. If

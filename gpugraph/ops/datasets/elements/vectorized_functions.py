@@ -89,7 +89,7 @@ class RowsCopy:
         require(op._control_flow_context is None)
         is_ragged = any(tensor in self._ragged for tensor in op._inputs)
         if not is_ragged and not any(map(self.is_stacked, op._inputs)):
-            require(op.type in _SHARED_TABLES or not _differs_by_call(op))
+            require(op.type in _SHARED_TABLES or _only_reads(op) or not _differs_by_call(op))
             copies = self.again(op, [self._copies[tensor] for tensor in op._inputs])
             self._copies.update(zip(op._outputs, copies))
             return
@@ -183,10 +183,14 @@ _SHARED_TABLES = ("HashTable", "HashTableV2")
 """The op types of handles of tables whose values do not change."""
 
 
+_READS_OF_TABLES = (
+    *("LookupTableFind", "LookupTableFindV2", "LookupTableSize", "LookupTableSizeV2"),
+)
+
+
 def _only_reads(op: Operation) -> bool:
-    """Return whether an op has no effect, but looks values up in a table that does not change."""
-    is_lookup = op.type in ("LookupTableFind", "LookupTableFindV2")
-    return is_lookup and op._inputs[0].op.type in _SHARED_TABLES
+    """Return whether an op has no effect, but reads a table that does not change."""
+    return op.type in _READS_OF_TABLES and op._inputs[0].op.type in _SHARED_TABLES
 
 
 def _differs_by_call(op: Operation) -> bool:

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gpugraph.ops.datasets.elements.stage import Element, Elements, Pipeline
+from gpugraph.plan.single_threads import SingleThread
 
 AUTOTUNE = -1
 
@@ -84,15 +85,17 @@ class Workers:
         self._threads: list[threading.Thread] = []
         self._idle = 0
         self._is_closed = False
-        self._quick_calls = 0
+        self._quick_calls = self._slow_calls = 0
         self.is_quick = False
         """Whether the last calls have taken less time than the way to a thread and back."""
+        self.call_s = 0.0
+        """The time of the last calls, in seconds."""
 
     def start(self, function: Callable[..., Any], *values: Any) -> Job:
         """Let a thread of the pool call `function(*values)`. Return the job, from which the result
         is available later.
         """
-        job = Job(lambda: self.timed(function, *values))
+        job = Job(lambda: function(*values))
         with self._condition:
             self._jobs.append(job)
             if self._idle < len(self._jobs) and len(self._threads) < self.count:
@@ -106,15 +109,22 @@ class Workers:
         """
         start = time.perf_counter()
         result = function(*values)
-        seconds = time.perf_counter() - start
-        self._quick_calls = self._quick_calls + 1 if seconds < _QUICK_S else 0
-        if seconds > _SLOW_S:
+        self.record(time.perf_counter() - start)
+        return result
+
+    def record(self, seconds: float, calls: int = 1) -> None:
+        """Record the time of each of several calls."""
+        known = self.call_s
+        self.call_s = seconds if seconds < known or not known else known + (seconds - known) / 16
+        self._quick_calls = self._quick_calls + calls if seconds < _QUICK_S else 0
+        self._slow_calls = self._slow_calls + calls if seconds > _SLOW_S else 0
+        if self._slow_calls >= _SLOW_CALLS:
             self.is_quick = False
         elif self._quick_calls >= _ENOUGH_CALLS:
             self.is_quick = True
-        return result
 
     def _work(self) -> None:
+        single = SingleThread()
         while True:
             with self._condition:
                 self._idle += 1
@@ -124,6 +134,7 @@ class Workers:
                 if self._is_closed:
                     return
                 job = self._jobs.popleft()
+            single.apply()
             job.run()
 
     def close(self) -> None:
@@ -138,7 +149,8 @@ class Workers:
         self._threads.clear()
 
 
-_QUICK_S, _SLOW_S, _ENOUGH_CALLS = 60e-6, 1e-3, 16
+_QUICK_S, _ENOUGH_CALLS = 60e-6, 16
+_SLOW_S, _SLOW_CALLS = 90e-6, 3
 
 _PATIENCE_S = 10.0
 """Seconds for which the end of an iteration waits for a thread: a function may never return."""
@@ -191,6 +203,7 @@ class Buffer:
         return element
 
     def _fill(self) -> None:
+        single = SingleThread()
         while True:
             with self.condition:
                 while self._is_paused or (len(self.items) >= self.capacity and not self._is_closed):
@@ -198,6 +211,7 @@ class Buffer:
                 if self._is_closed:
                     return
                 self._is_reading = True
+            single.apply()
             item = self._read()
             with self.condition:
                 self._is_reading = False

@@ -1,0 +1,30 @@
+"""Kernels that compute the results of several calls of an op at once.
+
+    SEVERAL["ParseSingleExample"](context, [[example, default], [example, default]])
+
+A pipeline calls such an op once for each element. The common part of many short calls, and the
+transitions between Python and native code, then take more time than the computation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gpugraph.kernel.signature_and_context import KernelContext
+
+Calls = Sequence[Sequence[Any]]
+"""The inputs, or the outputs, of several calls."""
+
+SEVERAL: dict[str, Callable[[KernelContext, Calls], Calls | None]] = {}
+"""By op type, a function of a context and the inputs of several calls. It returns the outputs of
+each call. If it returns None or raises an error, the op must be called for each of the inputs."""
+
+
+def have_equal_rest(calls: Calls) -> bool:
+    """Return whether all inputs except for the first are the same in all calls."""
+    rest = calls[0][1:]
+    return all(
+        len(call) == len(rest) + 1 and all(one is other for one, other in zip(call[1:], rest))
+        for call in calls
+    )

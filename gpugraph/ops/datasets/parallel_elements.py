@@ -1,0 +1,202 @@
+"""Iterations over the results of functions that several threads call."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gpugraph.base.errors import OpError, OutOfRangeError, invalid_argument
+from gpugraph.ops.datasets.elements.stage import Element, Elements, Pipeline
+from gpugraph.ops.datasets.elements.worker_threads import AUTOTUNE, Job, Workers
+from gpugraph.ops.datasets.passed_stages import Through
+
+
+def check_end(stage: Any, error: OutOfRangeError) -> None:
+    """Raise InvalidArgumentError if the OutOfRangeError `error` of the function must not end the
+    dataset.
+    """
+    if stage.keeps_number:
+        raise invalid_argument(
+            "Function invocation produced OutOfRangeError: " + error.message
+        ) from error
+
+
+Outcome = tuple[Element | None, BaseException | None]
+"""The result of a call, or the error that it raised."""
+
+
+class ParallelElements(Through):
+    """An iteration over results that threads compute ahead, in the order of the elements.
+
+    A thread receives several elements at once, so that handing them over takes little time: as many
+    as take about a millisecond. If calls of the function take less time than the way to a thread
+    and back, the function is called without threads.
+
+    Args:
+      reads_ahead: whether elements may be read before they are needed. If not, threads receive
+        single elements, of which as many are read ahead as the program permits.
+    """
+
+    threaded = ("function",)
+
+    def fullness(self) -> tuple[int, int]:
+        """Return (number of results that are or will be computed ahead, maximum of this number)."""
+        return sum(len(part) or 1 for part, _ in self.pending), self.limit * self._part_size()
+
+    def __init__(self, stage: Any, source: Elements, pipeline: Pipeline, reads_ahead: bool) -> None:
+        super().__init__(source)
+        self.stage, self.pipeline, self.reads_ahead = stage, pipeline, reads_ahead
+        is_optional = stage.calls == 1
+        self.workers = Workers(AUTOTUNE if is_optional else stage.calls, pipeline)
+        self.workers.is_quick = is_optional  # until calls are known to be slow
+        self.limit = self.workers.count + (1 if reads_ahead else 0)
+        self.function = stage.function.started(pipeline)
+        self.on_several = stage.function.started_on_several(pipeline) if reads_ahead else None
+        self.pending: deque[tuple[Sequence[Element], Job]] = deque()
+        """Pairs of elements and the job that computes their results. For an error of the source,
+        there are no elements."""
+        self.done: deque[tuple[Element, Outcome]] = deque()
+        """Pairs of an element and the outcome of its call, which are returned next."""
+        self.result_bytes = 0
+        self.is_over = False
+
+    def next(self) -> Element | None:
+        """Return the function's result for the next element."""
+        if not self.done:
+            if self.workers.is_quick and not self.pending:
+                if self.on_several is None:
+                    return self._result()
+                self._compute_part()
+            self._read_ahead()
+            if not self.done and not self.pending:
+                return None
+            if not self.done:
+                self._finish_first()
+        _, (result, error) = self.done.popleft()
+        if error is None:
+            return result
+        if isinstance(error, OutOfRangeError):
+            check_end(self.stage, error)
+            return None
+        raise error
+
+    def _finish_first(self) -> None:
+        """Wait for the first job, and start another one in its place."""
+        elements, job = self.pending[0]
+        job.wait(self.pipeline)
+        self.pending.popleft()
+        outcomes = job.result()
+        self.done.extend(zip(elements, outcomes, strict=True))
+        result = outcomes[0][0]
+        if result is not None:
+            self.result_bytes = sum(getattr(array, "nbytes", 0) for array in result)
+        if self.reads_ahead:
+            self._read_ahead()
+
+    def _compute_part(self) -> None:
+        """Compute the results for several elements in this thread."""
+        elements, failure = ([], None) if self.is_over else self._read_part()
+        self.done.extend(zip(elements, self._outcomes(elements), strict=True))
+        if failure is not None:
+            self.pipeline.check()
+            self.pending.append(((), Job.failed(failure)))
+
+    def _result(self) -> Element | None:
+        """Compute the function's result for the next element in this thread, and return it."""
+        element = None if self.is_over else self.source.next()
+        if element is None:
+            self.is_over = True
+            return None
+        try:
+            return self.workers.timed(self.function, element)
+        except OutOfRangeError as error:
+            check_end(self.stage, error)
+            return None
+
+    def _read_ahead(self) -> None:
+        if self.workers.is_quick:
+            return
+        while not self.is_over and len(self.pending) < self.limit:
+            elements, failure = self._read_part()
+            if elements:
+                self._start(elements)
+            if failure is not None:
+                self.pipeline.check()  # the end of a run is no element
+                self.pending.append(((), Job.failed(failure)))
+
+    def _read_part(self) -> tuple[list[Element], OpError | None]:
+        """Return the next elements for a thread, and the error that ended them."""
+        elements: list[Element] = []
+        size, ends = self._part_size(), time.perf_counter() + _PART_S
+        try:
+            while len(elements) < size and not (elements and time.perf_counter() > ends):
+                element = self.source.next()
+                if element is None:
+                    self.is_over = True
+                    break
+                elements.append(element)
+        except OpError as error:
+            return elements, error
+        return elements, None
+
+    def _part_size(self) -> int:
+        """Return the number of elements that a thread receives."""
+        if not self.reads_ahead or not self.workers.call_s:
+            return 1
+        size = min(int(_PART_S / self.workers.call_s), _LARGEST_PART)
+        return max(1, min(size, _PART_BYTES // max(self.result_bytes, 1)))
+
+    def _start(self, elements: Sequence[Element]) -> None:
+        self.pending.append((elements, self.workers.start(self._outcomes, elements)))
+
+    def _outcomes(self, elements: Sequence[Element]) -> list[Outcome]:
+        """Call the function for elements, in a thread."""
+        if self.on_several is not None and len(elements) > 1:
+            try:
+                return self._outcomes_at_once(self.on_several, elements)
+            except OpError:
+                pass  # one of the calls below raises it
+        outcomes: list[Outcome] = []
+        for element in elements:
+            try:
+                outcomes.append((self.workers.timed(self.function, element), None))
+            except BaseException as error:
+                outcomes.append((None, error))
+        return outcomes
+
+    def _outcomes_at_once(
+        self, function: Callable[[Sequence[Element]], list[Element]], elements: Sequence[Element]
+    ) -> list[Outcome]:
+        start = time.perf_counter()
+        results = function(elements)
+        self.workers.record((time.perf_counter() - start) / len(elements), len(elements))
+        return [(result, None) for result in results]
+
+    def close(self) -> None:
+        """End the threads."""
+        self.workers.close()
+        super().close()
+
+    def save(self) -> Any:
+        """Return the position and the elements that were read ahead, without their results."""
+        ahead = [list(element) for element, _ in self.done]
+        for elements, job in self.pending:
+            if not elements:
+                job.result()  # raises the error
+            ahead += map(list, elements)
+        return [self.is_over, ahead, self.source.save()]
+
+    def restore(self, state: Any) -> None:
+        """Continue at a position that `save` returned. The results of elements that were read ahead
+        are computed again.
+        """
+        self.is_over, ahead, position = state
+        self.source.restore(position)
+        for element in ahead:
+            self._start([tuple(element)])
+
+
+_PART_S, _LARGEST_PART, _PART_BYTES = 1e-3, 64, 1 << 22
+"""The time for which a thread computes, the number of its elements and the size of its results."""

@@ -1,0 +1,34 @@
+"""Threads in which native kernels use no other threads.
+
+Threads that compute elements side by side already occupy the processors. A kernel that divides its
+work among more threads would only make them wait for each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+_SETTERS: list[Callable[[], bool]] = []
+
+
+def provide_single_thread(setter: Callable[[], bool]) -> None:
+    """Register the function of the native runtime that applies the setting to the calling thread.
+
+    Args:
+      setter: a function that returns whether the runtime is loaded.
+    """
+    _SETTERS.append(setter)
+
+
+class SingleThread:
+    """The setting of one thread, which must call `apply` before it calls kernels. The runtime may
+    be loaded later than the thread starts, so `apply` is called again and again.
+    """
+
+    def __init__(self) -> None:
+        self._is_set = False
+
+    def apply(self) -> None:
+        """Apply the setting if the runtime is loaded."""
+        if not self._is_set:
+            self._is_set = bool(_SETTERS) and all(setter() for setter in _SETTERS)
