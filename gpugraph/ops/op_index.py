@@ -118,7 +118,7 @@ image.draw_bounding_boxes DrawBoundingBoxes DrawBoundingBoxesV2
 image.extract_glimpse ExtractGlimpse
 image.extract_patches ExtractImagePatches ExtractVolumePatches
 image.gif_and_jpeg_parts DecodeAndCropJpeg DecodeGif ExtractJpegShape
-image.jpeg_ops DecodeJpeg EncodeJpeg
+image.jpeg_ops DecodeJpeg EncodeJpeg EncodeJpegVariableQuality
 image.non_max_suppression NonMaxSuppressionV3 NonMaxSuppressionV4 NonMaxSuppressionV5
     NonMaxSuppressionWithOverlaps
 image.png_and_bmp_ops DecodeBmp DecodeImage DecodePng EncodePng

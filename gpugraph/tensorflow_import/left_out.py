@@ -18,7 +18,6 @@ from gpugraph.tensorflow_import.refused_names import reason_of
 
 _OWN_OPS = "libraries are compiled against TensorFlow: declare ops by tf.register_op"
 _DUAL = "there is no dual coordinate ascent: use tf.train.FtrlOptimizer, which has l1 and l2"
-_CODEC = "there is no such codec: use PNG or JPEG files, or another library's codec in tf.py_func"
 _NO_RAGGED = "there are no ragged tensors: use a SparseTensor, or pad, and tf.sequence_mask"
 _RAGGED = "there are no ragged tensors: use tf.string_split, which gives a SparseTensor"
 _UNICODE = (
@@ -53,7 +52,6 @@ errors.raise_exception_on_not_ok_status: there is no C library: failures raise
 estimator: estimators are in the library tensorflow-estimator: install it by
     `pip install --no-deps tensorflow-estimator==1.15.2`
 GradientTape python.eager.backprop: there is no eager execution: use tf.gradients
-image.adjust_jpeg_quality image.random_jpeg_quality: {_CODEC}
 io.decode_proto io.encode_proto: parse and write messages by their classes in tf.py_func
 io.RaggedFeature ragged ragged_fill_empty_rows ragged_fill_empty_rows_grad RaggedTensor
     RaggedTensorSpec: {_NO_RAGGED}

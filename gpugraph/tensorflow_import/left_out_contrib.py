@@ -21,7 +21,6 @@ _PROBABILITY = (
 _COMPILED = "graphs are compiled when a Session runs them"
 _TOOLS = "it is a part of TensorFlow's own build, and has no functions for programs"
 _STORES = "only files of the operating system are read: mount the files to read"
-_MONOTONIC = "there is no monotonic attention: use BahdanauAttention or LuongAttention"
 _REVERSIBLE = "there are no reversible blocks: use tf.recompute_grad, which saves memory too"
 _NOT_LITE = "models are run by a Session, not by TensorFlow Lite"
 _QUEUES = "use tf.data, or tf.train.batch, tf.train.shuffle_batch and other queues"
@@ -135,8 +134,6 @@ receptive_field: sizes and strides of layers are counted in Python, from the Gra
 recurrent: use tf.while_loop, tf.scan or tf.nn.dynamic_rnn
 reduce_slice_ops: use tf.math.segment_sum and other sums of segments
 saved_model: use tf.saved_model, or the save of a tf.keras.Model
-seq2seq.BahdanauMonotonicAttention seq2seq.LuongMonotonicAttention:
-    {_MONOTONIC}
 session_bundle: it predates TensorFlow 1.0: use tf.saved_model
 solvers: there are no iterative solvers: use tf.linalg.solve, or tf.while_loop
 specs: write the layers with tf.contrib.layers, instead of naming them in a text
