@@ -76,7 +76,6 @@ image.adjust_hsv_in_yiq image.random_hsv_in_yiq: use tf.image.adjust_hue and adj
 image.bipartite_match image.connected_components image.single_image_random_dot_stereograms
     image.interpolate_spline image.sparse_image_warp: {_ELSEWHERE}
 input_pipeline: {_QUEUES}
-integrate: there is no solver of differential equations: use tf.while_loop or tf.scan
 kernel_methods: write the features by tf.random.normal and tf.cos
 kfac: it is in the library kfac: install it by `pip install --no-deps kfac==0.2.4`
 labeled_tensor: dimensions of tensors have no names: use tf.transpose and tf.gather
@@ -97,7 +96,6 @@ layers.multi_class_target layers.regression_target: use tf.losses, whose argumen
     then predictions
 legacy_seq2seq.embedding_tied_rnn_seq2seq legacy_seq2seq.one2many_rnn_seq2seq: use
     tf.contrib.legacy_seq2seq.embedding_rnn_seq2seq, or tf.contrib.seq2seq
-linalg: use tf.linalg
 linear_optimizer: there is no dual coordinate ascent: use tf.train.FtrlOptimizer
 lite: {_NOT_LITE}
 losses: use tf.losses, whose arguments are labels, then predictions
@@ -143,7 +141,8 @@ summary.create_db_writer summary.summary.create_db_writer: databases are not wri
 tensorrt: {_COMPILED}
 testing: use tf.test, and tf.train.summary_iterator
 text: select pairs of words in Python, or with tf.py_func
-tfprof: there is no profiler: use run_metadata of Session.run, or tf.train.ProfilerHook
+tfprof.ProfileContext tfprof.tfprof_logger: use tf.profiler.profile, run_metadata of Session.run,
+    or tf.train.ProfilerHook
 timeseries: there are no models of time series: {_ELSEWHERE}
 tpu: there are no TPUs: GPUs are used where there are kernels
 training.NextQueuedSequenceBatch training.SequenceQueueingStateSaver
