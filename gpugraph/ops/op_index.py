@@ -244,8 +244,10 @@ segments.segment_ops SegmentMax SegmentMean SegmentMin SegmentProd SegmentSum Un
 segments.sparse_segment_sum SparseSegmentMean SparseSegmentMeanGrad
     SparseSegmentMeanWithNumSegments SparseSegmentSqrtN SparseSegmentSqrtNGrad
     SparseSegmentSqrtNWithNumSegments SparseSegmentSum SparseSegmentSumWithNumSegments
+signal.audio_features AudioSpectrogram Mfcc
 signal.fourier_transforms FFT FFT2D FFT3D IFFT IFFT2D IFFT3D IRFFT IRFFT2D IRFFT3D RFFT RFFT2D
     RFFT3D
+signal.wav_ops DecodeWav EncodeWav
 sparse.set_operations DenseToDenseSetOperation DenseToSparseSetOperation SetSize
     SparseToSparseSetOperation
 sparse.sparse_arithmetic SparseAdd SparseAddGrad SparseReduceMax SparseReduceMaxSparse

@@ -33,7 +33,6 @@ _PROFILER = "use tf.profiler.profile, run_metadata of Session.run, or tf.train.P
 _FUNCTIONS = "objects with functions are not saved"
 
 _ROWS = f"""
-audio: there is no audio codec: tf.signal has transforms of audio
 compat.v2.summary.trace_export compat.v2.summary.trace_on compat.v2.summary.trace_off
     compat.v2.summary.experimental.write_raw_pb: use run_metadata of Session.run, and
     tf.summary.FileWriter

@@ -34,7 +34,6 @@ ops.batch_ops: inputs of several runs are not batched: feed a batch, or use tf.t
 ops.boosted_trees_ops ops.gen_boosted_trees_ops: {_TREES}
 ops.clustering_ops ops.gen_clustering_ops ops.gen_factorization_ops: there is no clustering: another
     library's functions can be called in tf.py_func
-ops.gen_audio_ops: there is no audio codec: tf.signal has transforms of audio
 ops.gen_nccl_ops ops.nccl_ops: gradients of several GPUs are added by a
     tf.distribute.MirroredStrategy or tf.add_n
 ops.gen_sdca_ops: there is no dual coordinate ascent: use tf.train.FtrlOptimizer

@@ -257,6 +257,10 @@ UNSAMPLED = {
         ),
         "Pillow codes them, an extra: test_jpeg_functions.py has them run",
     ),
+    **dict.fromkeys(
+        ("DecodeWav", "EncodeWav", "AudioSpectrogram", "Mfcc"),
+        "they work on recordings: test_audio_features.py has them run",
+    ),
     "EncodePng": "another file is as good: test_image_files.py reads what it writes",
     **dict.fromkeys(
         ("PyFunc", "PyFuncStateless", "EagerPyFunc"),

@@ -156,7 +156,7 @@ def _rotated(source: Tensor, height: int, k: Tensor) -> Tensor:
     shape = source.shape.as_list()
     shape[height : height + 2] = old if is_square else [None, None]
     result.set_shape(shape)
-    return result  # type: ignore[no-any-return]
+    return result
 
 
 # -- crops and paddings
@@ -179,7 +179,7 @@ def _with_sizes(result: Any, source: Tensor, height: int, sizes: list[Any]) -> T
     shape = source.shape.as_list()
     shape[height : height + 2] = [size if _known(size) else None for size in sizes]
     result.set_shape(shape)
-    return result  # type: ignore[no-any-return]
+    return result
 
 
 def _slice(source: Tensor, height: int, begin: list[Any], sizes: list[Any]) -> Tensor:
@@ -393,4 +393,5 @@ def _padded_in_a_run(
     new = raw_ops.Pack([cast(raw_ops.Floor(e), dtypes.int32) for e in exact])
     rests = [raw_ops.Floor((t - e) / 2.0) for t, e in zip(wanted, exact)]
     offsets = [cast(raw_ops.Maximum(rest, np.float64(0)), dtypes.int32) for rest in rests]
-    return pad_to_bounding_box(resize_images(source, new, method, corners), *offsets, *targets)
+    resized = resize_images(source, new, method, corners)
+    return pad_to_bounding_box(resized, offsets[0], offsets[1], *targets)

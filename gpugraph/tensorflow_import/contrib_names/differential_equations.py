@@ -203,6 +203,7 @@ def _step(
         slopes.append(func(y, state.end + tf.cast(time, size.dtype) * size))
     bound = control.atol + control.rtol * tf.maximum(tf.abs(state.y), tf.abs(y))
     ratio = tf.sqrt(tf.reduce_mean(tf.square(tf.abs(dt * _weighted(_ERRORS, slopes)) / bound)))
+    ratio = tf.where(tf.is_finite(ratio), ratio, tf.ones_like(ratio) / 1e-30)  # an overflow
     is_accepted = ratio <= 1
     middle = state.y + dt * _weighted(_MIDDLE, slopes)
     known = (dt * slopes[0], dt * slopes[-1], state.y, y, middle)

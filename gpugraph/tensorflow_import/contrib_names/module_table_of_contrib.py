@@ -93,6 +93,7 @@ contrib.cudnn_rnn: rnn.network_layers rnn.weight_cells rnn.weight_saveables
 contrib.cudnn_rnn.python.layers: rnn.network_layers
 contrib.cudnn_rnn.python.(layers.cudnn_rnn ops.cudnn_rnn_ops): rnn.network_layers rnn.weight_cells
     rnn.weight_saveables
+contrib.framework.python.ops.audio_ops: gpugraph.ops.signal.audio_features tf.audio
 contrib.integrate: names.differential_equations
 contrib.integrate.python.ops.odes: names.differential_equations
 contrib.linalg: tf.linalg

@@ -65,7 +65,7 @@ def get_stats_for_node_def(graph: Any, node: Any, statistic_type: str) -> OpStat
     """Return the statistic of a node of a graph. If there is none, its value is None."""
     function = _registered.get((node.op, statistic_type))
     if function is not None:
-        return function(graph, node)  # type: ignore[no-any-return]
+        return function(graph, node)
     if statistic_type == "flops" and node.op in _COUNTS:
         return OpStats("flops", float_operations(graph.get_operation_by_name(node.name)))
     return OpStats(statistic_type)
@@ -91,7 +91,7 @@ class _UnknownShape(Exception):
 def _sizes(tensor: Any) -> list[int]:
     if not tensor.shape.is_fully_defined():
         raise _UnknownShape
-    return tensor.shape.as_list()  # type: ignore[no-any-return]
+    return tensor.shape.as_list()
 
 
 def _inputs(operation: Operation, index: int = 0) -> int:
