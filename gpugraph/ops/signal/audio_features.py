@@ -169,7 +169,7 @@ def audio_spectrogram(
     Returns:
       float32 [channels, frames, frequencies].
     """
-    return audio_spectrogram_op(  # type: ignore[no-any-return]
+    return audio_spectrogram_op(
         input,
         window_size=window_size,
         stride=stride,
@@ -198,7 +198,7 @@ def mfcc(
     Returns:
       float32 [channels, frames, dct_coefficient_count].
     """
-    return mfcc_op(  # type: ignore[no-any-return]
+    return mfcc_op(
         spectrogram,
         sample_rate,
         upper_frequency_limit=upper_frequency_limit,

@@ -173,4 +173,4 @@ def encode_wav(audio: Any, sample_rate: Any, name: str | None = None) -> Tensor:
     Args:
       sample_rate: the samples per second, an int32 scalar.
     """
-    return encode_wav_op(audio, sample_rate, name=name)  # type: ignore[no-any-return]
+    return encode_wav_op(audio, sample_rate, name=name)
