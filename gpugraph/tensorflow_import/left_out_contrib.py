@@ -73,8 +73,8 @@ graph_editor.bypass graph_editor.connect graph_editor.detach* graph_editor.edit
 grid_rnn ndlstm: use tf.contrib.rnn, and transpose inputs that run along another dimension
 hooks: use tf.train.ProfilerHook and other hooks of tf.train
 image.adjust_hsv_in_yiq image.random_hsv_in_yiq: use tf.image.adjust_hue and adjust_saturation
-image.bipartite_match image.connected_components image.single_image_random_dot_stereograms
-    image.interpolate_spline image.sparse_image_warp: {_ELSEWHERE}
+image.bipartite_match image.connected_components image.single_image_random_dot_stereograms:
+    {_ELSEWHERE}
 input_pipeline: {_QUEUES}
 kernel_methods: write the features by tf.random.normal and tf.cos
 kfac: it is in the library kfac: install it by `pip install --no-deps kfac==0.2.4`
@@ -102,7 +102,7 @@ losses: use tf.losses, whose arguments are labels, then predictions
 memory_stats: use the method memory_stats of a tf.Session
 metrics.auc_using_histogram metrics.auc_with_confidence_intervals metrics.streaming_dynamic_auc
     metrics.streaming_curve_points: use tf.metrics.auc
-metrics.f1_score metrics.precision_at_recall metrics.recall_at_precision
+metrics.precision_at_recall metrics.recall_at_precision
     metrics.precision_recall_at_equal_thresholds: use tf.metrics.precision_at_thresholds and
     recall_at_thresholds
 metrics.streaming_concat: collect the values that runs return in Python

@@ -344,7 +344,8 @@ contrib.seq2seq.python.ops.(attention_wrapper basic_decoder beam_search_decoder 
 contrib.losses.metric_learning: gpugraph.library.contrib.metric_learning
 contrib.losses.python.metric_learning: gpugraph.library.contrib.metric_learning
 contrib.losses.python.metric_learning.metric_loss_ops: gpugraph.library.contrib.metric_learning
-contrib.image.python.ops.(image_ops dense_image_warp): tf.contrib.image
+contrib.image.python.ops.(image_ops dense_image_warp interpolate_spline sparse_image_warp):
+    tf.contrib.image
 contrib.opt.python.training.(adamax external_optimizer lars_optimizer lazy_adam_optimizer
     moving_average_optimizer nadam_optimizer addsign powersign variable_clipping_optimizer
     weight_decay_optimizers): tf.contrib.opt
