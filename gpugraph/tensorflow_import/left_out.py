@@ -54,7 +54,6 @@ GradientTape python.eager.backprop: there is no eager execution: use tf.gradient
 io.decode_proto io.encode_proto: parse and write messages by their classes in tf.py_func
 io.RaggedFeature ragged ragged_fill_empty_rows ragged_fill_empty_rows_grad RaggedTensor
     RaggedTensorSpec: {_NO_RAGGED}
-keras.datasets: nothing is fetched from the net: read a file by numpy.load
 keras.experimental.terminate_keras_multiprocessing_pools: worker processes end with fit
 keras.utils.model_to_dot: no Graphviz is needed: tf.keras.utils.plot_model draws a model as SVG
 keras.layers.disable_v2_dtype_behavior keras.layers.enable_v2_dtype_behavior: a layer's dtype is
