@@ -29,10 +29,7 @@ _REWRITE = (
 )
 _QUANTIZED = "no kernel computes in quantized numbers: use tf.quantization.dequantize, then tf."
 _GENERATORS = "there are no stateful generators: use tf.random.stateless_uniform with a counter"
-_PROFILER = (
-    "in gpugraph run, or after gpugraph.as_tensorflow(), there is tf.profiler.profile; see also "
-    "run_metadata of Session.run, and tf.train.ProfilerHook"
-)
+_PROFILER = "use tf.profiler.profile, run_metadata of Session.run, or tf.train.ProfilerHook"
 _FUNCTIONS = "objects with functions are not saved"
 
 _ROWS = f"""
@@ -75,7 +72,7 @@ nn.quantized_avg_pool: {_QUANTIZED}nn.avg_pool
 nn.quantized_conv2d: {_QUANTIZED}nn.conv2d
 nn.quantized_max_pool: {_QUANTIZED}nn.max_pool
 nn.quantized_relu_x: {_QUANTIZED}clip_by_value
-profiler: {_PROFILER}
+profiler.advise profiler.AdviceProto profiler.OpLogProto profiler.write_op_log: {_PROFILER}
 tpu: there are no TPUs: GPUs are used where there are kernels
 quantization.quantized_concat quantized_concat: {_QUANTIZED}concat
 random.create_rng_state random.experimental random.Generator random.get_global_generator

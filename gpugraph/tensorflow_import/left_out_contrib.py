@@ -141,8 +141,8 @@ summary.create_db_writer summary.summary.create_db_writer: databases are not wri
 tensorrt: {_COMPILED}
 testing: use tf.test, and tf.train.summary_iterator
 text: select pairs of words in Python, or with tf.py_func
-tfprof.ProfileContext tfprof.tfprof_logger: use tf.profiler.profile, run_metadata of Session.run,
-    or tf.train.ProfilerHook
+tfprof.ProfileContext tfprof.tfprof_logger tfprof.model_analyzer.*: use tf.profiler.profile,
+    run_metadata of Session.run, or tf.train.ProfilerHook
 timeseries: there are no models of time series: {_ELSEWHERE}
 tpu: there are no TPUs: GPUs are used where there are kernels
 training.NextQueuedSequenceBatch training.SequenceQueueingStateSaver

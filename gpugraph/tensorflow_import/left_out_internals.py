@@ -52,8 +52,8 @@ ops.summary_ops_v2.run_metadata* ops.summary_ops_v2.keras_model ops.summary_ops_
     ops.summary_ops_v2.write_raw_pb: use run_metadata of Session.run, and tf.summary.FileWriter
 ops.variable_scope.EagerVariableStore: {_EAGER}
 ops.variables._all_saveable_objects: use tf.global_variables
-profiler.internal profiler.profile_context profiler.tfprof_logger: use tf.profiler.profile,
-    run_metadata of Session.run, or tf.train.ProfilerHook
+profiler.internal profiler.profile_context profiler.tfprof_logger profiler.*.advise: use
+    tf.profiler.profile, run_metadata of Session.run, or tf.train.ProfilerHook
 pywrap_tensorflow.TFE_Py_FastPathExecute pywrap_tensorflow.TF_GetAllOpList
     pywrap_tensorflow.TF_GetBuffer: there is no C library of TensorFlow
 saved_model.loader_impl._get_main_op_tensor saved_model.loader_impl._parse_saved_model

@@ -55,9 +55,10 @@ def interpolate_spline(
         points = convert_to_tensor(train_points)
         values = convert_to_tensor(train_values, points.dtype)
         queries = convert_to_tensor(query_points, points.dtype)
-        if None in points.shape.as_list()[1:] or values.shape.as_list()[-1] is None:
+        _, count, axes = points.shape.as_list()
+        width = values.shape.as_list()[-1]
+        if count is None or axes is None or width is None:
             raise ValueError(f"The points must have known sizes, but the shape is {points.shape}")
-        count, axes = points.shape.as_list()[1:]
         kernel = _radial(_distances(points, points), order)
         kernel += regularization_weight * np.eye(count, dtype=points.dtype.as_numpy_dtype)
         linear = concat([points, ones_like(points[..., :1])], 2)
@@ -68,12 +69,11 @@ def interpolate_spline(
         left = concat(
             [concat([kernel, linear], 2), concat([matrix_transpose(linear), corner], 2)], 1
         )
-        width = values.shape.as_list()[-1]
         right = concat([values, zeros([batch, axes + 1, width], values.dtype)], 1)
         weights = matrix_solve(left, right)
         terms = matmul(_radial(_distances(queries, points), order), weights[:, :count])
         ahead = concat([queries, ones_like(queries[..., :1])], 2)
-        return terms + matmul(ahead, weights[:, count:])  # type: ignore[no-any-return]
+        return terms + matmul(ahead, weights[:, count:])
 
 
 def _distances(first: Tensor, second: Tensor) -> Any:
@@ -116,10 +116,9 @@ def sparse_image_warp(
     """
     with name_scope(name):
         images = convert_to_tensor(image)
-        sizes = images.shape.as_list()
-        if None in sizes[:3]:
+        batch, height, width, _ = images.shape.as_list()
+        if batch is None or height is None or width is None:
             raise ValueError(f"The images must have known sizes, but the shape is {images.shape}")
-        batch, height, width = sizes[:3]
         start = convert_to_tensor(source_control_point_locations)
         end = convert_to_tensor(dest_control_point_locations)
         flows = end - start
@@ -127,7 +126,7 @@ def sparse_image_warp(
             still = _boundary(height, width, num_boundary_points)
             fixed = np.tile(still[None], (batch, 1, 1)).astype(end.dtype.as_numpy_dtype)
             end, flows = concat([end, fixed], 1), concat([flows, np.zeros_like(fixed)], 1)
-        grid = np.stack(np.mgrid[:height, :width], -1).reshape(1, -1, 2)
+        grid = np.stack(list(np.mgrid[:height, :width]), -1).reshape(1, -1, 2)
         places = np.tile(grid, (batch, 1, 1)).astype(images.dtype.as_numpy_dtype)
         flow = interpolate_spline(end, flows, places, interpolation_order, regularization_weight)
         dense = reshape(flow, [batch, height, width, 2])

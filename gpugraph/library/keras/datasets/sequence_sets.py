@@ -157,4 +157,4 @@ def reuters_words(path: str = "reuters_word_index.json") -> dict[str, int]:
 
 def _words(path: str, name: str) -> dict[str, int]:
     with open(get_file(path, ORIGIN + name), encoding="utf-8") as file:
-        return json.load(file)  # type: ignore[no-any-return]
+        return json.load(file)
