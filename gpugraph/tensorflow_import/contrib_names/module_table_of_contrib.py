@@ -71,6 +71,7 @@ ROWS_OF_CONTRIB = f"""{_LEARN}
 contrib.summary: {_WRITERS}
 contrib.summary.summary: {_WRITERS}
 python.ops.summary_ops_v2: {_WRITERS}
+    _INVALID_SCOPE_CHARACTERS=internals.summary_internals.INVALID_SCOPE_CHARACTERS
     create_file_writer_v2={_VERSION_2}.create_file_writer_v2
     all_v2_summary_ops={_STATE}.all_v2_summary_ops write={_VERSION_2}.write
     summary_scope={_VERSION_2}.summary_scope get_step={_STATE}.get_step set_step={_STATE}.set_step
