@@ -31,6 +31,7 @@ from gpugraph.tensorflow_import.missing_attributes import missing_attribute
 if TYPE_CHECKING:
     from gpugraph import config as config, devices as devices, memory as memory, session as session
     from gpugraph.api import (
+        audio as audio,
         autograph as autograph,
         bitwise as bitwise,
         compat as compat,

@@ -129,9 +129,10 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "exported_models multi_gpu_model",
         "keras_experimental keras_utils",
         "models",
-        "applications preprocessing",
+        "applications datasets preprocessing",
     ),
     "library/keras/applications": ("applications_package", "application_modules"),
+    "library/keras/datasets": ("plain_pickles", "image_sets", "sequence_sets", "dataset_modules"),
     "library/keras/preprocessing": ("preprocessing_package", "preprocessing_modules"),
     "library/keras/losses": ("loss_class loss_functions", "loss_classes", "losses_by_name"),
     "library/keras/optimizers": (

@@ -29,8 +29,12 @@ from gpugraph.ops.image.files.gif_and_jpeg_parts import (
     decode_gif as decode_gif,
     extract_jpeg_shape as extract_jpeg_shape,
 )
-from gpugraph.ops.image.jpeg_functions import is_jpeg as is_jpeg
 from gpugraph.ops.image.files.jpeg_ops import decode_jpeg as decode_jpeg, encode_jpeg as encode_jpeg
+from gpugraph.ops.image.jpeg_functions import (
+    adjust_jpeg_quality as adjust_jpeg_quality,
+    is_jpeg as is_jpeg,
+    random_jpeg_quality as random_jpeg_quality,
+)
 from gpugraph.ops.image.non_max_suppression import (
     non_max_suppression as non_max_suppression, non_max_suppression_overlaps as
     non_max_suppression_overlaps, non_max_suppression_padded as non_max_suppression_padded,

@@ -21,7 +21,7 @@ from gpugraph.base.deferred_names import one_import_at_a_time
 _PACKAGE = __name__.partition(".")[0]
 
 _API = """
-    autograph bitwise compat contrib contrib.checkpoint contrib.crf contrib.data
+    audio autograph bitwise compat contrib contrib.checkpoint contrib.crf contrib.data
     contrib.distribute contrib.distributions
     contrib.feature_column contrib.framework contrib.layers contrib.legacy_seq2seq contrib.lookup
     contrib.opt contrib.rnn
@@ -87,7 +87,8 @@ version base.version
 _PACKAGES = """
     distribute distribute.cluster_resolver distribute.experimental distributions feature_column
     keras keras.activations keras.applications keras.backend
-    keras.callbacks keras.layers keras.losses keras.metrics keras.models keras.optimizers
+    keras.callbacks keras.datasets keras.layers keras.losses keras.metrics keras.models
+    keras.optimizers
     keras.optimizers.schedules keras.preprocessing layers lookup lookup.experimental losses
     metrics summary train train.experimental
 """
@@ -108,9 +109,13 @@ _APPLICATIONS = """
 _PREPROCESSING = "image sequence text"
 """Public modules that are attributes of `keras.preprocessing`, without files."""
 
+_DATASETS = "boston_housing cifar10 cifar100 fashion_mnist imdb mnist reuters"
+"""Public modules that are attributes of `keras.datasets`, without files."""
+
 _ATTRIBUTES = [
     *(f"keras.applications.{name}" for name in _APPLICATIONS.split()),
     *(f"keras.preprocessing.{name}" for name in _PREPROCESSING.split()),
+    *(f"keras.datasets.{name}" for name in _DATASETS.split()),
 ]
 
 _BUILDING = """

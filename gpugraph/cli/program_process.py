@@ -342,13 +342,17 @@ def _show(error: BaseException) -> None:
 def _drop_frames(error: BaseException | None) -> None:
     """Remove this package's frames from the tracebacks of an error, so that they start in the
     program.
+
+    An error may be its own cause, or the cause of an error that it causes.
     """
     known: set[int] = set()
-    while error is not None and id(error) not in known:
-        known.add(id(error))
-        error.__traceback__ = _without_ours(error.__traceback__)
-        _drop_frames(error.__cause__ if error.__cause__ is not error.__context__ else None)
-        error = error.__context__
+    pending = [error]
+    while pending:
+        current = pending.pop()
+        if current is not None and id(current) not in known:
+            known.add(id(current))
+            current.__traceback__ = _without_ours(current.__traceback__)
+            pending += [current.__cause__, current.__context__]
 
 
 def _without_ours(trace: TracebackType | None) -> TracebackType | None:

@@ -118,7 +118,7 @@ image.draw_bounding_boxes DrawBoundingBoxes DrawBoundingBoxesV2
 image.extract_glimpse ExtractGlimpse
 image.extract_patches ExtractImagePatches ExtractVolumePatches
 image.files.gif_and_jpeg_parts DecodeAndCropJpeg DecodeGif ExtractJpegShape
-image.files.jpeg_ops DecodeJpeg EncodeJpeg
+image.files.jpeg_ops DecodeJpeg EncodeJpeg EncodeJpegVariableQuality
 image.files.png_and_bmp_ops DecodeBmp DecodeImage DecodePng EncodePng
 image.non_max_suppression NonMaxSuppressionV3 NonMaxSuppressionV4 NonMaxSuppressionV5
     NonMaxSuppressionWithOverlaps
@@ -244,8 +244,10 @@ segments.segment_ops SegmentMax SegmentMean SegmentMin SegmentProd SegmentSum Un
 segments.sparse_segment_sum SparseSegmentMean SparseSegmentMeanGrad
     SparseSegmentMeanWithNumSegments SparseSegmentSqrtN SparseSegmentSqrtNGrad
     SparseSegmentSqrtNWithNumSegments SparseSegmentSum SparseSegmentSumWithNumSegments
+signal.audio_features AudioSpectrogram Mfcc
 signal.fourier_transforms FFT FFT2D FFT3D IFFT IFFT2D IFFT3D IRFFT IRFFT2D IRFFT3D RFFT RFFT2D
     RFFT3D
+signal.wav_ops DecodeWav EncodeWav
 sparse.set_operations DenseToDenseSetOperation DenseToSparseSetOperation SetSize
     SparseToSparseSetOperation
 sparse.sparse_arithmetic SparseAdd SparseAddGrad SparseReduceMax SparseReduceMaxSparse

@@ -18,7 +18,6 @@ from gpugraph.tensorflow_import.refused_names import reason_of
 
 _OWN_OPS = "libraries are compiled against TensorFlow: declare ops by tf.register_op"
 _DUAL = "there is no dual coordinate ascent: use tf.train.FtrlOptimizer, which has l1 and l2"
-_CODEC = "there is no such codec: use PNG or JPEG files, or another library's codec in tf.py_func"
 _NO_RAGGED = "there are no ragged tensors: use a SparseTensor, or pad, and tf.sequence_mask"
 _RAGGED = "there are no ragged tensors: use tf.string_split, which gives a SparseTensor"
 _UNICODE = (
@@ -30,11 +29,10 @@ _REWRITE = (
 )
 _QUANTIZED = "no kernel computes in quantized numbers: use tf.quantization.dequantize, then tf."
 _GENERATORS = "there are no stateful generators: use tf.random.stateless_uniform with a counter"
-_PROFILER = "there is no profiler: use run_metadata of Session.run, or tf.train.ProfilerHook"
+_PROFILER = "use tf.profiler.profile, run_metadata of Session.run, or tf.train.ProfilerHook"
 _FUNCTIONS = "objects with functions are not saved"
 
 _ROWS = f"""
-audio: there is no audio codec: tf.signal has transforms of audio
 compat.v2.summary.trace_export compat.v2.summary.trace_on compat.v2.summary.trace_off
     compat.v2.summary.experimental.write_raw_pb: use run_metadata of Session.run, and
     tf.summary.FileWriter
@@ -53,11 +51,9 @@ errors.raise_exception_on_not_ok_status: there is no C library: failures raise
 estimator: estimators are in the library tensorflow-estimator: install it by
     `pip install --no-deps tensorflow-estimator==1.15.2`
 GradientTape python.eager.backprop: there is no eager execution: use tf.gradients
-image.adjust_jpeg_quality image.random_jpeg_quality: {_CODEC}
 io.decode_proto io.encode_proto: parse and write messages by their classes in tf.py_func
 io.RaggedFeature ragged ragged_fill_empty_rows ragged_fill_empty_rows_grad RaggedTensor
     RaggedTensorSpec: {_NO_RAGGED}
-keras.datasets: nothing is fetched from the net: read a file by numpy.load
 keras.experimental.terminate_keras_multiprocessing_pools: worker processes end with fit
 keras.utils.model_to_dot: no Graphviz is needed: tf.keras.utils.plot_model draws a model as SVG
 keras.layers.disable_v2_dtype_behavior keras.layers.enable_v2_dtype_behavior: a layer's dtype is
@@ -76,7 +72,7 @@ nn.quantized_avg_pool: {_QUANTIZED}nn.avg_pool
 nn.quantized_conv2d: {_QUANTIZED}nn.conv2d
 nn.quantized_max_pool: {_QUANTIZED}nn.max_pool
 nn.quantized_relu_x: {_QUANTIZED}clip_by_value
-profiler: {_PROFILER}
+profiler.advise profiler.AdviceProto profiler.OpLogProto profiler.write_op_log: {_PROFILER}
 tpu: there are no TPUs: GPUs are used where there are kernels
 quantization.quantized_concat quantized_concat: {_QUANTIZED}concat
 random.create_rng_state random.experimental random.Generator random.get_global_generator

@@ -21,7 +21,6 @@ _PROBABILITY = (
 _COMPILED = "graphs are compiled when a Session runs them"
 _TOOLS = "it is a part of TensorFlow's own build, and has no functions for programs"
 _STORES = "only files of the operating system are read: mount the files to read"
-_MONOTONIC = "there is no monotonic attention: use BahdanauAttention or LuongAttention"
 _REVERSIBLE = "there are no reversible blocks: use tf.recompute_grad, which saves memory too"
 _NOT_LITE = "models are run by a Session, not by TensorFlow Lite"
 _QUEUES = "use tf.data, or tf.train.batch, tf.train.shuffle_batch and other queues"
@@ -74,10 +73,9 @@ graph_editor.bypass graph_editor.connect graph_editor.detach* graph_editor.edit
 grid_rnn ndlstm: use tf.contrib.rnn, and transpose inputs that run along another dimension
 hooks: use tf.train.ProfilerHook and other hooks of tf.train
 image.adjust_hsv_in_yiq image.random_hsv_in_yiq: use tf.image.adjust_hue and adjust_saturation
-image.bipartite_match image.connected_components image.single_image_random_dot_stereograms
-    image.interpolate_spline image.sparse_image_warp: {_ELSEWHERE}
+image.bipartite_match image.connected_components image.single_image_random_dot_stereograms:
+    {_ELSEWHERE}
 input_pipeline: {_QUEUES}
-integrate: there is no solver of differential equations: use tf.while_loop or tf.scan
 kernel_methods: write the features by tf.random.normal and tf.cos
 kfac: it is in the library kfac: install it by `pip install --no-deps kfac==0.2.4`
 labeled_tensor: dimensions of tensors have no names: use tf.transpose and tf.gather
@@ -98,14 +96,13 @@ layers.multi_class_target layers.regression_target: use tf.losses, whose argumen
     then predictions
 legacy_seq2seq.embedding_tied_rnn_seq2seq legacy_seq2seq.one2many_rnn_seq2seq: use
     tf.contrib.legacy_seq2seq.embedding_rnn_seq2seq, or tf.contrib.seq2seq
-linalg: use tf.linalg
 linear_optimizer: there is no dual coordinate ascent: use tf.train.FtrlOptimizer
 lite: {_NOT_LITE}
 losses: use tf.losses, whose arguments are labels, then predictions
 memory_stats: use the method memory_stats of a tf.Session
 metrics.auc_using_histogram metrics.auc_with_confidence_intervals metrics.streaming_dynamic_auc
     metrics.streaming_curve_points: use tf.metrics.auc
-metrics.f1_score metrics.precision_at_recall metrics.recall_at_precision
+metrics.precision_at_recall metrics.recall_at_precision
     metrics.precision_recall_at_equal_thresholds: use tf.metrics.precision_at_thresholds and
     recall_at_thresholds
 metrics.streaming_concat: collect the values that runs return in Python
@@ -135,8 +132,6 @@ receptive_field: sizes and strides of layers are counted in Python, from the Gra
 recurrent: use tf.while_loop, tf.scan or tf.nn.dynamic_rnn
 reduce_slice_ops: use tf.math.segment_sum and other sums of segments
 saved_model: use tf.saved_model, or the save of a tf.keras.Model
-seq2seq.BahdanauMonotonicAttention seq2seq.LuongMonotonicAttention:
-    {_MONOTONIC}
 session_bundle: it predates TensorFlow 1.0: use tf.saved_model
 solvers: there are no iterative solvers: use tf.linalg.solve, or tf.while_loop
 specs: write the layers with tf.contrib.layers, instead of naming them in a text
@@ -146,7 +141,8 @@ summary.create_db_writer summary.summary.create_db_writer: databases are not wri
 tensorrt: {_COMPILED}
 testing: use tf.test, and tf.train.summary_iterator
 text: select pairs of words in Python, or with tf.py_func
-tfprof: there is no profiler: use run_metadata of Session.run, or tf.train.ProfilerHook
+tfprof.ProfileContext tfprof.tfprof_logger tfprof.model_analyzer.*: use tf.profiler.profile,
+    run_metadata of Session.run, or tf.train.ProfilerHook
 timeseries: there are no models of time series: {_ELSEWHERE}
 tpu: there are no TPUs: GPUs are used where there are kernels
 training.NextQueuedSequenceBatch training.SequenceQueueingStateSaver

@@ -34,7 +34,6 @@ ops.batch_ops: inputs of several runs are not batched: feed a batch, or use tf.t
 ops.boosted_trees_ops ops.gen_boosted_trees_ops: {_TREES}
 ops.clustering_ops ops.gen_clustering_ops ops.gen_factorization_ops: there is no clustering: another
     library's functions can be called in tf.py_func
-ops.gen_audio_ops: there is no audio codec: tf.signal has transforms of audio
 ops.gen_nccl_ops ops.nccl_ops: gradients of several GPUs are added by a
     tf.distribute.MirroredStrategy or tf.add_n
 ops.gen_sdca_ops: there is no dual coordinate ascent: use tf.train.FtrlOptimizer
@@ -53,7 +52,8 @@ ops.summary_ops_v2.run_metadata* ops.summary_ops_v2.keras_model ops.summary_ops_
     ops.summary_ops_v2.write_raw_pb: use run_metadata of Session.run, and tf.summary.FileWriter
 ops.variable_scope.EagerVariableStore: {_EAGER}
 ops.variables._all_saveable_objects: use tf.global_variables
-profiler: there is no profiler: use run_metadata of Session.run, or tf.train.ProfilerHook
+profiler.internal profiler.profile_context profiler.tfprof_logger profiler.*.advise: use
+    tf.profiler.profile, run_metadata of Session.run, or tf.train.ProfilerHook
 pywrap_tensorflow.TFE_Py_FastPathExecute pywrap_tensorflow.TF_GetAllOpList
     pywrap_tensorflow.TF_GetBuffer: there is no C library of TensorFlow
 saved_model.loader_impl._get_main_op_tensor saved_model.loader_impl._parse_saved_model

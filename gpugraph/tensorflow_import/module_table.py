@@ -156,7 +156,7 @@ python.ops.(check_ops numerics): tf tf.debugging
 python.ops.script_ops: eager_py_func=tf.py_function tf gen
 python.ops.(clip_ops logging_ops standard_ops state_ops tensor_array_ops): tf gen
 python.ops.collective_ops: gpugraph.ops.collectives.collective_ops gen
-python.ops.(gen_array_ops gen_bitwise_ops gen_candidate_sampling_ops
+python.ops.(gen_array_ops gen_audio_ops gen_bitwise_ops gen_candidate_sampling_ops
     gen_control_flow_ops gen_data_flow_ops gen_image_ops gen_io_ops gen_linalg_ops gen_logging_ops
     gen_lookup_ops gen_manip_ops gen_math_ops gen_nn_ops gen_parsing_ops gen_random_ops
     gen_resource_variable_ops gen_rnn_ops gen_script_ops gen_set_ops gen_sparse_ops
@@ -344,7 +344,8 @@ contrib.seq2seq.python.ops.(attention_wrapper basic_decoder beam_search_decoder 
 contrib.losses.metric_learning: gpugraph.library.contrib.metric_learning
 contrib.losses.python.metric_learning: gpugraph.library.contrib.metric_learning
 contrib.losses.python.metric_learning.metric_loss_ops: gpugraph.library.contrib.metric_learning
-contrib.image.python.ops.(image_ops dense_image_warp): tf.contrib.image
+contrib.image.python.ops.(image_ops dense_image_warp interpolate_spline sparse_image_warp):
+    tf.contrib.image
 contrib.opt.python.training.(adamax external_optimizer lars_optimizer lazy_adam_optimizer
     moving_average_optimizer nadam_optimizer addsign powersign variable_clipping_optimizer
     weight_decay_optimizers): tf.contrib.opt

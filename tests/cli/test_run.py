@@ -241,3 +241,16 @@ def test_run_in_this_process_leaves_all_as_it_was(
     assert capsys.readouterr().out == "1.15.5\n"
     after = sys.argv, list(sys.path), sys.modules["__main__"], list(sys.meta_path), sys.excepthook
     assert after == before and "tensorflow" not in sys.modules
+
+
+def test_errors_that_are_each_others_cause_are_printed(tmp_path):
+    file = tmp_path / "causes.py"
+    file.write_text(
+        "a, b = ValueError('first'), TypeError('second')\n"
+        "a.__cause__, b.__cause__ = b, a\n"
+        "raise a\n"
+    )
+    command = [sys.executable, "-m", "gpugraph", "run", str(file)]
+    result = subprocess.run(command, capture_output=True, text=True)
+    assert result.returncode == 1
+    assert result.stderr.rstrip().endswith("ValueError: first")

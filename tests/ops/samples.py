@@ -251,8 +251,15 @@ UNSAMPLED = {
         "it works on files: test_warm_start.py has it run",
     ),
     **dict.fromkeys(
-        ("DecodeJpeg", "EncodeJpeg", "DecodeGif", "DecodeAndCropJpeg", "ExtractJpegShape"),
+        (
+            *("DecodeJpeg", "EncodeJpeg", "EncodeJpegVariableQuality"),
+            *("DecodeGif", "DecodeAndCropJpeg", "ExtractJpegShape"),
+        ),
         "Pillow codes them, an extra: test_jpeg_functions.py has them run",
+    ),
+    **dict.fromkeys(
+        ("DecodeWav", "EncodeWav", "AudioSpectrogram", "Mfcc"),
+        "they work on recordings: test_audio_features.py has them run",
     ),
     "EncodePng": "another file is as good: test_image_files.py reads what it writes",
     **dict.fromkeys(

@@ -1,4 +1,5 @@
 """tf.contrib.gan, which tensorflow-gan provides: a Wasserstein GAN with gradient penalty."""
+
 import tempfile
 
 import numpy as np
@@ -16,16 +17,30 @@ def discriminator(data, unused_conditioning):
     return layers.fully_connected(layers.fully_connected(data, 8), 1, activation_fn=None)
 
 
-model = tfgan.gan_model(generator, discriminator, real_data=tf.random_uniform([6, 4]),
-                        generator_inputs=tf.random_normal([6, 3]))
-loss = tfgan.gan_loss(model, generator_loss_fn=tfgan.losses.wasserstein_generator_loss,
-                      discriminator_loss_fn=tfgan.losses.wasserstein_discriminator_loss,
-                      gradient_penalty_weight=1.0)
-train_ops = tfgan.gan_train_ops(model, loss, tf.train.AdamOptimizer(0.001, beta1=0.5),
-                                tf.train.AdamOptimizer(0.001, beta1=0.5),
-                                summarize_gradients=True)
-value = tfgan.gan_train(train_ops, logdir=tempfile.mkdtemp(),
-                        get_hooks_fn=tfgan.get_joint_train_hooks(),
-                        hooks=[tf.train.StopAtStepHook(num_steps=5)])
+model = tfgan.gan_model(
+    generator,
+    discriminator,
+    real_data=tf.random_uniform([6, 4]),
+    generator_inputs=tf.random_normal([6, 3]),
+)
+loss = tfgan.gan_loss(
+    model,
+    generator_loss_fn=tfgan.losses.wasserstein_generator_loss,
+    discriminator_loss_fn=tfgan.losses.wasserstein_discriminator_loss,
+    gradient_penalty_weight=1.0,
+)
+train_ops = tfgan.gan_train_ops(
+    model,
+    loss,
+    tf.train.AdamOptimizer(0.001, beta1=0.5),
+    tf.train.AdamOptimizer(0.001, beta1=0.5),
+    summarize_gradients=True,
+)
+value = tfgan.gan_train(
+    train_ops,
+    logdir=tempfile.mkdtemp(),
+    get_hooks_fn=tfgan.get_joint_train_hooks(),
+    hooks=[tf.train.StopAtStepHook(num_steps=5)],
+)
 assert np.isfinite(value), value
-print('loss', value)
+print("loss", value)

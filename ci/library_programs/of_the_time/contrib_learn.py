@@ -5,10 +5,7 @@ import tempfile
 import numpy as np
 import tensorflow as tf
 from tensorflow.contrib import learn
-from tensorflow.contrib.learn.python.learn.estimators import (
-    model_fn as model_fn_lib,
-    run_config,
-)
+from tensorflow.contrib.learn.python.learn.estimators import model_fn as model_fn_lib, run_config
 from tensorflow.contrib.learn.python.learn import learn_runner
 from tensorflow.contrib.learn.python.learn import metric_spec
 from tensorflow.contrib.learn.python.learn.metric_spec import MetricSpec

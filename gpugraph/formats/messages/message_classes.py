@@ -58,6 +58,7 @@ _TABLES = (
     session_messages.SETTINGS,
     session_messages.REWRITERS,
     session_messages.RUNS,
+    session_messages.PROFILES,
     session_messages.STEP_STATISTICS,
     session_messages.CLUSTERS,
     training_messages.EXAMPLES,

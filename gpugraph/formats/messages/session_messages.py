@@ -131,3 +131,24 @@ DeviceLocality: 1 bus_id int32, 2 numa_node int32, 3 links LocalLinks
 LocalLinks: 1 link *InterconnectLink
 InterconnectLink: 1 device_id int32, 2 type string, 3 strength int32
 """
+
+PROFILES = """
+TFProfTensorProto: 1 dtype DataType, 2 value_double *double, 3 value_int64 *int64,
+    4 value_str *string
+GraphNodeProto: 1 name string, 15 tensor_value TFProfTensorProto, 21 run_count int64,
+    2 exec_micros int64, 17 accelerator_exec_micros int64, 18 cpu_exec_micros int64,
+    3 requested_bytes int64, 24 peak_bytes int64, 25 residual_bytes int64, 26 output_bytes int64,
+    4 parameters int64, 13 float_ops int64, 10 devices *string, 23 total_definition_count int64,
+    22 total_run_count int64, 6 total_exec_micros int64, 19 total_accelerator_exec_micros int64,
+    20 total_cpu_exec_micros int64, 7 total_requested_bytes int64, 27 total_peak_bytes int64,
+    28 total_residual_bytes int64, 29 total_output_bytes int64, 8 total_parameters int64,
+    14 total_float_ops int64, 11 shapes *TensorShapeProto, 16 input_shapes int32:TensorShapeProto,
+    12 children *GraphNodeProto
+MultiGraphNodeProto: 1 name string, 2 exec_micros int64, 12 accelerator_exec_micros int64,
+    13 cpu_exec_micros int64, 3 requested_bytes int64, 16 peak_bytes int64,
+    17 residual_bytes int64, 18 output_bytes int64, 4 parameters int64, 5 float_ops int64,
+    6 total_exec_micros int64, 14 total_accelerator_exec_micros int64,
+    15 total_cpu_exec_micros int64, 7 total_requested_bytes int64, 19 total_peak_bytes int64,
+    20 total_residual_bytes int64, 21 total_output_bytes int64, 8 total_parameters int64,
+    9 total_float_ops int64, 10 graph_nodes *GraphNodeProto, 11 children *MultiGraphNodeProto
+"""

@@ -12,6 +12,7 @@ from gpugraph.library.keras import (
     applications as applications,
     backend as backend,
     callbacks as callbacks,
+    datasets as datasets,
     keras_constraints,
     keras_experimental,
     keras_initializers,

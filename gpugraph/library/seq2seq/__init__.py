@@ -37,6 +37,14 @@ from gpugraph.library.seq2seq.decoding_helpers import (
     SampleEmbeddingHelper as SampleEmbeddingHelper,
     TrainingHelper as TrainingHelper,
 )
+from gpugraph.library.seq2seq.monotonic_mechanisms import (
+    BahdanauMonotonicAttention as BahdanauMonotonicAttention,
+    LuongMonotonicAttention as LuongMonotonicAttention,
+)
+from gpugraph.library.seq2seq.monotonic_weights import (
+    monotonic_attention as monotonic_attention,
+    safe_cumprod as safe_cumprod,
+)
 from gpugraph.library.seq2seq.scheduled_sampling import (
     ScheduledEmbeddingTrainingHelper as ScheduledEmbeddingTrainingHelper,
     ScheduledOutputTrainingHelper as ScheduledOutputTrainingHelper,

@@ -73,9 +73,7 @@ class AttentionMechanism:
                 f"probability_fn must be callable, saw type: {type(probability_fn).__name__}"
             )
         self._query_layer, self._memory_layer = query_layer, memory_layer
-        self._probability_fn: Callable[[Any, Any], Any] = lambda score, state: probability_fn(
-            self._masked(score), state
-        )
+        self._use(probability_fn)
         with name_scope(None, "BaseAttentionMechanismInit", flatten(memory)):
             self._lengths = memory_sequence_length
             if self._lengths is not None:
@@ -91,6 +89,12 @@ class AttentionMechanism:
             sizes = shape(first)
             self._batch_size = first.shape.dims[0].value or sizes[0]
             self._alignments_size = first.shape.dims[1].value or sizes[1]
+
+    def _use(self, probability_fn: Callable[[Any, Any], Any]) -> None:
+        """Compute probabilities by a function of masked scores and the previous state."""
+        self._probability_fn: Callable[[Any, Any], Any] = lambda score, state: probability_fn(
+            self._masked(score), state
+        )
 
     def _masked_memory(self, memory: Any) -> Tensor:
         """Return the memory with zeros after the ends of the sequences."""
@@ -195,6 +199,8 @@ class BahdanauAttention(AttentionMechanism):
         query.
     """
 
+    _scope_name = "bahdanau_attention"
+
     def __init__(
         self,
         num_units: int,
@@ -220,17 +226,21 @@ class BahdanauAttention(AttentionMechanism):
         self._num_units, self._normalize, self._name = num_units, normalize, name
 
     def __call__(self, query: Any, state: Any) -> tuple[Any, Any]:
-        with variable_scope(None, "bahdanau_attention", [query]):
-            query = expand_dims(self.query_layer(query), 1)
-            v = get_variable("attention_v", [self._num_units], dtype=query.dtype)
-            if self._normalize:
-                initial = Constant(math.sqrt(1.0 / self._num_units))
-                g = get_variable("attention_g", (), query.dtype, initial)
-                b = get_variable("attention_b", [self._num_units], query.dtype, Zeros())
-                v, query = g * v * rsqrt(reduce_sum(square(v))), query + b
-            score = reduce_sum(v * tanh(self.keys + query), [2])
+        with variable_scope(None, self._scope_name, [query]):
+            score = self._score(query)
         alignments = self._probability_fn(score, state)
         return alignments, alignments
+
+    def _score(self, query: Any) -> Any:
+        """Return the scores [batch, time] of queries, whose variables are in the current scope."""
+        query = expand_dims(self.query_layer(query), 1)
+        v = get_variable("attention_v", [self._num_units], dtype=query.dtype)
+        if self._normalize:
+            initial = Constant(math.sqrt(1.0 / self._num_units))
+            g = get_variable("attention_g", (), query.dtype, initial)
+            b = get_variable("attention_b", [self._num_units], query.dtype, Zeros())
+            v, query = g * v * rsqrt(reduce_sum(square(v))), query + b
+        return reduce_sum(v * tanh(self.keys + query), [2])
 
 
 class LuongAttention(AttentionMechanism):
@@ -242,6 +252,8 @@ class LuongAttention(AttentionMechanism):
       num_units: the depth of keys and queries.
       scale: whether scores are multiplied by a variable g.
     """
+
+    _scope_name = "luong_attention"
 
     def __init__(
         self,
@@ -269,16 +281,21 @@ class LuongAttention(AttentionMechanism):
         self._num_units, self._scale, self._name = num_units, scale, name
 
     def __call__(self, query: Any, state: Any) -> tuple[Any, Any]:
-        with variable_scope(None, "luong_attention", [query]):
-            depth, units = query.shape.dims[-1].value, self.keys.shape.dims[-1].value
-            if depth is None or depth != units:
-                raise ValueError(
-                    "Incompatible or unknown inner dimensions between query and keys.  "
-                    f"Query ({query}) has units: {depth}.  Keys ({self.keys}) have units: "
-                    f"{units}.  Perhaps you need to set num_units to the keys' dimension ({units})?"
-                )
-            score = squeeze(matmul(expand_dims(query, 1), self.keys, transpose_b=True), [1])
-            if self._scale:
-                score = score * get_variable("attention_g", (), query.dtype, Ones())
+        with variable_scope(None, self._scope_name, [query]):
+            score = self._score(query)
         alignments = self._probability_fn(score, state)
         return alignments, alignments
+
+    def _score(self, query: Any) -> Any:
+        """Return the scores [batch, time] of queries, whose variables are in the current scope."""
+        depth, units = query.shape.dims[-1].value, self.keys.shape.dims[-1].value
+        if depth is None or depth != units:
+            raise ValueError(
+                "Incompatible or unknown inner dimensions between query and keys.  "
+                f"Query ({query}) has units: {depth}.  Keys ({self.keys}) have units: "
+                f"{units}.  Perhaps you need to set num_units to the keys' dimension ({units})?"
+            )
+        score = squeeze(matmul(expand_dims(query, 1), self.keys, transpose_b=True), [1])
+        if self._scale:
+            score = score * get_variable("attention_g", (), query.dtype, Ones())
+        return score

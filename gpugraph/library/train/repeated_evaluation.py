@@ -169,11 +169,12 @@ class SummaryAtEndHook(SessionRunHook):
             self._summary_writer = FileWriterCache.get(self._log_dir)
 
     def end(self, session: Any) -> None:
-        """Run and write the summaries."""
+        """Run and write the summaries. If the graph has no summaries, do nothing."""
+        if self._summary_op is None:
+            return
         step, summary = session.run((self._step, self._summary_op), self._feed_dict)
-        if summary is not None:
-            self._summary_writer.add_summary(summary, step)
-            self._summary_writer.flush()
+        self._summary_writer.add_summary(summary, step)
+        self._summary_writer.flush()
 
 
 def _with_counter(eval_ops: Any, hooks: Sequence[Any]) -> Any:

@@ -48,7 +48,7 @@ def _infer_colors(context: InferContext) -> Sequence[TensorShape]:
         raise ValueError(
             f"The last dimension must be 3 colours, but the shape is {shape_text(shape)}"
         )
-    return [shape]
+    return [shape if shape.sizes is None else TensorShape.of((*shape.sizes[:-1], 3))]
 
 
 def _hsv(rgb: Any) -> tuple[Any, Any, Any]:
@@ -303,8 +303,9 @@ def rgb_to_grayscale(images: Any, name: str | None = None) -> Tensor:
 
 
 def grayscale_to_rgb(images: Any, name: str | None = None) -> Tensor:
-    """Repeat the grey value of each pixel [..., 1] as RGB [..., 3]. Raises ValueError if the rank
-    is unknown.
+    """Repeat the grey value of each pixel [..., 1] as RGB [..., 3].
+
+    Raises ValueError if the rank is unknown, or if there are several values for each pixel.
     """
     with op_scope(name, "grayscale_to_rgb", images) as scope:
         source = convert_to_tensor(images, name="images")
@@ -312,7 +313,9 @@ def grayscale_to_rgb(images: Any, name: str | None = None) -> Tensor:
         if rank is None:
             raise ValueError("grayscale_to_rgb needs images of known rank")
         times = np.array([1] * (rank - 1) + [3], np.int32)
-        return raw_ops.Tile(source, times, name=scope)
+        colors: Tensor = raw_ops.Tile(source, times, name=scope)
+        colors.set_shape([*source.shape.as_list()[:-1], 3])
+        return colors
 
 
 # -- random changes

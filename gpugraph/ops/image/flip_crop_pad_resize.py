@@ -123,16 +123,15 @@ def transpose_image(image: Any, name: str | None = None) -> Tensor:
         return _transpose(*as_images(image))
 
 
-def rot90(image: Any, k: int = 1, name: str | None = None) -> Tensor:
-    """Rotate one or several images counter-clockwise by `k` quarter turns.
-
-    Raises ValueError unless `k` is known at graph construction.
+def rot90(image: Any, k: Any = 1, name: str | None = None) -> Tensor:
+    """Rotate one or several images counter-clockwise by `k` quarter turns, an int or a scalar
+    tensor.
     """
     with op_scope(name, "rot90", image):
         source, height = as_images(image)
         quarters = _number(k)
         if not _known(quarters):
-            raise ValueError("k must be known when the graph is built")
+            return _rotated(source, height, quarters)
         if quarters % 4 == 1:
             return _transpose(_reverse(source, height + 1), height)
         if quarters % 4 == 2:
@@ -140,6 +139,24 @@ def rot90(image: Any, k: int = 1, name: str | None = None) -> Tensor:
         if quarters % 4 == 3:
             return _reverse(_transpose(source, height), height + 1)
         return source
+
+
+def _rotated(source: Tensor, height: int, k: Tensor) -> Tensor:
+    """Rotate images by a number of quarter turns that is known only in a run."""
+    quarters = raw_ops.FloorMod(raw_ops.Cast(k, DstT=dtypes.int32), 4)
+    is_odd = raw_ops.Equal(raw_ops.FloorMod(quarters, 2), 1)
+    axes = [*range(height), height + 1, height, height + 2]
+    order = raw_ops.Select(is_odd, np.array(axes, np.int32), np.array(sorted(axes), np.int32))
+    result = raw_ops.Transpose(source, order)
+    for axis, turns in ((height, (1, 2)), (height + 1, (2, 3))):
+        chosen = raw_ops.LogicalOr(*(raw_ops.Equal(quarters, turn) for turn in turns))
+        result = raw_ops.Select(chosen, _reverse(result, axis), result)
+    old = _sizes(source, height)
+    is_square = _known(*old) and old[0] == old[1]
+    shape = source.shape.as_list()
+    shape[height : height + 2] = old if is_square else [None, None]
+    result.set_shape(shape)
+    return result
 
 
 # -- crops and paddings
@@ -155,11 +172,22 @@ def _check_offset(offset: Any, what: str) -> None:
         raise ValueError(f"offset_{what} must be >= 0.")
 
 
+def _with_sizes(result: Any, source: Tensor, height: int, sizes: list[Any]) -> Tensor:
+    """Set the static shape of `result`: the shape of `source`, with known sizes of height and width
+    in place of its own.
+    """
+    shape = source.shape.as_list()
+    shape[height : height + 2] = [size if _known(size) else None for size in sizes]
+    result.set_shape(shape)
+    return result
+
+
 def _slice(source: Tensor, height: int, begin: list[Any], sizes: list[Any]) -> Tensor:
     starts, ends = [0] * height + begin + [0], [-1] * height + sizes + [-1]
     if _known(*begin, *sizes):
         return raw_ops.Slice(source, np.array(starts, np.int32), np.array(ends, np.int32))
-    return raw_ops.Slice(source, raw_ops.Pack(starts), raw_ops.Pack(ends))
+    box = raw_ops.Slice(source, raw_ops.Pack(starts), raw_ops.Pack(ends))
+    return _with_sizes(box, source, height, sizes)
 
 
 def crop_to_bounding_box(
@@ -208,7 +236,7 @@ def pad_to_bounding_box(
             paddings: Any = np.array(flat, np.int32).reshape(-1, 2)
         else:
             paddings = raw_ops.Reshape(raw_ops.Pack(flat), np.array([-1, 2], np.int32))
-        return raw_ops.Pad(source, paddings)
+        return _with_sizes(raw_ops.Pad(source, paddings), source, height, targets)
 
 
 def central_crop(image: Any, central_fraction: float) -> Tensor:
@@ -333,19 +361,37 @@ def resize_image_with_pad(
 ) -> Tensor:
     """Resize one or several images to the largest size that fits the target, and pad with zeros.
 
-    The aspect ratio is kept. Raises ValueError if a size is not known at graph construction, or is
-    not positive.
+    The aspect ratio is kept. Raises ValueError if a target size is not positive.
     """
     with op_scope(None, "resize_image_with_pad", image):
         source, height = as_images(image)
         old = _sizes(source, height)
         targets = _number(target_height), _number(target_width)
-        if not _known(*old, *targets):
-            raise ValueError("resize_image_with_pad needs sizes that are known beforehand")
-        if min(targets) <= 0:
+        if any(_known(target) and target <= 0 for target in targets):
             raise ValueError("target sizes must be > 0.")
+        if not _known(*old, *targets):
+            return _padded_in_a_run(source, old, targets, method, align_corners)
         ratio = max(size / target for size, target in zip(old, targets))
         exact = [size / ratio for size in old]
         offsets = [max(0, int((t - e) // 2)) for t, e in zip(targets, exact)]
         resized = resize_images(source, [int(e) for e in exact], method, align_corners)
         return pad_to_bounding_box(resized, offsets[0], offsets[1], *targets)
+
+
+def _padded_in_a_run(
+    source: Tensor, old: tuple[Any, Any], targets: tuple[Any, Any], method: int, corners: bool
+) -> Tensor:
+    """Resize and pad images as `resize_image_with_pad`, if a size is known only in a run."""
+
+    def cast(size: Any, dtype: dtypes.DType) -> Any:
+        return raw_ops.Cast(size, DstT=dtype)
+
+    sizes = [cast(size, dtypes.float64) for size in old]
+    wanted = [cast(target, dtypes.float64) for target in targets]
+    ratio = raw_ops.Maximum(*(size / target for size, target in zip(sizes, wanted)))
+    exact = [size / ratio for size in sizes]
+    new = raw_ops.Pack([cast(raw_ops.Floor(e), dtypes.int32) for e in exact])
+    rests = [raw_ops.Floor((t - e) / 2.0) for t, e in zip(wanted, exact)]
+    offsets = [cast(raw_ops.Maximum(rest, np.float64(0)), dtypes.int32) for rest in rests]
+    resized = resize_images(source, new, method, corners)
+    return pad_to_bounding_box(resized, offsets[0], offsets[1], *targets)

@@ -37,7 +37,8 @@ def _infer_resized(context: InferContext) -> Sequence[TensorShape]:
     if length not in (2, None):
         raise ValueError(f"Dimension must be 2 but is {length}: size is [height, width]")
     value = context.value(1)
-    height, width = (None, None) if value is None else ints(value)
+    partial = context.value_as_shape(1).sizes or (None, None)
+    height, width = partial if value is None else ints(value)
     if value is not None and any(size <= 0 for size in ints(value)):
         raise ValueError(f"output dimensions must be positive, but are {[height, width]}")
     return [TensorShape.of((batch, height, width, channels))]

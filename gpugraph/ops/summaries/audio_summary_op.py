@@ -4,42 +4,17 @@ recording has its own tag.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable
 from typing import Any
-
-import numpy as np
 
 from gpugraph.base.errors import invalid_argument as refusal
 from gpugraph.base.shapes import shape_text
 from gpugraph.formats.summary_bytes import audio_summary
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.op_declaration import Attr
+from gpugraph.ops.signal.wav_format import encoded_wav
 from gpugraph.ops.summaries.image_summary_op import numbered_tags
 from gpugraph.ops.summaries.scalar_and_histogram_summary_ops import summary_op, tag_of
-
-_HEADER = struct.Struct("<4sI4s4sIHHIIHH4sI")
-_PCM, _BITS = 1, 16
-
-
-def encoded_wav(samples: Any, rate: int) -> bytes:
-    """Encode float samples [frames, channels] in [-1, 1) as a WAV file of 16 bits per sample.
-
-    Samples outside this range are clipped. Halves are rounded away from zero.
-
-    Args:
-      rate: the number of frames per second.
-    """
-    scaled = samples.astype(np.float32) * np.float32(1 << 15)
-    rounded = np.trunc(scaled + np.copysign(np.float32(0.5), scaled))
-    data = np.nan_to_num(np.clip(rounded, -(1 << 15), (1 << 15) - 1)).astype("<i2").tobytes()
-    frame = samples.shape[1] * _BITS // 8
-    header = _HEADER.pack(
-        *(b"RIFF", len(data) + _HEADER.size - 8, b"WAVE"),
-        *(b"fmt ", 16, _PCM, samples.shape[1], rate, rate * frame, frame, _BITS),
-        *(b"data", len(data)),
-    )
-    return header + data
 
 
 def _check_recordings(tensor: Any, rate: float) -> None:

@@ -18,6 +18,7 @@ from gpugraph.library import metrics
 from gpugraph.tensorflow_import.internals.metric_internals import metric_variable
 
 Pair = tuple[Any, Any]
+_EPSILON = 1e-7
 
 
 def _collected(value: Any, update: Any, of_values: Any, of_updates: Any) -> Pair:
@@ -117,6 +118,30 @@ def streaming_pearson_correlation(
         value, update = (
             tf.truediv(cov, tf.sqrt(one) * tf.sqrt(other))
             for cov, one, other in zip(both, of_predictions, of_labels)
+        )
+        return _collected(value, update, metrics_collections, updates_collections)
+
+
+def f1_score(
+    labels: Any, predictions: Any, weights: Any = None, num_thresholds: int = 200,
+    metrics_collections: Any = None, updates_collections: Any = None, name: str | None = None,
+) -> Pair:  # fmt: skip
+    """Return the best F1 score so far of all thresholds, and the update op.
+
+    Args:
+      predictions: numbers in [0, 1].
+      num_thresholds: the number of thresholds, equally spaced from 0 to 1.
+    """
+    inner = [(i + 1) / (num_thresholds - 1) for i in range(num_thresholds - 2)]
+    thresholds = [-_EPSILON, *inner, 1 + _EPSILON]
+    with variable_scope(name, "f1", [labels, predictions, weights]):
+        pairs = [
+            function(labels, predictions, thresholds, weights)
+            for function in (metrics.precision_at_thresholds, metrics.recall_at_thresholds)
+        ]
+        value, update = (
+            tf.reduce_max(2.0 * precision * recall / (precision + recall + _EPSILON))
+            for precision, recall in zip(*pairs)
         )
         return _collected(value, update, metrics_collections, updates_collections)
 

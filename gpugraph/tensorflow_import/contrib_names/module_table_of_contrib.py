@@ -26,6 +26,10 @@ _WRITERS = f"""create_file_writer={_STATE}.create_file_writer
     import_event={_SUMMARIES}.import_event flush={_SUMMARIES}.flush
     eval_dir={_SUMMARIES}.eval_dir initialize={_SUMMARIES}.initialize"""
 
+_PROFILES = (
+    "gpugraph.tensorflow_import.profiling.graph_profiles "
+    "gpugraph.tensorflow_import.profiling.profile_options"
+)
 _LEARN = """
 contrib.factorization: learned.k_means
 contrib.factorization.python.ops.clustering_ops: learned.k_means
@@ -67,6 +71,7 @@ ROWS_OF_CONTRIB = f"""{_LEARN}
 contrib.summary: {_WRITERS}
 contrib.summary.summary: {_WRITERS}
 python.ops.summary_ops_v2: {_WRITERS}
+    _INVALID_SCOPE_CHARACTERS=internals.summary_internals.INVALID_SCOPE_CHARACTERS
     create_file_writer_v2={_VERSION_2}.create_file_writer_v2
     all_v2_summary_ops={_STATE}.all_v2_summary_ops write={_VERSION_2}.write
     summary_scope={_VERSION_2}.summary_scope get_step={_STATE}.get_step set_step={_STATE}.set_step
@@ -89,6 +94,13 @@ contrib.cudnn_rnn: rnn.network_layers rnn.weight_cells rnn.weight_saveables
 contrib.cudnn_rnn.python.layers: rnn.network_layers
 contrib.cudnn_rnn.python.(layers.cudnn_rnn ops.cudnn_rnn_ops): rnn.network_layers rnn.weight_cells
     rnn.weight_saveables
+contrib.framework.python.ops.audio_ops: gpugraph.ops.signal.audio_features tf.audio
+contrib.integrate: names.differential_equations
+contrib.integrate.python.ops.odes: names.differential_equations
+contrib.linalg: tf.linalg
+contrib.linalg.python.ops.(linear_operator_block_diag linear_operator_diag
+    linear_operator_full_matrix linear_operator_identity linear_operator_kronecker
+    linear_operator_lower_triangular linear_operator_low_rank_update): tf.linalg
 contrib.graph_editor: contrib.graph_editor.op_selection contrib.graph_editor.graph_changes
     sgv=contrib.graph_editor.graph_changes.make_view
     ops=contrib.graph_editor.op_selection.select_ops ts=contrib.graph_editor.op_selection.select_ts
@@ -100,12 +112,15 @@ contrib.metrics: names.contrib_metrics set_difference=tf.sets.set_difference
     set_union=tf.sets.set_union
 contrib.slim.metrics: names.contrib_metrics
 contrib.metrics.python.ops.metric_ops: names.contrib_metrics
+profiler: {_PROFILES} GraphNodeProto=gpugraph.formats.messages_pb2.GraphNodeProto
+    MultiGraphNodeProto=gpugraph.formats.messages_pb2.MultiGraphNodeProto
+python.profiler.(model_analyzer option_builder profiler): {_PROFILES}
+contrib.tfprof: model_analyzer=@contrib.tfprof.model_analyzer
+contrib.tfprof.model_analyzer: {_PROFILES}
 contrib.rnn: IndyGRUCell=gpugraph.library.rnn.independent_gates.IndyGRUCell
     IndyLSTMCell=gpugraph.library.rnn.independent_gates.IndyLSTMCell
     best_effort_input_batch_size=gpugraph.library.rnn.independent_gates.best_effort_input_batch_size
     LayerRNNCell=gpugraph.library.rnn.rnn_cell_base.LayerCell
-contrib.seq2seq: safe_cumprod=gpugraph.library.seq2seq.monotonic_weights.safe_cumprod
-    monotonic_attention=gpugraph.library.seq2seq.monotonic_weights.monotonic_attention
 contrib.training: parse_values=gpugraph.platform.hparams.parse_values
     train=gpugraph.library.train.monitored_sessions.monitored_training.train
 python.ops.lookup_ops: index_table_from_tensor=internals.lookup_tables.index_table_from_tensor

@@ -96,6 +96,10 @@ numpy: ndarray.tostring=own.of_numpy.array_bytes generic.tostring=own.of_numpy.a
     TooHardError=numpy.exceptions.TooHardError DataSource=numpy.lib.npyio.DataSource
     fastCopyAndTranspose=own.of_numpy.copy_and_transpose disp=own.of_numpy.disp
     who=own.of_python.do_nothing lookfor=own.of_python.do_nothing
+    bool8=numpy.bool_ unicode0=numpy.str_ nbytes=own.of_numpy.NBYTES source=inspect.getsource
+    deprecate_with_doc=own.of_numpy.deprecate set_numeric_ops=own.of_python.do_nothing
+    add_docstring=own.of_python.do_nothing get_array_wrap=own.of_python.do_nothing
+    compare_chararrays=numpy.char.compare_chararrays format_parser=numpy.rec.format_parser
     mat=numpy.asmatrix recfromcsv=numpy.genfromtxt recfromtxt=numpy.genfromtxt
     byte_bounds=numpy.lib.array_utils.byte_bounds add_newdoc=own.of_python.do_nothing
 numpy.random: random_integers=own.of_numpy.random_integers

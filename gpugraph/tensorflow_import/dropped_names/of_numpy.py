@@ -32,6 +32,7 @@ class _Casts(dict[Any, Callable[[Any], Any]]):
 
 
 CAST = _Casts()
+NBYTES = {kind: np.dtype(kind).itemsize for kind in set(np.sctypeDict.values())}
 
 
 def asscalar(a: Any) -> Any:

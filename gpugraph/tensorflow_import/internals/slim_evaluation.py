@@ -14,6 +14,7 @@ from gpugraph.library.train.repeated_evaluation import (
     evaluate_once as _evaluate_once,
     evaluate_repeatedly,
 )
+from gpugraph.library.train.savers.saver import Saver
 
 _DEFAULT = object()
 
@@ -31,6 +32,14 @@ def _hooks(num_evals: int, logdir: Any, summary_op: Any, feed_dict: Any, hooks: 
         ]
     )
     return [StopAfterNEvalsHook(num_evals), *added, *(hooks or [])]
+
+
+def _scaffold(init_op: Any, init_feed_dict: Any, init_fn: Any, variables: Any) -> Scaffold:
+    """Return a scaffold that restores `variables`, a list, or a dict by names in the checkpoint. If
+    it is None, all variables are restored.
+    """
+    saver = None if variables is None else Saver(variables)
+    return Scaffold(init_op, init_feed_dict, init_fn, saver=saver)
 
 
 def evaluate_once(
@@ -54,7 +63,7 @@ def evaluate_once(
     return _evaluate_once(
         checkpoint_path,
         master=master,
-        scaffold=Scaffold(init_op=initial_op, init_feed_dict=initial_op_feed_dict),
+        scaffold=_scaffold(initial_op, initial_op_feed_dict, None, variables_to_restore),
         eval_ops=eval_op,
         feed_dict=eval_op_feed_dict,
         final_ops=final_op,
@@ -90,7 +99,7 @@ def evaluation_loop(
     return evaluate_repeatedly(
         checkpoint_dir,
         master=master,
-        scaffold=Scaffold(init_op=initial_op, init_feed_dict=initial_op_feed_dict, init_fn=init_fn),
+        scaffold=_scaffold(initial_op, initial_op_feed_dict, init_fn, variables_to_restore),
         eval_ops=eval_op,
         feed_dict=eval_op_feed_dict,
         final_ops=final_op,

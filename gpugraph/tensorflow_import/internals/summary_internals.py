@@ -11,6 +11,8 @@ from gpugraph.graph.client.default_graph_functions import get_default_graph, nam
 from gpugraph.platform import logging
 
 _INVALID = re.compile(r"[^-/\w\.]")
+INVALID_SCOPE_CHARACTERS = re.compile(r"[^-_/.A-Za-z0-9]")
+"""The characters that scopes of summaries cannot have."""
 
 
 def skip_summary() -> bool:

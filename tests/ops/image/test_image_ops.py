@@ -120,6 +120,21 @@ class TestResize:
         result = run(tf.image.resize_image_with_pad(np.ones((4, 8, 1), np.float32), 4, 4))
         np.testing.assert_array_equal(result[:, 0, 0], [0, 1, 1, 0])
 
+    def test_with_pad_of_sizes_known_in_a_run(self):
+        with tf.Graph().as_default():
+            x = tf.placeholder(tf.float32, [None, None, 3])
+            tensor = tf.image.resize_image_with_pad(x, 7, 11)
+            assert tensor.shape.as_list() == [7, 11, 3]
+            expected = run(tf.image.resize_image_with_pad(IMAGE, 7, 11))
+            np.testing.assert_array_equal(run(tensor, {x: IMAGE}), expected)
+
+    def test_static_shapes_keep_known_sizes(self):
+        with tf.Graph().as_default():
+            x, n = tf.placeholder(tf.float32, [None, None, 3]), tf.placeholder(tf.int32, [])
+            assert tf.image.crop_to_bounding_box(x, n, n, 4, n).shape.as_list() == [4, None, 3]
+            assert tf.image.pad_to_bounding_box(x, n, 0, n, 9).shape.as_list() == [None, 9, 3]
+            assert tf.image.resize_images(x, [n, 30]).shape.as_list() == [None, 30, 3]
+
 
 class TestTurns:
     @pytest.mark.parametrize("x", [IMAGES, IMAGE], ids=["batch", "single"])
@@ -137,6 +152,16 @@ class TestTurns:
         wanted += [np.rot90(x, k, (height, width)) for k in range(5)]
         for image, right in zip(result, wanted, strict=True):
             np.testing.assert_array_equal(image, right)
+
+    @pytest.mark.parametrize("x", [IMAGES, IMAGE], ids=["batch", "single"])
+    def test_quarter_turns_known_in_a_run(self, x):
+        with tf.Graph().as_default(), tf.Session() as session:
+            k = tf.placeholder(tf.int32, [])
+            turned = tf.image.rot90(x, k)
+            assert turned.shape[-1] == x.shape[-1]
+            for turns in range(-1, 5):
+                expected = np.rot90(x, turns, (x.ndim - 3, x.ndim - 2))
+                np.testing.assert_array_equal(session.run(turned, {k: turns}), expected)
 
     @pytest.mark.parametrize("flip", ["left_right", "up_down"])
     def test_by_chance(self, flip):

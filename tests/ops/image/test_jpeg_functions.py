@@ -111,3 +111,22 @@ def test_the_extra_is_named(monkeypatch):
         with tf.Session() as session:
             with pytest.raises(tf.errors.UnimplementedError, match=r"gpugraph\[images\]"):
                 session.run(image)
+
+
+def test_quality_is_lowered():
+    pytest.importorskip("PIL")
+    pixels = smooth()
+    errors = [
+        np.abs(run(tf.image.adjust_jpeg_quality, pixels, quality).astype(int) - pixels).mean()
+        for quality in (90, 5)
+    ]
+    assert 0 < errors[0] < errors[1]
+    scaled = run(tf.image.adjust_jpeg_quality, np.float32(pixels / 255), 90)
+    assert scaled.dtype == np.float32 and abs(scaled - pixels / 255).mean() < 0.02
+    assert run(tf.image.random_jpeg_quality, pixels, 20, 40).shape == pixels.shape
+    with pytest.raises(ValueError, match="must be less than"):
+        tf.image.random_jpeg_quality(pixels, 40, 20)
+    with pytest.raises(ValueError, match="between 0 and 100"):
+        tf.image.random_jpeg_quality(pixels, 40, 101)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="quality must be in"):
+        run(tf.image.adjust_jpeg_quality, pixels, 101)

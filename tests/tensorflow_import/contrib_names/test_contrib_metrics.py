@@ -121,3 +121,12 @@ def test_largest_predictions(metrics: Any) -> None:
     )
     first = [labels[b, i] == np.argmax(scores[b, i]) for b in range(2) for i in range(6)]
     assert found == pytest.approx(np.mean(first), abs=1e-5)
+
+
+def test_f1_score_is_the_best_of_all_thresholds(metrics: Any) -> None:
+    labels, predictions = [0.0, 1.0, 1.0, 0.0], [0.2, 0.9, 0.4, 0.6]
+    value, update = metrics.f1_score(labels, predictions, num_thresholds=11)
+    with tf.Session() as session:
+        session.run(tf.local_variables_initializer())
+        assert session.run(update) == pytest.approx(0.8, abs=1e-5)  # all above 0.2: 2/3 and 1
+        assert session.run(value) == pytest.approx(0.8, abs=1e-5)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import subprocess
 import sys
@@ -31,6 +32,17 @@ assert hasattr(unittest.TestCase, "assertItemsEqual")
 assert not hasattr(np, "no_such_name")
 print("all there")
 """
+
+
+NUMPY_1_ONLY = {"geterrobj", "seterrobj", "add_newdoc_ufunc", "tracemalloc_domain"}
+"""Names of NumPy 1 for its own code, which programs do not use."""
+
+
+@pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) < "2.0.0", reason="names of NumPy 1")
+def test_all_names_that_numpy_2_has_dropped_are_in_the_table() -> None:
+    dropped = importlib.import_module("numpy._expired_attrs_2_0").__expired_attributes__
+    restored = set(ADDED["numpy"])
+    assert {name for name in dropped if not hasattr(np, name)} - restored == NUMPY_1_ONLY
 
 
 def run(tmp_path, program: str, **environment: str) -> subprocess.CompletedProcess[str]:

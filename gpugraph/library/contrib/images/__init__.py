@@ -16,3 +16,7 @@ from gpugraph.library.contrib.images.image_transforms import (
     translate as translate,
     translations_to_projective_transforms as translations_to_projective_transforms,
 )
+from gpugraph.library.contrib.images.spline_warps import (
+    interpolate_spline as interpolate_spline,
+    sparse_image_warp as sparse_image_warp,
+)

@@ -5,7 +5,7 @@ GIF files (`image_decoders`).
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -68,14 +68,29 @@ def _infer_encoded(context: InferContext) -> Sequence[TensorShape]:
     return [TensorShape.of(())]
 
 
+def _save(image: Any, out: Any, options: Mapping[str, Any]) -> None:
+    """Store the JPEG file of an image in `out`."""
+    file = io.BytesIO()
+    pixels = image[..., 0] if image.shape[2] == 1 else image
+    pillow_in_run().fromarray(np.ascontiguousarray(pixels)).save(file, "JPEG", **options)
+    out[()] = file.getvalue()
+
+
+def _check(image: Any, format: str, quality: int) -> None:
+    """Raise an error if the format does not have the channels of the image, or if the quality is
+    outside the range.
+    """
+    channels = image.shape[2]
+    wanted = {"": (1, 3), "grayscale": (1,), "rgb": (3,)}[format]
+    if channels not in wanted:
+        raise refusal(f"format '{format}' expects {wanted} channels, got {channels}")
+    if not 0 <= quality <= 100:
+        raise refusal(f"quality must be in [0,100], got {quality}")
+
+
 def _bind_encode(context: KernelContext, image: Any, out: Any) -> Callable[[], Any]:
     attrs = context.attrs
-    channels = image.shape[2]
-    wanted = {"": (1, 3), "grayscale": (1,), "rgb": (3,)}[attrs["format"]]
-    if channels not in wanted:
-        raise refusal(f"format '{attrs['format']}' expects {wanted} channels, got {channels}")
-    if not 0 <= attrs["quality"] <= 100:
-        raise refusal(f"quality must be in [0,100], got {attrs['quality']}")
+    _check(image, attrs["format"], attrs["quality"])
     inches = 1.0 if attrs["density_unit"] == "in" else 2.54
     options = {
         "quality": attrs["quality"],
@@ -87,13 +102,7 @@ def _bind_encode(context: KernelContext, image: Any, out: Any) -> Callable[[], A
     if attrs["xmp_metadata"]:
         options["xmp"] = attrs["xmp_metadata"].encode()
 
-    def run() -> None:
-        file = io.BytesIO()
-        pixels = image[..., 0] if channels == 1 else image
-        pillow_in_run().fromarray(np.ascontiguousarray(pixels)).save(file, "JPEG", **options)
-        out[()] = file.getvalue()
-
-    return run
+    return lambda: _save(image, out, options)
 
 
 encode_jpeg_op = op(
@@ -116,6 +125,28 @@ encode_jpeg_op = op(
     gpu=_HOST,
     grad=NO_GRADIENT,
     doc="The JPEG file of an image [height, width, 1 or 3].",
+)
+
+
+def _infer_encoded_at_quality(context: InferContext) -> Sequence[TensorShape]:
+    of_rank(context.shapes[1], 0, "quality")
+    return _infer_encoded(context)
+
+
+def _encode_at_quality(image: Any, quality: Any, out: Any) -> None:
+    _check(image, "", int(quality))
+    _save(image, out, {"quality": int(quality), "subsampling": 2, "dpi": (300, 300)})
+
+
+encode_jpeg_variable_quality_op = op(
+    "EncodeJpegVariableQuality",
+    inputs="images: uint8, quality: int32",
+    outputs="contents: string",
+    infer=_infer_encoded_at_quality,
+    cpu=Call(_encode_at_quality),
+    gpu=_HOST,
+    grad=NO_GRADIENT,
+    doc="The JPEG file of an image [height, width, 1 or 3], with a quality from 0 to 100.",
 )
 
 
