@@ -104,9 +104,9 @@ def _restore_lines(tree: ast.Module, before: str, after: str) -> None:
             line = min(first_old + index - first_new, max(end_old - 1, first_old))
             lines[index + 1] = min(line, len(old) - 1) + 1
     for node in ast.walk(tree):
-        if hasattr(node, "lineno"):
-            node.lineno = lines[node.lineno]
-            node.end_lineno = lines[node.end_lineno or node.lineno]
+        for name in ("lineno", "end_lineno"):
+            if getattr(node, name, None):
+                setattr(node, name, lines[getattr(node, name)])
 
 
 def python_3_source(source: bytes, file: str) -> str:

@@ -13,7 +13,7 @@ from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.image.color_adjustments import convert_image_dtype
-from gpugraph.ops.image.files.jpeg_ops import pillow
+from gpugraph.ops.image.files.pillow_images import pillow
 from gpugraph.ops.random.random_ops import random_uniform
 
 _FIRST_BYTES = b"\xff\xd8\xff"
