@@ -21,7 +21,7 @@ from gpugraph.base.deferred_names import one_import_at_a_time
 _PACKAGE = __name__.partition(".")[0]
 
 _API = """
-    audio autograph bitwise compat contrib contrib.checkpoint contrib.crf contrib.data
+    autograph bitwise compat contrib contrib.checkpoint contrib.crf contrib.data
     contrib.distribute contrib.distributions
     contrib.feature_column contrib.framework contrib.layers contrib.legacy_seq2seq contrib.lookup
     contrib.opt contrib.rnn
@@ -44,6 +44,7 @@ _SLIM = """
 
 _ELSEWHERE = """
 app platform.app
+audio api.shared.audio
 autograph.experimental api.autograph.autograph_experimental
 contrib.autograph api.contrib.autograph_names
 contrib.eager api.contrib.eager_names
