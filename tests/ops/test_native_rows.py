@@ -41,7 +41,7 @@ LEFT_OUT = (
     "native code reads UTF-8",
     "native transforms are of complex64",
     "a size is not a power of 2 between 8 and 4,096",
-    "the input is cut or padded",
+    "an axis before the last one is cut or padded",
     "there are few transforms",
     "numbers of ",
     "strings and positions are broadcast",
@@ -348,6 +348,7 @@ def factors() -> Iterator[tuple[str, Sample]]:
 
 def transforms() -> Iterator[tuple[str, Sample]]:
     """Complex numbers whose last axes are powers of 2, in blocks that are not full."""
+    yield "RFFT2D", case(numbers(30, 12, 16), np.array([16, 16], np.int32))
     shapes = {
         "": [(33, 8), (20, 16), (9, 2048), (8, 4096), (3, 3, 32)],
         "2D": [(2, 16, 64), (16, 8, 8)],
@@ -360,6 +361,8 @@ def transforms() -> Iterator[tuple[str, Sample]]:
                 yield f"{kind}{suffix}", case(x)
             lengths = np.array(shape[len(shape) - int(suffix[:1] or 1) :], np.int32)
             yield f"RFFT{suffix}", case(x.real.copy(), lengths)
+            for width in (lengths[-1] * 3 // 4 - 1, 5, lengths[-1] + 9):
+                yield f"RFFT{suffix}", case(numbers(*shape[:-1], width), lengths)
 
 
 def texts() -> Iterator[tuple[str, Sample]]:

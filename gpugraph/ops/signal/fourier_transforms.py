@@ -1,6 +1,6 @@
 """Discrete Fourier transforms along the last one, two or three axes.
 
-Complex transforms are computed in double precision and rounded. A transform is linear, so its
+Transforms are computed in the precision of the input. A transform is linear, so its
 gradient is its adjoint. For a transform, this is the inverse transform multiplied by the number of
 elements. For an inverse transform, it is the transform divided by this number. Transforms of real
 numbers return one half of the spectrum, because the other half has the complex conjugates. Their

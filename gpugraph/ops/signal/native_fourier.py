@@ -31,7 +31,8 @@ def complex_transform(inverse: bool, axes: int) -> RowSource:
         if signature.input_types[0].base_dtype is not complex64:
             raise NotImplementedError("native transforms are of complex64")
         kind = _INVERSE if inverse else _FORWARD
-        return _described(signature.input_shapes[0], signature.input_shapes[0], axes, kind)
+        shape = signature.input_shapes[0]
+        return _described(shape, shape, axes, kind)
 
     return RowSource("host_fft.h", "gg_fft", parameters, None, is_exact=False)
 
@@ -43,20 +44,22 @@ def real_transform(axes: int) -> RowSource:
         shape = signature.input_shapes[0]
         if signature.output_types[0].base_dtype is not complex64:
             raise NotImplementedError("native transforms are of complex64")
-        if [*ints(signature.value(1))] != [*shape[len(shape) - axes :]]:
-            raise NotImplementedError("the input is cut or padded")
-        return _described(shape, signature.output_shapes[0], axes, _REAL)
+        whole = (*shape[: len(shape) - axes], *ints(signature.value(1)))
+        if whole[:-1] != shape[:-1] or not shape[-1]:
+            raise NotImplementedError("an axis before the last one is cut or padded")
+        return _described(whole, signature.output_shapes[0], axes, _REAL, shape[-1])
 
     return RowSource("host_fft.h", "gg_fft", parameters, None, is_exact=False)
 
 
 def _described(
-    shape: Sequence[int], output_shape: Sequence[int], axes: int, kind: int
+    shape: Sequence[int], output_shape: Sequence[int], axes: int, kind: int, length: int = 0
 ) -> list[int]:
     """Return the parameters of a transform. Raises NotImplementedError if a size is not supported.
 
     Args:
-      shape: the shape of the input.
+      shape: the shape of the input, after it is cut or padded.
+      length: the number of elements of a row of a real input.
     """
     rank = len(shape)
     is_short = kind == _REAL and shape[-1] < _LANES
@@ -71,7 +74,7 @@ def _described(
             raise NotImplementedError("there are few transforms")
         described += [outer, shape[axis], inner]
         factors += _factors(shape[axis])
-    return [axes, kind, *described, *factors]
+    return [axes, kind, length, *described, *factors]
 
 
 @lru_cache(maxsize=16)

@@ -2,7 +2,8 @@
    radix 4, of as many transforms at a time as a vector has lanes.
 
    Parameters: the number of axes; GG_FFT_INVERSE, which is divided by the number of elements,
-   GG_FFT_REAL, of which the first half of the spectrum is stored, or 0; for each axis, the last one first: the product of the sizes before it, its size, the
+   GG_FFT_REAL, of which the first half of the spectrum is stored, or 0; the elements of a row of the
+   input, of which real ones may be cut, or get zeros at the end; for each axis, the last one first: the product of the sizes before it, its size, the
    product of the sizes after it; then for each axis the factors exp(-2 pi i k / size), as two floats
    in a word. Arrays: the input, out (as floats). A part is a block of transforms. */
 
@@ -20,6 +21,7 @@ typedef struct {
     const float *from;
     float *to;
     int64_t outer, size, inner, blocks, bytes; /* blocks: of one row of `inner` */
+    int64_t length;                            /* of a real row */
     const float *factors;
     int inverse;
     float scale;
@@ -172,12 +174,16 @@ static void gg_fft_part(void *block, int64_t which) {
 
 /* -- real rows: two of them are the parts of complex numbers */
 
-static void gg_fft_load_real(const float *from, int64_t size, int64_t rows, int64_t odd,
-                             gg_fft_vector *to) {
+static void gg_fft_load_real(const float *from, int64_t length, int64_t size, int64_t rows,
+                             int64_t odd, gg_fft_vector *to) {
     for (int64_t k = 0; k < size; k += GG_FFT_LANES) {
-        gg_fft_vector v[GG_FFT_LANES];
-        for (int64_t row = 0; row < GG_FFT_LANES; row++)
-            v[row] = *(const gg_fft_vector *)(from + gg_min(2 * row + odd, rows - 1) * size + k);
+        const int64_t count = gg_min(length - k, GG_FFT_LANES);
+        gg_fft_vector v[GG_FFT_LANES] = {{0}};
+        for (int64_t row = 0; row < GG_FFT_LANES && count > 0; row++) {
+            const float *at = from + gg_min(2 * row + odd, rows - 1) * length + k;
+            if (count == GG_FFT_LANES) v[row] = *(const gg_fft_vector *)at;
+            else memcpy(v + row, at, (size_t)count * sizeof *at);
+        }
         gg_fft_transpose(v);
         for (int64_t j = 0; j < GG_FFT_LANES; j++) to[k + j] = v[j];
     }
@@ -216,10 +222,10 @@ static void gg_fft_real_part(void *block, int64_t which) {
     char *taken = gg_take(a->source, a->slots, a->bytes);
     gg_fft_vector *re = (gg_fft_vector *)taken, *im = re + a->size;
     const int64_t first = 2 * which * GG_FFT_LANES, rows = a->outer - first;
-    const float *from = a->from + first * a->size;
+    const float *from = a->from + first * a->length;
     float *to = a->to + first * 2 * (a->size / 2 + 1);
-    gg_fft_load_real(from, a->size, rows, 0, re);
-    gg_fft_load_real(from, a->size, rows, 1, im);
+    gg_fft_load_real(from, a->length, a->size, rows, 0, re);
+    gg_fft_load_real(from, a->length, a->size, rows, 1, im);
     if (gg_fft_columns(re, im, a->size, a->factors)) re += 2 * a->size, im += 2 * a->size;
     gg_fft_store_halves(to, a->size, rows, 0, re, im);
     gg_fft_store_halves(to, a->size, rows, 1, re, im);
@@ -228,24 +234,24 @@ static void gg_fft_real_part(void *block, int64_t which) {
 
 static int64_t gg_fft_bytes(const int64_t *n) {
     int64_t largest = 0;
-    for (int64_t axis = 0; axis < n[0]; axis++) largest = gg_max(largest, n[3 + 3 * axis]);
+    for (int64_t axis = 0; axis < n[0]; axis++) largest = gg_max(largest, n[4 + 3 * axis]);
     return largest * 4 * (int64_t)sizeof(gg_fft_vector);
 }
 #endif
 
 void GG_NAME(gg_fft_plan)(gg_source *source) {
-    const int64_t *n = source->parameters, count = n[2] * n[3] * n[4];
+    const int64_t *n = source->parameters, count = n[3] * n[4] * n[5];
     source->count[0] = source->count[1] = count;
-    if (n[1] == GG_FFT_REAL) source->count[1] = n[2] * (n[3] / 2 + 1);
+    if (n[1] == GG_FFT_REAL) source->count[0] = n[3] * n[2], source->count[1] = n[3] * (n[4] / 2 + 1);
     gg_set_work(source, 1.5 * count * n[0]);
     source->scratch_bytes = gg_slots_bytes(source, gg_fft_bytes(n));
 }
 
 int GG_NAME(gg_fft)(void *block) {
     gg_source *source = block;
-    const int64_t *n = source->parameters, *axis = n + 2;
+    const int64_t *n = source->parameters, *axis = n + 3;
     gg_fft_axis a = {.source = source, .from = source->at[0], .to = source->at[1], .inverse = n[1] == GG_FFT_INVERSE};
-    a.bytes = gg_fft_bytes(n), a.slots = source->scratch;
+    a.length = n[2], a.bytes = gg_fft_bytes(n), a.slots = source->scratch;
     a.factors = (const float *)(axis + 3 * n[0]);
     for (int64_t k = 0; k < n[0]; k++, axis += 3) {
         a.outer = axis[0], a.size = axis[1], a.inner = axis[2];
