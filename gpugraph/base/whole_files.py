@@ -149,7 +149,7 @@ def create_beside(path: str, buffering: int = -1) -> tuple[BinaryIO, str]:
 
 @contextlib.contextmanager
 def kept(paths: Sequence[str]) -> Iterator[None]:
-    """Prevent `remove_stale`, in any process, from removing these files inside the block, even
+    """Prevent `remove_stale`, in any process, from removing these files while the block runs, even
     after they are renamed.
     """
     with contextlib.ExitStack() as stack:

@@ -11,8 +11,8 @@ run a session.
 
 A run may take a long time, and may call Python functions of the user. Handlers run immediately
 inside these Python functions (`call_interruptibly`). A run polls for pending signals
-(`poll_signals`) at points where it checks whether to continue (`plan/run_clock.py`). Python's own
-SIGINT handler, which only raises KeyboardInterrupt, runs immediately. At such a point, any other
+(`poll_signals`) at points where it checks whether to continue (`plan/run_clock.py`). At these
+polls, Python's own SIGINT handler, which only raises KeyboardInterrupt, runs immediately. Any other
 handler runs only if its signal has been pending for a second. The delay exists because a handler
 may read variables, which are only consistent between runs.
 
@@ -230,7 +230,9 @@ def _insists(number: int) -> bool:
 
 
 def _uninterrupted_frames(frame: FrameType | None) -> list[FrameType]:
-    """Return the enclosing uninterrupted calls, innermost first, up to an interruptible one."""
+    """Return the frames of uninterrupted functions among `frame` and its callers, innermost first.
+    Stop at a function in which handlers run immediately.
+    """
     frames = []
     while frame is not None and frame.f_code not in _INTERRUPTIBLE:
         if frame.f_code in _UNINTERRUPTED:

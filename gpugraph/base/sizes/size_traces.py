@@ -60,7 +60,9 @@ class SizeTrace:
 
     @property
     def atoms(self) -> Sequence[tuple[str, Terms, Terms]]:
-        """The atoms: ("", (), ()) for an input, the name of a reported size, or an operation."""
+        """The atoms as (name, left operand, right operand): ("", (), ()) for an input, (name, (),
+        ()) for a reported size, or an operation with its operands.
+        """
         return [atom or ("", (), ()) for atom in self._atoms]
 
     @property

@@ -395,8 +395,8 @@ class LoopGradient:
                 self._close_with_zeros(merged, entered)
 
     def forget(self, needed: set[Operation]) -> None:
-        """Remove the control dependencies on pushes and pops, unless an op in `needed` uses the
-        value.
+        """Remove the control dependencies on the push and the pop of a value, unless an op in
+        `needed` uses that value.
         """
         for popped, stack in self._pops.items():
             if popped in needed:

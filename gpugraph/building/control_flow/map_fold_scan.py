@@ -116,8 +116,8 @@ def map_fn(
 
     Raises TypeError if `fn` is not callable or if the type of its result's structure differs from
     `dtype`. Raises ValueError if `elems` contains a scalar or if the result's structure differs
-    from `dtype`. A run raises InvalidArgumentError if the results have other dtypes or differing
-    shapes.
+    from `dtype`. A run raises InvalidArgumentError if the results of `fn` have other dtypes than
+    `dtype`, or if their shapes differ.
 
     Args:
       elems: a tensor, or a structure of tensors whose first sizes are equal. `fn` receives the
@@ -126,8 +126,8 @@ def map_fn(
         of `elems`.
       infer_shape: whether all results must have the same shape.
 
-    >>> session.run(tf.map_fn(lambda x: x * x, tf.constant([1, 2, 3])))
-    array([1, 4, 9], dtype=int32)
+    >>> session.run(tf.map_fn(lambda x: x * x, tf.constant([1, 2, 3]))) array([1, 4, 9],
+    dtype=int32)
     """
     _check_callable(fn)
     with name_scope(name, "map", flatten(elems)):

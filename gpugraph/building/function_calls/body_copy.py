@@ -49,7 +49,7 @@ class BodyCopy:
         self._later: list[tuple[Operation, int, Tensor]] = []
 
     def make(self, ops: Sequence[Operation] | None = None) -> None:
-        """Copy operations: all of the function except its arguments, or only `ops`."""
+        """Copy `ops` or, by default, all operations of the function except its arguments."""
         chosen = self.source._ops if ops is None else ops
         originals = [op for op in chosen if op not in self._skipped]
         for op in _inputs_first(originals):

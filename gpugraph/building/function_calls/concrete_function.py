@@ -181,8 +181,8 @@ def traced(
     kind: type[ConcreteFunction] = ConcreteFunction,
     orders_effects: bool = True,
 ) -> Any:
-    """Trace a Python function with arguments. Those that have a spec become tensors of the
-    function.
+    """Trace a Python function with these arguments. The arguments that have a spec become tensors
+    of the function's graph.
 
     Args:
       kind: the class of the result.
