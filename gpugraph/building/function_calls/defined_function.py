@@ -35,9 +35,9 @@ _CALL_OPTIONS = ("noinline", "compiled", "separate_compiled_gradients")
 class Defun:
     """A decorator that defines a function whose arguments have the types `input_types`.
 
-    If no types are declared but the function has parameters, it is defined again for each list of
-    argument types that it is called with. Some options of TensorFlow, such as `capture_by_value`,
-    are accepted but have no effect.
+    If no types are declared but the function has parameters, it is defined separately for each list
+    of argument types with which it is called. Some options of TensorFlow, such as
+    `capture_by_value`, are accepted but have no effect.
 
     Args:
       func_name: the function's name, which is the op type of its calls. By default it is derived

@@ -29,7 +29,7 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 def If(cond: Any, inputs: Any, then_branch: Any, else_branch: Any, name: str | None = None) -> Any:
-    """Call one of two functions with `inputs`. Return its results as a list of tensors.
+    """Call one of two functions with `inputs`. Return the results of the call as a list of tensors.
 
     Args:
       cond: a scalar. A number is true if it is not zero, and a string is true if it is not empty.
@@ -113,7 +113,7 @@ def While(
 ) -> list[Tensor]:
     """Apply `body` to `input_` repeatedly while `cond` of it is true, and return the result.
 
-    Raises ValueError if `cond` captures tensors, or if the types of the functions differ.
+    Raises ValueError if `cond` captures tensors, or if the argument types of the functions differ.
 
     Args:
       cond, body: functions defined by Defun, with the same argument types.

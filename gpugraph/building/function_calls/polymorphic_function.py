@@ -218,7 +218,7 @@ def function(
         TensorSpecs.
       autograph: whether statements that depend on tensors are converted (`tf.autograph`).
       experimental_autograph_options: the optional features of that conversion.
-      experimental_relax_shapes: whether a trace leaves those sizes unknown that vary between calls.
+      experimental_relax_shapes: whether sizes that vary between calls are unknown in a trace.
       experimental_compile: ignored, since all graphs are compiled.
     """
     del experimental_compile

@@ -102,8 +102,9 @@ def wrap_function(
 ) -> WrappedFunction:
     """Return `fn` as a function that is traced once and has separate variables.
 
-    There are three differences from `tf.function`. As in a session, only the ops run on which the
-    results depend. The function may always create variables. AutoGraph does not convert it.
+    There are three differences from `tf.function`. A call runs only the ops on which the results
+    depend, as a session does. The function may always create variables. AutoGraph does not convert
+    it.
 
     Args:
       fn: the Python function.

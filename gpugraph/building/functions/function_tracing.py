@@ -68,7 +68,7 @@ def trace(
       captures_by_value: whether the operations behind a captured tensor are copied into the
         function.
       orders_effects: whether all ops with effects run in program order, once in each call.
-        Otherwise only those ops run on which the results depend.
+        Otherwise a call runs only the ops on which the results depend.
     """
     outer = get_default_graph() if outer_graph is None else outer_graph
     variable_store(outer)  # made there, so that the function shares it

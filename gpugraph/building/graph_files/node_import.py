@@ -298,8 +298,8 @@ class NodeImport:
 
 
 def _check_sizes(op: Operation) -> None:
-    """Raise ValueError if the inferred size of an axis is 2^63 or more, which for example a sum of
-    sizes can be.
+    """Raise ValueError if the inferred size of an axis is 2^63 or more, which can happen if, for
+    example, sizes are added.
     """
     for tensor in op._outputs:
         if max((size or 0 for size in tensor._shape.sizes or ()), default=0) >= 1 << 63:

@@ -1,4 +1,4 @@
-"""Whether nodes of an op type can run here, and the reason if not."""
+"""Checks whether an op type is declared, and the errors for nodes of undeclared op types."""
 
 from __future__ import annotations
 

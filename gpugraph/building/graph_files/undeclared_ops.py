@@ -57,8 +57,8 @@ class OutputGuesses:
         return [dtype] * max(count, 1)
 
     def _count(self, name: str) -> int:
-        """Return the number of outputs that a node must have at least because its consumers use
-        them.
+        """Return the minimum number of outputs of a node: enough for all outputs that its consumers
+        use.
         """
         if self._counts is None:
             self._counts = {}

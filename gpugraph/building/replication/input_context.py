@@ -1,4 +1,4 @@
-"""`InputContext`: the argument of an input function; `InputReplicationMode`."""
+"""`InputContext`, the argument of an input function, and `InputReplicationMode`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import enum
 
 
 class InputReplicationMode(enum.Enum):
-    """How often a strategy calls an input function: once for each worker."""
+    """The options for the number of calls of an input function. The only option is one call for
+    each worker.
+    """
 
     PER_WORKER = "PER_WORKER"
 

@@ -169,7 +169,7 @@ class Strategy:
         return self._extended._make_input_fn_iterator(input_fn, replication_mode)
 
     def colocate_vars_with(self, colocate_with_variable: Any) -> AbstractContextManager[Any]:
-        """In the block, create variables on the devices of a variable: deprecated, see
+        """Create variables in the block on the devices of `colocate_with_variable`. Deprecated: use
         `extended.colocate_vars_with`.
         """
         return self._extended.colocate_vars_with(colocate_with_variable)

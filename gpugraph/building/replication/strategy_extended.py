@@ -244,9 +244,7 @@ class StrategyExtended:
             return self._update_result(fn(*args, **kwargs), group)
 
     def _update_result(self, result: Any, group: bool) -> Any:
-        """Return the result of an update in the form that `update` returns. Only a single copy was
-        updated.
-        """
+        """Return the result of the update of a single copy, in the form that `update` returns."""
         if not group:
             return nest.map_structure(self._local_results, result)
         return grouped(result) if _is_operation(result) else result
