@@ -266,7 +266,7 @@ def _code_of(file: str, is_python_2: bool) -> CodeType:
 
 
 def _run_module(program: ProgramFile, folder: str, name: str) -> int:
-    """Run a module, or the `__main__` of a folder, by the function that `python -m` uses.
+    """Run a module, or the `__main__` of a folder, with the function that `python -m` uses.
 
     Args:
       folder: the folder to put first in `sys.path`.

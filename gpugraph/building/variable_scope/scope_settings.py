@@ -46,7 +46,7 @@ def _setting(name: str, doc: str) -> Any:
 
 
 class VariableScope:
-    """The settings of the variables under `name`. A setting of None is not set.
+    """The settings of the variables under `name`. None means that a setting is not set.
 
     Args:
       reuse: with True, variables must exist. With False, they must not exist. With AUTO_REUSE,

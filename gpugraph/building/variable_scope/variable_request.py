@@ -64,7 +64,7 @@ class VariableSpec:
 
 @dataclass(frozen=True)
 class PartitionInfo:
-    """The position in the whole variable of the part that an initializer initializes."""
+    """The position, in the whole variable, of the part that is being initialized."""
 
     full_shape: Sequence[int]
     var_offset: Sequence[int]

@@ -58,8 +58,8 @@ class VariableStore:
     Attributes:
       variables: the variables by full name, including the parts of partitioned variables.
       partitioned: the PartitionedVariables by full name.
-      sites: for each variable name, the number of calls by (line of the program, whether the call
-        created the variable).
+      sites: for each variable name, a dict that counts the requests. A key is the requesting line
+        of the program, and whether the request created the variable.
       default_scopes: the full names of scopes that were opened by default names.
     """
 

@@ -93,8 +93,8 @@ class ResourceVariable(Variable):
             yield
 
     def _after(self) -> AbstractContextManager[Any]:
-        """Return a context manager for creating reads and changes of the variable. Here it adds no
-        dependencies.
+        """Return a context manager in which reads and changes of the variable are created. In this
+        class it adds no dependencies.
 
         For an `UnreadVariable`, it adds a dependency on the op that changed the variable.
         """
