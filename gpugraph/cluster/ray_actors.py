@@ -61,7 +61,7 @@ class RayTask:
     """The task that executes a call of a function that was passed to `RayCluster.run`. It is the
     function's first argument.
 
-    Args:
+    Attributes:
       job, index: the task's name.
       cluster: the ClusterSpec.
       server: the task's Server.

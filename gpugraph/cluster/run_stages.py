@@ -19,8 +19,8 @@ them.
 
 As in one process, a read of a variable after a write in the same run returns the written value
 (`compile/lowering/read_after_write.py`). Among the writes on which the read depends, the last write
-determines a stage. The value that the variable has at the end of this stage is fed to the read. The
-read does not use the variable's shared `read`.
+determines a stage. The value that the variable has at the end of this stage is fed to the read. It
+replaces the output of the Identity `read` that all readers of the variable share.
 """
 
 from __future__ import annotations
@@ -407,8 +407,8 @@ class _Cutter:
 
 
 def _read_variable(tensor: Tensor) -> Operation | None:
-    """Return the reference variable whose reference or shared read `tensor` is. Return None for any
-    other tensor.
+    """Return the reference variable if `tensor` is its reference or its shared read. Return None
+    for any other tensor.
     """
     op = tensor.op
     if op.type == "Identity" and not op._control_inputs and op.name.endswith("/read"):

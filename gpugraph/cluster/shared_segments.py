@@ -147,8 +147,8 @@ def mapped(name: SegmentName) -> Any | None:
 
 
 class SegmentLease:
-    """The beginning part of a segment, shared by several holders. The last `drop` returns the
-    segment to its pool.
+    """The first bytes of a segment, shared by several holders. The last `drop` returns the segment
+    to its pool.
 
     If a step fails, a reader might still use the memory. The lease is then never dropped, and the
     memory is never reused. The system frees it when neither this process nor the reader maps it.

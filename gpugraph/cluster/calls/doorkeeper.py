@@ -189,8 +189,9 @@ class Doorkeeper:
     def _copy(self, sockets: dict[str, int], name: str) -> socket.socket | None:
         """Return a duplicate of a socket of this port. Return None for any other socket.
 
-        In the meantime the file descriptor may have been reused for another socket, so the inode of
-        the duplicate is compared with the socket's name. No other code can close the duplicate.
+        Since the sockets were listed, the file descriptor may have been reused for another socket.
+        Therefore the inode of the duplicate is compared with the socket's name. No other code can
+        close the duplicate.
         """
         with contextlib.suppress(OSError):
             copy = socket.socket(fileno=os.dup(sockets[name]))

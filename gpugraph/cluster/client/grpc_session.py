@@ -160,7 +160,7 @@ class GrpcSession(SessionBackend):
     def run(
         self, slot: int, names: StepNames, values: Sequence[Any], options: StepOptions
     ) -> list[Any]:
-        """Return the values of the fetches, like a run of a DirectSession.
+        """Run one step on the server and return the values of the fetches.
 
         Args:
           slot: the runner's number. In the first run, the server stores the names under this
@@ -246,7 +246,7 @@ class GrpcSession(SessionBackend):
 class GrpcRunner(Runner):
     """One set of feeds, fetches and targets of a GrpcSession.
 
-    Args:
+    Attributes:
       handles: the indices of the fetches that return handles of kept tensors.
     """
 

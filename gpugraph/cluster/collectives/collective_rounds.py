@@ -102,7 +102,9 @@ class CollectiveHistory:
         return None
 
     def _forget_older(self, attempt: Participation) -> None:
-        """Drop the failures of the device's earlier session, if that session met no others."""
+        """Drop the failures of the device's earlier session, if that session has not met any other
+        session.
+        """
         for failure in list(self._failures.values()):
             device, session, _ = failure.attempt
             is_other = device == attempt.device and session != attempt.session

@@ -8,8 +8,8 @@ run.
        |                  reduces with them         (`collective_exchange.py`)
     later stages       are fed the results
 
-So the plan continues to compute while its first gradients are being reduced. Only if the collective
-is in a branch or a loop, the plan itself waits for the result (`_CollectiveExchange`). No stage
+So the plan continues to compute while its first gradients are being reduced. If the collective is
+in a branch or a loop, the plan itself must wait for the result (`_CollectiveExchange`). No stage
 waits for a collective of the same level, so a run does not wait for itself. A collective with
 members in other sessions waits until they join, or until it is certain that they never will.
 """
