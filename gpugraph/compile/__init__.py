@@ -169,8 +169,8 @@ class OpenUnit:
 
         Raises the error of a pass. If the shapes of an op in a branch or a loop don't match, raises
         the op's error. The caller then compiles without open sizes, since only that compilation
-        gives the right error message. Raises NotReportedError if sizes that depend on values can't
-        be written during a run.
+        gives the right error message. Raises NotReportedError if sizes depend on values and the
+        plan can't receive such sizes during a run.
 
         Args:
           request: the run. The shapes of its feeds contain Sizes of `trace`.
@@ -231,16 +231,19 @@ class OpenUnit:
 
 
 class Opening(NamedTuple):
-    """The unit with open sizes of a plan, and the binder that created the plan from it."""
+    """The data needed to make a plan an open plan: its unit with open sizes, and the binder that
+    created the plan.
+    """
 
     unit: OpenUnit
     binder: Binder
 
     def open(self, plan: Plan, fed: FedSizes, lock: Any) -> bool:
-        """Let the plan run all shapes of its unit. Return False if it can't, or not yet.
+        """Make `plan` an open plan, which runs all shapes of its unit. Return False if the plan
+        can't be opened, or can't be opened yet.
 
         Args:
-          fed: how the sizes of the feeds determine the sizes of the unit.
+          fed: the correspondence between the sizes of the feeds and the inputs of the unit's trace.
           lock: the session's lock. The caller must hold the plan's lock.
         """
         plan.warm = plan.warm or all(state.initialized for state in plan.variables)

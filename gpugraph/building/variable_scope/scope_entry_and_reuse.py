@@ -107,8 +107,8 @@ class variable_scope:
       values: input tensors of the ops in the scope. Their graph becomes the default graph inside
         the scope.
       reuse: with True, variables must exist. With tf.AUTO_REUSE, missing variables are created.
-        With None or False, the setting of the outer scope applies, and in the root scope variables must
-        not exist.
+        With None or False, the setting of the outer scope applies, and in the root scope
+        variables must not exist.
       initializer, regularizer, caching_device, partitioner, custom_getter, dtype, use_resource: the
         defaults of `get_variable`, which inner scopes inherit.
       constraint: a default of `get_variable` that inner scopes do not inherit.

@@ -68,8 +68,8 @@ class Space(NamedTuple):
 
 
 def is_large(sizes: Shape) -> bool:
-    """Return whether tensors of these sizes are large enough for tiling (`LARGE`). Open sizes have
-    their first values.
+    """Return whether tensors of these sizes are large enough for tiling (`LARGE`). For an open
+    size, the value in the first run is used.
     """
     return prod(map(hint, sizes)) >= LARGE
 

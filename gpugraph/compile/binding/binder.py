@@ -55,7 +55,9 @@ def bind(unit: Unit) -> Plan:
 
 
 def bind_by(binder: Binder) -> Plan:
-    """Return the plan of the unit of `binder`, a new binder, as `bind` does."""
+    """Bind the unit of `binder`, which is a new binder, and return the plan. The errors are those
+    of `bind`.
+    """
     try:
         return _bound(binder.unit, binder)
     except BaseException:

@@ -1,4 +1,4 @@
-"""The single step of a plan with open sizes. It runs the plan's program natively or step by
+"""The single step of an open plan. It runs the plan's program as one native call, or step by
 step.
 """
 

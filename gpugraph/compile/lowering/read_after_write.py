@@ -113,8 +113,8 @@ def _split(walk: _Walk, read: Node, key: Key, paths: ReadPaths) -> list[str]:
     """Add separate reads for some users of `read`, the shared read of the variable `key`, and
     return a report line for each.
 
-    These are the users that must see a write that might happen after `read`, and the users in a
-    loop that writes the variable.
+    Each of these users must see a write that might happen after `read`, or is in a loop that writes
+    the variable.
     """
     bits = walk.bits_of[key]
     seen = walk.after[read.id] & bits

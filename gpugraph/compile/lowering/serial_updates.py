@@ -7,10 +7,10 @@ another.
 An update consists of a read of a variable, a write of the same variable, and the ops between them.
 No other write and no other op uses the value that was read. If a run writes a variable several
 times, this pass adds control edges: each update reads after the previous write, in order of
-creation, within one loop. So no update is lost: an `assign_sub` of a moving average, a layer that
-is applied twice, or an optimizer's step. A read with any other use (a fetch, the update of another
-variable) gets no edges. The order that the program defines takes precedence: no edge is added that
-would close a cycle.
+creation, within one loop. So no update is lost, for example of a moving average (`assign_sub`), of
+a layer that is applied twice, or of an optimizer. A read with any other use (a fetch, the update of
+another variable) gets no edges. The order that the program defines takes precedence: no edge is
+added that would close a cycle.
 """
 
 from __future__ import annotations

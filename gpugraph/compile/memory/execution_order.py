@@ -19,9 +19,9 @@ Calls of user functions may wait for each other, and ops on queues may wait for 
 are several such calls, or one op on a queue, the order consists of waves (`call_waves`). First come
 all ops that depend on none of these calls, then, at one depth, the calls that depend on no other
 call, then the ops that depend on these calls, and so on. The calls of one wave run concurrently
-(`compile/steps/concurrent_calls.py`). Finally, large independent matrix products are moved next to
-each other (`side_by_side`). Before that, the ops of each CPU device are put together as far as they
-depend on no other device, so that the devices may run side by side (`replica_lanes`).
+(`compile/steps/concurrent_calls.py`). Then ops of one CPU device that wait for no other device are
+put together, so that the devices may compute at the same time (`replica_lanes`). Finally, large
+independent matrix products are moved next to each other (`side_by_side`).
 """
 
 from __future__ import annotations

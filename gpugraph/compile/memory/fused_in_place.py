@@ -61,8 +61,10 @@ def _in_place(node: Node, slot: int) -> list[int]:
 
 
 def _has_further_loops(members: Sequence[FusedMember], number: int) -> bool:
-    """Return whether some member may depend on the result of a reduction. `number`: the number of
-    inputs of the fused op.
+    """Return whether some member may depend on the result of a reduction.
+
+    Args:
+      number: the number of inputs of the fused op.
     """
     read = {source for member in members for source in member.sources}
     for member in members:
