@@ -89,7 +89,11 @@ class OpenWords:
             rows.add_call(owner, words, call)
 
     def add_words(self, stage: int, values: Mapping[int, Any]) -> None:
-        """Add words: by address, a size, an address, or a table of addresses."""
+        """Add words to a stage.
+
+        Args:
+          values: maps the address of a word to its value: a size, an address, or an address table.
+        """
         rows, number = self.rows[stage], self.registers.number
         for place, value in values.items():
             if isinstance(value, OpenTable):

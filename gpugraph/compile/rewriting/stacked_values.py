@@ -243,7 +243,7 @@ class _Group:
 
     def _free_of(self, stack: Node) -> None:
         """Remove control edges from a stack's handle in loops to nodes that have other inputs.
-        Nothing uses the stack, so only such edges may keep it.
+        Nothing uses the stack any more, so only such edges can keep it in the graph.
         """
         for node in _handed_on(stack):
             for edge in list(node._out):

@@ -6,7 +6,7 @@
     ViewCopies                   copies of views
     MatrixProducts,              matrix products, with their epilogues
     MatmulWithEpilogue
-    Sized                        launches that count output sizes, then others (`measured_steps`)
+    Sized                        launches that count rows, then launches that write the outputs
 
 All other kernels run on the host, on copies of the arrays. The report of `bind` contains the
 reason.
