@@ -69,8 +69,8 @@ class RewriterConfig(Message):
     """The graph rewrites to apply, with a field for each rewrite.
 
     Each of the first six fields is ON, OFF, AGGRESSIVE (which has the effect of ON here), or
-    DEFAULT, with which OptimizerOptions decides. Fields that are not listed are TensorFlow's and
-    have no effect here. `Session.explain` reports those of them that are set.
+    DEFAULT, which leaves the choice to OptimizerOptions. Fields that are not listed are
+    TensorFlow's and have no effect here. `Session.explain` reports those of them that are set.
 
     Fields:
       constant_folding: replace values that follow from constants and known shapes by constants.

@@ -78,7 +78,9 @@ class DynamicStep:
         return native
 
     def code(self) -> StepCode:
-        """Return the code that the next run uses. If it is not known yet, return NumPy's."""
+        """Return the code that the next run uses. It is NumPy's until it is known whether native
+        code is used.
+        """
         return self.plain if self.native is None else self.native.code
 
     def _source(self, arrays: Arrays, slot: int, place: Place) -> Callable[[], Any]:

@@ -82,7 +82,9 @@ class RunTimeNative:
 
     @property
     def code(self) -> StepCode:
-        """The code that the next run uses. If it is not known yet, NumPy's."""
+        """The code that the next run uses. It is NumPy's until it is known whether native code is
+        used.
+        """
         failure = runtime_failure() if self._code.state == "waiting" else ""
         return StepCode("plain", failure) if failure else self._code
 

@@ -170,7 +170,9 @@ class Storage:
 
 
 class Lane(NamedTuple):
-    """A part of the order that may run beside the parts of the same phase on other devices."""
+    """The label of nodes on one device, which may run at the same time as the other lanes of the
+    same phase, on other devices.
+    """
 
     phase: int
     device: str
@@ -232,24 +234,32 @@ def no_advice(device: str, available: int) -> Sequence[str]:
 
 @dataclass
 class Unit:
-    """One compilation. The keys of its dicts are node ids, tensors or names.
-
-    The pass in parentheses sets the attribute.
+    """The record of one compilation. The keys of its dicts are node ids, tensors (node id, slot) or
+    names.
 
     Args:
-      flow: `flow`.
-      order: order, depth, parallel (adjacent nodes that run at the same time) and lanes (by id, of
-        nodes that may run beside those of other devices). memory: homes,
-        storages (in arenas), modes (as text, how a node gets its memory), arena_sizes, and
-        runs_once (whether the plan is valid for a single run).
-      programs: with open sizes, by id.
-      reported: by node, the Size that its kernel reports.
-      report_of: as in `RunRequest`.
-      open_nodes: those whose attrs are other ones in other plans of the same code.
-      recomputation: its degree for gradients (`activation_recomputation.py`).
-      swaps: the tensors that are swapped to the host (`swap_choice.py`), or None if not requested.
-      advise: returns changes, one per line, that make the arena of a device fit into a number of
-        bytes.
+      args, retvals: the nodes of the feeds and of the fetches.
+      roots: the nodes that are fetched or run as targets.
+      kin: for each variable, the ops outside this run that refer to it (`prune`).
+      shapes, values: the shapes of each node's outputs, and the values of constant tensors.
+      reasons: the reason for the device of each node.
+      failures: the error that each failing node raises when it runs.
+      order, depth: the sequence of the nodes, and the depth of each node in it.
+      parallel: groups of adjacent nodes that run at the same time.
+      lanes: the lane of each node that may run at the same time as nodes of other devices.
+      homes: the storage and shape of each tensor.
+      storages: the storages in arenas.
+      modes: a text for each node that shares its memory with an input.
+      programs: the generated programs by node id, if the unit has open sizes.
+      runs_once: whether the plan is valid for a single run.
+      report_of: see `RunRequest`.
+      reported: the Size that the kernel of each reporting node reports.
+      open_nodes: the nodes whose attrs contain open sizes, so they differ between plans.
+      recomputation: the degree of recomputation for gradients (`activation_recomputation.py`).
+      swaps: the tensors that are swapped to the host (`swap_choice.py`), or None if swapping is
+        not requested.
+      advise: a function that returns changes to the run, one per line, with which the arena of a
+        device fits into a number of bytes.
     """
 
     key: PlanKey

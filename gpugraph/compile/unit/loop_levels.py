@@ -24,10 +24,9 @@ Item = Node | Frame
 class Level:
     """The items of one frame.
 
-    Attributes: depth: the length of the longest path to each item.
-
-    Args:
+    Attributes:
       pending: the number of predecessors of each item.
+      depth: the length of the longest path to each item.
     """
 
     frame: Frame
