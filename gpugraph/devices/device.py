@@ -81,17 +81,14 @@ class Block:
 class Device(ABC):
     """A device of a session.
 
-    has_kernels: whether it has a launcher, `kernels`, that may bind steps in place of the method
-    `bind`. It is true for CUDA and emulated GPUs. shared_bytes: the maximum bytes of shared memory
-    of a block, for kernels of the launcher. shares_memory: whether its kernels may read and write
-    the memory of other devices for which this is true.
-
     Args:
       name: the full name, such as `/job:j/replica:r/task:t/device:TYPE:0`.
 
     Attributes:
       has_kernels: whether the device has a launcher, `kernels`, that may bind steps instead of the
         method `bind`. It is true for CUDA and emulated GPUs.
+      shares_memory: whether kernels of the device may access the memory of all other devices for
+        which this is true.
       shared_bytes: the maximum shared memory of a block in bytes, for kernels of the launcher.
     """
 

@@ -89,8 +89,11 @@ from gpugraph.devices.native.tiled_products import (
 
 
 def failed_at(call: Callable[[], int]) -> int:
-    """Return the index of the call that ended a `sequence` by a nonzero status, or the first such
-    call of `beside`. `call`: the sequence, which has returned a nonzero status.
+    """Return the index of the call that ended a `sequence`, or of the first call of `beside` that
+    has failed.
+
+    Args:
+      call: the result of `sequence` or `beside`. It must have returned a nonzero status.
     """
     runtime = RUNTIME.get(True)
     assert runtime is not None, "there are calls, so there is a runtime"
@@ -129,13 +132,13 @@ def sequence(calls: Sequence[Callable[[], int]]) -> Callable[[], int]:
 
 
 def threads_of(call: Callable[[], int]) -> int:
-    """Return the number of threads that a call, as for `sequence`, may use."""
+    """Return the number of threads that a native call may use."""
     return int(getattr(call_of(call)[2], "threads", 1))
 
 
 def beside(calls: Sequence[Callable[[], int]]) -> Callable[[], int]:
-    """Return one call that makes these calls, as for `sequence`, at the same time. It returns the
-    first nonzero status.
+    """Return one call that makes these native calls at the same time. It returns the first nonzero
+    status.
     """
     runtime = RUNTIME.get(True)
     assert runtime is not None, "there are calls, so there is a runtime"

@@ -67,9 +67,10 @@ the loops over a row. The sums have the same order as those of other short rows.
 
 
 class PassSource(ProgramSource):
-    """Writes the C code of a program's passes and reductions.
+    """A writer of the C code of a program's passes and reductions.
 
-    `has_tiny_rows`: whether rows are at most `TINY` long and do not depend on each other.
+    Attributes:
+      has_tiny_rows: whether rows are at most `TINY` long and do not depend on each other.
     """
 
     def __init__(self, program: Program, key: object, whole: bool = False) -> None:

@@ -193,8 +193,8 @@ def threads_to_restore() -> int:
 
 
 class _Users:
-    """A count of the users that currently limit a BLAS to one thread, like `gg_blas` of
-    host_runtime.c.
+    """A count of the users that currently limit a BLAS to one thread. It replaces `gg_blas` of
+    host_runtime.c while the native runtime is not loaded.
     """
 
     def __init__(self, threads: tuple[int, int]) -> None:

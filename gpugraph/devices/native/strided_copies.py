@@ -234,7 +234,7 @@ def _open_move(runtime: Runtime, source: Any, target: Any) -> OpenCall:
 
 def _widen(axes: list[CopyAxis], item: int, starts: tuple[int, int]) -> tuple[list[CopyAxis], int]:
     """If the last axis is short and contiguous in both arrays, merge it into one longer element.
-    Return the axes and the element size. An axis of open size stays.
+    Return the axes and the element size. An axis of open size is never merged.
     """
     if axes and not is_open((axes[-1].size,)) and axes[-1].source == axes[-1].target == item:
         wide = item * axes[-1].size

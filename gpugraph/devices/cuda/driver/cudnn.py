@@ -9,8 +9,8 @@ first configuration is used that has permitted arithmetic and whose workspace fi
 convolution is a single C call, which can be captured in a CUDA graph.
 
 Results have the same accuracy as the results of gpugraph's kernels. Engines that are not
-deterministic, sum in 16 bits, transform their inputs (Winograd, FFT), or convert float32 to TF32
-are excluded; the latter are allowed by `ConvolutionRecord.tf32`.
+deterministic, sum in 16 bits, or transform their inputs (Winograd, FFT) are excluded. Engines that
+convert float32 to TF32 are excluded unless `ConvolutionRecord.tf32` permits them.
 
 Descriptors and attributes: https://docs.nvidia.com/deeplearning/cudnn/backend/latest/
 """

@@ -91,7 +91,11 @@ class JoinedSource(CudaSource):
     block, blocks = "block_", "blocks_"
 
     def __init__(self, program: Program, variant: SourceVariant, places: Sequence[int]) -> None:
-        """places: the positions of the arguments, as in `Table`."""
+        """Generate the source.
+
+        Args:
+          places: the positions of the arguments in the table (`Table.places`).
+        """
         self.places = tuple(places)
         super().__init__(program, variant, self.places)
 
@@ -114,8 +118,8 @@ class JoinedSource(CudaSource):
 
 
 def join(works: Sequence[Work]) -> Iterator[Work]:
-    """Yield the launches that replace several independent launches of one generated source. The
-    `Work.parts` of these must not be None.
+    """Yield the joined launches that replace `works`, which are independent launches of one
+    generated source. The `Work.parts` of each must not be None.
     """
     assert works[0].parts is not None
     table = Table(works)
