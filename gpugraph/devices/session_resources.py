@@ -31,9 +31,11 @@ class BoundPlan(Protocol):
 
 
 class VariableState:
-    """A variable of a session: its device, its memory, and whether it is initialized. watchers: the
-    plans that are bound to the memory. is_shared: whether plans use it on other devices too, as the
-    common memory of equal copies.
+    """A variable of a session: its device, its memory, and whether it is initialized.
+
+    Attributes:
+      watchers: the plans that are bound to the memory.
+      is_shared: whether this variable holds the value of equal copies on several devices.
     """
 
     __slots__ = (
@@ -75,7 +77,9 @@ class VariableState:
             return block
 
     def copy_to(self, other: VariableState) -> None:
-        """Give another variable, of a device that shares this one's memory, the same value."""
+        """Copy the value to another variable, whose device can read the memory of this variable's
+        device.
+        """
         other.by_handle, other.initialized = self.by_handle, self.initialized
         if self.block is not None:
             source = self.block.array
@@ -168,8 +172,9 @@ class Resources:
             return state
 
     def share(self, copies: Copies, dtype: DType) -> bool:
-        """Let the first of these equal copies hold the value of all. Return whether it does: not
-        if one of the others has memory, or if the copies once had to be separated.
+        """Make the first of these equal copies hold the value of all copies. Return False if this
+        is not possible, because another copy already has memory, or because the copies were
+        separated earlier.
         """
         with self.lock:
             if copies.first in self.copies.separated:
@@ -183,8 +188,8 @@ class Resources:
             return True
 
     def separate(self, copies: Copies) -> None:
-        """Give each of the copies separate memory from now on. Plans that are bound to the
-        common memory become stale.
+        """Give each copy separate memory from now on. Plans that are bound to the common memory
+        become stale.
         """
         with self.lock:
             is_shared = self.copies.of(copies.first) is not None

@@ -1,9 +1,9 @@
 """Copies of one variable that are always equal and share one memory.
 
-A strategy gives each replica's device a copy of a variable, and changes all copies alike. On
-devices that share memory, the first copy holds the value of all of them, and a plan changes it once
-(`compile/rewriting/shared_copies.py`). As soon as a plan changes one copy alone, the copies are
-separated, for the rest of the session.
+A strategy gives each replica's device a copy of a variable, and makes the same changes to all
+copies. If the devices share memory, the first copy holds the value of all copies, and a plan makes
+each change only once (`compile/rewriting/shared_copies.py`). If a plan changes the copies in
+different ways, the copies are separated for the rest of the session.
 """
 
 from __future__ import annotations
@@ -25,13 +25,15 @@ class Copies(NamedTuple):
 
     @property
     def first(self) -> Key:
-        """The key of the copy whose memory the others share."""
+        """The key of the copy whose memory all other copies share."""
         return self.keys[0]
 
 
 class VariableCopies:
-    """The copies of a session that share memory, by the key of each copy. separated: the first keys
-    of copies that no longer may.
+    """The copies of a session that share memory, by the key of each copy.
+
+    Attributes:
+      separated: the keys of first copies that must not share their memory any more.
     """
 
     def __init__(self) -> None:
@@ -39,7 +41,7 @@ class VariableCopies:
         self.separated: set[Key] = set()
 
     def of(self, key: Key) -> Copies | None:
-        """Return the copies that share memory with the variable `key`, and itself."""
+        """Return the set of copies that contains the variable `key` and shares memory, or None."""
         return self._shared.get(key)
 
     def add(self, copies: Copies) -> None:
@@ -53,7 +55,7 @@ class VariableCopies:
         self.separated.add(copies.first)
 
     def forget(self, key: Key) -> None:
-        """Forget the copies of a variable that no longer exists."""
+        """Remove the set of copies of a variable that no longer exists."""
         copies = self._shared.get(key)
         for other in () if copies is None else copies.keys:
             self._shared.pop(other, None)

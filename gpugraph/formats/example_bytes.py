@@ -31,9 +31,8 @@ _LISTS = frozenset((0x0A, 0x12, 0x1A))  # tags of the lists of a feature
 
 
 class ExampleFeature(NamedTuple):
-    """A feature: the kind of its list, and its values: a list of bytes, or a vector.
-
-    Vectors are of float32 or int64.
+    """A feature: the kind of its list, and the values in the list. The values are a list of bytes,
+    or a vector of float32 or int64.
     """
 
     kind: int
@@ -175,7 +174,7 @@ def list_of_features(content: bytes, span: Span) -> list[Span]:
 
 
 def read_feature(content: bytes, span: Span) -> ExampleFeature:
-    """Return the feature in a span; if it has several lists, the last one."""
+    """Return the feature in a span. If it has several lists, use the last one."""
     first, last = span
     if last - first > 2 and content[first] in _LISTS and first + 2 + content[first + 1] == last:
         number = content[first] >> 3  # the usual case: one list with a length below 128

@@ -64,12 +64,12 @@ def restore_into(
     threads: int = 1,
     advance: Callable[[int], object] = lambda _: None,
 ) -> None:
-    """Set arrays to tensors of a checkpoint. If this fails, no array has changed, with the
-    exception below.
+    """Set arrays to tensors of a checkpoint. If this fails, no array has changed unless a file
+    changes during the call.
 
     Raises NotFoundError, InvalidArgumentError and DataLossError as `BundleReader.read` does, and
     ValueError if the shape of an array differs from the tensor's shape. Also raises DataLossError
-    if a file changes during the call. Only in this case may arrays have been set.
+    if a file changes during the call. In this case, some arrays may have changed.
 
     Args:
       threads: the maximum number of concurrent readers.
