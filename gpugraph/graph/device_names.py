@@ -196,7 +196,7 @@ Name: TypeAlias = str | DeviceSpecV2 | None
 def canonical_name(device: Name) -> str:
     """Return the canonical spelling: `"/gpu:1"` becomes `"/device:GPU:1"`, None becomes `""`.
 
-    Raises ValueError for an invalid device name, like every function of this module.
+    Raises ValueError for an invalid device name, as every function of this module does.
     """
     return _fields_of(device).text
 

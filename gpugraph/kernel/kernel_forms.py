@@ -36,19 +36,19 @@ class Call(NamedTuple):
     `context.value` reads them. `op`, the declaration of an op, sets `direct` and `writes`.
 
     Args:
-      dynamic: the outputs' sizes depend on the inputs' values; the call returns the outputs, which
-        are not among its arguments.
-      late: host inputs are arguments, as arrays in host memory, because their values are computed
-        during a run (the index of an element, the handle of a TensorArray).
-      waits: the call may wait for other runs, or forever, since it calls user functions; other runs
-        may use the run's variables meanwhile. Such a kernel is dynamic; its inputs are copies, and
-        several such kernels of a run may be called at the same time.
-      gives_up: a kernel with `waits` that itself checks whether its run must end (`check_run`), as
-        ops on queues do. The run need not call it in a separate thread that can be abandoned.
-      direct: the arguments are the arrays themselves, for kernels that only move elements.
-        Otherwise arrays of bfloat16 are passed as float32; outputs, and the inputs numbered in
-        `writes`, are rounded after the call (`bfloat16_rounding`).
-      by_lapack: the call factors the matrices of its arguments by LAPACK.
+      dynamic: whether the sizes of the outputs depend on the values of the inputs. The call then
+        returns the outputs, which are not among its arguments.
+      late: whether host inputs are passed as arguments, as arrays in host memory, because their
+        values are computed during a run (the index of an element, the handle of a TensorArray).
+      waits: whether the call may wait for other runs, or forever, since it calls user functions.
+        During the wait, other runs may use the variables of its run. Such a kernel must be dynamic.
+        Its inputs are copies, and several such kernels of a run may be called at the same time.
+      gives_up: whether a kernel with `waits` itself checks if its run must end (`check_run`), as
+        ops on queues do. If so, it need not be called in a separate thread that can be abandoned.
+      direct: whether the call receives arrays of bfloat16 as they are, for kernels that only move
+        elements. Otherwise it receives them as float32. Outputs, and the inputs with the indices
+        in `writes`, are then rounded after the call (`bfloat16_rounding`).
+      by_lapack: whether the call factors matrices with LAPACK.
     """
 
     function: Callable[..., Any] | None = None

@@ -71,22 +71,23 @@ class RowSource(NamedTuple):
     """The C function `function` of the file `kernels/<file>`, over arrays of several dtypes.
 
     Its results have the same bits as the NumPy kernel's, unless `is_exact` is false. The function
-    may refuse its input before it has written anything. The NumPy kernel then runs and raises the
+    may reject its input before it has written anything. The NumPy kernel then runs and raises the
     error.
 
-    parameters(signature): the integers that the function takes; it raises NotImplementedError, with
-    the reason, for attrs, dtypes or shapes that the function does not support.
-
     Args:
+      parameters: `parameters(signature)` returns the integers that the function receives. It raises
+        NotImplementedError, with the reason, for attrs, dtypes or shapes that the function does not
+        support.
       element: the index of the array for whose dtype (float32, float64, int32 or int64) the file is
-        compiled, or None for a function that only moves bytes. macros(signature): C macros by name;
-        their text may call functions that are not exact (`EXPENSIVE`).
+        compiled, or None for a function that only moves bytes.
+      macros: `macros(signature)` returns C macros by name.
       sizes: for an op whose outputs' sizes depend on values: `sizes(signature, *inputs)` returns
         the largest possible shapes of the outputs. The function's last array is then a single
-        int64, in which it stores the actual number of rows of the outputs numbered in `counted`.
+        int64, in which it stores the actual number of rows of the outputs in `counted`.
+      counted: the indices of the outputs whose number of rows the function determines.
       takes_empty: whether arrays may be empty.
-      counter: a function of the same file that takes the inputs and only stores the number of rows.
-        It is for ops for which counting takes a small part of the time.
+      counter: the name of a function in the same file that receives the inputs and only stores the
+        number of rows, or "". It is for ops whose rows can be counted in a small part of the time.
     """
 
     file: str
@@ -111,7 +112,7 @@ class Decomposition(NamedTuple):
     NotImplementedError, with the reason, for attrs or shapes that it does not support.
 
     Args:
-      alone: a C function for the op as a step by itself, used where it supports the shapes.
+      alone: a C function for the op as a step by itself, used if it supports the shapes.
     """
 
     build: Callable[[Builder, Signature, Sequence[int]], Sequence[int]]

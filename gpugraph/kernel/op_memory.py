@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, kw_only=True)
 class OpMemory:
-    """How an op type uses memory. Inputs and outputs are given by their indices.
+    """The use of memory by an op type. Inputs and outputs are given by their indices.
 
     Args:
       alias: for each output, the input whose memory the output may overwrite if nothing reads that

@@ -116,7 +116,7 @@ class KernelContext(Signature, Protocol):
         """
 
     def own(self, container: Any) -> None:
-        """Call `container.release()` when the plan is released."""
+        """Arrange for `container.release()` to be called when the plan is released."""
 
     def new_handle(self, block: Any) -> Any:
         """Return a handle for a block from `allocate`. With the handle, the session can keep the
@@ -130,7 +130,7 @@ class KernelContext(Signature, Protocol):
         """
 
     def keep(self, container: Any) -> None:
-        """Call `container.release()` when the current run is over."""
+        """Arrange for `container.release()` to be called when the current run is over."""
 
     def function(self, function: Any) -> Any:
         """Return a new callable for a `GraphFunction`, which is the value of an attr. The callable

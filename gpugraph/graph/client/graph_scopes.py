@@ -257,7 +257,7 @@ class Scopes(GraphElements):
 
     @contextmanager
     def gradient_override_map(self, op_type_map: Mapping[str, str]) -> Iterator[None]:
-        """Override the gradient functions of ops created inside.
+        """Override the gradient functions of ops that are created inside the block.
 
         Raises TypeError for anything but a dict of strings.
 
@@ -280,7 +280,8 @@ class Scopes(GraphElements):
 
     @contextmanager
     def _attr_scope(self, attr_map: Mapping[str, Any]) -> Iterator[None]:
-        """Add attrs to the ops created inside, unless an op already has an attr of the same name.
+        """Add attrs to the ops that are created inside the block, unless an op already has an attr
+        of the same name.
 
         Raises TypeError for anything but a dict with string keys.
 

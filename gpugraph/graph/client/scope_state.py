@@ -147,7 +147,7 @@ def merged_device(requests: Sequence[str | DeviceFunction | None]) -> str | None
     is a function, return None.
 
     Args:
-      requests: the outermost first.
+      requests: the device requests, the outermost first.
     """
     merged = ""
     for request in reversed(requests):

@@ -43,19 +43,21 @@ other collections.
 class FuncGraph(Graph):
     """The graph of a function.
 
-    inputs: the tensors of the arguments, without captures. outputs: the results.
-    structured_outputs: the results as the Python function returned them.
-    captures: for each captured tensor of an outer graph, its tensor in the function.
-    captures_by_value: whether captured tensors are computed by copies of their ops in the
-      function, which then has no captures.
-    controls: the operations that a call runs even if no result needs them.
-    resource_uses: for each op that creates a handle (or a key for other effects), whether the
-      function only reads it.
-    python_call: a Python function of arrays that computes the same as the graph, faster.
-    dataset_plan: how a function that returns a dataset is called; False if it runs as other
-      functions do, None before it is first used.
-    rows_functions: the functions for stacked elements, or None where there is none, by the
-      arguments that are ragged.
+    Attributes:
+      inputs: the tensors of the arguments, without captures.
+      outputs: the results as a flat list of tensors.
+      structured_outputs: the results in the structure that the Python function returned.
+      captures: for each captured tensor of an outer graph, its tensor in the function.
+      captures_by_value: whether captured tensors are computed by copies of their ops in the
+        function, which then has no captures.
+      controls: the operations that a call runs even if no result needs them.
+      resource_uses: for each op that creates a handle (or a key for other effects), whether the
+        function only reads it.
+      python_call: a Python function of arrays that computes the same results faster, or None.
+      dataset_plan: a `DatasetPlan` if the function returns a dataset and can be called without a
+        run of its graph, otherwise False. None until it is first needed.
+      rows_functions: functions of stacked elements (`vectorized`), or None if there is none. The
+        key states for each argument whether it is ragged.
     """
 
     def __init__(self, name: str, outer_graph: Graph) -> None:

@@ -151,11 +151,12 @@ class Edge:
 class Node:
     """One op of a runtime graph, created by `RuntimeGraph.add_node` and compared by identity.
 
-    Attributes: requested_device: the user's request, a partial name. assigned_device: the decision
-    of placement, a full name.
-
     Args:
+      requested_device: the device that the user has requested, as a partial name.
       origin: the user's line that created the op. Only its `str` is used, in messages.
+
+    Attributes:
+      assigned_device: the device that placement has chosen, as a full name.
     """
 
     __slots__ = (

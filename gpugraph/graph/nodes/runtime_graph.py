@@ -363,7 +363,9 @@ def _edge_error(src: Node, src_output: int, dst: Node, dst_input: int) -> Invali
 
 
 def _control_edge(src: Node, dst: Node) -> Edge | None:
-    """Return a control edge between two nodes, or None. Search the node that has fewer edges."""
+    """Return a control edge between two nodes, or None. The edges of the node that has fewer edges
+    are searched.
+    """
     for edge in src._out if len(src._out) < len(dst._in) else dst._in:
         if edge.dst is dst and edge.src is src and edge.dst_input == CONTROL_SLOT:
             return edge

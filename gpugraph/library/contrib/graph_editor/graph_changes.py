@@ -204,7 +204,7 @@ def copy(
 ) -> tuple[SubGraphView, TransformerInfo]:
     """Copy operations into `dst_graph`. Return a view of the copies, and the mapping to them.
 
-    Inputs that are not copied become placeholders, also if `dst_graph` is the same graph.
+    Inputs that are not copied become placeholders, even if `dst_graph` is the same graph.
     """
     view = _view(sgv)
     graph = dst_graph or view.graph
