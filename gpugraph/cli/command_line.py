@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status.
 
     Args:
-      arguments: the arguments after `gpugraph` on the command line, by default those of this
+      arguments: the arguments after `gpugraph` on the command line, by default the arguments of this
         process.
     """
     parser = argparse.ArgumentParser(prog="gpugraph", description=(__doc__ or "").strip())

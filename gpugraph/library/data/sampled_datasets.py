@@ -136,8 +136,8 @@ def rejection_resample(
 
     Args:
       class_func: a function that returns the class of an element, an int.
-      initial_dist: the distribution of classes before. By default it is estimated from the elements
-        read so far.
+      initial_dist: the distribution of classes in the original dataset. By default it is estimated
+        from the elements read so far.
     """
     return lambda dataset: resampled(
         dataset, class_func, target_dist, initial_dist, seed, sample_from_datasets

@@ -82,7 +82,9 @@ class CheckpointInputPipelineHook(HookBesideCheckpoints):
         self._is_first_run = True
 
     def listener(self) -> CheckpointSaverListener:
-        """Return the listener that saves the positions before each checkpoint of the model."""
+        """Return the listener that is called before each checkpoint of the model, and then saves
+        the positions.
+        """
         self._listener = self._listener or _PositionListener(self)
         return self._listener
 
@@ -154,8 +156,8 @@ _STATE_FILE = "checkpoint_input"
 
 
 class _PositionListener(CheckpointSaverListener):
-    """A listener that saves the positions of a hook's iterators before each checkpoint of the
-    model.
+    """A listener that is called before each checkpoint of the model, and then saves the positions
+    of a hook's iterators.
     """
 
     def __init__(self, hook: CheckpointInputPipelineHook) -> None:

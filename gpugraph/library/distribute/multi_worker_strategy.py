@@ -42,8 +42,8 @@ _GROUP_KEY = 1
 
 
 class CollectiveCommunication(enum.Enum):
-    """The method by which workers exchange gradients. All values select this package's own ring and
-    tree exchanges.
+    """The method by which workers exchange gradients. The value has no effect, because this package
+    has only its own exchanges.
     """
 
     AUTO = "AUTO"

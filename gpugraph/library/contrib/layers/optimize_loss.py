@@ -86,7 +86,7 @@ def optimize_loss(
         returns the rate to use.
       update_ops: ops that run before the loss is computed; by default the collection UPDATE_OPS.
       variables: the variables to train; by default all trainable variables.
-      summaries: some of OPTIMIZER_SUMMARIES; by default those of the loss, the learning rate and
+      summaries: some of OPTIMIZER_SUMMARIES, by default for the loss, the learning rate and
         the global norm of the gradients.
     """
     wanted = _SUMMARIES_BY_DEFAULT if summaries is None else summaries
