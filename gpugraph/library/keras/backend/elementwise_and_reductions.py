@@ -115,8 +115,8 @@ def var(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
 
 
 def std(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
-    """Return the population standard deviation along `axis`. If `axis` is None, return that of all
-    elements.
+    """Return the population standard deviation along `axis`. If `axis` is None, return the standard
+    deviation of all elements.
     """
     return unary_functions.sqrt(var(x, axis=axis, keepdims=keepdims))
 
