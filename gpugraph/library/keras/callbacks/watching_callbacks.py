@@ -71,7 +71,7 @@ class EarlyStopping(Callback):
 
     Args:
       monitor: the name of the loss or metric.
-      min_delta: the minimum change that counts as improvement.
+      min_delta: the minimum change that is treated as an improvement.
       mode: see `MonitoredValue`.
       baseline: the value on which the first epochs must improve.
       restore_best_weights: whether to set the variables to their values after the best epoch if the

@@ -83,7 +83,7 @@ class NetworkLosses(LayerLosses):
         """Return whether a loss or metric is part of the graph of layers, because it depends on
         outputs of layers.
 
-        If it does, the operations between these outputs and it become layers.
+        If it does, the operations between these outputs and `value` become layers.
         """
         if self._network_graph is None or not isinstance(value, Tensor) or innermost_call():
             return False
