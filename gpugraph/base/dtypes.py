@@ -5,7 +5,8 @@ conversions are TensorFlow 1.15's. Each type has a reference twin (`float32_ref`
 the outputs of reference variables.
 
 The NumPy type of bfloat16 comes from `ml_dtypes`, an optional dependency (`base/bfloat16.py`).
-Without `ml_dtypes`, bfloat16 has all properties except those that need an array or a value of it.
+Without `ml_dtypes`, bfloat16 has all properties except the properties that need an array or a value
+of this type.
 
 This module defines `bool`. Inside the module, Python's bool is written `builtins.bool`.
 """

@@ -93,8 +93,8 @@ class MasterSession:
         self._lock = new_rlock()
 
     def registered(self, names: StepNames) -> RegisteredRun:
-        """Return the run with these names. The first request for it places its operations, divides
-        them into parts, and registers the parts.
+        """Return the run with these names. The first request for a run places the run's operations,
+        divides them into parts, and registers the parts.
         """
         with self._lock:
             run = self._runs.get(names)

@@ -249,8 +249,8 @@ class _Cutter:
         return level
 
     def _last_write(self, reader: Operation, tensor: Tensor) -> Operation | None:
-        """Return the write of a variable on which `reader` depends. If it depends on several,
-        return one with the highest level.
+        """Among the writes of a variable, return the write on which `reader` depends. If there are
+        several, return one with the highest level.
 
         Returns None if there is no such write, or if `tensor` is neither a variable nor a
         variable's shared read.

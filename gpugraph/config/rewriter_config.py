@@ -70,7 +70,8 @@ class RewriterConfig(Message):
 
     Each of the first six fields is ON, OFF, AGGRESSIVE (which has the effect of ON here), or
     DEFAULT, which leaves the choice to OptimizerOptions. Fields that are not listed are
-    TensorFlow's and have no effect here. `Session.explain` reports those of them that are set.
+    TensorFlow's and have no effect here. If one of these fields is set, `Session.explain` reports
+    it.
 
     Fields:
       constant_folding: replace values that follow from constants and known shapes by constants.

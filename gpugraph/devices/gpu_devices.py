@@ -1,10 +1,10 @@
 """GPU devices: one factory creates CUDA GPUs, emulated GPUs or virtual GPUs.
 
 A virtual GPU is a device of type GPU with its own memory space and memory limit on the host.
-Programs are placed, partitioned and planned for it as for a CUDA GPU. Binding a kernel to arrays in
-the memory of another device raises an error. So placement and memory use can be tested without a
-GPU. A virtual GPU runs the NumPy `Call` of each kernel, so its results are equal to the CPU's bit
-by bit. An emulated GPU runs CUDA kernels on the host.
+Programs are placed, partitioned and planned for a virtual GPU in the same way as for a CUDA GPU.
+Binding a kernel to arrays in the memory of another device raises an error. So placement and memory
+use can be tested without a GPU. A virtual GPU runs the NumPy `Call` of each kernel, so its results
+are equal to the CPU's bit by bit. An emulated GPU runs CUDA kernels on the host.
 """
 
 from __future__ import annotations

@@ -298,8 +298,8 @@ class InnerBlocks:
     def block(self) -> Iterator[Callable[[Sequence[Tensor]], list[Tensor]]]:
         """Order the ops of a `with` block. Yield a function for the block's results.
 
-        The block must pass its results to this function at its end. The function returns copies of
-        them that wait for the block's effects.
+        At its end, the block must pass its results to this function, which returns copies of the
+        results. The copies wait for the block's effects.
         """
         if self._outer is None:
             yield list

@@ -41,7 +41,8 @@ def while_loop(
     maximum_iterations: Any = None,
     return_same_structure: bool = False,
 ) -> Any:
-    """Apply `body` to `loop_vars` repeatedly while `cond` of them is true, and return the result.
+    """Apply `body` to `loop_vars` repeatedly, as long as `cond` returns true for them, and return
+    the result.
 
     The result has the structure that `body` returns. `cond` and `body` are each called once, when
     the graph is built.
@@ -68,9 +69,8 @@ def while_loop(
       return_same_structure: if False, a single tensor is returned without the list or tuple around
         it.
 
-    >>> _, total = tf.while_loop(lambda i, t: i < 5, lambda i, t: (i + 1, t + i), [0, 0])
-    >>> session.run(total)
-    np.int32(10)
+    >>> _, total = tf.while_loop(lambda i, t: i < 5, lambda i, t: (i + 1, t + i), [0, 0]) >>>
+    session.run(total) np.int32(10)
     """
     if isinstance(loop_vars, Tensor):
         raise TypeError(f"loop_vars must be a list or tuple of tensors, not the tensor {loop_vars}")

@@ -266,8 +266,8 @@ class OverloadedFunction:
         return overload
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Add a call to the default graph. The called function is the one for the arguments'
-        types.
+        """Add a call to the default graph. The types of the arguments determine which function is
+        called.
         """
         tensors = [convert_to_tensor(arg) for arg in args]
         types = [tensor.dtype.base_dtype for tensor in tensors]

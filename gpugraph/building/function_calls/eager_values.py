@@ -1,8 +1,8 @@
 """Tensors with values, for the functions of `tf.py_function`.
 
 Such a function runs while a session runs a graph, and its tensors have values. They belong to an
-`EagerGraph`. An op on them is added to this graph, and is computed by a separate session when the
-function reads a value (`tensor.numpy()`, `if tensor:`) or returns.
+`EagerGraph`. An op on such tensors is added to this graph, and is computed by a separate session
+when the function reads a value (`tensor.numpy()`, `if tensor:`) or returns.
 """
 
 from __future__ import annotations

@@ -111,7 +111,8 @@ def _results(op: Operation) -> Any:
 def While(
     input_: Any, cond: Any, body: Any, name: str | None = None, hostmem: Any = None
 ) -> list[Tensor]:
-    """Apply `body` to `input_` repeatedly while `cond` of it is true, and return the result.
+    """Apply `body` to `input_` repeatedly, as long as `cond` returns true for it, and return the
+    result.
 
     Raises ValueError if `cond` captures tensors, or if the argument types of the functions differ.
 

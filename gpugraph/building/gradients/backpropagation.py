@@ -62,7 +62,7 @@ class UnconnectedGradients:
 
 
 class AggregationMethod:
-    """TensorFlow's methods of summing several gradients at a tensor. Here each of them adds one
+    """TensorFlow's methods of summing several gradients at a tensor. Here each method adds one
     AddN.
 
     If all gradients are IndexedSlices, their rows are concatenated instead.

@@ -54,7 +54,7 @@ def export_scoped_meta_graph(
         scope.
       clear_devices: whether to drop the device of each node.
       saver_def: the SaverDef of the MetaGraphDef.
-      clear_extraneous_savers: whether to omit the operations of all savers except that of
+      clear_extraneous_savers: whether to omit the operations of all savers except the saver of
         `saver_def`.
       strip_default_attrs: whether nodes omit attrs that have their default value.
       meta_info_def: a MetaInfoDef that supplies the initial values of the MetaGraphDef's fields.
@@ -239,9 +239,7 @@ def _strip_scope(node: Any, export_scope: str | None, unbound: list[str]) -> Non
 
 
 def _nodes_of_other_savers(graph_def: Any, saver_def: Any) -> frozenset[str]:
-    """Return the names of the nodes that belong to the scopes of all savers except that of
-    `saver_def`.
-    """
+    """Return the names of the nodes in the scopes of all savers except the saver of `saver_def`."""
     saves = {node.name for node in graph_def.node if node.op in _SAVES}
     scopes = {name.rpartition("/")[0] for name in saves} - saves
     if saver_def is not None:

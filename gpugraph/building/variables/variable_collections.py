@@ -62,8 +62,8 @@ def model_variables(scope: str | None = None) -> list[Any]:
 
 
 def moving_average_variables(scope: str | None = None) -> list[Any]:
-    """Return the variables in the collection MOVING_AVERAGE_VARIABLES. Moving averages of them are
-    kept.
+    """Return the variables in the collection MOVING_AVERAGE_VARIABLES. Moving averages of these
+    variables are kept.
     """
     return get_default_graph().get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
 

@@ -4,9 +4,9 @@ A request to join contains the member's keys, the group's size, a signature (ope
 shape) and the member's devices. When all members have joined, each receives the list of members and
 a number for their exchange. No call blocks: the leader notifies members when their wait is over.
 Members repeat their request periodically, since the leader may have been restarted. If a member's
-request contradicts those of the other members, all members that have joined fail. Members also fail
-if the server of a missing member is gone, or if they have waited for `GPUGRAPH_COLLECTIVE_WAIT`
-seconds.
+request contradicts the requests of the other members, all members that have joined fail. Members
+also fail if the server of a missing member is gone, or if they have waited for
+`GPUGRAPH_COLLECTIVE_WAIT` seconds.
 """
 
 from __future__ import annotations

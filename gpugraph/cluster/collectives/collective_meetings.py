@@ -35,7 +35,8 @@ class Round(NamedTuple):
 
     Args:
       step: the number of the session's steps so far that contain the collective.
-      turn: in a loop, how often the current step has already executed the collective.
+      turn: in a loop, the number of times that the current step has already executed the
+        collective.
       sequence: the number of the session's steps so far that contain any collective.
     """
 
@@ -66,7 +67,7 @@ class Joining(NamedTuple):
 
     @property
     def attempt(self) -> Participation:
-        """The member and the round of this request; the leader keeps this record after the wait has
+        """The member and the round of this request. The leader keeps this record after the wait has
         ended.
         """
         return Participation(self.member.devices[0], self.member.session, self.round)

@@ -230,7 +230,7 @@ class CollectiveStep:
         return result
 
     def begin(self, specs: Iterable[CollectiveSpec]) -> None:
-        """Start those of the given collectives that need no input from this task."""
+        """Start the collectives in `specs` that need no input from this task."""
         for spec in (spec for spec in specs if not spec.is_inside):
             bucket = self._bucket_of[spec.operations[0]]
             if not bucket.missing:

@@ -6,9 +6,9 @@ the plan's native calls.
     shapes             stage 1, ...    compute what depends on the sizes that kernels report
 
 A plan of a unit with open sizes is opened once all its steps have their final code. Its native
-calls are bound a second time, to views whose sizes and offsets are `Size` objects (`OpenView`). So
-for each word of a call's block that depends on sizes, the polynomial of the fed sizes is known that
-gives the word, and the buffer whose address is added to it.
+calls are bound a second time, to views whose sizes and offsets are `Size` objects (`OpenView`).
+This yields a formula for each word of a call's block that depends on sizes: a polynomial of the fed
+sizes, plus the address of a buffer if the word is an address.
 
 A run has several stages if its kernels report sizes. Stage 0 runs at the start. Each later stage
 runs after the kernels on whose sizes it depends. A stage is one native call (host_sizes.c). It

@@ -65,9 +65,9 @@ class LoopSteps(NamedTuple):
     """The steps of a loop, by phase. `condition.run()` returns the value of the condition.
 
     Args:
-      predicate: how instructions test the condition: a predicate, or several flags. The loop
-        continues if one of the flags is set. It is None if only `condition` can determine the
-        result.
+      predicate: the predicate or the flags that instructions test instead. The loop continues if
+        the predicate has its value, or if one of the flags is set. None if only `condition` can
+        determine the result.
     """
 
     start: Sequence[Step]

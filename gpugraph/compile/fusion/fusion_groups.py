@@ -172,8 +172,9 @@ class _Search:
     ) -> int:
         """Return the bits of the groups that a node reads but must not join.
 
-        There are two reasons. A path from the group to the node leads through other groups or
-        nodes; or the node reads a value that is complete only at the end of the group's kernel.
+        A node must not join a group if a path from the group to the node leads through other groups
+        or nodes, or if the node reads a value that is complete only at the end of the group's
+        kernel.
 
         Args:
           groups: for each edge into the node, the group of its source.

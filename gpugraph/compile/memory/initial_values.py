@@ -2,7 +2,7 @@
 
   random -> scale -> Assign(variable)      one array, not three; nothing is copied
 
-Without this, an initializer would hold the random numbers of all variables at the same time, since
+Otherwise an initializer would hold the random numbers of all variables at the same time, since
 their ops have the same depth. However, a variable that has a value must keep it if an op fails
 before the Assign. So an initial value is computed in the variable's memory only if the variable has
 no value yet. The plan is then valid for only one run, and the next such run is compiled again.
@@ -95,7 +95,7 @@ class _Chains:
         self.users = self._users()
 
     def of(self, assign: Node) -> list[tuple[TensorId, Node]]:
-        """Return the tensors in the chain of an Assign that may be computed in the variable's
+        """Return those tensors in the chain of an Assign that may be computed in the variable's
         memory, each with the node of the variable.
         """
         ref = assign.input_edge(0)

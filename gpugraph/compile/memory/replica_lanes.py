@@ -5,7 +5,7 @@ time.
   lanes      [a0 b0] [a1 b1] Recv add      two lanes of one phase, which may run at the same time
 
 The replicas of a training step compute on their own devices until they exchange values. Each device
-has a separate arena. So lanes share only constants, and variables that none of them writes.
+has a separate arena. So lanes share only constants, and variables that no lane writes.
 
 A phase consists of one lane for each device. All other ops (those that exchange tensors, write
 variables or have a state) run alone between two phases. These ops keep their order, and so do reads

@@ -193,8 +193,8 @@ class _Folding:
             graph.rename_node(constant, node.name)
 
     def _waits(self, node: Node) -> dict[Node, None]:
-        """Return the control inputs of a constant that replaces the node. Because of them the
-        constant is in the node's branch and loop, and comes after the same side effects.
+        """Return the control inputs of a constant that replaces the node. These control inputs keep
+        the constant in the node's branch and loop, and after the same side effects.
         """
         waits: dict[Node, None] = {}
         for edge in list(node._in):

@@ -362,8 +362,8 @@ class CompiledStretch:
 
 
 def _nanoseconds(entry: GuardedStep) -> float:
-    """Estimate how many nanoseconds NumPy takes for a step. A step without a native form counts as
-    a single call.
+    """Estimate the nanoseconds that NumPy takes for a step. A step without a native form is treated
+    as a single call.
     """
     if entry.native is None:
         return numpy_nanoseconds(())

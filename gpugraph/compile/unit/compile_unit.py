@@ -311,8 +311,8 @@ class Unit:
         device: str | None = None,
         shapes: Sequence[TensorShape] | None = None,
     ) -> Node:
-        """Add an op that reads the outputs `sources`. It replaces the node `like`, or is added
-        because of it.
+        """Add an op that reads the outputs `sources`. The op replaces the node `like`, or is added
+        because of `like`.
 
         The op has the name of `like` or, with a `suffix`, a new name `like/suffix`. It has the
         origin and the devices of `like`, unless `device` is passed.

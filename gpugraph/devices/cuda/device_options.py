@@ -31,7 +31,7 @@ _RESERVED_PART = 0.05
 
 
 class Split(NamedTuple):
-    """One GPU device of a session. It is a whole GPU, or a GPU is divided into several of them.
+    """One GPU device of a session: a whole GPU, or one of the devices into which a GPU is divided.
 
     Args:
       ordinal: the GPU's number among the visible GPUs.

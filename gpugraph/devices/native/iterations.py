@@ -93,7 +93,7 @@ class _Access(ctypes.Structure):
 
 
 class Iterations:
-    """The instructions of a loop, bound to memory, which one native call executes."""
+    """The instructions of a loop, bound to memory. One native call executes them."""
 
     def __init__(self, instructions: Sequence[Instruction], stop: Any, *keep: Any) -> None:
         """Bind the instructions to memory.

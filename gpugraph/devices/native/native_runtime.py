@@ -70,7 +70,7 @@ class _Several(ctypes.Structure):
 
 
 class _Lanes(ctypes.Structure):
-    """The C structure `gg_lanes` of host_runtime.c: calls beside each other."""
+    """The C structure `gg_lanes` of host_runtime.c: calls that run at the same time."""
 
     _fields_ = (
         ("entry", ctypes.c_void_p),

@@ -34,7 +34,7 @@ class Bijector:
       validate_args: whether runs check arguments.
       dtype: the dtype of x and y. If it is None, any dtype is allowed.
       forward_min_event_ndims, inverse_min_event_ndims: the number of axes of x, or of y, that are
-        transformed together. If the numbers are equal, one of them is enough.
+        transformed together. If the two numbers are equal, it is enough to pass one.
       name: the name scope of the bijector's operations; by default the class's name in snake case.
     """
 

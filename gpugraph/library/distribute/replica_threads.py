@@ -75,8 +75,8 @@ class _Replica(ReplicaContext):
         self._thread.start()
 
     def run(self, merged: Any = None) -> None:
-        """Let the thread run until it pauses or ends. If the thread raised an error, raise the
-        error here.
+        """Resume the thread, and wait until it pauses or ends. If the thread raised an error, raise
+        the error here.
 
         Args:
           merged: the return value of the replica's `merge_call`.

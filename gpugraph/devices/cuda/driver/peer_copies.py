@@ -71,7 +71,7 @@ class PeerCopies:
     # -- the trial
 
     def _try_once(self, source_driver: Driver) -> bool:
-        """Return whether copies from a GPU arrive undamaged; the first call tries one."""
+        """Return whether copies from a GPU arrive undamaged. The first call makes a trial copy."""
         other = source_driver.properties.ordinal
         if other not in self._is_correct:
             self._driver.enable_peer(other)

@@ -35,7 +35,7 @@ class EnqueuedPart(NamedTuple):
 
 
 class Enqueued:
-    """A step that enqueues its parts in order on a stream, and holds the stream's lock meanwhile.
+    """A step that enqueues its parts in order on a stream while it holds the stream's lock.
 
     Args:
       notes: lines for the compiler's report. The report puts the op's name before each line.

@@ -1,7 +1,7 @@
 """The learning phase of each graph: 1 in training, 0 otherwise.
 
-By default it is a tensor that runs feed. The graph owns the tensor; this module has only a weak
-reference to it.
+By default, the phase is a tensor whose value each run feeds. The graph owns the tensor. This module
+has only a weak reference to it.
 """
 
 from __future__ import annotations

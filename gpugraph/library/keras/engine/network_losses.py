@@ -20,8 +20,8 @@ from gpugraph.library.keras.engine.operation_layers import AddLoss, AddMetric
 
 
 class NetworkLosses(LayerLosses):
-    """The mixin of Network for losses and metrics. In a graph of layers, it adds layers for
-    them.
+    """The mixin of Network for losses and metrics. In a graph of layers, each loss or metric
+    becomes a layer.
     """
 
     inputs: list[Any]
