@@ -53,8 +53,8 @@ def add_results(parser: argparse.ArgumentParser) -> None:
 
 
 def writable_path(path: str) -> str:
-    """Return the path in an argument. Raises ArgumentTypeError if a file can't be created at this
-    path.
+    """Return `path`, an argument of the command line. Raises ArgumentTypeError if a file can't be
+    created at this path.
     """
     folder = os.path.dirname(path) or "."
     if os.path.isdir(path):

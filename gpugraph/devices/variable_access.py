@@ -111,8 +111,8 @@ class RunAccess:
             self._admit()
 
     def _admit(self) -> None:
-        """Admit the waiting runs that collide with no run before them. The caller must hold the
-        table's lock.
+        """Admit the waiting runs that collide with no earlier run. The caller must hold the table's
+        lock.
         """
         table = self.table
         waiting, table.waiting = table.waiting, []

@@ -224,7 +224,9 @@ def _handle(number: int, frame: FrameType | None) -> None:
 
 
 def _insists(number: int) -> bool:
-    """Return whether the signal `number` is a second Ctrl-C, at least a second after the first."""
+    """Return whether the signal `number` is a repeated Ctrl-C, at least one second after the
+    first.
+    """
     is_own = _handlers.get(number) is signal.default_int_handler
     return is_own and time.monotonic() - PENDING.get(number, float("inf")) >= _PATIENCE_S
 

@@ -85,8 +85,8 @@ class SizeRegisters:
         """Compute the registers of all atoms and conditions of a trace.
 
         Args:
-          reports: by the name of a reported size, the stage from which it is known, and the name
-            whose register it shares.
+          reports: maps the name of a reported size to the stage from which the size is known, and
+            the name whose register it shares.
         """
         self.fed = slice(_FED, _FED + fed.num_sizes)
         self.values = [0, 1] + [0] * fed.num_sizes

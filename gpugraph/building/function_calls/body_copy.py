@@ -196,7 +196,9 @@ class BodyCopy:
                 new.__dict__[key] = value
 
     def _call(self, call: InlinedCall) -> InlinedCall | None:
-        """Return, for the copies, the record of a call that was inlined in the function."""
+        """Return the record of a call that was inlined in the function, with the operations
+        replaced by their copies.
+        """
         if not all(op in self.ops for op in call.body):
             return None
         return call._replace(

@@ -43,8 +43,8 @@ def needs_nothing(function: Callable[..., Any]) -> bool:
 
 
 def _parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
-    """Return the parameters of `function`. Return none if they are unknown, which is the case for
-    some functions written in C.
+    """Return the parameters of `function`. If they are unknown, return an empty dict. This is the
+    case for some functions written in C.
     """
     try:
         return dict(inspect.signature(function).parameters)

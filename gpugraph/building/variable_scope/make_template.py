@@ -229,8 +229,8 @@ class Template(Trackable):
 
     @property
     def variable_scope(self) -> VariableScope | None:
-        """The scope of its variables. It is None before the first call, unless `create_scope_now_`
-        is set.
+        """The scope of the template's variables. It is None before the first call, unless
+        `create_scope_now_` is set.
         """
         return self._scope
 

@@ -307,7 +307,7 @@ class CollectiveGroups:
         self, key: MeetingKey, wait: str, error: OpError, attempt: Participation, is_own: bool
     ) -> None:
         """Record that a member won't join in a step, or no longer waits. The members that wait for
-        it fail.
+        this member fail.
 
         Args:
           wait: the name of the member's wait, if the wait has begun.

@@ -54,8 +54,8 @@ class CollectiveHistory:
         """Return how far `attempt` is ahead of `other`: the number of steps, and the number of
         executions within a step.
 
-        Steps are counted from the meeting of their sessions. Returns None if the sessions have not
-        met in this collective.
+        The steps are counted from the meeting of the two sessions. Returns None if these sessions
+        have not met in this collective.
         """
         met = _are_in(self._met, attempt, other)
         if met is None:

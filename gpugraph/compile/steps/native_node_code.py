@@ -103,7 +103,7 @@ class Candidate(NamedTuple):
         self, isolated: bool = False, changed: Callable[[Any], Any] | None = None
     ) -> Candidate:
         """Return the same step with copies of the arrays that it writes. If `isolated`, also copy
-        variables, so that other runs can't change its inputs.
+        variables, so that other runs can't change the step's inputs.
 
         Args:
           changed: a function that returns the replacement of an input array.

@@ -44,11 +44,11 @@ class InlinedCall(NamedTuple):
 
 
 class LongerCalls:
-    """The calls that are written with further results, because operations outside use tensors
-    inside.
+    """The calls that are written with further results, because operations outside a call use
+    tensors inside it.
 
     Attributes:
-      results: by the operation of the call, the tensors that become further results, in order.
+      results: maps the operation of a call to the tensors that become further results, in order.
     """
 
     def __init__(self) -> None:

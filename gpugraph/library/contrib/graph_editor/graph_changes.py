@@ -53,7 +53,8 @@ class SubGraphView:
         """The tensors that leave the view: results of its operations, and tensors that only pass
         through.
 
-        A result leaves the view if an operation outside uses it or if no operation uses it.
+        A result leaves the view if an operation outside the view uses it or if no operation uses
+        it.
         """
         return [*self._passthrough, *self._outputs]
 
