@@ -85,7 +85,7 @@ class PeerTasks:
         return self._peer(task).read_copies(messages, self.segments)
 
     def end(self, seen: SeenByTask, has_failed: bool) -> None:
-        """Notify the senders that this process no longer reads these parcels.
+        """Notify the senders that this process no longer reads the parcels in `seen`.
 
         If the step has failed, the senders are not notified, so they do not reuse the memory. In
         this case the memory is only unmapped here.

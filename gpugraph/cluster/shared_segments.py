@@ -2,9 +2,9 @@
 
 A segment has no name in the file system, so no file remains when its process is killed. Its size
 can't change, and the system frees it when the last process has unmapped it. Other processes open it
-as `/proc/<pid>/fd/<number>`. A random token is stored at its start. The owner sends the same token
-over gRPC, which proves that both processes are on the same machine and that the right file was
-opened. A process that can't open the segment receives the tensors over gRPC instead.
+as `/proc/<pid>/fd/<number>`. A random token is stored at the start of the segment. The owner sends
+the same token over gRPC, which proves that both processes are on the same machine and that the
+right file was opened. A process that can't open the segment receives the tensors over gRPC instead.
 """
 
 from __future__ import annotations

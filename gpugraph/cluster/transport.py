@@ -350,7 +350,7 @@ class Peer:
         return values
 
     def free(self, seen: SeenParcels) -> None:
-        """Notify the server that this process no longer reads these parcels."""
+        """Notify the server that this process no longer reads the parcels in `seen`."""
         message = message_of("Tickets", ticket=[ticket for ticket, _ in seen])
         self.tell("FreeParcels", message, limit_s=_FREEING_S)
 

@@ -65,9 +65,9 @@ class LoopSteps(NamedTuple):
     """The steps of a loop, by phase. `condition.run()` returns the value of the condition.
 
     Args:
-      predicate: the predicate or the flags that instructions test instead. The loop continues if
-        the predicate has its value, or if one of the flags is set. None if only `condition` can
-        determine the result.
+      predicate: a `LoopPredicate`, or flags, that instructions test instead of running `condition`.
+        The loop continues if the predicate's array holds its `value`, or if one of the flags is
+        set. None if only `condition` can determine the result.
     """
 
     start: Sequence[Step]

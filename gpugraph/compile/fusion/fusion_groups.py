@@ -141,8 +141,8 @@ class _Search:
         return groups
 
     def _visit(self, node: Node, place: Hashable) -> None:
-        """Add a node to the group of one of its inputs or to a new group. If it can't be fused,
-        only record its dependencies.
+        """Add a node to the group of one of its inputs or to a new group. If the node can't be
+        fused, only record its dependencies.
 
         Args:
           place: the loop and guard, which all nodes of a group share. None if the graph has no

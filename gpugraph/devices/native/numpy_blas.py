@@ -319,7 +319,7 @@ def _open_product(runtime: Runtime, views: ProductViews) -> OpenCall:
 
 def _kind(m: int, n: int, k: int) -> int:
     """Return the number of the BLAS function that computes a product: gemv for vectors, otherwise
-    gemm. For k = 0 it is also gemm, because gemv would not write zeros.
+    gemm. For k = 0, vectors need gemm as well, because gemv would not write zeros.
     """
     if k == 0:
         return _MATRICES

@@ -142,7 +142,7 @@ def words_of(call: Call, open_call: OpenCall) -> BlockWords:
 
 
 def _add(values: dict[int, Any], place: int, entry: Any) -> None:
-    """Add a word. If it points to a table, also add the words of the table."""
+    """Add a word. If the word points to a table, also add the words of the table."""
     if isinstance(entry, OpenTable) and not entry.axes:
         _add(values, ctypes.c_int64.from_address(place).value, entry.start)
     elif type(entry) is Size or isinstance(entry, (Address, OpenTable)):

@@ -1,8 +1,8 @@
 """Scopes of a graph: names, devices, control dependencies, colocation.
 
 One `ScopeState` per graph and thread holds all active scopes (`scope_state`). The context managers
-below change it on entry and restore it on exit, also after an exception. `Graph` inherits them from
-`Scopes`.
+of `Scopes` change this state on entry and restore it on exit, also after an exception. `Graph`
+inherits from `Scopes`.
 """
 
 from __future__ import annotations

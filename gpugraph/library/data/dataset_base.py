@@ -77,7 +77,7 @@ class DatasetBase:
 
     @classmethod
     def _of(cls, variant_tensor: Tensor, spec: Any, inputs: Sequence[Any] = ()) -> Any:
-        """Return a dataset that has the same API version (1 or 2) as this one."""
+        """Return a dataset that has the same API version (1 or 2) as this class."""
         return cls._plain_class()(variant_tensor, spec, inputs)
 
     @classmethod

@@ -184,8 +184,8 @@ def _divided(text: CudaSource, rows: int, inner: int) -> _Shape:
 
 
 def _columns(rows: int, packs: int) -> _Shape:
-    """Return the division into blocks of packs of columns times rows. A block has 32 packs, or the
-    lowest power of two that covers all columns if this is less.
+    """Return the division of the rows, and of the packs of columns, among blocks. A block has 32
+    packs, or the lowest power of two that covers all columns if this is less.
     """
     width = 1
     while width < min(packs, 32):

@@ -90,8 +90,10 @@ def with_same_shape(expected_tensor: Any, tensor: Any) -> Tensor:
 def with_shape(expected_shape: Any, tensor: Any) -> Tensor:
     """Return `tensor` after a check that its shape is `expected_shape`.
 
-    Raises ValueError if both shapes are known statically and differ. If they are not known, each
-    run checks the shape, and raises InvalidArgumentError if it differs.
+    Raises ValueError if the statically known parts of the two shapes contradict each other. If
+    these parts do not decide whether the shapes are equal, each run checks the shape, and raises
+    InvalidArgumentError if it differs. However, if `expected_shape` has unknown sizes, only the
+    static shape of `tensor` is refined, and no run checks it.
     """
     source = convert_to_tensor(tensor)
     known = expected_shape

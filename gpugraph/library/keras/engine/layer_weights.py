@@ -94,7 +94,8 @@ class LayerWeights(LayerLosses):
     def track_assigned(self) -> None:
         """Register variables in lists and dicts, so that Keras's session initializes them.
 
-        `__setattr__` finds only the variables that a list or dict contains when it is assigned.
+        `__setattr__` finds only the variables that a list or dict contains when the list or dict is
+        assigned.
         """
         _initialize_later(self._assigned())
 
