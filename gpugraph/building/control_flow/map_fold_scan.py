@@ -126,8 +126,8 @@ def map_fn(
         of `elems`.
       infer_shape: whether all results must have the same shape.
 
-    >>> session.run(tf.map_fn(lambda x: x * x, tf.constant([1, 2, 3]))) array([1, 4, 9],
-    dtype=int32)
+    >>> session.run(tf.map_fn(lambda x: x * x, tf.constant([1, 2, 3])))
+    array([1, 4, 9], dtype=int32)
     """
     _check_callable(fn)
     with name_scope(name, "map", flatten(elems)):

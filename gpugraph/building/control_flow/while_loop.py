@@ -69,8 +69,9 @@ def while_loop(
       return_same_structure: if False, a single tensor is returned without the list or tuple around
         it.
 
-    >>> _, total = tf.while_loop(lambda i, t: i < 5, lambda i, t: (i + 1, t + i), [0, 0]) >>>
-    session.run(total) np.int32(10)
+    >>> _, total = tf.while_loop(lambda i, t: i < 5, lambda i, t: (i + 1, t + i), [0, 0])
+    >>> session.run(total)
+    np.int32(10)
     """
     if isinstance(loop_vars, Tensor):
         raise TypeError(f"loop_vars must be a list or tuple of tensors, not the tensor {loop_vars}")

@@ -335,7 +335,8 @@ class CollectiveGroups:
         return ended
 
     def close_session(self, session: str, error: OpError) -> None:
-        """Record that a session's members are gone. Waiting members that have met them fail.
+        """Record that a session's members are gone. Waiting members that have met the session's
+        members fail.
 
         Members that join later receive the error once. After that they wait for the missing members
         to join from a new session.

@@ -2,7 +2,7 @@ r"""Shared copies: equal copies of a variable use the same memory if their devic
 memory.
 
     total -> Assign(v)                               total -> Assign(v)
-      \\--> Identity -> Assign(v/replica_1)    becomes
+      \--> Identity -> Assign(v/replica_1)    becomes
     v -> read                                        v -> read
     v/replica_1 -> read                              v -> read, on the device of v/replica_1
 
