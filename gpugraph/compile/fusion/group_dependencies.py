@@ -6,10 +6,10 @@ which the note was written. Time is a counter. It is incremented whenever a grou
 or group depends (`_depended_on` has one of its bits) gets more dependencies. Between two calls of
 `Dependencies.put` these invariants are true:
 
-  - For a group that is not merged into another one, `above` is the set of all groups that it
-    depends on, over any path, without itself.
-  - A node depends on the groups in its note, and on the dependencies of these.
-  - A note of the current time is complete: it holds these dependencies, too.
+  - For a group that is not merged into another one, `above` is the set of all other groups on which
+    the group depends, directly or through further groups and nodes.
+  - A node depends on the groups in its note, and on the dependencies of these groups.
+  - A note of the current time is complete: it also contains the dependencies of its groups.
 
 So a node's note is updated only when it is read, and only if some group has changed since the note
 was written.
