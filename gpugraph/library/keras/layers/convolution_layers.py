@@ -30,8 +30,8 @@ class Convolution(ConfiguredLayer):
 
     The arguments `*_initializer`, `*_regularizer` and `*_constraint` are options of `kernel` [...,
     channels, filters] and `bias`. Raises ValueError if windows are larger than the inputs, if the
-    inputs have another rank, or if the number of channels is unknown or differs from the first
-    call.
+    inputs do not have the expected rank, or if the number of channels is unknown or differs from
+    the first call.
 
     Args:
       filters: the number of output channels.

@@ -123,7 +123,8 @@ class Dropout(SameShape):
 
     Args:
       noise_shape: the shape of the random mask, which is broadcast to the inputs: elements along an
-        axis of size 1 are dropped together. None in it means the inputs' size.
+        axis of size 1 are dropped together. A None in this shape means the size of the inputs
+        along that axis.
       seed: see `tf.set_random_seed`.
     """
 
@@ -149,8 +150,8 @@ class Dropout(SameShape):
         )
 
     def shape_of_noise(self, inputs: Tensor) -> Any:
-        """Return `noise_shape` with each None replaced by the inputs' size. If `noise_shape` is
-        None, return None.
+        """Return `noise_shape` with each None replaced by the size of the inputs along that axis.
+        If `noise_shape` is None, return None.
         """
         if not isinstance(self.noise_shape, (list, tuple)):
             return self.noise_shape
