@@ -28,7 +28,7 @@ def layer_function(
         the constructor.
       reuse: whether the function has a parameter `reuse` after `name`, as it does for layers with
         variables. `name` is then the variable scope.
-      defaults: by parameter, default values that differ from those of the constructor.
+      defaults: the default values that differ from the constructor's defaults, by parameter.
     """
     call = inspect.signature(layer.call).parameters
     known = {**call, **inspect.signature(layer).parameters}
@@ -61,8 +61,8 @@ def with_defaults(
     `trainable` and `name` become positional parameters before the other keyword arguments.
 
     Args:
-      defaults: the new default by parameter. Parameter.empty makes the parameter required: passing
-        None for it raises ValueError.
+      defaults: a dict from parameters to their new defaults. The value Parameter.empty makes a
+        parameter required. Passing None for a required parameter raises ValueError.
       without: the names of parameters to remove.
     """
 

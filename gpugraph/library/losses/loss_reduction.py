@@ -116,7 +116,7 @@ def compute_weighted_loss(
     collection.
 
     The computation is in float32. The result has the dtype of the losses. Raises ValueError if the
-    shape of the weights is incompatible or there is no such reduction.
+    shape of the weights is incompatible or `reduction` is unknown.
 
     Args:
       weights: a number, or a tensor of the rank of the losses. Each size of it equals the size of

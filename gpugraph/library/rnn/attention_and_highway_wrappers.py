@@ -34,7 +34,7 @@ class AttentionCellWrapper(RNNCell):
       input_size: the size to which inputs and attention are projected; by default, the size of the
         inputs.
       state_is_tuple: whether the state is a tuple (the cell's state, the attention, the last
-        outputs). Otherwise it is one matrix in which these are concatenated.
+        outputs). Otherwise these three are concatenated into one matrix.
     """
 
     def __init__(

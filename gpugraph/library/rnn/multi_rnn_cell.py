@@ -72,7 +72,7 @@ class MultiRNNCell(RNNCell):
     def from_config(
         cls, config: dict[str, Any], custom_objects: Mapping[str, Any] | None = None
     ) -> MultiRNNCell:
-        """Create the cells from a dict that `get_config` returned.
+        """Create a MultiRNNCell from a dict that `get_config` returned.
 
         Args:
           custom_objects: classes by name.

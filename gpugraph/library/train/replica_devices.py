@@ -45,7 +45,8 @@ def replica_device_setter(
 
     All other operations are placed on `worker_device`.
 
-    Raises TypeError if `cluster` has any other type, or if `ps_strategy` is not callable.
+    Raises TypeError if the type of `cluster` is not one of the types below, or if `ps_strategy` is
+    not callable.
 
     Args:
       ps_tasks: the number of parameter servers. If it is 0, return None, which requests no device.
@@ -58,10 +59,8 @@ def replica_device_setter(
       ps_strategy: a function that returns the task for such an operation. The default is
         round-robin.
 
-    >>> with tf.device(tf.train.replica_device_setter(ps_tasks=1)):
-    ...     v = tf.Variable(1.0); y = v * 2
-    >>> v.device, y.device
-    ('/job:ps/task:0', '/job:worker')
+    >>> with tf.device(tf.train.replica_device_setter(ps_tasks=1)): ... v = tf.Variable(1.0); y = v
+    * 2 >>> v.device, y.device ('/job:ps/task:0', '/job:worker')
     """
     if cluster is not None:
         job = DeviceSpec.from_string(text_of("ps_device", ps_device)).job

@@ -165,8 +165,8 @@ def slot_of(optimizer: Any, variable: Any, slot_name: str) -> Any:
 
 
 def full_name(item: Any) -> str:
-    """Return the name by which a `tf.train.Saver` saves a variable. Return "" for another
-    object.
+    """Return the name by which a `tf.train.Saver` saves a variable. For any other object, return
+    "".
     """
     if not isinstance(item, Variable):
         return ""
