@@ -111,7 +111,7 @@ class Allocator(ABC):
 
     def allocation_id(self, address: int) -> int:
         """Return the number of the allocation, counted from 1. If the allocator does not count
-        them, return 0.
+        allocations, return 0.
         """
         return 0
 

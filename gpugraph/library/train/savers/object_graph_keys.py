@@ -65,8 +65,8 @@ def _loss(save_path: Any, what: str) -> DataLossError:
 
 
 def object_graph_key_mapping(checkpoint_path: Any) -> dict[str, str]:
-    """Return a dict from the name that each variable had when it was saved to its key in a
-    checkpoint of objects.
+    """Return the keys of the variables in a checkpoint of objects, by the names that the variables
+    had when they were saved.
 
     Raises NotFoundError if the checkpoint is not a checkpoint of objects.
     """
