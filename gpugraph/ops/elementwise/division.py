@@ -2,8 +2,8 @@
 divisor is 0.
 
 On the host, division of integers by zero raises InvalidArgumentError. Kernels on a GPU cannot raise
-errors, so the quotient is 0 there. Only the quotient of the lowest number and -1 overflows. On a
-GPU, it is the lowest number.
+errors, so the quotient is 0 there. The only quotient that overflows is the lowest number divided by
+-1. On a GPU, the result is the lowest number.
 """
 
 from __future__ import annotations

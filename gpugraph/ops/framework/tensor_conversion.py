@@ -130,7 +130,8 @@ def convert_to_tensor(
     *,
     as_ref: bool = False,
 ) -> Tensor:
-    """Convert a value to a tensor. It is a tensor, variable, array, number or nested list.
+    """Convert a value to a tensor. The value may be a tensor, variable, array, number or nested
+    list.
 
     Raises ValueError if a tensor does not have the dtype `dtype`, and TypeError if there is no
     conversion.
@@ -140,8 +141,7 @@ def convert_to_tensor(
         `dtype` is None. It is ignored if the value does not fit.
       as_ref: whether to convert a variable to a reference.
 
-    >>> tf.convert_to_tensor([1.0, 2.0]).shape
-    TensorShape([Dimension(2)])
+    >>> tf.convert_to_tensor([1.0, 2.0]).shape TensorShape([Dimension(2)])
     """
     wanted = None if dtype is None else as_dtype(dtype)
     if isinstance(value, Tensor):

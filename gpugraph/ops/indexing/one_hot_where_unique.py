@@ -278,13 +278,14 @@ _unique = declare_unique(
 
 
 def unique(x: Any, out_idx: Any = dtypes.int32, name: str | None = None) -> Any:
-    """Return (y, idx): the distinct elements of vector x in order of appearance, and x = y[idx].
+    """Return (y, idx). y has the distinct elements of the vector x, in the order of their first
+    appearance, and x = y[idx].
 
     Args:
       out_idx: the dtype of idx, int32 or int64.
 
-    >>> session.run(tf.unique([5, 7, 5]))
-    Unique(y=array([5, 7], dtype=int32), idx=array([0, 1, 0], dtype=int32))
+    >>> session.run(tf.unique([5, 7, 5])) Unique(y=array([5, 7], dtype=int32), idx=array([0, 1, 0],
+    dtype=int32))
 
     Raises ValueError if x is not a vector.
     """

@@ -38,8 +38,8 @@ SLICE_S = 0.05
 
 
 class Pipeline:
-    """The state that all iterations of one iterator share. It consists of its function calls, and
-    whether it has ended.
+    """The state that all iterations of one iterator share. It contains the iterator's function
+    calls, and records whether the iterator has ended.
 
     `calls` is a dict from (function, place) to a function call, where a place is `Function.place`.
     All iterations share the call, because it holds the positions in the function's random streams,
@@ -174,8 +174,8 @@ class Stage:
         return result
 
     def begun(self) -> int:
-        """Return how many iterations were started if the next iteration depends on this number.
-        Otherwise return 0.
+        """Return the number of iterations that were started. If the next iteration does not depend
+        on this number, return 0.
         """
         return 0
 
@@ -397,7 +397,7 @@ class Function:
     ) -> tuple[Callable[[Sequence[Any]], Element], Sequence[bool]] | None:
         """Return, for one iteration, a callable that applies the function to blocks of elements,
         and which of its outputs are ragged (`vectorized_functions.RowsFunction`). Return None if
-        there is no such callable, and if nothing is ragged.
+        there is no such callable, or if no argument and no output is ragged.
 
         Args:
           are_ragged: for each argument, whether it is ragged; by default none is.
