@@ -69,7 +69,7 @@ class SparseFeature(
     One feature has the values, and the other features have the indices. `index_key` is the key of
     the int64 feature with the indices, or a list of keys, one for each dimension. `value_key` is
     the key of the feature with the values. `size` is the size of the dimension, or a list of sizes.
-    `already_sorted` states whether the indices are in order in each example.
+    `already_sorted` states whether the indices in each example are sorted.
     """
 
     __slots__ = ()
@@ -104,8 +104,8 @@ class RawFeatures(NamedTuple):
 def raw_features(features: Any, kinds: Sequence[type]) -> RawFeatures:
     """Convert a dictionary of feature specifications to arguments of the parsing ops.
 
-    Raises ValueError if a specification has another class or is incomplete, and TypeError if
-    `features` is not a dictionary.
+    Raises ValueError if the class of a specification is not in `kinds`, or if a specification is
+    incomplete. Raises TypeError if `features` is not a dictionary.
 
     Args:
       kinds: the classes that the calling function accepts.

@@ -48,7 +48,7 @@ def _matrix(filter: Any) -> Any:
 
 
 def _repeated(matrix: Any, images: Any) -> Any:
-    """Return the matrix for each of the images, without a copy."""
+    """Return a view that repeats the matrix for each of the images."""
     return np.broadcast_to(matrix, (len(images), *matrix.shape))
 
 

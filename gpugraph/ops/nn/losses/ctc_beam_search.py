@@ -59,8 +59,8 @@ class _Node:
         self.blank = self.labelled = self.total = _NEVER
 
     def before(self, label: int) -> float:
-        """Return the log probability, in the previous step, of the paths that give this sequence
-        when `label` is appended.
+        """Return the log probability, in the previous step, of those paths of this sequence that
+        can be followed by `label` as a new label.
         """
         return self.old_blank if label == self.label else self.old_total
 

@@ -177,8 +177,8 @@ def _log_softmax(logits: Any) -> Any:
 def _loss_and_gradient(paths: _Paths, logits: Any, loss: Any, gradient: Any) -> None:
     """Compute loss = -log p(labels), and its gradient with respect to the logits.
 
-    The gradient is the softmax of the logits minus the fraction of the probability of all paths
-    that have the class at this time.
+    The gradient is the softmax of the logits minus the probability that a path has the class at
+    this time, given the labels.
     """
     most = max(int(paths.times.max(initial=0)), 1)
     gradient[most:] = 0
@@ -290,8 +290,8 @@ def ctc_loss(
 
     Args:
       labels: an int32 SparseTensor [batch, longest] with the labels of each sequence.
-      inputs: floats [time, batch, classes], or [batch, time, classes] if not `time_major`. The last
-        class is the blank.
+      inputs: floats [time, batch, classes], or [batch, time, classes] if `time_major` is false. The
+        last class is the blank.
       sequence_length: int32 [batch], the number of times of each sequence that are used.
       preprocess_collapse_repeated: whether to merge equal adjacent labels first.
       ctc_merge_repeated: whether a label may last for several times.

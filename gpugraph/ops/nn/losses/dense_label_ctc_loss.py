@@ -73,7 +73,8 @@ def ctc_loss_v2(
     Args:
       labels: integers [batch, longest], of which the first `label_length[i]` of row i are used, or
         an int32 SparseTensor, for which `label_length` is ignored.
-      logits: floats [time, batch, classes], or [batch, time, classes] if not `logits_time_major`.
+      logits: floats [time, batch, classes], or [batch, time, classes] if `logits_time_major` is
+        false.
       logit_length: int32 [batch], the number of times of each sequence that are used.
       blank_index: the class of the blank. A negative number counts from the end. For dense labels,
         the default is 0.
