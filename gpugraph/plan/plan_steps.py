@@ -138,7 +138,7 @@ class Access(Protocol):
     def leave(self) -> None:
         """Remove the entry, so that other runs can proceed.
 
-        If the run has not entered, do nothing.
+        If the entry is not in the table, do nothing.
         """
 
 

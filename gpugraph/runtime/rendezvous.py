@@ -19,7 +19,7 @@ from gpugraph.base.errors import DeadlineExceededError, OpError, invalid_argumen
 def parse_key(key: str) -> tuple[str, int, str, str, tuple[int, int]]:
     """Return (source, incarnation, target, edge, (frame, iteration)).
 
-    Raises InvalidArgumentError if the key has another form.
+    Raises InvalidArgumentError if the key does not have this format.
     """
     parts = key.split(";")
     try:
