@@ -66,8 +66,10 @@ def dynamic_rnn(
       swap_memory: see `while_loop`.
       scope: the variable scope, "rnn" by default.
 
-    >>> cell = tf.nn.rnn_cell.GRUCell(4) >>> outputs, state = tf.nn.dynamic_rnn(cell, tf.ones([2, 5,
-    3]), dtype=tf.float32) >>> outputs.shape.as_list() [2, 5, 4]
+    >>> cell = tf.nn.rnn_cell.GRUCell(4)
+    >>> outputs, state = tf.nn.dynamic_rnn(cell, tf.ones([2, 5, 3]), dtype=tf.float32)
+    >>> outputs.shape.as_list()
+    [2, 5, 4]
     """
     check_cell("cell", cell)
     with variable_scope(scope or "rnn") as opened:

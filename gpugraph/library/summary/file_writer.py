@@ -44,8 +44,8 @@ class FileWriter:
       tf.errors.OpError: the file can't be created. The class is NotFoundError,
         PermissionDeniedError, or FailedPreconditionError if `logdir` is a file.
 
-    >>> with tf.summary.FileWriter(folder) as writer: ...
-    writer.add_summary(session.run(tf.summary.scalar("loss", 0.5)), global_step=1)
+    >>> with tf.summary.FileWriter(folder) as writer:
+    ...     writer.add_summary(session.run(tf.summary.scalar("loss", 0.5)), global_step=1)
     """
 
     def __init__(

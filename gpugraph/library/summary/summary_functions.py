@@ -165,8 +165,9 @@ def image(
     Raises, in a run:
       InvalidArgumentError: `tensor` does not have the shape of a batch of images.
 
-    >>> text = session.run(tf.summary.image("picture", tf.ones([1, 2, 2, 1]))) >>>
-    tf.Summary.FromString(text).value[0].image.height 2
+    >>> text = session.run(tf.summary.image("picture", tf.ones([1, 2, 2, 1])))
+    >>> tf.Summary.FromString(text).value[0].image.height
+    2
     """
     with summary_scope(name, family, values=[tensor]) as (tag, scope):
         if (

@@ -172,8 +172,9 @@ def polynomial_decay(
       cycle: whether the rate increases again after `decay_steps` steps, and then decays further.
         In this case, the next multiple of `decay_steps` replaces `decay_steps` in the formula.
 
-    >>> rate = tf.train.polynomial_decay(1.0, 5, decay_steps=10, end_learning_rate=0.0) >>>
-    session.run(rate) np.float32(0.5)
+    >>> rate = tf.train.polynomial_decay(1.0, 5, decay_steps=10, end_learning_rate=0.0)
+    >>> session.run(rate)
+    np.float32(0.5)
     """
     numbers = decay_steps, end_learning_rate, power
     with _decay(name, "PolynomialDecay", learning_rate, global_step, *numbers) as decay:

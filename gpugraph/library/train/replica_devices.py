@@ -59,8 +59,10 @@ def replica_device_setter(
       ps_strategy: a function that returns the task for such an operation. The default is
         round-robin.
 
-    >>> with tf.device(tf.train.replica_device_setter(ps_tasks=1)): ... v = tf.Variable(1.0); y = v
-    * 2 >>> v.device, y.device ('/job:ps/task:0', '/job:worker')
+    >>> with tf.device(tf.train.replica_device_setter(ps_tasks=1)):
+    ...     v = tf.Variable(1.0); y = v * 2
+    >>> v.device, y.device
+    ('/job:ps/task:0', '/job:worker')
     """
     if cluster is not None:
         job = DeviceSpec.from_string(text_of("ps_device", ps_device)).job

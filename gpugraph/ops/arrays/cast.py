@@ -109,7 +109,8 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
     SparseTensors, with converted values. A cast from or to strings raises UnimplementedError in a
     run.
 
-    >>> session.run(tf.cast([1.8, -1.8], tf.int32)) array([ 1, -1], dtype=int32)
+    >>> session.run(tf.cast([1.8, -1.8], tf.int32))
+    array([ 1, -1], dtype=int32)
     """
     wanted = as_dtype(dtype).base_dtype
     if isinstance(x, Tensor):

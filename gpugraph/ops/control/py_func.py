@@ -218,8 +218,8 @@ def py_func(
     ResourceExhaustedError (MemoryError), UnimplementedError (NotImplementedError) or UnknownError,
     with the function's traceback.
 
-    >>> session.run(tf.py_func(lambda x: x[::-1].copy(), [np.array([1, 2, 3])], tf.int64)) array([3,
-    2, 1])
+    >>> session.run(tf.py_func(lambda x: x[::-1].copy(), [np.array([1, 2, 3])], tf.int64))
+    array([3, 2, 1])
     """
     if not callable(func):
         raise ValueError(

@@ -80,7 +80,8 @@ def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Tensor:
     Args:
       shape: a list of sizes, in which None means an unknown size, or None if the rank is unknown.
 
-    >>> x = tf.placeholder(tf.float32, [None]) >>> session.run(tf.ensure_shape(x, [2]), {x: [1, 2]})
+    >>> x = tf.placeholder(tf.float32, [None])
+    >>> session.run(tf.ensure_shape(x, [2]), {x: [1, 2]})
     array([1., 2.], dtype=float32)
 
     Raises ValueError if the static shape of `x` is incompatible with `shape`. A run raises

@@ -141,7 +141,8 @@ def convert_to_tensor(
         `dtype` is None. It is ignored if the value does not fit.
       as_ref: whether to convert a variable to a reference.
 
-    >>> tf.convert_to_tensor([1.0, 2.0]).shape TensorShape([Dimension(2)])
+    >>> tf.convert_to_tensor([1.0, 2.0]).shape
+    TensorShape([Dimension(2)])
     """
     wanted = None if dtype is None else as_dtype(dtype)
     if isinstance(value, Tensor):

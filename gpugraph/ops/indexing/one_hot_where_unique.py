@@ -284,8 +284,8 @@ def unique(x: Any, out_idx: Any = dtypes.int32, name: str | None = None) -> Any:
     Args:
       out_idx: the dtype of idx, int32 or int64.
 
-    >>> session.run(tf.unique([5, 7, 5])) Unique(y=array([5, 7], dtype=int32), idx=array([0, 1, 0],
-    dtype=int32))
+    >>> session.run(tf.unique([5, 7, 5]))
+    Unique(y=array([5, 7], dtype=int32), idx=array([0, 1, 0], dtype=int32))
 
     Raises ValueError if x is not a vector.
     """

@@ -32,8 +32,8 @@ def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | 
     The limits are scalars, or are broadcast to the shape of `t`. Raises ValueError if the broadcast
     result would not have the shape of `t`.
 
-    >>> session.run(tf.clip_by_value([-2.0, 0.5, 3.0], -1.0, 1.0)) array([-1. , 0.5, 1. ],
-    dtype=float32)
+    >>> session.run(tf.clip_by_value([-2.0, 0.5, 3.0], -1.0, 1.0))
+    array([-1. ,  0.5,  1. ], dtype=float32)
     """
     with op_scope(name, "clip_by_value", t, clip_value_min, clip_value_max) as scope:
         values = _values(t)

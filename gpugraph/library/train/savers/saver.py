@@ -68,9 +68,15 @@ class Saver:
       TypeError, ValueError: `var_list` has an element that is not a variable, two variables with
         the same name, or no elements.
 
-    >>> v = tf.Variable(3.0, name="v") >>> saver = tf.train.Saver() >>> session.run(v.initializer)
-    >>> path = saver.save(session, folder + "/model") >>> session.run(v.assign(0.0)) np.float32(0.0)
-    >>> saver.restore(session, path) >>> session.run(v) np.float32(3.0)
+    >>> v = tf.Variable(3.0, name="v")
+    >>> saver = tf.train.Saver()
+    >>> session.run(v.initializer)
+    >>> path = saver.save(session, folder + "/model")
+    >>> session.run(v.assign(0.0))
+    np.float32(0.0)
+    >>> saver.restore(session, path)
+    >>> session.run(v)
+    np.float32(3.0)
     """
 
     def __init__(

@@ -156,7 +156,8 @@ def bias_add(value: Any, bias: Any, data_format: Any = None, name: str | None = 
     ("NC..." or "NCHW"). Raises ValueError if `data_format` is unknown, if the value has rank 0 or
     1, or if the numbers of channels differ.
 
-    >>> session.run(tf.nn.bias_add([[1.0, 2.0]], [10.0, 20.0])) array([[11., 22.]], dtype=float32)
+    >>> session.run(tf.nn.bias_add([[1.0, 2.0]], [10.0, 20.0]))
+    array([[11., 22.]], dtype=float32)
     """
     if data_format is None or data_format in ("NHWC", "NWC", "NDHWC", "N...C"):
         layout = "NHWC"
