@@ -116,7 +116,9 @@ class Allocator(ABC):
         return 0
 
     def get_stats(self) -> AllocatorStats:
-        """Return a copy of the counters. They are zero if the allocator does not count."""
+        """Return a copy of the counters. They are zero if the allocator does not count its
+        allocations.
+        """
         return AllocatorStats()
 
     def clear_stats(self) -> None:  # noqa: B027, meant to be empty

@@ -24,7 +24,9 @@ def clone_layer(layer: Any) -> Any:
 
 
 def _functions_in(layer: Any) -> dict[str, Any]:
-    """Return the named functions of all Lambda layers in `layer`, by name."""
+    """Return a dict from names to the functions of all Lambda layers in `layer`, if a function has
+    a name.
+    """
     functions: dict[str, Any] = {}
     for part in (layer, *layer.sublayers()):
         if part is not layer:

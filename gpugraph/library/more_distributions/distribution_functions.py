@@ -180,7 +180,7 @@ def normal_conjugates_known_scale_predictive(prior: Any, scale: Any, s: Any, n: 
 def assign_moving_mean_variance(
     mean_var: Any, variance_var: Any, value: Any, decay: Any, name: str | None = None
 ) -> tuple[Any, Any]:
-    """Move the variables of a mean and a variance towards a value.
+    """Update the variables of a running mean and a running variance with a new value.
 
     Return the mean and the variance after the update.
     """

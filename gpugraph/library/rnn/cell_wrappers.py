@@ -60,7 +60,7 @@ class _Wrapper(RNNCell):
         """Create a wrapper from a dict that `get_config` returned.
 
         Args:
-          custom_objects: classes and functions by name.
+          custom_objects: a dict from names to classes and functions.
         """
         arguments = dict(config)
         for name, argument in cls._function_arguments:

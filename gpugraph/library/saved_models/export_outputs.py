@@ -119,7 +119,7 @@ class RegressionOutput(ExportOutput):
 
 
 class PredictOutput(ExportOutput):
-    """The outputs of a prediction: a dict of any tensors by name."""
+    """The outputs of a prediction, which are a dict from names to tensors."""
 
     def __init__(self, outputs: Any) -> None:
         self._outputs = self._wrap_and_check_outputs(outputs, "output", "Prediction")

@@ -183,7 +183,7 @@ def export_outputs_for_mode(
     loss: Any = None,
     metrics: Any = None,
 ) -> dict[str, ExportOutput]:
-    """Return the outputs to export in a mode, as a dict by the names of the signatures.
+    """Return a dict from the names of signatures to the outputs that are exported in a mode.
 
     Raises ValueError if `mode` is unknown.
     """

@@ -215,7 +215,7 @@ def simple_save(
     the errors of `SavedModelBuilder`.
 
     Args:
-      inputs, outputs: dicts of tensors by name.
+      inputs, outputs: dicts from names to tensors.
     """
     signature = predict_signature_def(inputs, outputs)
     builder = SavedModelBuilder(export_dir)

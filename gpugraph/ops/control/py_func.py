@@ -133,7 +133,7 @@ def _result(value: Any, wanted: DType, value_name: str) -> Any:
     """Convert one returned value to an array of dtype `wanted`.
 
     Raises InternalError if the value does not consist of numbers or strings, and
-    InvalidArgumentError if it has another dtype.
+    InvalidArgumentError if its dtype is not `wanted`.
 
     Args:
       value_name: a description of the value for the message.

@@ -92,7 +92,7 @@ class MemoryLayout:
     def arrays(
         self, inputs: Sequence[Any], outputs: Sequence[Any], allocate: Callable[[Shape, DType], Any]
     ) -> list[Any]:
-        """Return the arrays of all values by number.
+        """Return a list with the array of each value, in the order of the values' numbers.
 
         The caller passes the step's inputs and outputs. All other arrays are views of one block of
         bytes, which `allocate` returns.

@@ -79,8 +79,8 @@ FEATURE_CLASSES = (VarLenFeature, SparseFeature, FixedLenFeature, FixedLenSequen
 
 
 class RawFeatures(NamedTuple):
-    """Feature specifications in the form of the arguments of parsing ops. Each dictionary is sorted
-    by key.
+    """Feature specifications, converted to the arguments of parsing ops. Each dict is sorted by
+    key.
 
     Args:
       sparse: the dtype of each sparse feature.
@@ -209,10 +209,11 @@ _ADDING: dict[type, Any] = {
 
 
 def merge_sparse(features: Any, raw: RawFeatures, tensors: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the tensors of the features that the program specified, by key.
+    """Return a dict from keys to the tensors of the features that the program specified.
 
     Args:
-      tensors: the outputs of the parsing op by key. SparseFeatures are merged from them.
+      tensors: a dict from keys to the outputs of the parsing op. SparseFeatures are merged from
+        these outputs.
     """
     result = {key: tensors[key] for key in tensors if key in (features or {})}
     for key, feature in raw.merged.items():
@@ -229,7 +230,9 @@ def merge_sparse(features: Any, raw: RawFeatures, tensors: Mapping[str, Any]) ->
 
 
 def named_tensors(raw: RawFeatures, outputs: Sequence[Tensor]) -> dict[str, Any]:
-    """Return the outputs of a parsing op by key. SparseTensors come first, dense tensors second."""
+    """Return a dict from keys to the outputs of a parsing op. SparseTensors come first, dense
+    tensors second.
+    """
     count = len(raw.sparse)
     tensors: dict[str, Any] = {
         key: SparseTensor(outputs[at], outputs[count + at], outputs[2 * count + at])

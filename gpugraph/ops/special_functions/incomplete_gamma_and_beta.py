@@ -57,7 +57,8 @@ def _terms(*parameters: Array) -> int:
 
 
 def _series(a: Array, x: Array) -> tuple[Array, Array]:
-    """Return the sum of x^n / ((a + 1) ... (a + n)) over n >= 0, and its derivative by a.
+    """Return the sum of x^n / ((a + 1) ... (a + n)) over n >= 0, and its derivative with respect to
+    a.
 
     It is used for x below a + 1.
     """
@@ -76,7 +77,7 @@ def _series(a: Array, x: Array) -> tuple[Array, Array]:
 
 
 def _fraction(a: Array, x: Array) -> tuple[Array, Array]:
-    """Return the continued fraction h and its derivative by a.
+    """Return the continued fraction h and its derivative with respect to a.
 
     h is 1 / (x + 1 - a - 1 (1 - a) / (x + 3 - a - ...)). It is used for x above a.
     """
@@ -245,14 +246,14 @@ _declare(
     _lower_slope,
     _refuse,
     "gg_igamma_slopes",
-    "The derivative of Igamma by a, elementwise.",
+    "The derivative of Igamma with respect to a, elementwise.",
 )
 _declare(
     "RandomGammaGrad",
     _sample_slope,
     _refuse,
     "gg_gamma_sample_slopes",
-    "The derivative by alpha of a gamma sample at constant probability, elementwise.",
+    "The derivative of a gamma sample with respect to alpha, at constant probability, elementwise.",
     inputs="alpha: T, sample: T",
     outputs="output: T",
 )

@@ -136,7 +136,8 @@ class ElementStack:
     def pop(self, out: Any, kind: Kind) -> None:
         """Move the top element into `out`.
 
-        Raises InvalidArgumentError if there is no element or it has another shape or dtype.
+        Raises InvalidArgumentError if the stack is empty, or if the shape or dtype of the element
+        is different.
 
         Args:
           kind: the shape and dtype of `out`.

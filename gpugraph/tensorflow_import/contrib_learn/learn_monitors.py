@@ -32,7 +32,7 @@ class BaseMonitor(SessionRunHook):
         """Return whether training stops after this step.
 
         Args:
-          output: the fetched values, by name.
+          output: a dict from names of tensors to fetched values.
         """
         return False
 

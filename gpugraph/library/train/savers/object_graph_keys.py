@@ -65,8 +65,8 @@ def _loss(save_path: Any, what: str) -> DataLossError:
 
 
 def object_graph_key_mapping(checkpoint_path: Any) -> dict[str, str]:
-    """Return the keys of the variables in a checkpoint of objects, by the names that the variables
-    had when they were saved.
+    """Return a dict from the names that variables had when they were saved to their keys in a
+    checkpoint of objects.
 
     Raises NotFoundError if the checkpoint is not a checkpoint of objects.
     """

@@ -216,8 +216,8 @@ def _variable_tensor(item: Any) -> Any:
 
 
 def saveables_of(named: Mapping[str, Any]) -> list[SaveableObject]:
-    """Return the saveables of a dict of variables by name. Raises ValueError if a variable occurs
-    twice.
+    """Return the saveables of a dict from names to variables. Raises ValueError if a variable
+    occurs twice.
     """
     saveables: list[SaveableObject] = []
     seen: set[int] = set()
