@@ -246,14 +246,14 @@ _declare(
     _lower_slope,
     _refuse,
     "gg_igamma_slopes",
-    "The derivative of Igamma with respect to a, elementwise.",
+    "The derivative of Igamma by a, elementwise.",
 )
 _declare(
     "RandomGammaGrad",
     _sample_slope,
     _refuse,
     "gg_gamma_sample_slopes",
-    "The derivative of a gamma sample with respect to alpha, at constant probability, elementwise.",
+    "The derivative by alpha of a gamma sample at constant probability, elementwise.",
     inputs="alpha: T, sample: T",
     outputs="output: T",
 )

@@ -257,16 +257,14 @@ def _scatter_function(name: str, doc: str, locking: bool = False) -> Callable[..
 
 scatter_update = _scatter_function(
     "scatter_update",
-    """Set ref[indices[i]] = updates[i] for each i. Return the same as `tf.assign`.
+    """Set ref[indices[i]] = updates[i] for each i; return the same as `tf.assign`.
 
-    If a row has several updates, the last of them is kept. Raises ValueError if the shapes do not
-    fit, and TypeError if `ref` is not a variable. A run raises InvalidArgumentError and writes
-    nothing if an index is outside [0, ref.shape[0]). All scatter functions raise these errors.
+    ref: a variable of rank 1 or more. indices: ints of any shape. updates: of shape
+      indices.shape + ref.shape[1:], or a scalar. The last of several updates of a row wins.
 
-    Args:
-      ref: a variable of rank 1 or more.
-      indices: integers of any shape.
-      updates: a tensor of shape indices.shape + ref.shape[1:], or a scalar.
+    Raises ValueError for other shapes, TypeError if `ref` is no variable. A run raises
+    InvalidArgumentError for an index outside [0, ref.shape[0]), and writes nothing. All scatter
+    functions do so.
     """,
     locking=True,
 )
