@@ -118,7 +118,8 @@ def piecewise_constant(
     Args:
       x: a scalar.
       boundaries: increasing numbers. They have the dtype of x, or they are int32 and x is int64.
-      values: numbers of the same dtype. There is one value more than there are boundaries.
+      values: numbers that have the same dtype as each other. There is one value more than there are
+        boundaries.
 
     >>> step = tf.placeholder(tf.int32, [])
     >>> rate = tf.train.piecewise_constant(step, [10], [1.0, 0.1])

@@ -95,7 +95,7 @@ def _gradient_by(divide: str) -> Callable[[Any, Any], list[Any]]:
     """Return the gradient function of a quotient z. The gradient is dz / y for x, and dz (-x / y /
     y) for y.
 
-    The gradients do not read z itself, because a run may feed another value for z.
+    The gradients do not read z itself, because a run may feed a different value for z.
 
     Args:
       divide: the op type that computes the divisions in the gradients.

@@ -83,7 +83,8 @@ class ElementStack:
 
     Args:
       expected: the number of elements that the stack is expected to hold, or 0 if it is unknown.
-      most: the maximum number of elements in earlier runs. A small stack has room for so many.
+      most: the maximum number of elements in earlier runs. A small stack has room for this
+        number.
     """
 
     def __init__(

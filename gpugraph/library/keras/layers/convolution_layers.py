@@ -147,7 +147,7 @@ class Convolution(ConfiguredLayer):
     def reshape_outputs(self, outputs: Tensor) -> Tensor:
         """Return the sum of convolution and bias, in the shape of the layer's outputs.
 
-        Subclasses override this method if their convolution returns another shape.
+        Subclasses override this method if their convolution returns a different shape.
         """
         return outputs
 

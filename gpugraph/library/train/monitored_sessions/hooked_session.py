@@ -87,7 +87,8 @@ class HookedSession:
         options: RunOptions | None = None,
         run_metadata: RunMetadata | None = None,
     ) -> Any:
-        """Run `fetches` as `Session.run` does, with the hooks' additions.
+        """Run `fetches` as `Session.run` does, with the additional fetches, feeds and options that
+        the hooks request.
 
         Raises RuntimeError after a stop request, and if a tensor is fed twice.
         """

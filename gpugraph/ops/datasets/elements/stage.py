@@ -55,7 +55,9 @@ class Pipeline:
         self._paused: list[Any] = []
 
     def call_of(self, call: Any, place: int = 0) -> Any:
-        """Return the call of a function at a place that belongs to this iterator."""
+        """Return this iterator's own call of a function. If the function occurs at several places
+        in the dataset, each place has its own call.
+        """
         key = call.function, place
         if key not in self.calls:
             new = self.calls.setdefault(key, call.again())
