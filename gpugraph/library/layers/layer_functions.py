@@ -28,7 +28,8 @@ def layer_function(
         the constructor.
       reuse: whether the function has a parameter `reuse` after `name`, as it does for layers with
         variables. `name` is then the variable scope.
-      defaults: the default values that differ from the constructor's defaults, by parameter.
+      defaults: a dict from names of parameters to default values. These replace the defaults of
+        the constructor.
     """
     call = inspect.signature(layer.call).parameters
     known = {**call, **inspect.signature(layer).parameters}

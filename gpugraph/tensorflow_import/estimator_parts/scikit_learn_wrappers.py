@@ -39,7 +39,8 @@ class BaseWrapper:
         return self.build_fn
 
     def check_params(self, params: dict[str, Any]) -> None:
-        """Raise ValueError if none of the functions has a parameter of this name.
+        """Raise ValueError if a name in `params` is not a parameter of `build_fn`, or of the
+        model's `fit`, `predict` or `evaluate`.
 
         Args:
           params: a dict from names to arguments.

@@ -55,8 +55,8 @@ def standardize_arrays(
     prefix: str,
     checks_batch: bool = False,
 ) -> list[Any]:
-    """Return a list with the array for each name, from an array, a list of arrays, or a dict by
-    name.
+    """Return a list with the array for each name. `data` is an array, a list of arrays, or a dict
+    from names to arrays.
 
     Raises ValueError for a wrong number of arrays, for missing names, for arrays with different
     numbers of rows, and for shapes that do not fit. Raises TypeError if several arrays are

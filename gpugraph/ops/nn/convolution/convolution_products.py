@@ -133,8 +133,8 @@ def window_sums(
     activation: Callable[[Signature], int] | None,
     signature: Signature,
 ) -> WindowSums | None:
-    """Return an op in the form in which convolution libraries compute it. If they do not have its
-    activation, return None.
+    """Return the `WindowSums` that describes an op for convolution libraries. If the libraries do
+    not have the op's activation, return None.
 
     Args:
       name: the kind of `WindowSums`.
