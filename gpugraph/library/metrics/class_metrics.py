@@ -1,5 +1,5 @@
-"""Metrics of classes: mean intersection over union, from a confusion matrix; precision and recall
-of the top k classes.
+"""Metrics of classes: mean intersection over union (from a confusion matrix), and precision and
+recall of the top k classes.
 """
 
 from __future__ import annotations

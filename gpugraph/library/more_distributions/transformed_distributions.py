@@ -1,4 +1,4 @@
-"""Distributions of y = bijector.forward(x), where x has another distribution."""
+"""Distributions of y = bijector.forward(x), given the distribution of x."""
 
 from __future__ import annotations
 

@@ -46,8 +46,7 @@ class MemoryLayout:
         self._size = 0
 
     def plan(self, num_inputs: int, members: Sequence[FusedMember], stores: Sequence[int]) -> None:
-        """Assign offsets to all values that are not outputs of the step; only the first call does
-        so.
+        """Assign offsets to all values that are not outputs of the step. Later calls do nothing.
 
         Args:
           stores: the numbers of the values that are outputs of the step.

@@ -38,7 +38,7 @@ class Convolution(ConfiguredLayer):
       kernel_size, strides, dilation_rate: the size of a window, the distance between windows, and
         the distance between the elements of a window. Each is one number, or a number for each
         spatial axis.
-      padding: "valid" or "same"; `Conv1D` also has "causal".
+      padding: "valid" or "same". `Conv1D` also accepts "causal".
       data_format: "channels_first" for inputs [n, channels, ...].
       use_bias: whether there is a `bias` [filters].
     """

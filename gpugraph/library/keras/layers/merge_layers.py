@@ -1,5 +1,5 @@
-"""Layers with several inputs: elementwise sums, products, maxima and minima; concatenation; dot
-products.
+"""Layers with several inputs: elementwise sums, products, maxima and minima, as well as
+concatenation and dot products.
 """
 
 from __future__ import annotations

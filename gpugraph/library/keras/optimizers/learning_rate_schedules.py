@@ -101,7 +101,7 @@ class PolynomialDecay(_Decay):
 
     Args:
       decay_steps: the number of steps of the decay.
-      cycle: whether the decay starts again after its end; see `tf.train.polynomial_decay`.
+      cycle: whether the decay starts again after its end, as in `tf.train.polynomial_decay`.
     """
 
     decay = staticmethod(learning_rate_decay.polynomial_decay)

@@ -1,8 +1,8 @@
 """Convolutions whose window is a single pixel, with stride 1, as matrix products.
 
-    forward              (places, channels) @ (channels, outputs)
-    by the images        (places, outputs) @ (outputs, channels)
-    by the filter        (channels, places) @ (places, outputs)
+    convolution                (places, channels) @ (channels, outputs)
+    gradient of the images     (places, outputs) @ (outputs, channels)
+    gradient of the filter     (channels, places) @ (places, outputs)
 
 With channels first, the first two are a batch of products, one for each image: (outputs, channels)
 @ (channels, pixels). The gradient with respect to the filter would then be a sum over the batch,

@@ -317,8 +317,8 @@ class Layout(NamedTuple):
     def axes(
         self, attrs: Attrs, sizes: Sequence[Size], window: Sequence[Size] | None = None
     ) -> list[WindowAxis]:
-        """Return the axes of these windows, if all sizes are known; `window` is attr ksize by
-        default.
+        """Return the axes of these windows, if all sizes are known. By default, `window` is the
+        attr ksize.
         """
         planned = self.plan_axes(
             attrs, sizes, self.spatial(attrs, "ksize") if window is None else window
