@@ -20,8 +20,8 @@ search stops as soon as a plan meets the lower bound:
 2. The same scan with time reversed (up to 50,000 buffers).
 3. For up to 1,000 buffers, the buffers are placed in each of three orders: by size and then
    duration, by size times duration, and by duration. Each buffer gets the smallest gap that fits
-   among the buffers placed before it that live at the same time. O(n * n), but these plans usually
-   meet the bound on forward/backward graphs.
+   among the buffers placed before it that live at the same time. This takes O(n * n),
+   but these plans usually meet the bound on forward/backward graphs.
 4. If no plan is within half a percent of the bound, the best of these orders is varied: some large
    buffers are placed earlier. `_SEARCH` limits the number of trials. If the new order gives a plan
    that is no larger, the next variation starts from that order.

@@ -46,8 +46,8 @@ def clone_model(
     wrong number of inputs, and for a `clone_function` that does not return layers.
 
     Args:
-      input_tensors: the inputs of the copy; by default new inputs.
-      clone_function: a function that returns the copy of a layer; by default `clone_layer`. It is
+      input_tensors: the inputs of the copy, by default new inputs.
+      clone_function: a function that returns the copy of a layer, by default `clone_layer`. It is
         not called for input layers.
     """
     if not isinstance(model, Model):

@@ -24,7 +24,7 @@ def layer_function(
     The function accepts the arguments of the constructor and of `call`.
 
     Args:
-      order: the names of the function's parameters after `inputs`; by default, the parameters of
+      order: the names of the function's parameters after `inputs`, by default the parameters of
         the constructor.
       reuse: whether the function has a parameter `reuse` after `name`, as it does for layers with
         variables. `name` is then the variable scope.

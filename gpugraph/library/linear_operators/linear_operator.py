@@ -43,7 +43,7 @@ class LinearOperator(OperatorShape):
       is_non_singular, is_self_adjoint, is_positive_definite, is_square: the caller's promises about
         the matrix. If one of them is None, the caller promises nothing. Promises are used without a
         check. Only the `assert_` methods check them.
-      name: the name scope of the operator's operations; by default, the name of the class.
+      name: the name scope of the operator's operations, by default the name of the class.
     """
 
     # -- checks

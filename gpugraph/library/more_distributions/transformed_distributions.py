@@ -256,7 +256,7 @@ class SinhArcsinh(TransformedDistribution):
     Source: Jones and Pewsey, Biometrika 2009.
 
     Args:
-      distribution: the distribution of z; by default, the standard normal distribution.
+      distribution: the distribution of z, by default the standard normal distribution.
     """
 
     def __init__(

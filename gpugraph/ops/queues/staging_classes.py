@@ -253,8 +253,8 @@ class MapStagingArea(BaseStagingArea):
         full.
 
         Args:
-          vals: a list of values, whose positions in the tuple are `indices`, or a dictionary of
-            values by name. Other values of the tuple may be put later. A get waits until the tuple
+          vals: a list of values, whose positions in the tuple are `indices`, or a dictionary from
+            names to values. Other values of the tuple may be put later. A get waits until the tuple
             is complete.
         """
         with name_scope(name, f"{self._name}_put") as scope:

@@ -29,7 +29,7 @@ from gpugraph.ops.tensor_arrays.gradient_arrays import gradient_handle
 
 
 class TensorArray:
-    """Tensors of one dtype, which are accessed by index. Each is written once.
+    """Tensors of one dtype, which are accessed by index. Each tensor is written only once.
 
     Args:
       dtype: the dtype of the elements.

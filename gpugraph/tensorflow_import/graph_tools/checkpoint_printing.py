@@ -30,8 +30,8 @@ def print_tensors_in_checkpoint_file(
 
     Args:
       tensor_name: the name of a tensor. If it is given, print only this tensor.
-      all_tensors: whether to print all tensors, in spite of `tensor_name`.
-      all_tensor_names: whether to print all names, in spite of `tensor_name`.
+      all_tensors: whether to print all tensors, even if `tensor_name` is given.
+      all_tensor_names: whether to print all names, even if `tensor_name` is given.
       count_exclude_pattern: a regular expression. Tensors whose names match it are not counted.
     """
     try:

@@ -175,7 +175,7 @@ class GaussianNoise(SameShape):
         """Return the inputs plus noise in training, otherwise the inputs.
 
         Args:
-          training: whether the layer is called for training; by default the learning phase.
+          training: whether the layer is called for training. The default is the learning phase.
         """
         return in_training(
             lambda: inputs + random_normal(shape_of(inputs), 0.0, self.stddev, inputs.dtype),
@@ -200,7 +200,7 @@ class GaussianDropout(SameShape):
         """Return the inputs multiplied by noise in training, otherwise the inputs.
 
         Args:
-          training: whether the layer is called for training; by default the learning phase.
+          training: whether the layer is called for training. The default is the learning phase.
         """
         if not 0 < self.rate < 1:
             return inputs
@@ -236,7 +236,7 @@ class AlphaDropout(SameShape):
         """Return the inputs with dropout in training, otherwise the inputs.
 
         Args:
-          training: whether the layer is called for training; by default the learning phase.
+          training: whether the layer is called for training. The default is the learning phase.
         """
         if not 0.0 < self.rate < 1.0:
             return inputs

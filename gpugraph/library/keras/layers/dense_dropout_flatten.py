@@ -139,7 +139,7 @@ class Dropout(SameShape):
         """Return the inputs with dropout in training, otherwise the inputs.
 
         Args:
-          training: a bool, or a tensor that each run evaluates; by default the learning phase.
+          training: a bool, or a tensor that each run evaluates. The default is the learning phase.
         """
         return smart_cond(
             learning_phase() if training is None else training,

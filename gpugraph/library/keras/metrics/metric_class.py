@@ -37,7 +37,7 @@ class Metric(Layer):
     A call adds a batch, and returns the result for all batches so far, including this one.
 
     Args:
-      dtype: the dtype of the variables and the result; by default `floatx()`.
+      dtype: the dtype of the variables and the result, by default `floatx()`.
     """
 
     is_metric = True

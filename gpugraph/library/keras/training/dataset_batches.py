@@ -19,7 +19,7 @@ class DatasetBatches(Sequence):
     first batch.
 
     Args:
-      steps: the number of batches of an epoch; by default, all batches.
+      steps: the number of batches of an epoch, by default all batches.
     """
 
     def __init__(self, dataset: Any, steps: int | None) -> None:

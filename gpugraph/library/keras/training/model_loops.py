@@ -80,8 +80,8 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
           validation_data: (x, y), (x, y, weights), or a Sequence or generator.
           shuffle: whether the examples are in a new random order in each epoch. "batch" shuffles
             whole batches.
-          class_weight: a dict of factors of losses by class.
-          sample_weight: factors of losses by example or time step.
+          class_weight: a dict from classes to factors for their losses.
+          sample_weight: a factor for the loss of each example or time step.
           initial_epoch: the number of the first epoch, counted from 0.
           steps_per_epoch, validation_steps: the number of steps for tensors and generators.
           validation_freq: the number of epochs from one validation to the next, or a collection of

@@ -41,8 +41,8 @@ class Saver:
     """Saves variables of a session in checkpoints, and restores them.
 
     Args:
-      var_list: a list of variables and SaveableObjects, or a dict of them by their names in the
-        checkpoint. The default is all global variables and the collection SAVEABLE_OBJECTS.
+      var_list: a list of variables and SaveableObjects, or a dict from names in the checkpoint
+        to these objects. The default is all global variables and the collection SAVEABLE_OBJECTS.
       reshape: whether to reshape restored values to the shapes of the variables.
       sharded: whether to write the variables of each device into a separate shard of the
         checkpoint.

@@ -402,7 +402,7 @@ class Function:
         there is no such callable, or if no argument and no output is ragged.
 
         Args:
-          are_ragged: for each argument, whether it is ragged; by default none is.
+          are_ragged: for each argument, whether it is ragged. By default, no argument is ragged.
         """
         rows = None if self.shortcut is not None else rows_of(self.call.function, are_ragged)
         if rows is None or not any((*rows.is_ragged, *(are_ragged or ()))):
