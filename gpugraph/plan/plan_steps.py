@@ -97,7 +97,7 @@ class StepGroup(ABC):
         """Return report lines on the current state of the steps.
 
         Args:
-          codes: the code of each step of the plan, by the step's label.
+          codes: a dict from the labels of the plan's steps to the code of each step.
         """
         return ()
 

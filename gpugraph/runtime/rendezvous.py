@@ -1,4 +1,5 @@
-"""Rendezvous, which are tables through which senders pass tensors to receivers by key.
+"""Rendezvous, which are tables through which senders pass tensors to receivers. Each tensor has a
+key.
 
 A key names one transfer of a step: "source;incarnation;target;edge;frame:iteration". `send` never
 blocks. The values of one key are received in the order in which they were sent. A receiver waits
