@@ -50,8 +50,8 @@ class NativeJpeg:
 
         Args:
           channels: 1 or 3, or 0 for the number in the file.
-          window: the first row and column, the height and the width of the part that is returned. By
-            default, all pixels are returned.
+          window: the first row and column, the height and the width of the part that is returned.
+            By default, all pixels are returned.
         """
         if not self._is_ready():
             return None
