@@ -111,12 +111,14 @@ class Allocator(ABC):
 
     def allocation_id(self, address: int) -> int:
         """Return the number of the allocation, counted from 1. If the allocator does not count
-        them, return 0.
+        allocations, return 0.
         """
         return 0
 
     def get_stats(self) -> AllocatorStats:
-        """Return a copy of the counters. They are zero if the allocator does not count."""
+        """Return a copy of the counters. They are zero if the allocator does not count its
+        allocations.
+        """
         return AllocatorStats()
 
     def clear_stats(self) -> None:  # noqa: B027, meant to be empty

@@ -1,4 +1,4 @@
-"""Restacking, which computes new offsets for an arena whose buffers have other sizes than in its
+"""Restacking, which computes new offsets for an arena if the sizes of its buffers differ from the
 plan.
 
 For any two buffers that are live at the same step, a plan determines which of them lies below the

@@ -7,8 +7,8 @@ a callable that receives an array, and a fetch is a callable that returns an arr
 graph are used only as labels in messages and statistics.
 
 A well-formed plan (see `compile/verification.py`):
-  - steps are in an order in which every step's inputs were written before it;
-  - a step reads and writes only memory of the device that runs it, except for the copies of a Recv;
+  - the inputs of each step are written by earlier steps, or before the run,
+  - a step reads and writes only memory of the device that runs it, except for the copies of a Recv,
   - nothing outlives a run except variables.
 """
 

@@ -1,4 +1,5 @@
-"""Rendezvous, which are tables through which senders pass tensors to receivers by key.
+"""Rendezvous, which are tables through which senders pass tensors to receivers. Each tensor has a
+key.
 
 A key names one transfer of a step: "source;incarnation;target;edge;frame:iteration". `send` never
 blocks. The values of one key are received in the order in which they were sent. A receiver waits
@@ -19,7 +20,7 @@ from gpugraph.base.errors import DeadlineExceededError, OpError, invalid_argumen
 def parse_key(key: str) -> tuple[str, int, str, str, tuple[int, int]]:
     """Return (source, incarnation, target, edge, (frame, iteration)).
 
-    Raises InvalidArgumentError if the key has another form.
+    Raises InvalidArgumentError if the key does not have this format.
     """
     parts = key.split(";")
     try:

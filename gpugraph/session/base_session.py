@@ -333,8 +333,8 @@ class BaseSession:
         return lambda *values, **kwargs: call(*values, options=options, **kwargs)[fetched]
 
     def explain(self, fetches: Any, feed_dict: Any = None) -> Any:
-        """Return an explanation of how `run` would execute these arguments. It contains the devices
-        with reasons, the memory, and the compiler passes.
+        """Return an explanation of how a call of `run` with these arguments would be executed. It
+        contains the devices with reasons, the memory, and the compiler passes.
 
         If the plan does not exist yet, it is compiled, but not run. To read the result, print it,
         or use the methods of `Explanation`.

@@ -1,12 +1,13 @@
 """The graph functions that kernels call. Each function is compiled once, in the same way as the
 runs of a session.
 
-A function is cut into pieces at the ops whose outputs have sizes by values (`function_pieces`). A
-call of a piece uses an idle `_Instance` of it, or creates another. So several threads can call the
-function at the same time, and it can call itself. An instance has a runner with plans by shapes,
-like the fetches of a session. They use the session's variables, tables and queues. Other states,
-such as positions in random streams, are separate. A `KernelFunction` with states reserves an
-instance, so each iterator of a dataset draws the same numbers again.
+A function is cut into pieces at the ops whose output sizes depend on the values of inputs
+(`function_pieces`). A call of a piece uses an idle `_Instance` of the piece. If there is no idle
+instance, the call creates another. So several threads can call the function at the same time, and
+it can call itself. An instance has a runner, which has a plan for each set of shapes. Instances use
+the session's variables, tables and queues. Other states, such as positions in random streams, are
+separate in each instance. A `KernelFunction` with such states reserves an instance, so each
+iterator of a dataset draws the same numbers again.
 """
 
 from __future__ import annotations
@@ -97,11 +98,11 @@ class _Part(NamedTuple):
 
 
 class KernelFunction:
-    """A piece of a function, or a function of one piece, in the form in which kernels call it: with
-    arrays for the feeds, returning arrays of the results.
+    """A piece of a function, or a function of one piece, which kernels call. A call receives arrays
+    for the feeds and returns arrays of the results.
 
-    If the piece draws random numbers, the call has its own instance, whose random streams begin
-    anew. Otherwise it uses any idle instance.
+    If the piece draws random numbers, this object has its own instance, whose random streams start
+    again from the beginning. Otherwise each call uses any idle instance.
     """
 
     __slots__ = ("_exclusive", "_functions", "_lock", "_part", "function")
@@ -136,8 +137,8 @@ class KernelFunction:
             self._part.idle.append(instance)
 
     def kernel(self, values: Sequence[Any]) -> DirectKernel | None:
-        """Return the kernel of the piece, which is a cut, once a plan for values of these shapes
-        has it.
+        """Return the kernel of the piece, which must be a cut. Return None if the plan for values
+        of these shapes has no such kernel.
         """
         instance = self._instance()
         try:
@@ -157,7 +158,7 @@ class KernelFunction:
         return [[name, state.position()] for name, state in states if hasattr(state, "position")]
 
     def go_to(self, positions: Sequence[Sequence[Any]]) -> None:
-        """Set the positions of the random streams. They are a result of `positions`."""
+        """Set the positions of the random streams to an earlier result of `positions`."""
         if self._lock is not None:
             with self._lock:
                 if self._exclusive is None:
@@ -180,10 +181,11 @@ class KernelFunction:
 
 
 class CutCall:
-    """A call of a single op whose outputs have sizes by values: by its kernel, once a plan has it.
+    """A call of a single op whose output sizes depend on the values of inputs.
 
-    A plan runs the op in the first call, and wherever the kernel raises an error: the plan's error
-    names the node and the user's line.
+    The first call runs the op in a plan. Later calls use the kernel of this plan, if it can be
+    called on arrays. If the kernel raises an error, the plan runs the op again, because the plan's
+    error names the node and the user's line.
     """
 
     __slots__ = ("_call", "_kernels")
@@ -208,7 +210,7 @@ class CutCall:
 
 
 class PiecesCall:
-    """A function of several pieces, in the form of a `KernelFunction`."""
+    """A function of several pieces, with the methods of `KernelFunction`."""
 
     __slots__ = ("_calls", "_functions", "_outputs", "_parts", "_steps", "_views", "function")
 
@@ -261,7 +263,7 @@ class PiecesCall:
             call.go_to(positions)
 
     def release(self) -> None:
-        """Make the instances of this call available to others."""
+        """Make the instances of this call available to other calls."""
         for call in self._calls:
             call.release()
 
@@ -324,6 +326,8 @@ def _as_array(value: Any) -> Any:
 
 
 def _without_large_base(array: Any) -> Any:
-    """Return an array, copied if it is a small part of another array that it keeps alive."""
+    """Return an array. If it is a small part of a larger array that it keeps alive, return a
+    copy.
+    """
     base = array.base
     return array if base is None or 2 * array.nbytes >= base.nbytes else array.copy()

@@ -24,7 +24,9 @@ def clone_layer(layer: Any) -> Any:
 
 
 def _functions_in(layer: Any) -> dict[str, Any]:
-    """Return the named functions of all Lambda layers in `layer`, by name."""
+    """Return a dict from names to the functions of all Lambda layers in `layer`, if a function has
+    a name.
+    """
     functions: dict[str, Any] = {}
     for part in (layer, *layer.sublayers()):
         if part is not layer:
@@ -44,9 +46,9 @@ def clone_model(
     wrong number of inputs, and for a `clone_function` that does not return layers.
 
     Args:
-      input_tensors: the inputs of the copy; by default new inputs.
-      clone_function: a function that returns the copy of a layer; by default `clone_layer`. It is
-        not called for the layers of inputs.
+      input_tensors: the inputs of the copy, by default new inputs.
+      clone_function: a function that returns the copy of a layer, by default `clone_layer`. It is
+        not called for input layers.
     """
     if not isinstance(model, Model):
         raise ValueError(f"Expected `model` argument to be a `Model` instance, got {model!r}")
@@ -82,10 +84,10 @@ def clone_model(
 
 
 def _extend(copy: Model, model: Model, computed: dict[int, Any]) -> None:
-    """Add the calls that compute losses and metrics from the outputs of `model` to the copy.
+    """Add to the copy the calls that compute losses and metrics from the outputs of `model`.
 
     Args:
-      computed: the copy's tensors by the ids of the model's tensors.
+      computed: a dict from the ids of the model's tensors to the copy's tensors.
     """
     places = {layer: place for place, layer in enumerate(model.layers)}
     nodes = sorted(model.added_nodes(), key=lambda node: places[node.outbound_layer])
@@ -113,8 +115,8 @@ def _clone_row(model: Sequential, function: Callable[[Any], Any]) -> Sequential:
 
 
 def _row(model: Sequential) -> list[Any]:
-    """Return the output tensors of a Sequential model's layers, in the order of the layers, after
-    its input.
+    """Return the input of a Sequential model and the output tensors of its layers, in the order of
+    the layers.
     """
     depths = sorted((depth for depth in model.nodes_by_depth if depth >= 0), reverse=True)
     nodes = [node for depth in depths for node in model.nodes_by_depth[depth]]

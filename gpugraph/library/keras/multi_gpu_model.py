@@ -28,7 +28,8 @@ def multi_gpu_model(
     """Return a model that splits batches among GPUs. Each GPU runs `model` on its part of the
     batch.
 
-    The GPUs share the model's variables, which are not copied.
+    The GPUs share the model's variables, which are not copied. To save them, save `model`, which
+    owns the variables, instead of the result.
 
     Raises ValueError for fewer than 2 GPUs, and for GPUs that Keras's session does not have.
 
@@ -36,8 +37,7 @@ def multi_gpu_model(
       gpus: the number of GPUs, or a list of their indices.
       cpu_merge: whether to concatenate the outputs on the CPU. Otherwise they are concatenated on
         the first of these GPUs.
-      cpu_relocation: whether to use a copy of the model whose variables are on the CPU. Save
-        `model`, which owns the variables, instead of the result.
+      cpu_relocation: whether to use a copy of the model whose variables are on the CPU.
     """
     numbers = list(range(gpus)) if isinstance(gpus, int) else sorted(gpus)
     if len(numbers) <= 1:

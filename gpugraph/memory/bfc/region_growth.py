@@ -60,8 +60,8 @@ class RegionSource:
         self.held_bytes -= region.size
 
     def restart_growth(self, held: Iterable[Region]) -> None:
-        """Set the size of the next region to the value that it would have if the allocator had
-        never had other regions than `held`.
+        """Set the size of the next region to the value that it would have if the regions `held`
+        were the only regions that the allocator ever had.
         """
         largest = max((region.size for region in held), default=0)
         size = self._first_region_bytes

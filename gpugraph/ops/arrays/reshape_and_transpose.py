@@ -35,8 +35,8 @@ _VIEW_OF_INPUT_0 = OpMemory(view={0: 0}, host_inputs=[1])
 def by_index(
     inputs: str, outputs: str = "output: T", memory: OpMemory = _INPUT_1_ON_HOST, **attrs: Attr
 ) -> dict[str, Any]:
-    """Return keyword arguments of `op` for an op on a tensor of any dtype whose second input has
-    sizes or axes.
+    """Return the keyword arguments of `op` that declare an op on a tensor of any dtype. The op's
+    second input contains sizes or axes.
 
     The second input has one of the dtypes `INDEX` and is in host memory. The name of its type attr
     is the last word of `inputs`.

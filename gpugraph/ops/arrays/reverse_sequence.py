@@ -81,8 +81,12 @@ def _back(op: Any, dy: Any) -> list[Any]:
 
 
 def _sizes(signature: Signature) -> list[int]:
-    """Return the sizes before, of, between and after the two axes of sequences, and whether the
-    batch is the first of these axes.
+    """Return [outer, first, middle, second, inner, leads] for an input whose batch axis and
+    sequence axis are the axes `first` and `second`, in the order of the input.
+
+    `first` and `second` are the sizes of these two axes. `outer`, `middle` and `inner` are the
+    products of the sizes before, between and after them. `leads` is 1 if the batch axis is the
+    first of the two.
     """
     sizes = signature.input_shapes[0]
     axes = [normalize_axis(signature.attrs[key], len(sizes)) for key in ("batch_dim", "seq_dim")]

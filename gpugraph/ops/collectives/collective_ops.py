@@ -201,8 +201,8 @@ def broadcast_send(
 ) -> Tensor:
     """Send a tensor to each `broadcast_recv` of its group, and return the tensor.
 
-    Raises ValueError if `t` has another shape or dtype. For the remaining arguments and errors, see
-    `all_reduce`.
+    Raises ValueError if the shape of `t` is not `shape` or its dtype is not `dtype`. For the
+    remaining arguments and errors, see `all_reduce`.
 
     Args:
       shape, dtype: the shape and dtype of `t`, which are the same in all calls of the group.

@@ -95,8 +95,8 @@ class PrefetchedElements(ThroughRows):
 
 
 class ParallelInterleaved(Interleaved):
-    """A dataset that alternates between the elements of several datasets. A thread reads each of
-    them ahead.
+    """A dataset that alternates between the elements of several datasets. A separate thread reads
+    each of these datasets ahead.
     """
 
     kind = "ParallelInterleave"
@@ -113,8 +113,8 @@ class ParallelInterleaved(Interleaved):
 
 
 class ParallelInterleavedElements(InterleavedElements):
-    """An iteration over several datasets that threads read ahead. The order of the elements is the
-    order without threads.
+    """An iteration over several datasets that threads read ahead. The threads do not change the
+    order of the elements.
     """
 
     def __init__(self, stage: ParallelInterleaved, source: Elements, pipeline: Pipeline) -> None:

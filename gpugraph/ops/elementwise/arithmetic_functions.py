@@ -243,8 +243,8 @@ add_kernel("Pow", "GPU", Call(_power), types={"T": INTEGRAL}, priority=1)
 
 
 def infer_one_shape(context: InferContext) -> Sequence[TensorShape]:
-    """Merge the static shapes of all inputs into one, which has each size that any of them has.
-    Raises ValueError if the shapes are incompatible.
+    """Merge the static shapes of all inputs into one. A size of the result is known if it is known
+    in any of the shapes. Raises ValueError if the shapes are incompatible.
     """
     shape = context.shapes[0]
     for other in context.shapes[1:]:

@@ -48,8 +48,8 @@ def _named(function: Binary, name: str) -> tuple[Binary, Binary]:
 
 
 def _in_operator(error: TypeError, function: Binary, x: Any, y: Any) -> TypeError:
-    """Return a TypeError that names both dtypes, if y by itself converts to another dtype than x
-    has.
+    """Return a TypeError that names both dtypes, if y is by default converted to a dtype that is
+    not the dtype of x.
 
     Otherwise, return `error` unchanged.
     """

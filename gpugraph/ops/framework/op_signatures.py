@@ -32,8 +32,8 @@ _NAMES = {
 
 
 def argument_names(op_def: OpDef) -> dict[str, str]:
-    """Return a dict from the names of inputs and attrs to the names of their arguments, for those
-    with different names.
+    """Return a dict from names of inputs and attrs to the names of their arguments. It contains
+    only inputs and attrs whose argument has a different name.
     """
     known = {*(arg.name for arg in op_def.inputs), *op_def.attrs}
     names = _NAMES.get(op_def.name, {})
@@ -204,8 +204,8 @@ EXAMPLES = {
 
 
 def example_of(op_type: str) -> str:
-    """Return the text with the example of an op type that ends the docstring. If there is no
-    example, return "".
+    """Return the example of an op type as text, which is the end of the op's docstring. If there is
+    no example, return "".
     """
     if op_type not in EXAMPLES:
         return ""

@@ -264,7 +264,7 @@ def extract_volume_patches(
 
     The result has shape [b, planes, rows, columns, kp * kr * kc * c].
 
-    Raises ValueError if `ksizes` or `strides` has any other form.
+    Raises ValueError if `ksizes` or `strides` does not have the form below.
 
     Args:
       ksizes: the sizes of patches, as [1, planes, rows, columns, 1].

@@ -1,4 +1,6 @@
-"""Ops that decode and encode JPEG files, by native code and the library Pillow (extra `images`)."""
+"""Ops that decode and encode JPEG files, with native code and the library Pillow (extra
+`images`).
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,7 @@ def jpeg_pixels(data: bytes, channels: int, ratio: int = 1, native: Any = None) 
     Args:
       channels: 1 for grey, 3 for RGB, 0 for the channels in the file.
       ratio: the divisor of the size.
-      native: the `NativeJpeg` that decodes the usual files, or None.
+      native: the `NativeJpeg` that decodes most files, or None.
     """
     if native is not None and ratio == 1:
         pixels = native.pixels(data, channels)
@@ -177,9 +179,9 @@ def decode_jpeg(
 ) -> Tensor:
     """Decode a JPEG file, a string scalar, to pixels [h, w, channels], uint8.
 
-    Pillow decodes the file, so `fancy_upscaling`, `acceptable_fraction` and `dct_method` have no
-    effect. Raises ModuleNotFoundError if Pillow is not installed. A run raises InvalidArgumentError
-    if the string is not a JPEG file.
+    Native code or Pillow decodes the file. `fancy_upscaling`, `acceptable_fraction` and
+    `dct_method` have no effect. Raises ModuleNotFoundError if Pillow is not installed. A run raises
+    InvalidArgumentError if the string is not a JPEG file.
 
     Args:
       channels: 1 for grey, 3 for RGB, or 0 for the channels of the file.

@@ -246,7 +246,8 @@ def encode_png(image: Any, compression: int = -1, name: str | None = None) -> Te
     """Encode an image [h, w, channels], uint8 or uint16, as a PNG file, a string scalar.
 
     The channels are grey, grey and alpha, RGB, or RGB and alpha, depending on their number. Raises
-    ValueError if the shape is different. A run raises InvalidArgumentError if the image is empty.
+    ValueError if the image has any other shape. A run raises InvalidArgumentError if the image is
+    empty.
 
     Args:
       compression: the compression level of zlib from 0 to 9, or -1 for zlib's default.
@@ -276,7 +277,7 @@ def decode_png(
 def decode_bmp(contents: Any, channels: int = 0, name: str | None = None) -> Tensor:
     """Decode an uncompressed BMP file of 8, 24 or 32 bits to pixels [h, w, channels], uint8.
 
-    A run raises InvalidArgumentError if the file is any other file.
+    A run raises InvalidArgumentError for any other file.
 
     Args:
       channels: the number of channels that the file must have, or 0 for any number.

@@ -278,7 +278,8 @@ _unique = declare_unique(
 
 
 def unique(x: Any, out_idx: Any = dtypes.int32, name: str | None = None) -> Any:
-    """Return (y, idx): the distinct elements of vector x in order of appearance, and x = y[idx].
+    """Return (y, idx). y has the distinct elements of the vector x, in the order of their first
+    appearance, and x = y[idx].
 
     Args:
       out_idx: the dtype of idx, int32 or int64.

@@ -90,7 +90,9 @@ def _is_transposed(array: Any) -> bool:
 
 
 def _wide_like(context: KernelContext, array: Any) -> Any:
-    """Return a float32 scratch array of the shape of `array`, transposed in memory if it is."""
+    """Return a float32 scratch array of the shape of `array`. If `array` is transposed in memory,
+    the scratch array is transposed too.
+    """
     if _is_transposed(array):
         return context.scratch(array.T.shape, float32).T
     return context.scratch(array.shape, float32)
@@ -99,8 +101,8 @@ def _wide_like(context: KernelContext, array: Any) -> Any:
 def _conversion(
     context: KernelContext, function: str, source: Any, target: Any
 ) -> Callable[[], Any]:
-    """Return a call that converts float16 to float32 (`gg_widen`) or back (`gg_narrow`): by native
-    code once that is compiled, if both arrays are contiguous.
+    """Return a call that converts float16 to float32 (`gg_widen`) or back (`gg_narrow`). If both
+    arrays are contiguous, the call uses native code once the code is compiled.
     """
     copy = partial(np.copyto, target, source, casting="same_kind")
     if _is_transposed(source):

@@ -85,8 +85,8 @@ def parse_single_sequence_example(
     feature lists.
 
     Raises ValueError if a specification is incomplete. A run raises InvalidArgumentError if the
-    bytes are not a SequenceExample, if a feature has another dtype or size, or if a required
-    feature is missing.
+    bytes are not a SequenceExample, if a feature does not have the specified dtype or size, or if a
+    required feature is missing.
 
     Args:
       serialized: a string scalar, a serialized `tf.train.SequenceExample`.

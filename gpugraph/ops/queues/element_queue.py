@@ -33,7 +33,9 @@ class QueueKind(NamedTuple):
 
 
 class ElementQueue(Attempts):
-    """A first-in, first-out queue in host memory. Subclasses have another order."""
+    """A first-in, first-out queue in host memory. Subclasses return the elements in other
+    orders.
+    """
 
     def __init__(self, kind: QueueKind, name: str) -> None:
         super().__init__(2)

@@ -118,8 +118,8 @@ def _check_shape(known: TensorShape, shape: Sequence[int]) -> None:
 
 
 def _check_sizes(tensor_name: str, known: Sequence[int | None], sizes: Sequence[int]) -> None:
-    """Raise InvalidArgumentError if `sizes` has another length than `known`, or differs from the
-    known sizes.
+    """Raise InvalidArgumentError if the lengths of `sizes` and `known` differ, or if a size differs
+    from the known size.
 
     Args:
       tensor_name: the name of the tensor in messages.

@@ -124,8 +124,8 @@ class QueueBase:
         return self._shapes
 
     def enqueue(self, vals: Any, name: str | None = None) -> Operation:
-        """Return an operation that adds an element. It is a tensor, a list of components, or a
-        dictionary of components.
+        """Return an operation that adds the element `vals`, which is a tensor, a list of
+        components, or a dictionary of components.
 
         The operation waits while the queue is full. A run raises CancelledError if the queue is
         closed, or becomes closed during the wait. Raises ValueError if the components do not have

@@ -30,7 +30,7 @@ def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | 
     """Return `t` with its elements clipped to [clip_value_min, clip_value_max].
 
     The limits are scalars, or are broadcast to the shape of `t`. Raises ValueError if the broadcast
-    result would have another shape than `t`.
+    result would not have the shape of `t`.
 
     >>> session.run(tf.clip_by_value([-2.0, 0.5, 3.0], -1.0, 1.0))
     array([-1. ,  0.5,  1. ], dtype=float32)
@@ -60,7 +60,7 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
     """Return `t`. Where its l2 norm exceeds `clip_norm`, return t * clip_norm / norm instead.
 
     If `t` is zeros, it is returned unchanged, and has a finite gradient. Raises ValueError if the
-    result would have another shape than `t`.
+    result would not have the shape of `t`.
 
     Args:
       axes: the axes over which norms are computed, by default all axes, which gives a single norm.

@@ -1,7 +1,7 @@
 """Changes of variables of both kinds: reference variables and resource variables.
 
 An op that changes a reference variable has a reference as input and output. The corresponding op
-for resource variables has another name. Its input is a handle, and it has no output.
+for resource variables has a different name. Its input is a handle, and it has no output.
 """
 
 from __future__ import annotations

@@ -174,8 +174,8 @@ def print(
     summarize: int = 3,
     name: str | None = None,
 ) -> Operation:
-    """Return an operation that writes `inputs` when it runs. They are tensors, text, or nested
-    structures.
+    """Return an operation that writes `inputs` when it runs. The inputs are tensors, text, or
+    nested structures.
 
     Raises ValueError if the output stream is unknown.
 

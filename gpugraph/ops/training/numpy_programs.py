@@ -73,8 +73,8 @@ class _Trace(Builder):
     of this value.
 
     Args:
-      is_array: for each input, by number, whether it is an array. All other inputs are scalars.
-      is_positive: which operand of IF_POSITIVE to record. It is x if True, otherwise y.
+      is_array: for each input, whether it is an array. All other inputs are scalars.
+      is_positive: whether to record the operand x of IF_POSITIVE. Otherwise y is recorded.
     """
 
     def __init__(self, is_array: Sequence[bool], dtype: DType, is_positive: bool) -> None:

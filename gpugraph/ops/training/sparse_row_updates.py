@@ -229,7 +229,7 @@ def _update_statements(name: str, signature: Signature, names: Mapping[int, str]
     """Return C statements that update one element.
 
     Args:
-      names: a C expression for each input, by number.
+      names: a dict from the numbers of inputs to C expressions for them.
     """
     native = DECLARATIONS[f"Apply{name}"].native
     assert isinstance(native, Decomposition)

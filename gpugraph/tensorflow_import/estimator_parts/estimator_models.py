@@ -63,7 +63,7 @@ def clone_and_build_model(
     optimizer_iterations: Any = None,
     optimizer_config: Any = None,
 ) -> Any:
-    """Return a copy of a model with other inputs, which is compiled with the same settings.
+    """Return a copy of a model with different inputs. The copy is compiled with the same settings.
 
     Raises ValueError if the model is not compiled, or if it is a subclass that cannot be copied
     from its configuration.

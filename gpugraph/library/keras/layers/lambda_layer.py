@@ -52,7 +52,9 @@ class Lambda(Layer):
 
     @property
     def functions(self) -> dict[str, Callable[..., Any]]:
-        """The named functions among `function`, `output_shape` and `mask`, by name."""
+        """A dict from names to the functions among `function`, `output_shape` and `mask` that have
+        a name.
+        """
         values = (self.function, self._output_shape, self.mask)
         return {value.__name__: value for value in values if hasattr(value, "__name__")}
 

@@ -1,5 +1,5 @@
-"""Layers with several inputs: elementwise sums, products, maxima and minima; concatenation; dot
-products.
+"""Layers with several inputs: elementwise sums, products, maxima and minima, as well as
+concatenation and dot products.
 """
 
 from __future__ import annotations
@@ -219,7 +219,8 @@ class Concatenate(Merge):
 
 
 class Dot(Merge):
-    """A layer that returns dot products of the examples of two inputs: sums over one axis of each.
+    """A layer that returns the dot products of the examples of two inputs, along one axis of each
+    input.
 
     The constructor raises TypeError or ValueError if `axes` is neither an int nor a pair of ints. A
     call raises ValueError if the sizes along these axes differ.

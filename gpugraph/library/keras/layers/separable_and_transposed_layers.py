@@ -1,6 +1,6 @@
 """Layers of transposed convolution and of separable convolution.
 
-A separable convolution first convolves each channel separately.
+A separable convolution first convolves each channel separately, and then combines the channels.
 """
 
 from __future__ import annotations

@@ -136,8 +136,8 @@ class TimeDistributed(Wrapper):
         return first.shape.as_list()[0] is not None and not self._all_at_once
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """Return the masks of the wrapped layer's outputs. If it computes none, return the mask of
-        the steps.
+        """Return the masks of the wrapped layer's outputs. If the wrapped layer computes no mask,
+        return the mask of the steps.
         """
         first = flatten(inputs)[0]
         if self._goes_by_step(first):

@@ -37,7 +37,7 @@ class Metric(Layer):
     A call adds a batch, and returns the result for all batches so far, including this one.
 
     Args:
-      dtype: the dtype of the variables and the result; by default `floatx()`.
+      dtype: the dtype of the variables and the result, by default `floatx()`.
     """
 
     is_metric = True
@@ -50,8 +50,8 @@ class Metric(Layer):
         self._latest_update: Any = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Wrap `update_state` of a program's class, so that the returned op includes all writes of
-        variables.
+        """Wrap `update_state` of a subclass that a program defines. The op that it returns then
+        includes all writes of variables.
         """
         super().__init_subclass__(**kwargs)
         if "update_state" in vars(cls) and not cls.__module__.startswith(_OURS):

@@ -64,9 +64,7 @@ class Sum(Metric):
 
 
 class Mean(Metric):
-    """The weighted mean of all values that `update_state` has received. It is 0 if there are
-    none.
-    """
+    """The weighted mean of all values that `update_state` has received. Without values, it is 0."""
 
     def __init__(self, name: str | None = "mean", dtype: Any = None) -> None:
         super().__init__(name=name, dtype=dtype)
@@ -149,11 +147,11 @@ class MeanMetricWrapper(Mean):
 
 
 class MeanTensor(Metric):
-    """The weighted mean of tensors, for each element separately. All tensors have the shape of the
-    first one.
+    """The weighted mean of tensors, for each element separately. All tensors must have the shape of
+    the first tensor.
 
-    `update_state` raises ValueError if a tensor has another shape, and `result` raises ValueError
-    before the first `update_state`.
+    `update_state` raises ValueError if a tensor has a different shape, and `result` raises
+    ValueError before the first `update_state`.
     """
 
     def __init__(self, name: str = "mean_tensor", dtype: Any = None) -> None:

@@ -42,7 +42,7 @@ class _Decay(LearningRateSchedule):
     decay: ClassVar[Callable[..., Tensor]]
 
     def _take(self, arguments: dict[str, Any]) -> None:
-        """Store the arguments of the constructor by name."""
+        """Store the arguments of the constructor under their names."""
         names = list(inspect.signature(type(self).__init__).parameters)[1:]
         self._settings = {name: arguments[name] for name in names}
         vars(self).update(self._settings)
@@ -101,7 +101,7 @@ class PolynomialDecay(_Decay):
 
     Args:
       decay_steps: the number of steps of the decay.
-      cycle: whether the decay starts again after its end; see `tf.train.polynomial_decay`.
+      cycle: whether the decay starts again after its end, as in `tf.train.polynomial_decay`.
     """
 
     decay = staticmethod(learning_rate_decay.polynomial_decay)

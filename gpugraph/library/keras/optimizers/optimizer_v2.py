@@ -323,9 +323,7 @@ class OptimizerV2(Hyperparameters):
 
     @property
     def _checkpoint_dependencies(self) -> list[TrackableReference]:
-        """`iterations`, and settings that are variables. Checkpoints record slots in another
-        way.
-        """
+        """`iterations`, and settings that are variables. Checkpoints record slots separately."""
         by_name = {"iter": self._iterations, **dict(sorted(self._hyper.items()))}
         references = {name: item for name, item in by_name.items() if isinstance(item, Trackable)}
         references.update(super()._checkpoint_dependencies)

@@ -46,8 +46,8 @@ def plot_model(
     """Write a drawing of a model with a box for each layer, and return it for notebooks.
 
     Raises ValueError if `rankdir` or the suffix of `to_file` is not one of the values below. Raises
-    ImportError for a PNG file if there is no converter. Source: `tf.keras.utils.plot_model`, which
-    needs Graphviz.
+    ImportError for a PNG file if no converter is installed. In contrast to TensorFlow's function,
+    Graphviz is not needed.
 
     Args:
       to_file: the path of the file. With the suffix `.svg`, it is an SVG file. With `.png` or no

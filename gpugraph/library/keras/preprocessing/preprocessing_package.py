@@ -69,7 +69,7 @@ def name_of_package(module: str, name: str) -> Any:
 
 
 def _modules() -> dict[str, Any]:
-    """Import the modules of keras-preprocessing. Return them as a dict by name.
+    """Import the modules of keras-preprocessing. Return a dict from names to modules.
 
     If the package is missing, raises ModuleNotFoundError, which names the extra to install.
     """

@@ -67,8 +67,8 @@ def version_text(version: str | None, config: str = "") -> str:
 
     Args:
       version: the version that the file records, or None.
-      config: the model's configuration as JSON. If there is no version, it is searched for
-        arguments of Keras 1.
+      config: the model's configuration as JSON. If `version` is None, the configuration is
+        searched for arguments of Keras 1.
     """
     if version is None:
         if not any(mark in config for mark in _MARKS_OF_KERAS_1):

@@ -228,7 +228,7 @@ def read_text(group: Any, attribute: str) -> str | None:
 
 
 def as_text(value: Any) -> str:
-    """Return a text that was read from an HDF5 file as str.
+    """Convert a text that was read from an HDF5 file to a str.
 
     Raises ValueError for bytes that are not UTF-8, and for a value that is not text.
     """

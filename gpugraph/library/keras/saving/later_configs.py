@@ -59,8 +59,8 @@ def as_in_1_15(config: Any) -> Any:
 
 
 def _must_keep(class_name: str, name: str, value: Any) -> bool:
-    """Return whether an argument must be kept, because 1.15 would use another value if it were
-    removed.
+    """Return whether an argument must be kept, because 1.15 would use a different value if the
+    argument were removed.
     """
     if name == "fn":
         return class_name in _OF_FUNCTIONS

@@ -57,8 +57,8 @@ def save_model(
 ) -> None:
     """Write a model's configuration, variables and arguments of `compile` to one HDF5 file.
 
-    Raises NotImplementedError for the format "tf", for signatures, and for a subclass that defines
-    `call` and no `get_config`.
+    Raises NotImplementedError for the format "tf", if `signatures` is passed, and for a subclass
+    that defines `call` and no `get_config`.
 
     Args:
       filepath: the path of the file, or an open file of h5py. A file appears at its path only when

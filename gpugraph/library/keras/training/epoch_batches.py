@@ -116,8 +116,8 @@ class GeneratorBatches:
 
     Args:
       convert: a function from a value of the source to a Batch.
-      steps: the number of batches in an epoch. If it is None, it is the length of a Sequence, or
-        all batches of a generator are used.
+      steps: the number of batches in an epoch. None means the length of a Sequence, or all batches
+        of a generator.
       workers: the number of workers, which may be 0.
       steps_name: the name of the user's argument for `steps`, for messages.
     """

@@ -53,7 +53,9 @@ class Hooks:
             hook(index, logs)
 
     def after(self, index: int, size: int, results: Sequence[Any]) -> None:
-        """Call the methods for the end of batch number `index`, with its results by name."""
+        """Call the methods for the end of batch number `index`, with a dict from names to its
+        results.
+        """
         logs: dict[str, Any] = {"batch": index, "size": size}
         logs.update(zip(self.names, results))
         for hook in self.end:

@@ -272,8 +272,8 @@ class CompiledNetwork(Network):
         self.built = True
 
     def outputs_for(self, inputs: Sequence[Any]) -> list[Any]:
-        """Return the outputs for other inputs. The layers are called again on the tensors
-        `inputs`.
+        """Call the layers again on the tensors `inputs`, and return the model's outputs for
+        them.
         """
         nested: Any = inputs[0] if len(inputs) == 1 else list(inputs)
         arguments: dict[str, Any] = {}

@@ -55,8 +55,8 @@ class Sequential(Model):
         return [layer for layer in self.layers if layer not in further]
 
     def add(self, layer: Any) -> None:
-        """Append a layer. For a tensor from `tf.keras.Input`, append its layer. For the errors, see
-        the class.
+        """Append a layer. For a tensor from `tf.keras.Input`, append the InputLayer that created
+        the tensor. For the errors, see the class.
         """
         history = getattr(layer, "_keras_history", None)
         if history is not None and isinstance(history.layer, InputLayer):

@@ -43,7 +43,7 @@ def limit_epochs(tensor: Any, num_epochs: int | None = None, name: str | None = 
     """Return `tensor`, limited to `num_epochs` runs. Later runs raise OutOfRangeError.
 
     A local variable counts the runs. If `num_epochs` is None, there is no limit. Raises ValueError
-    if it is less than 1.
+    if `num_epochs` is less than 1.
     """
     if num_epochs is None:
         return tensor

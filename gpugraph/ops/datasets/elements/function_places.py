@@ -1,5 +1,5 @@
-"""The numbering of the places in a dataset that call the same function. Each place has its own
-random streams.
+"""The numbering of the places in a dataset that call the same function. A place is a stage that
+calls the function. Each place has its own random streams.
 """
 
 from __future__ import annotations

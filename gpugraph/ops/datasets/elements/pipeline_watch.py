@@ -1,7 +1,8 @@
 """Watches, which measure the time that each stage of a pipeline takes and how full its buffers are.
 
 A watch measures the iterations of one iterator. It replaces the methods `next` and `next_rows` of
-these objects with methods that also measure, so iterators without a watch are not slowed down.
+these iterations with methods that also measure. Iterators without a watch are therefore not slowed
+down.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ class StageTimes:
     """The times of a dataset's iterations.
 
     `spent` is the time in this stage in nanoseconds, without the stages that it calls in the same
-    thread. `worked` is the time of its calls in worker threads in nanoseconds. `filled` is the sum
-    of the fractions of the buffer that were full when each element was read.
+    thread. `worked` is the time of its calls in worker threads in nanoseconds. `filled` is a sum
+    over all elements read: each element adds the fraction of the buffer that was in use when it was
+    read.
     """
 
     def __init__(self, name: str, kind: str) -> None:

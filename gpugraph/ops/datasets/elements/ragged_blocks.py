@@ -30,7 +30,9 @@ class Stacked:
 
 
 class Vectors:
-    """A column of vectors, one after the other in `values`; `rows` has the element of each."""
+    """A column of vectors, stored one after another in `values`. `rows` has the index of the
+    element to which each value belongs.
+    """
 
     __slots__ = ("ends", "rows", "values")
 
@@ -71,12 +73,12 @@ class Block(Sequence[Element]):
 class RaggedElements(Through):
     """An iteration over the results of a function that is applied to blocks.
 
-    arguments: the elements whose results are returned next, from index `place` on. results: the
-    block of the results, or None if the function raised an error for the block, or if a position
-    was restored: then the function is called for each element.
+    The attribute `arguments` has the elements whose results are returned next, from index `place`
+    on. `results` is the block of their results. It is None if the function raised an error for the
+    block, or if a position was restored. In these cases, the function is called for each element.
 
     Args:
-      started: as `Function.started_on_ragged_rows` returns it.
+      started: the result of `Function.started_on_ragged_rows`.
       one: the same function for a single element.
     """
 
@@ -121,7 +123,7 @@ class RaggedElements(Through):
         )  # fmt: skip
 
     def _next_place(self) -> int:
-        """Return the index of the next result in `_last`, and go on to the one after it."""
+        """Return the index of the next result in `_last`, and advance `place` by one."""
         assert self.arguments is not None
         self._last, place = self.arguments, self.place
         self.place = place + 1
@@ -172,7 +174,7 @@ class RaggedElements(Through):
         return [rest, self.source.save()]
 
     def restore(self, state: Any) -> None:
-        """Continue at a position of `save`."""
+        """Continue at a position that `save` returned."""
         rest, position = state
         self.arguments = None if rest is None else [tuple(element) for element in rest]
         self.place, self.results = 0, None

@@ -42,7 +42,7 @@ class Rows(Protocol):
         """Return the stacked values of `tensor`. A value that all elements share is repeated."""
 
     def again(self, op: Operation, inputs: Sequence[Tensor], **attrs: Any) -> list[Tensor]:
-        """Copy `op` with other inputs and attrs, and return the outputs of the copy."""
+        """Copy `op` with these inputs and attrs, and return the outputs of the copy."""
 
 
 Lift = Callable[[Rows, Operation], Sequence[Tensor]]

@@ -1,9 +1,9 @@
 """The split of a function that draws random numbers into two functions: one for the costly ops that
 need no random number, and one for all other ops.
 
-Random numbers must be drawn in the order of the elements, so only one thread may call the function
-that draws them. Several threads may call the first function ahead, which decodes, parses or
-multiplies.
+Random numbers must be drawn in the order of the elements. So only one thread may call the function
+that draws them. The other function, which for example decodes, parses or multiplies, may be called
+ahead by several threads.
 """
 
 from __future__ import annotations
@@ -57,7 +57,9 @@ def _split(function: GraphFunction) -> tuple[GraphFunction, GraphFunction] | Non
 
 
 def _late(graph: FuncGraph, arguments: set[Operation]) -> set[Operation]:
-    """Return the ops that have or follow an effect, or that have to do with an order of ops."""
+    """Return the ops that have effects, the ops that have control inputs or are control inputs, and
+    all ops that directly or indirectly use the results of these ops.
+    """
     effects: set[Operation] = set()
     for op in graph._ops:
         if op.control_inputs:
@@ -68,7 +70,7 @@ def _late(graph: FuncGraph, arguments: set[Operation]) -> set[Operation]:
 
 
 def _ancestors(graph: FuncGraph, ops: set[Operation]) -> set[Operation]:
-    """Return the ops and all whose results they use."""
+    """Return `ops` and all ops whose results they directly or indirectly use."""
     ancestors = set(ops)
     for op in reversed(graph._ops):
         if op in ancestors:

@@ -38,8 +38,8 @@ SLICE_S = 0.05
 
 
 class Pipeline:
-    """The state that all iterations of one iterator share. It consists of its function calls, and
-    whether it has ended.
+    """The state that all iterations of one iterator share. It contains the iterator's function
+    calls, and records whether the iterator has ended.
 
     `calls` is a dict from (function, place) to a function call, where a place is `Function.place`.
     All iterations share the call, because it holds the positions in the function's random streams,
@@ -55,7 +55,9 @@ class Pipeline:
         self._paused: list[Any] = []
 
     def call_of(self, call: Any, place: int = 0) -> Any:
-        """Return the call of a function at a place that belongs to this iterator."""
+        """Return this iterator's own call of a function. If the function occurs at several places
+        in the dataset, each place has its own call.
+        """
         key = call.function, place
         if key not in self.calls:
             new = self.calls.setdefault(key, call.again())
@@ -174,8 +176,8 @@ class Stage:
         return result
 
     def begun(self) -> int:
-        """Return how many iterations were started if the next iteration depends on this number.
-        Otherwise return 0.
+        """Return the number of iterations that were started. If the next iteration does not depend
+        on this number, return 0.
         """
         return 0
 
@@ -397,10 +399,10 @@ class Function:
     ) -> tuple[Callable[[Sequence[Any]], Element], Sequence[bool]] | None:
         """Return, for one iteration, a callable that applies the function to blocks of elements,
         and which of its outputs are ragged (`vectorized_functions.RowsFunction`). Return None if
-        there is no such callable, and if nothing is ragged.
+        there is no such callable, or if no argument and no output is ragged.
 
         Args:
-          are_ragged: for each argument, whether it is ragged; by default none is.
+          are_ragged: for each argument, whether it is ragged. By default, no argument is ragged.
         """
         rows = None if self.shortcut is not None else rows_of(self.call.function, are_ragged)
         if rows is None or not any((*rows.is_ragged, *(are_ragged or ()))):

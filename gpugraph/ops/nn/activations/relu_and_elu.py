@@ -201,7 +201,8 @@ op(
 
 
 def leaky_relu(features: Any, alpha: Any = 0.2, name: str | None = None) -> Tensor:
-    """Return `features` where positive, else alpha * features, elementwise; ints become float32.
+    """Return `features` where they are positive, and alpha * features elsewhere. Integers become
+    float32.
 
     A tensor `alpha` multiplies the features that are not positive, with broadcasting.
 

@@ -73,7 +73,9 @@ class _State(NamedTuple):
 def _sampler(
     name: str, law: Callable[[Any], CandidateDistribution], extra: dict[str, Any], doc: str
 ) -> OpFunction:
-    """Declare a sampler op; `law` builds its distribution from the attrs, which include `extra`."""
+    """Declare a sampler op. `law` creates its distribution from the attrs, which include
+    `extra`.
+    """
 
     def bind(
         context: KernelContext, true: Any, candidates: Any, expected_true: Any, expected: Any

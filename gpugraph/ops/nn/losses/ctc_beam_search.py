@@ -2,7 +2,7 @@
 
 The algorithm is the prefix search of A. Graves, 2006. A node of the tree is a sequence, and its
 parent is the sequence without the last label. The beam holds the most likely nodes. A path assigns
-a label or the blank to each time. Paths that end in a blank and paths that end in a label have
+a label or the blank to each time step. Paths that end in a blank and paths that end in a label have
 separate probabilities, because a repeated label is a new label only after a blank.
 """
 
@@ -59,8 +59,8 @@ class _Node:
         self.blank = self.labelled = self.total = _NEVER
 
     def before(self, label: int) -> float:
-        """Return the log probability, in the previous step, of the paths that give this sequence
-        when `label` is appended.
+        """Return the log probability, in the previous step, of those paths of this sequence that
+        can be followed by `label` as a new label.
         """
         return self.old_blank if label == self.label else self.old_total
 

@@ -286,7 +286,7 @@ class Layout(NamedTuple):
     def plan_axes(
         self, attrs: Attrs, sizes: Sequence[Size], window: Sequence[Size]
     ) -> list[WindowAxis | None]:
-        """Return the axes of these windows over images of these sizes; an axis of unknown size is
+        """Return the axes of these windows over images of these sizes. An axis of unknown size is
         None.
 
         Raises ValueError if an attr is invalid, or if a window is larger than the padded image.
@@ -317,8 +317,8 @@ class Layout(NamedTuple):
     def axes(
         self, attrs: Attrs, sizes: Sequence[Size], window: Sequence[Size] | None = None
     ) -> list[WindowAxis]:
-        """Return the axes of these windows, if all sizes are known; `window` is attr ksize by
-        default.
+        """Return the axes of these windows, if all sizes are known. By default, `window` is the
+        attr ksize.
         """
         planned = self.plan_axes(
             attrs, sizes, self.spatial(attrs, "ksize") if window is None else window

@@ -28,7 +28,7 @@ class WindowBatch(NamedTuple):
     Args:
       axes: depth, height and width.
       last: whether the channels are last.
-      volume: whether these are volumes, not images.
+      volume: whether the batch has volumes. Otherwise it has images.
     """
 
     batch: int

@@ -23,9 +23,9 @@ class Bidirectional(Wrapper):
     """A recurrent layer, together with a copy of it that runs backwards. Their outputs are merged
     step by step.
 
-    The constructor raises ValueError if there is no such merge mode, if an object is not a layer,
-    or if the two layers run in the same direction or differ in `stateful`, `return_sequences` or
-    `return_state`.
+    The constructor raises ValueError if `merge_mode` is unknown, if `layer` or `backward_layer` is
+    not a layer, or if the two layers run in the same direction or differ in `stateful`,
+    `return_sequences` or `return_state`.
 
     Args:
       merge_mode: "concat" (along the last axis), "sum", "ave" or "mul". If it is None, the layer
@@ -125,8 +125,10 @@ class Bidirectional(Wrapper):
         return listed if len(listed) > 1 else listed[0]
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """Return the inputs' mask if the layers return the outputs of all steps. Otherwise, and for
-        states, return None.
+        """Return the inputs' mask if the layers return the outputs of all steps, otherwise None.
+
+        If the layer returns several tensors, return a list with a mask for each tensor. The mask of
+        a state is None.
         """
         output_mask = flatten(mask)[0] if self.return_sequences else None
         outputs = [output_mask] if self.merge_mode else [output_mask, output_mask]

@@ -131,7 +131,7 @@ class ConvLSTM2DCell(LSTMCell):
         return conv2d(images, kernel, (1, 1), "same", self.data_format)
 
     def state_shape(self, input_shape: TensorShape) -> TensorShape:
-        """Return the shape of outputs and states for inputs of this shape in one step."""
+        """Return the shape of the outputs and states, given the shape of the inputs of one step."""
         sizes = input_shape.as_list()
         first = 2 if self.channel_axis == 1 else 1
         for number in range(2):

@@ -102,8 +102,8 @@ class _CuDNNLSTMCell(_CuDNNCell, LSTMCell):
         super().__init__(units, recurrent_activation="sigmoid", implementation=2, **kwargs)
 
     def add_bias(self) -> Any:
-        """Create the bias. If `unit_forget_bias` is true, the part for the forget gate and the
-        state is initialized to 1.
+        """Create the bias. If `unit_forget_bias` is true, the forget gate's bias for the state is
+        initialized to 1.
         """
         return add_gated_bias(self, self.bias_shape(), 5 * self.units, self.units)
 

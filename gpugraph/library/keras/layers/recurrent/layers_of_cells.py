@@ -76,8 +76,8 @@ class LayerOfCell(RNN):
         """Initialize the layer.
 
         Args:
-          arguments: the constructor's arguments by name. The item `kwargs` contains the remaining
-            keyword arguments.
+          arguments: a dict from names to the constructor's arguments. The item `kwargs`
+            contains the remaining keyword arguments.
         """
         kwargs = dict(arguments["kwargs"])
         of_cell = {name: arguments[name] for name in _arguments_of(self.cell_class)}

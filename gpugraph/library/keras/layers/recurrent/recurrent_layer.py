@@ -59,8 +59,8 @@ class RNN(ConfiguredLayer):
         a list of cells, each of which receives the outputs of the previous cell.
       return_sequences: whether to return all outputs, [n, steps, ...].
       return_state: whether to return a list of the outputs and the last states.
-      go_backwards: whether to process the steps from the last to the first. In this case, the
-        outputs have the same order.
+      go_backwards: whether to process the steps from the last to the first. The first output is
+        then the output for the last step of the inputs.
       stateful: whether a batch starts from the final states of the previous batch.
       unroll: whether to build the ops of every step separately, without a loop.
       time_major: whether the sequences are [steps, n, ...].
@@ -207,8 +207,10 @@ class RNN(ConfiguredLayer):
         return [*flatten(outputs), *(known_shape(batch, size) for size in flatten(self._sizes()))]
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """Return the inputs' mask if the layer returns the outputs of all steps. Otherwise, and for
-        states, return None.
+        """Return the inputs' mask if the layer returns the outputs of all steps, otherwise None.
+
+        If `return_state` is true, return a list with the mask of the outputs, then None for each
+        state.
         """
         output_mask = flatten(mask)[0] if self.return_sequences else None
         return (
