@@ -92,8 +92,7 @@ def _bind(is_stateful: bool, context: KernelContext, *inputs: Any) -> Callable[[
 
 
 def _argument(array: Any) -> Any:
-    """Convert an input's array to the argument that the function receives. The array is already a
-    copy.
+    """Convert the array of one input to an argument of the function. The array is already a copy.
 
     A scalar becomes a NumPy scalar, and a string scalar becomes bytes.
     """
@@ -163,7 +162,7 @@ def _result(value: Any, wanted: DType, value_name: str) -> Any:
 
 
 def _eager_gradient(op: Operation, *grads: Any) -> Any:
-    """Return the gradient function that `tf.py_function` stored in its operation."""
+    """Return the gradient function that `tf.py_function` stored in the operation `op`."""
     return op.__dict__["_py_gradient"](op, *grads)
 
 
@@ -238,7 +237,9 @@ def py_func(
 
 
 def _keep(outputs: Any, function: _Function) -> Operation:
-    """Keep the function alive as long as its operation. Return the operation."""
+    """Make the operation with these outputs hold a reference to `function`. Return the
+    operation.
+    """
     operation: Operation = outputs if isinstance(outputs, Operation) else outputs[0].op
     operation.__dict__["_py_func"] = function
     return operation

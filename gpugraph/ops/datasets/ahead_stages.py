@@ -69,7 +69,9 @@ class PrefetchedElements(ThroughRows):
         return self.source.next() if self._is_direct else self.buffer.take()
 
     def next_rows(self, count: int) -> Element | None:
-        """Return up to `count` next elements, stacked. If a thread reads ahead, return only one."""
+        """Return up to `count` of the next elements, stacked. If a thread reads ahead, return
+        one.
+        """
         return self.source.next_rows(count) if self._is_direct else super().next_rows(count)
 
     def close(self) -> None:

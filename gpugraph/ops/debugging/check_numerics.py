@@ -39,8 +39,8 @@ def _bind(context: KernelContext, tensor: Any, out: Any) -> Callable[[], Any]:
 
 
 def _launch(signature: Signature) -> list[Launch]:
-    """Return one launch. Its kernel has a separate error flag for infinities, for NaNs, and for
-    tensors with both.
+    """Return one launch. Its kernel has three error flags: for tensors with infinities, with NaNs,
+    and with both.
     """
     failures = [
         ErrorFlag(f"{signature.attrs['message']} : Tensor had {kinds} values")

@@ -29,7 +29,9 @@ _ENDS = {"min": Attr("float", -6.0), "max": Attr("float", 6.0)}
 
 
 def _steps(context: Signature) -> tuple[Any, Any]:
-    """Return the first and the last of the integers that number the steps, as float32."""
+    """Return the numbers of the lowest and of the highest step, as float32. Steps are numbered from
+    0, or from 1 if the attr narrow_range is true.
+    """
     bits = context.attrs["num_bits"]
     if not 2 <= bits <= 16:
         message = f"num_bits must be between 2 and 16, inclusive, but is {bits}"

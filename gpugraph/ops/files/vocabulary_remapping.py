@@ -112,8 +112,8 @@ generate_vocab_remapping = _host_op(
 
 
 def _matrix(path: str, name: str) -> Any:
-    """Read a float32 matrix from a checkpoint. Raises InvalidArgumentError if the tensor is
-    anything else.
+    """Read a float32 matrix from a checkpoint. Raises InvalidArgumentError if the tensor is not a
+    float32 matrix.
     """
     with open_checkpoint(path) as reader:
         entry = reader.entry(name)

@@ -229,10 +229,11 @@ def _device_kernel(
 def _for_bfloat16(
     kernel: Kernel | HostOnly, op_def: OpDef, writes: tuple[int, ...]
 ) -> Kernel | HostOnly:
-    """Return the kernel with the indices `writes`, and marked as `direct` if it only copies values.
+    """Return a copy of the kernel that records `writes`, the indices of the inputs that it writes,
+    and whether it is `direct`.
 
-    A `direct` kernel receives bfloat16 arrays. All other kernels receive float32 arrays instead. If
-    an op also accepts strings, its kernel only copies.
+    A `direct` kernel receives bfloat16 arrays. All other kernels receive float32 arrays instead. A
+    kernel whose op also accepts strings is direct, because such a kernel only copies values.
     """
     if isinstance(kernel, HostOnly):
         return kernel

@@ -1,15 +1,16 @@
 """Launches of the kernels in row_update_order.cu, row_gather_and_put.cu and scatter_combine.cu,
 which update rows of a matrix.
 
-As in scatter ops, a change consists of the index of a row, and a new value or an operand for this
-row. If several changes have the same row, they are applied in order.
+A change, as scatter ops make them, consists of the index of a row, and a new value or an operand
+for this row. If several changes have the same row, they are applied in order.
 
     sort_changes(...)      `order` and `keys` (scratch memory): the changes, sorted by their rows
     combine_changes(...)   associative rules: within pieces of the sorted changes, then across them
     apply_in_order(...)    other rules
     keep_last(...)         the last change of a row is used
 
-All of these are deterministic. The changed matrix has `rows` rows of `width` elements.
+All these launches have deterministic results. The changed matrix has `rows` rows of `width`
+elements.
 """
 
 from __future__ import annotations
@@ -146,7 +147,8 @@ def sort_changes(
 def radix_passes(
     count: int, bits: int, keys: Scratch, order: Scratch
 ) -> tuple[list[Launch], Scratch, Scratch]:
-    """Return launches that sort pairs (key, number), and the two buffers that hold the result.
+    """Return launches that sort `count` pairs of a key and an order number, and the two buffers
+    that hold the sorted pairs.
 
     The sort is stable, and compares only the lowest `bits` bits of the keys.
     """

@@ -261,7 +261,7 @@ def resize_image_with_crop_or_pad(image: Any, target_height: Any, target_width: 
 
 
 class ResizeMethod:
-    """The numbers of the interpolation methods of `resize_images`."""
+    """The ints that select the interpolation method of `resize_images`."""
 
     BILINEAR = 0
     NEAREST_NEIGHBOR = 1

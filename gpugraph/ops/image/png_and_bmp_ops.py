@@ -78,7 +78,7 @@ def _as_type(pixels: Any, wanted: Any) -> Any:
 
 
 class _Natives(NamedTuple):
-    """The native code of a node."""
+    """The native code that one node uses to decode PNG and JPEG files."""
 
     png: NativePng
     jpeg: NativeJpeg

@@ -5,7 +5,8 @@
     scattered  rows that are combined with updates, in order     host_scatter.h
     different_elements, coordinates_of_nonzero                   host_unique.h, host_where.h
 
-The numbers of rules, and the parameters for indices, are defined in host_rows.h and these files.
+host_rows.h and the files above define the numbers that identify the rules of combination, and the
+integer parameters that describe the indices.
 """
 
 from __future__ import annotations
@@ -94,8 +95,8 @@ def _changed_rows(
     row.
 
     Args:
-      whole: the number of the input with the changed tensor.
-      indices: the number of the input with the indices.
+      whole: the index of the input with the changed tensor.
+      indices: the index of the input with the indices.
     """
     sizes, shape = signature.input_shapes[whole], signature.input_shapes[indices]
     depth = shape[-1] if by_coordinates else 1
@@ -112,7 +113,7 @@ _MAX_LISTS = 5
 
 
 def merged_rows() -> RowSource:
-    """Return the native kernel of DynamicStitch, of at most 5 lists of rows."""
+    """Return the native kernel of DynamicStitch, which supports at most 5 lists of rows."""
 
     def parameters(signature: Signature) -> list[int]:
         lists = len(signature.input_types) // 2

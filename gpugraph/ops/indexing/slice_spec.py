@@ -70,8 +70,8 @@ def numpy_index(
     end: Sequence[int],
     strides: Sequence[int],
 ) -> tuple[Any, ...]:
-    """Return NumPy's index for the slice. The index ends in `...`, so that a single element is also
-    a view.
+    """Return the NumPy index that selects the slice. The index ends in `...`, so that a single
+    element is also a view.
 
     Raises ValueError if a stride is 0 or a single element is outside its axis.
     """

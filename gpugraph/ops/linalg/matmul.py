@@ -69,8 +69,8 @@ def bind_matmul(context: KernelContext, a: Any, b: Any, out: Any) -> Callable[[]
 def _bind_product(context: KernelContext, left: Any, right: Any, out: Any) -> Callable[[], Any]:
     """Bind the call that computes out = left @ right.
 
-    NumPy has no fast product for float16. Such factors are converted to float32, and the float32
-    result is rounded once, as in TensorFlow.
+    NumPy has no fast product for float16. Factors of float16 are therefore converted to float32,
+    and the float32 result is rounded once, as in TensorFlow.
     """
     if out.dtype != np.float16 or not isinstance(out, np.ndarray):
         return partial(np.matmul, left, right, out)

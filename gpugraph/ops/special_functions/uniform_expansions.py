@@ -7,8 +7,8 @@ sign of m:
     Q(a, x) = erfc(e sqrt(a / 2)) / 2 + exp(-a e^2 / 2) / sqrt(2 pi a) S(a, e)
     S(a, e) = c0(e) + c1(e) / a + c2(e) / a^2 + ...
 
-The functions c0, c1, ... are power series in e. Their coefficients, and their derivatives with
-respect to a, follow from the coefficients of m = e + e^2 / 3 + ... Four terms of the sum are enough
+The functions c0, c1, ... are power series in e. The coefficients of these series and of their
+derivatives follow from the coefficients of m = e + e^2 / 3 + ... Four terms of the sum are enough
 for a >= 10000.
 """
 

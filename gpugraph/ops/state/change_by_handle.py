@@ -17,7 +17,9 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 class ByHandle(NamedTuple):
-    """The op for handles that corresponds to an op for references, and its attr with the dtype."""
+    """The op type for handles that corresponds to an op type for references, and the name of its
+    attr that holds the variable's dtype.
+    """
 
     op_type: str
     dtype_attr: str

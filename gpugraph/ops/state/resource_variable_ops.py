@@ -43,7 +43,8 @@ assert slice_assignment and sparse_training and state
 
 
 class Lowering(NamedTuple):
-    """The op type by which the compiler replaces an op on a handle, and the renamed attrs.
+    """The op type that replaces an op on a handle, and the attrs that have a different name in the
+    new op.
 
     The new op's `T` or `dtype` is the variable's dtype.
 

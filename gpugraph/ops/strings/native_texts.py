@@ -110,7 +110,7 @@ def cased(function: str) -> RowSource:
 
 
 def decimals() -> RowSource:
-    """Return the native kernel of numbers as text."""
+    """Return the native kernel that converts numbers to text."""
 
     def numbers(signature: Signature) -> list[int]:
         dtype, attrs = signature.input_types[0].base_dtype, signature.attrs

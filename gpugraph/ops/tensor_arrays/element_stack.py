@@ -2,15 +2,16 @@
 
 Elements of the same shape are stored in chunks, which are blocks for several elements. By default,
 a new chunk has twice the room of the chunk below it while chunks are small. Later, it has room for
-a quarter of the elements on the stack. The number of elements in the previous run, if it is known,
-is the expected number. A chunk then has room for at least a certain share of the expected elements.
-If all of these elements need little memory, the share is all of them. If half of them need little
-memory, the share is half of them. Otherwise the share is the largest power of 2 up to a quarter of
-the expected number. A chunk never has room for more than the expected number.
+a quarter of the elements on the stack. If the number of elements in the previous run is known, it
+is the expected number, which limits the size of a chunk from above and from below. The lower limit
+is the expected number if this many elements need little memory, or else half of it if half as many
+elements need little memory. Otherwise the lower limit is the largest power of 2 up to a quarter of
+the expected number. The upper limit is the expected number.
 
 A chunk is freed when its last element is popped, so the memory grows with the forward steps of the
-loop and shrinks with the backward steps. A small chunk that is alone stays. `reopen` lets the next
-run use the stack again, with this chunk. Then native code does all pushes and pops.
+loop and shrinks with the backward steps. If the only chunk is small, it stays when the run ends.
+`reopen` lets the next run use the stack again, with this chunk. In such a run, native code does all
+pushes and pops.
 """
 
 from __future__ import annotations
@@ -155,7 +156,7 @@ class ElementStack:
 
     @property
     def most(self) -> int:
-        """The maximum number of elements so far, in this run and earlier ones."""
+        """The maximum number of elements so far, in this run and earlier runs."""
         return max(self._most, self.depth or 0, self.record[PEAK])
 
     def top_shape(self) -> tuple[int, ...]:

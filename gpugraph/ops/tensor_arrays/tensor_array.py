@@ -200,8 +200,8 @@ class TensorArray:
         return value
 
     def write(self, index: Any, value: Any, name: str | None = None) -> TensorArray:
-        """Return a TensorArray in which element `index` is `value`. The program must then use the
-        returned object instead of this one.
+        """Return a TensorArray in which element `index` is `value`. Later ops of the program must
+        use the returned object instead of this one.
 
         Raises ValueError if the shape does not fit. A run raises InvalidArgumentError if the index
         is out of range, if the element was already written or read, or if the dtype is wrong.

@@ -18,7 +18,7 @@ from gpugraph.ops.parsing.serialized_sparse import serialized_triple
 
 
 def stacked(elements: list[Element]) -> Element:
-    """Return one element with the components of `elements` stacked.
+    """Stack the values of each component of `elements`. Return the result as one element.
 
     Raises InvalidArgumentError if the shapes of a component differ.
     """

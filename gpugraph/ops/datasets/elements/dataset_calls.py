@@ -1,4 +1,4 @@
-"""Calls of functions that return a dataset, without a run of a plan.
+"""Direct calls of functions that return a dataset, for which no plan runs.
 
 `flat_map`, `interleave` and `window` call such a function for each element. The ops of its graph
 that create datasets are executed directly. Only its ops on tensors, if there are any, run as a
@@ -87,10 +87,10 @@ class DatasetPlan:
             self.tensors = GraphFunction(part.name, part)
 
     def bound(self, call: Any) -> Callable[[Sequence[Any]], tuple[Any]]:
-        """Return a callable that returns the dataset for the arguments of the function.
+        """Return a callable that receives the function's arguments and returns the dataset.
 
         Args:
-          call: the `FunctionCall` of the function.
+          call: the `FunctionCall` of the function. It is called if a dataset op raises an error.
         """
         places: dict[Tensor, int] = {tensor: n for n, tensor in enumerate(self.graph.fed)}
         for tensor in (*self.computed, *self.constants):

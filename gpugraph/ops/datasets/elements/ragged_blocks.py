@@ -73,9 +73,10 @@ class Block(Sequence[Element]):
 class RaggedElements(Through):
     """An iteration over the results of a function that is applied to blocks.
 
-    The attribute `arguments` has the elements whose results are returned next, from index `place`
-    on. `results` is the block of their results. It is None if the function raised an error for the
-    block, or if a position was restored. In these cases, the function is called for each element.
+    The attribute `arguments` is the current block of the function's arguments, and `results` is the
+    block of its results. `place` is the index of the next result to return. `results` is None if
+    the function raised an error for the block, or if a position was restored. In these cases, the
+    function is called for each element.
 
     Args:
       started: the result of `Function.started_on_ragged_rows`.
@@ -185,7 +186,8 @@ def ragged_elements(
     source: Elements, function: Function, pipeline: Pipeline, has_rows: bool
 ) -> RaggedElements | None:
     """Return an iteration over a function's results, computed for blocks. Return None if the
-    function can't be applied to blocks of the source's elements, or if nothing is ragged.
+    function can't be applied to blocks of the source's elements, or if no argument and no result is
+    ragged.
     """
     are_ragged = source.is_ragged if isinstance(source, RaggedElements) else None
     if are_ragged is None and not has_rows:

@@ -55,7 +55,7 @@ Lift = Callable[[Any, Operation], Lifted]
 
 
 def _of_places(places: Tensor) -> tuple[Tensor, Tensor]:
-    """Return rows and columns, given the indices [values, 2] of a sparse tensor."""
+    """Return the rows and the columns from the indices [values, 2] of a sparse tensor."""
     rows, columns = raw_ops.Unpack(places, num=2, axis=1)
     return rows, columns
 
@@ -122,7 +122,7 @@ RAGGED_SOURCES: dict[str, Lift] = {
 
 
 def _first(rows: RaggedRows, op: Operation) -> Ragged:
-    """Return the first ragged input of an op. All of them must have the same rows."""
+    """Return the first ragged input of an op. All its ragged inputs must have the same rows."""
     vectors = [v for tensor in op._inputs if (v := rows.ragged(tensor)) is not None]
     require(all(v.rows is vectors[0].rows for v in vectors))
     return vectors[0]
@@ -147,7 +147,9 @@ def _elementwise(rows: RaggedRows, op: Operation) -> Lifted:
 
 
 def _of_texts(rows: RaggedRows, op: Operation) -> Lifted:
-    """Lift an op on strings whose first input is a vector, and whose other inputs are common."""
+    """Lift an op on strings whose first input is a vector. All elements share the values of its
+    other inputs.
+    """
     require(rows.ragged(op._inputs[0]) is not None)
     require(not any(map(rows.is_stacked, op._inputs[1:])))
     return _elementwise(rows, op)

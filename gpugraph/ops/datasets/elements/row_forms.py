@@ -5,8 +5,8 @@ the lift.
 
 A lift adds ops that compute `op` for stacked elements. The result for each element has the same
 bits as the result of `op` for this element alone. `rows` is an object that returns the tensors of
-the copied function. Each of these is stacked, or is a value that all elements share. A lift raises
-`NoRowForm` if it cannot vectorize the op.
+the copied function. Each of these tensors is stacked, or is a value that all elements share. A lift
+raises `NoRowForm` if it cannot vectorize the op.
 """
 
 from __future__ import annotations

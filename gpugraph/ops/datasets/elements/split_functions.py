@@ -24,7 +24,7 @@ def parts_of(function: GraphFunction) -> tuple[GraphFunction, GraphFunction] | N
     """Return two functions, or None if the function has no costly ops that need no random number.
 
     Threads may call the first function ahead. The arguments of the second function are the results
-    of the first. Both are computed on the first call.
+    of the first function. Both functions are built once, on the first call of `parts_of`.
     """
     graph = function.graph
     if graph.parts is None:

@@ -43,8 +43,8 @@ class Pipeline:
 
     `calls` is a dict from (function, place) to a function call, where a place is `Function.place`.
     All iterations share the call, because it holds the positions in the function's random streams,
-    which continue from one pass to the next. `restored` is a dict of such positions for functions
-    that were not called yet. Its keys are the function's name and the place.
+    which continue from one pass to the next. `restored` is a dict from (function name, place) to
+    the restored positions of a function that was not called yet.
     """
 
     def __init__(self) -> None:
@@ -162,9 +162,9 @@ class Stage:
         """Return a copy of this dataset and its sources in which every dataset has exactly one
         reader.
 
-        TensorFlow also copies a dataset when it rewrites the dataset for an iterator. If an
-        iterator reads a shuffled dataset twice (`zip((d, d))`), both copies therefore have the same
-        order, and the copies of a function with seeds draw the same numbers.
+        TensorFlow also copies a dataset when it rewrites the dataset for an iterator. Each copy has
+        its own random streams, which start at the same seeds. If an iterator reads a shuffled
+        dataset twice (`zip((d, d))`), the elements of the two copies therefore have the same order.
         """
         copies = {
             name: new for name, value in vars(self).items() if (new := _apart(value)) is not value
@@ -261,7 +261,8 @@ class Elements:
         return 1
 
     def next_rows(self, count: int) -> Element | None:
-        """Return up to `count` next elements of the same shape, stacked. At the end, return None.
+        """Return up to `count` of the next elements, which have the same shape, stacked. At the
+        end, return None.
 
         The returned block may be empty even before the end. If an element raises an error, the
         elements before it are returned first, and the next call raises the error.
@@ -302,7 +303,7 @@ def saved(value: Any) -> Any:
 
 
 def restored(current: Any, part: Any) -> Any:
-    """Return the attribute for which a position stores `part`. If `current` is an iteration,
+    """Return the attribute value that `saved` converted to `part`. If `current` is an iteration,
     restore it in place.
     """
     if isinstance(current, Elements):
@@ -420,8 +421,8 @@ def _with_arrays(results: list[Any], objects: Sequence[int]) -> Element:
 
 
 def _shortcut(inputs: Sequence[Any], outputs: Sequence[Any]) -> Callable[[Element], Element] | None:
-    """Return a callable that selects arguments, if each output of the function is one of its
-    inputs. Otherwise return None.
+    """If each output of the function is one of its inputs, return a callable that selects the
+    outputs from the arguments. Otherwise return None.
     """
     places = {id(tensor): number for number, tensor in enumerate(inputs)}
     if not outputs or not all(id(tensor) in places for tensor in outputs):

@@ -132,7 +132,7 @@ class RowsCopy:
         return tensor in self._stacked
 
     def copied(self, tensor: Tensor) -> Tensor:
-        """Return the tensor of the copy for `tensor`."""
+        """Return the copy's tensor that corresponds to `tensor`."""
         require(tensor not in self._ragged)
         return self._copies[tensor]
 
@@ -163,7 +163,8 @@ class RowsFunction(NamedTuple):
 
 
 def vectorized(function: GraphFunction, are_ragged: Sequence[bool]) -> RowsFunction | None:
-    """Return the function for stacked elements. If the function does not qualify, return None.
+    """Return the copy of `function` for stacked elements. If one of its ops cannot be vectorized,
+    return None.
 
     Args:
       are_ragged: for each argument, whether it is ragged.

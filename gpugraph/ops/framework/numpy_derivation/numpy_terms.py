@@ -4,7 +4,7 @@
     op("Softmax", ..., cpu=numpy_rows(formula), native=decomposition(formula))
 
 A formula is traced into NumPy calls when the kernel is bound. Equal values are computed once. A
-result replaces an operand that is no longer needed, or is written to scratch memory.
+result is written over an operand that is no longer needed, or to scratch memory.
 """
 
 from __future__ import annotations

@@ -4,9 +4,10 @@
     gradient of the images     (places, outputs) @ (outputs, channels)
     gradient of the filter     (channels, places) @ (places, outputs)
 
-With channels first, the first two are a batch of products, one for each image: (outputs, channels)
-@ (channels, pixels). The gradient with respect to the filter would then be a sum over the batch,
-and a bias would be added to rows. These two cases are therefore not computed as matrix products.
+With channels first, the first two of these are batches of products, one for each image: (outputs,
+channels) @ (channels, pixels). The gradient with respect to the filter would then be a sum over the
+batch, and a bias would be added to rows. These two cases are therefore not computed as matrix
+products.
 """
 
 from __future__ import annotations
