@@ -5,12 +5,12 @@ inputs, such as DecodeJpeg and StringSplit.
 
 The shapes of all tensors between two cuts follow from the shapes of the tensors that enter.
 Therefore each part of the function between cuts is a run of which all shapes are known when it
-starts. Such a run is one native call for all sizes (`compile/binding/open_plan.py`). An op at a cut
-is called alone, and its results need no copy. Ops on strings, which are not native, are called
-alone too.
+starts. One native call can execute such a run for any sizes (`compile/binding/open_plan.py`). An op
+at a cut is called alone, and its results need no copy. Ops on strings, which are not native, are
+called alone too.
 
-A function is not cut if it has branches or loops, or if an order of ops or a handle would cross a
-cut.
+A function is not cut if it has branches or loops, or if a control dependency or a handle would
+cross a cut.
 """
 
 from __future__ import annotations
@@ -55,7 +55,9 @@ def whole_function(graph: FuncGraph) -> FunctionPiece:
 
 
 def pieces_of(graph: FuncGraph) -> Sequence[FunctionPiece]:
-    """Return the pieces of a function, in order. Without a cut there is one piece."""
+    """Return the pieces of a function in the order in which they run. Without a cut there is one
+    piece.
+    """
     whole = whole_function(graph)
     if any(op._control_flow_context is not None for op in graph._ops):
         return [whole]

@@ -3,11 +3,12 @@ runs of a session.
 
 A function is cut into pieces at the ops whose output sizes depend on the values of inputs
 (`function_pieces`). A call of a piece uses an idle `_Instance` of the piece. If there is no idle
-instance, the call creates another. So several threads can call the function at the same time, and
-it can call itself. An instance has a runner, which has a plan for each set of shapes. Instances use
-the session's variables, tables and queues. Other states, such as positions in random streams, are
-separate in each instance. A `KernelFunction` with such states reserves an instance, so each
-iterator of a dataset draws the same numbers again.
+instance, the call creates another. Therefore several threads can call the function at the same
+time, and the function can call itself. An instance has a runner, which has a plan for each set of
+shapes. Instances use the session's variables, tables and queues. Any other state, such as the
+position in a random stream, is separate in each instance. A `KernelFunction` with such a state
+reserves an instance, so that each iterator of a dataset draws the same random numbers from the
+beginning.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ class GraphFunctions:
             raise CancelledError.of_no_node("Session has been closed.")
 
     def bound(self, function: GraphFunction) -> KernelFunction | PiecesCall:
-        """Return a new call of the function, for one iterator."""
+        """Return a new object that calls the function, for one iterator."""
         self.check_open()
         with self._lock:
             parts = self._parts.get(function)
@@ -115,11 +116,11 @@ class KernelFunction:
         self._lock = new_lock() if part.piece.has_seeds else None
 
     def again(self) -> KernelFunction:
-        """Return a new call of this function, for another iterator."""
+        """Return a new object that calls this function, for another iterator."""
         return KernelFunction(self._functions, self.function, self._part)
 
     def of(self, function: GraphFunction) -> KernelFunction | PiecesCall:
-        """Return a call of another function in the same session."""
+        """Return an object that calls another function in the same session."""
         return self._functions.bound(function)
 
     def __call__(self, values: Sequence[Any]) -> list[Any]:
@@ -174,7 +175,7 @@ class KernelFunction:
             return self._functions.new_instance(self.function, self._part.piece)
 
     def release(self) -> None:
-        """Make the instance of this call available to other calls."""
+        """Make the instance that this object has reserved available to other callers."""
         instance, self._exclusive = self._exclusive, None
         if instance is not None:
             self._part.idle.append(instance)
@@ -235,11 +236,11 @@ class PiecesCall:
         self._views = [slot for slot, place in enumerate(self._outputs) if place in views]
 
     def again(self) -> PiecesCall:
-        """Return a new call of this function, for another iterator."""
+        """Return a new object that calls this function, for another iterator."""
         return PiecesCall(self._functions, self.function, self._parts)
 
     def of(self, function: GraphFunction) -> KernelFunction | PiecesCall:
-        """Return a call of another function in the same session."""
+        """Return an object that calls another function in the same session."""
         return self._functions.bound(function)
 
     def __call__(self, values: Sequence[Any]) -> list[Any]:
@@ -258,12 +259,14 @@ class PiecesCall:
         return [position for call in self._calls for position in call.positions()]
 
     def go_to(self, positions: Sequence[Sequence[Any]]) -> None:
-        """Let the ops of all pieces continue at these positions."""
+        """Set the positions of the random streams of all pieces to an earlier result of
+        `positions`.
+        """
         for call in self._calls:
             call.go_to(positions)
 
     def release(self) -> None:
-        """Make the instances of this call available to other calls."""
+        """Make the instances that the pieces have reserved available to other callers."""
         for call in self._calls:
             call.release()
 

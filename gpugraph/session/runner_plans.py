@@ -1,4 +1,4 @@
-"""The plans of one runner, with the search for the plan for a set of shapes of its feeds.
+"""The plans of one runner, and the search for the plan that fits the shapes of its feeds.
 
     exact    a plan for one set of shapes
     opened   a plan for all sets of shapes for which a unit is valid. It exists once the steps have
@@ -40,11 +40,13 @@ _BESIDE = "only this plan uses this memory, since runs overlapped"
 class RunnerPlans:
     """The plans of one runner: `exact` by the shapes of the feeds, and `open` for all other shapes.
 
+    The caller of a method must hold the cache's lock, except for `drop_idle_spares` and
+    `move_off_contended_memory`.
+
     Args:
       compile_plan: a function that compiles a plan in a run memory. None in feed shapes means an
         open size.
-      memory: the run memory of all plans of the session. The caller must hold the cache's lock,
-        except for `drop_idle_spares` and `move_off_contended_memory`.
+      memory: the run memory that all plans of the session share.
     """
 
     def __init__(

@@ -52,7 +52,7 @@ class _Source:
     of each lane until they are used.
 
     Args:
-      convert: a function that converts blocks to pairs of doubles.
+      convert: a function that converts each block of random bits to a pair of doubles.
     """
 
     def __init__(self, lanes: _Lanes, convert: Callable[[Any], Any]) -> None:

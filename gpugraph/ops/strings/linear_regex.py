@@ -53,7 +53,7 @@ class _State(dict[int, "_State"]):
 
     `threads` has positions in the program. `before` has the properties of the preceding byte.
     `match` is the origin of a thread that has matched, if any. `ends` states whether the search
-    must examine this state.
+    must stop to examine this state, because a thread has matched or no thread is left.
     """
 
     __slots__ = ("automaton", "before", "ends", "match", "origins", "threads")

@@ -54,7 +54,7 @@ def _infer(refs: int, grad: int, indices: int) -> Callable[[InferContext], Seque
 
     Args:
       refs: how many of the first inputs are the variable and its slots, which have the same shape.
-      grad, indices: the numbers of the inputs with the gradient's rows and their indices.
+      grad, indices: the indices of the inputs that hold the gradient's rows and the rows' indices.
     """
 
     def infer(context: InferContext) -> Sequence[TensorShape]:

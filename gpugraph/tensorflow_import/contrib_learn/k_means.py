@@ -143,8 +143,8 @@ class KMeans:
         self, points: list[Tensor], nearest: list[Tensor], centers: Variable, counts: Variable
     ) -> Any:
         """Return an operation that moves each center toward the mean of its points in the batch.
-        The distance is the fraction that these points are of all points that the center has had so
-        far.
+        The center moves by a fraction of the way to the mean. The fraction is the number of these
+        points divided by the number of all points that the center has had so far.
         """
         every, indices = tf.concat(points, 0), tf.concat(nearest, 0)
         sums = tf.unsorted_segment_sum(every, indices, self._num_clusters)

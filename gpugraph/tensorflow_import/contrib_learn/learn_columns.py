@@ -119,7 +119,7 @@ def one_hot_column(sparse_id_column: Any) -> Any:
 
 
 def bucketized_column(source_column: Any, boundaries: Iterable[float]) -> Any:
-    """Return a categorical column whose ids are ranges of numbers."""
+    """Return a categorical column whose ids are the indices of the ranges between `boundaries`."""
     return column_functions.bucketized_column(source_column, list(boundaries))
 
 
@@ -232,8 +232,8 @@ def tf_scope(scope: str | None, default: str) -> Any:
 
 
 def named_features(features: Any) -> dict[Any, Any]:
-    """Return features as a dict. If the features are a single tensor, its key is that of the column
-    without a name.
+    """Return features as a dict. If the features are a single tensor, its key is the key of the
+    column without a name.
     """
     if not isinstance(features, dict):
         return {UNNAMED: features}

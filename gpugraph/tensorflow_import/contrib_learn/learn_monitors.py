@@ -12,7 +12,7 @@ from gpugraph.platform import logging
 
 
 class BaseMonitor(SessionRunHook):
-    """A hook that knows the estimator. Subclasses override `step_begin` and `step_end`.
+    """A hook with a reference to the estimator. Subclasses override `step_begin` and `step_end`.
 
     `step_begin` returns tensors or their names. `step_end` receives the values of these tensors,
     and returns whether training stops.

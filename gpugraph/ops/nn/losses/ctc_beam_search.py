@@ -37,9 +37,9 @@ class _Node:
     """A sequence of labels, with its log probabilities at the current time step and at the previous
     one.
 
-    `blank` is the log probability of the paths that end in a blank, `labelled` that of the paths
-    that end in a label, and `total` that of all paths. Attributes with the prefix `old_` have the
-    values of the previous step.
+    `blank`, `labelled` and `total` are the log probabilities of the paths that end in a blank, of
+    the paths that end in a label, and of all paths. Attributes with the prefix `old_` have the
+    values of the previous time step.
     """
 
     __slots__ = (
@@ -132,8 +132,8 @@ def _continue(node: _Node, known: list[float], blank: int) -> None:
 
 
 def _grow(node: _Node, known: Any, beam: _Beam) -> None:
-    """Add to the beam the sequences that extend the sequence of `node` by one label, in order of
-    labels.
+    """Add to the beam the sequences that extend the sequence of `node` by one label, in ascending
+    order of this label.
 
     Args:
       known: the log probability of each label at this step.

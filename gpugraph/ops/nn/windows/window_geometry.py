@@ -2,8 +2,8 @@
 
 A `WindowAxis` describes the windows along one spatial axis. Kernels loop over the elements of a
 window, not over the windows: for each element, `WindowAxis.span` returns the windows that have this
-element inside the image, and the strided slice of the image under it. So each step is one NumPy
-call over slices, for all windows at once, and padding costs no copy.
+element inside the image, and the strided slice of the image under it. Therefore one NumPy call over
+slices handles an element of all windows at once, and padding costs no copy.
 
     for i, rows_of_out, rows_of_in in y.elements():    # and j in x.elements()
         out[:, rows_of_out, ...] += image[:, rows_of_in, ...] * weight[i, ...]
@@ -81,8 +81,8 @@ class WindowAxis(NamedTuple):
     out: int
 
     def span(self, element: int, start: int = 0, stop: int | None = None) -> tuple[slice, slice]:
-        """Return two slices: the windows for which window element `element` is inside the image,
-        and its positions in the image.
+        """Return two slices: the windows whose element number `element` is inside the image, and
+        the positions of these elements in the image.
 
         Only the windows from `start` up to `stop` are considered, and the first slice is relative
         to `start`. Both slices have the same length.
