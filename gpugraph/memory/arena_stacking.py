@@ -76,7 +76,7 @@ class Stacking:
     """The order in which buffers are stacked.
 
     Attributes:
-      steps: each buffer, after all buffers directly below it, with those buffers.
+      steps: pairs (buffer, buffers directly below it). The lower buffers come first.
 
     Args:
       below: for each buffer, the indices of the buffers directly below it, from `buffers_below`.

@@ -277,8 +277,9 @@ def sparse_reorder(sp_input: Any, name: str | None = None) -> SparseTensor:
 def sparse_reshape(sp_input: Any, shape: Any, name: str | None = None) -> SparseTensor:
     """Return the elements, in row-major order, as a SparseTensor of dense shape `shape`.
 
-    One size may be -1, which is inferred. If the number of elements does not fit, the call raises
-    ValueError if that is known statically, or else a run raises InvalidArgumentError.
+    One size may be -1, which is inferred. If `shape` requires a different number of elements, the
+    call raises ValueError. If the number is known only in a run, the run raises
+    InvalidArgumentError instead.
     """
     source = expect_sparse(sp_input)
     wanted = cast(shape, dtypes.int64)
