@@ -216,8 +216,8 @@ def _remove_unlocked(path: str) -> None:
 
 @uninterrupted
 def write_whole(path: str, content: bytes | memoryview) -> None:
-    """Write a file under a temporary name, sync it, and then rename it to `path`. So `path` never
-    has partial content.
+    """Write a file under a temporary name, sync it, and then rename it to `path`. Therefore the
+    file at `path` never has partial content.
 
     The folder is created if it is missing. Raises an OpError for errors of the operating system.
     """

@@ -24,7 +24,7 @@ def further_attribute(path: str, name: str) -> Any:
     imports this package from then on. Raises AttributeError if the name is missing or refused.
 
     A look-up in the table reads the attributes of public modules, which may call this function
-    again. The inner call also raises AttributeError.
+    again. If the name is missing, such a nested call also raises AttributeError.
     """
     if getattr(_lookups, "is_running", False):
         raise AttributeError(name)

@@ -8,9 +8,9 @@ bytes. After `deallocate_free_regions`, growth continues as if only the remainin
 existed. TensorFlow has no such call.
 
 If the sub-allocator refuses a region, nine tenths of the size are requested, then nine tenths of
-that, down to the size of the request. An allocator retries with smaller sizes for only one region
-in its life. TensorFlow computes the nine tenths in single precision, and so does this module. The
-result is rounded up, so that a size of 2304 bytes or less would never shrink. If the size no longer
+that, down to the size of the request. An allocator retries with smaller sizes only once in its
+life. TensorFlow computes the nine tenths in single precision, and so does this module. The result
+is rounded up, so that a size of 2304 bytes or less would never shrink. If the size no longer
 shrinks, this module gives up, while TensorFlow would loop forever.
 """
 

@@ -152,8 +152,8 @@ def _weighted(model: Any) -> tuple[bool, ...]:
 
 
 def _step(model: Any) -> Any:
-    """Return the graph of a step. It uses the weights of the examples if the input function returns
-    weights.
+    """Return the model's graph of a training or evaluation step. The step weights the examples if
+    the input function returns weights.
     """
     flags = _weighted(model) or (False,) * len(model.setup.trained)
     return model.setup.step_graph(flags)

@@ -100,7 +100,7 @@ class KerasClassifier(BaseWrapper):
         """Train the model. The arguments are described at `BaseWrapper.fit`.
 
         The labels may have any dtype. The distinct labels in ascending order become `classes_`. If
-        `y` has several columns, the column numbers become `classes_`.
+        `y` has several columns, the indices of the columns become `classes_`.
         """
         labels = np.array(y)
         if labels.ndim == 2 and labels.shape[1] > 1:
