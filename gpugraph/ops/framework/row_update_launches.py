@@ -2,12 +2,13 @@
 which update rows of a matrix.
 
 A change, as scatter ops make them, consists of the index of a row, and a new value or an operand
-for this row. If several changes have the same row, they are applied in order.
+for this row. If several changes have the same row, they are applied in the order in
+which the op receives them.
 
     sort_changes(...)      `order` and `keys` (scratch memory): the changes, sorted by their rows
-    combine_changes(...)   associative rules: within pieces of the sorted changes, then across them
-    apply_in_order(...)    other rules
-    keep_last(...)         the last change of a row is used
+    combine_changes(...)   for associative rules: combines the changes of each row in parallel
+    apply_in_order(...)    for other rules: applies the changes of each row one after the other
+    keep_last(...)         for assignment: uses only the last change of each row
 
 All these launches have deterministic results. The changed matrix has `rows` rows of `width`
 elements.

@@ -127,10 +127,10 @@ def clip_by_global_norm(
     >>> session.run(norm)
     np.float32(5.0)
 
-    Returns the list of `t * clip_norm / max(norm, clip_norm)`, in which each None is unchanged, and
-    the norm. If the norm is infinite or NaN, all elements become NaN, which makes the failure
-    visible. Raises TypeError if `t_list` is not a sequence. Source: Pascanu et al.,
-    arXiv:1211.5063.
+    Returns two values: the list of `t * clip_norm / max(norm, clip_norm)`, in which an item None
+    stays None, and the global norm. If the norm is infinite or NaN, all elements become NaN, which
+    makes the failure visible. Raises TypeError if `t_list` is not a sequence. Source: Pascanu et
+    al., arXiv:1211.5063.
     """
     _check_sequence(t_list)
     norm: Tensor = global_norm(t_list, name) if use_norm is None else convert_to_tensor(use_norm)

@@ -148,7 +148,7 @@ def sparse_add(a: Any, b: Any, threshold: Any = None, thresh: Any = None) -> Any
     Args:
       threshold: the sum of two SparseTensors omits an element that is in both operands if the
         magnitude of the sum is below this number. Elements that only one operand has are always
-        kept. `thresh` is an older name.
+        kept. `thresh` is an older name of `threshold`.
     """
     sparse = (SparseTensor, SparseTensorValue)
     if not isinstance(a, sparse) and not isinstance(b, sparse):
@@ -212,7 +212,7 @@ def sparse_concat(
     Args:
       concat_dim: an older name of `axis`.
       expand_nonconcat_dims: whether to extend each other dimension to the largest of its sizes.
-        `expand_nonconcat_dim` is an older name.
+        `expand_nonconcat_dim` is an older name of this argument.
     """
     dimension = axis if concat_dim is None else concat_dim
     if not isinstance(sp_inputs, (list, tuple)):

@@ -1,9 +1,9 @@
 """The split of a function that draws random numbers into two functions: one for the costly ops that
 need no random number, and one for all other ops.
 
-Random numbers must be drawn in the order of the elements. So only one thread may call the function
-that draws them. The other function, which for example decodes, parses or multiplies, may be called
-ahead by several threads.
+Random numbers must be drawn in the order of the elements. Therefore only one thread may call the
+function that draws them. Several threads may call the other function, which for example decodes,
+parses or multiplies, before the consumer requests its results.
 """
 
 from __future__ import annotations

@@ -276,7 +276,7 @@ class _Binding:
                 self.calls.append(partial(np.copyto, home, self.arrays[number]))
 
     def _needed(self) -> list[int]:
-        """Return the numbers of the values that must be computed for the outputs, in order."""
+        """Return the sorted indices of the values that must be computed for the outputs."""
         needed: set[int] = set()
         pending = list(self.homes)
         while pending:

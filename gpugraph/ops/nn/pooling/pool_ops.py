@@ -375,8 +375,8 @@ def _declare_max(
 
 
 def _declare_mean(layout: Layout, name: str, grad_name: str, input_name: str) -> OpFunction:
-    """Declare mean pooling and its gradient. Each is the gradient of the other. Return the function
-    of mean pooling.
+    """Declare mean pooling and its gradient. Each of these two ops is the gradient of the other.
+    Return the function of mean pooling.
     """
     attrs = _attrs(layout)
 
