@@ -176,8 +176,8 @@ class DirectRunner(Runner):
             raise
 
     def _rehearsed(self, shapes: Shapes) -> list[Any]:
-        """Return zeros in place of the fetches' values for feeds of these shapes. The graph is
-        compiled, but not run.
+        """Compile the graph for feeds of these shapes, but do not run it. Return zeros in place of
+        the fetches' values.
         """
         if self._rehearsal is None:
             wanted = [*(tensor.name for tensor in self.fetches), *(op.name for op in self.targets)]

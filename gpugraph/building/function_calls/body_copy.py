@@ -33,7 +33,8 @@ class BodyCopy:
     """The copies of operations of `source` in `target`, created in the current scopes of `target`.
 
     Attributes:
-      tensors, ops: the copy of each original. At first, `tensors` has only the arguments.
+      tensors, ops: dicts from each original to its copy. At first, `tensors` has only the
+        arguments.
     """
 
     def __init__(self, source: Graph, target: Graph, arguments: Mapping[Tensor, Tensor]) -> None:

@@ -235,7 +235,8 @@ def apply_in_order(
     refuses: str,
     message: str,
 ) -> list[Launch]:
-    """Return launches that set target[row] = finish(target[row], change), for each change in order.
+    """Return launches that set target[row] = finish(target[row], change), for one change after the
+    other.
 
     A change for which the C expression `refuses` is true makes the run fail with `message`.
     """

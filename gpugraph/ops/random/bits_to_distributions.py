@@ -268,8 +268,8 @@ def _first_within(place: Philox, starts: Any, drawn: Any) -> Any:
     """Replace numbers whose magnitude is 2 or more in the rows of `drawn` with numbers from later
     blocks.
 
-    Each row of the result has the first numbers in its blocks whose magnitude is less than 2, in
-    order.
+    Each row of the result has the first numbers in its blocks whose magnitude is less than 2. The
+    order of these numbers is kept.
 
     Args:
       starts: the rows' counter offsets.

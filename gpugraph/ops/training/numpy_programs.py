@@ -172,7 +172,7 @@ class _Program:
         return f"{name} = " + re.sub(r"\b[xy]\b", lambda match: operands[match[0]], expression)
 
     def _calls(self, operations: Sequence[_Operation], outputs: Sequence[int]) -> list[str]:
-        """Return the NumPy calls in the order of their execution. Choose an array for each result."""
+        """Return the NumPy calls in the order of execution. Choose an array for each result."""
         written = self.arrays[: len(outputs)]
         homes = {number: f"a{index}" for index, number in enumerate(outputs)}
         uses = {n: index for index, operation in enumerate(operations) for n in operation.inputs}

@@ -3,7 +3,7 @@ their values.
 
 The rows are copied to temporaries, updated by the formulas of `dense_updates`, and copied back. If
 an index is out of range, InvalidArgumentError is raised before anything is written. A row whose
-index is repeated is updated once for each occurrence, in order.
+index is repeated is updated once for each occurrence, in the order of the occurrences.
 """
 
 from __future__ import annotations

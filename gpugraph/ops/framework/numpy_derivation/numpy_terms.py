@@ -111,7 +111,7 @@ def _sum_rows(ones: Any, x: Any, out: Any) -> None:
 
 
 class _Value(NamedTuple):
-    """A value of a program. It is the result of a NumPy function of other values, whose numbers are
+    """A value of a program. It is the result of a NumPy function of other values, whose indices are
     in `operands`.
     """
 

@@ -63,10 +63,11 @@ def ctc_loss_v2(
     blank_index: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Return -log p(labels) [batch] by connectionist temporal classification, with any blank class.
+    """Return -log p(labels) [batch] by connectionist temporal classification. Any class can be the
+    blank.
 
     The loss has a gradient, but no second gradient. Raises ValueError if labels are sparse and
-    there is no `blank_index`, if the blank is not a class, or if the number of classes is not
+    there is no `blank_index`, if `blank_index` is not a class, or if the number of classes is not
     known. A run raises InvalidArgumentError if there are more labels than time steps, or if a label
     is not a class.
 
