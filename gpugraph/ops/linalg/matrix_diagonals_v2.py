@@ -2,7 +2,7 @@
 once.
 
 Several diagonals are stored as rows of one array, the highest diagonal first. `k` holds the numbers
-of the lowest and the highest diagonal.
+of the lowest and the highest diagonal. The main diagonal has the number 0.
 """
 
 from __future__ import annotations
