@@ -53,7 +53,7 @@ class _Options(NamedTuple):
 def TransformGraph(
     input_graph_def: Any, inputs: list[str], outputs: list[str], transforms: list[str]
 ) -> Any:
-    """Return a GraphDef that is rewritten by the transforms, in this order.
+    """Return a GraphDef that is rewritten by the transforms, in the order of `transforms`.
 
     Raises InvalidArgumentError if a transform does not exist, and NotImplementedError for
     transforms that quantize numbers or insert logging.
