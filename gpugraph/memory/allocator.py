@@ -185,15 +185,15 @@ class AllocatorWrapper(Allocator):
         return self._inner.tracks_allocation_sizes
 
     def requested_size(self, address: int) -> int:
-        """Return the inner allocator's number of bytes requested."""
+        """Return the number of bytes that were requested for this address."""
         return self._inner.requested_size(address)
 
     def allocated_size(self, address: int) -> int:
-        """Return the inner allocator's number of bytes allocated."""
+        """Return the number of bytes that the inner allocator uses for this address."""
         return self._inner.allocated_size(address)
 
     def allocation_id(self, address: int) -> int:
-        """Return the inner allocator's id of the allocation."""
+        """Return the inner allocator's id of the allocation at this address."""
         return self._inner.allocation_id(address)
 
     def get_stats(self) -> AllocatorStats:

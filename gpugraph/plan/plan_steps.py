@@ -136,7 +136,7 @@ class Access(Protocol):
         """
 
     def leave(self) -> None:
-        """Remove the entry, so that other runs can proceed.
+        """Remove this run's entry from the table of runs, so that other runs can proceed.
 
         If the entry is not in the table, do nothing.
         """

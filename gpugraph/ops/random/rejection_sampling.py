@@ -128,10 +128,10 @@ def _gamma(alphas: Any, lanes: _Lanes) -> Any:
 
 
 def poisson(place: Philox, rates: Any) -> Any:
-    """Return numbers with Poisson distributions, with these rates, a vector of float64. The result
-    is float64.
+    """Return a random number with a Poisson distribution for each of the rates. Both `rates` and
+    the result are vectors of float64.
 
-    The result is NaN if a rate is negative, infinite or NaN.
+    If a rate is negative, infinite or NaN, its number is NaN.
     """
     return _by_parts(_poisson, place, rates)
 

@@ -175,8 +175,8 @@ lowered_op(
 
 
 class _ReferenceContext(InferContext):
-    """The context with which the shape inference of an op on references runs for an op on handles.
-    In it, a handle has the shape of its variable.
+    """A context for the shape inference of an op on handles, which calls the function of the
+    corresponding op on references. In this context, a handle has the shape of its variable.
     """
 
     __slots__ = ()
