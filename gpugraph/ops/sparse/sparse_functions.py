@@ -211,8 +211,8 @@ def sparse_concat(
 
     Args:
       concat_dim: an older name of `axis`.
-      expand_nonconcat_dims: whether to extend each other dimension to the largest of its sizes.
-        `expand_nonconcat_dim` is an older name of this argument.
+      expand_nonconcat_dims: whether to extend each other dimension to its largest size in any of
+        the tensors. `expand_nonconcat_dim` is an older name of this argument.
     """
     dimension = axis if concat_dim is None else concat_dim
     if not isinstance(sp_inputs, (list, tuple)):

@@ -99,7 +99,7 @@ def _relu_grad_back(op: Any, ddy: Any) -> list[Any]:
 def exponential_grad_back(op: Any, ddy: Any) -> list[Any]:
     """Return the gradients of an op such as EluGrad.
 
-    Where `outputs` are negative, the op multiplies by `outputs` plus a constant.
+    Where `outputs` are negative, the op multiplies `gradients` by `outputs` plus a constant.
     """
     dy, outputs = op.inputs
     zeros = raw_ops.ZerosLike(outputs)
