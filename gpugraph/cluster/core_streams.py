@@ -1,11 +1,11 @@
 """Streams on gRPC's C core, which calling and answering threads use directly.
 
-grpcio's own streams pass each message from thread to thread, which takes longer than the rest of a
-step. The streams of this module use the module `grpc._cython.cygrpc`, on which grpcio is built,
-without these threads. A caller sends and waits in its own thread, and a server's network thread
-passes each frame directly to the answering thread. `cygrpc` is not a public interface. If a release
-of grpcio lacks the functions that are used here (`has_core`), grpcio's own streams are used
-(`call_streams.CallStream`), which behave in the same way.
+grpcio's own streams pass each message from thread to thread, which takes longer than all other work
+of a small step. The streams of this module need no such threads. They use the module
+`grpc._cython.cygrpc`, on which grpcio is built. A caller sends and waits in its own thread, and a
+server's network thread passes each frame directly to the answering thread. `cygrpc` is not a public
+interface. If a release of grpcio lacks the functions that are used here (`has_core`), grpcio's own
+streams are used (`call_streams.CallStream`), which behave in the same way.
 """
 
 from __future__ import annotations

@@ -108,8 +108,8 @@ class MasterSession:
             return run
 
     def in_slot(self, slot: int, names: StepNames | None) -> RegisteredRun | None:
-        """Return the run that a client calls `slot`. Return None if the client must send the names
-        again.
+        """Return the run to which a client has given the number `slot`. Return None if the client
+        must send the names again.
         """
         if names is not None:
             run = self.registered(names)
@@ -165,8 +165,8 @@ class MasterSession:
 
     @contextlib.contextmanager
     def _begun(self, step: MasterStep) -> Iterator[None]:
-        """Register a step during the block, so that `close` can end it. Raises CancelledError if
-        the session is closed.
+        """Register a step while the `with` block runs, so that `close` can end the step. Raises
+        CancelledError if the session is closed.
         """
         with self._lock:
             if self._is_closed:

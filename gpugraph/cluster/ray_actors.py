@@ -48,8 +48,8 @@ def ray() -> Any:
 
 
 class TaskLocation(NamedTuple):
-    """The data of a task's server: all addresses, Ray's id of its machine, and the cluster's
-    key.
+    """The data that a task's server needs: the addresses of all tasks, Ray's id of the server's
+    machine, and the cluster's key.
     """
 
     addresses: Addresses

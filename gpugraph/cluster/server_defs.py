@@ -21,9 +21,9 @@ def server_def_of(
 ) -> Any:
     """Return the ServerDef of a server. The parameters are those of `Server`.
 
-    Raises TypeError if the first argument is neither a ServerDef nor a cluster, ValueError if a job
-    or task must be named or the job is unknown, and InvalidArgumentError if the protocol is not
-    "grpc".
+    Raises TypeError if the first argument is neither a ServerDef nor a cluster, ValueError if the
+    job is unknown, or if the job or task is missing although the cluster has several tasks, and
+    InvalidArgumentError if the protocol is not "grpc".
     """
     result = messages_pb2.ServerDef()
     if isinstance(server_or_cluster_def, messages_pb2.ServerDef):

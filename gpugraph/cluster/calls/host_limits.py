@@ -1,5 +1,5 @@
-"""Limits on connection requests of a host, for hosts whose connections too often end without a
-proof.
+"""Limits on the connection requests of hosts whose connections too often end without a proof that
+the client has the cluster's key.
 
 Each connection that ends without a proof adds 1 to the count of its host. The count falls by
 `FALL_PER_S` each second. If the count is above `MANY`, the kernel drops three of four connection

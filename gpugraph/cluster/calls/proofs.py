@@ -7,7 +7,7 @@ key, both sides derive a key for this call. With this derived key, each side aut
 messages, including the messages of a stream. Each message is followed by its code: HMAC-SHA-256,
 truncated to 16 bytes, over the direction, the number of the message, and all of its bytes. So
 nobody without the key can change, omit or repeat a message, return it to its sender, or present it
-as the answer to another call. The key does not encrypt messages, but TLS does.
+as the answer to another call. Messages are not encrypted with the key. Use TLS to encrypt them.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class MessageProofs:
             self._sending, self._receiving = reversed(codes) if is_server else codes
 
     def attach(self, *parts: Any) -> bytes:
-        """Return the next message to send: the parts that were passed, followed by the message's
+        """Return the next message to send: the arguments, joined, and then the message's
         authentication code.
         """
         if not self._has_key:
@@ -112,8 +112,8 @@ if hasattr(os, "register_at_fork"):
 
 
 def open_call(key: bytes, method: str, incarnation: int) -> tuple[str, MessageProofs]:
-    """Return the proof to send with a new call (empty without a key), and the object that
-    authenticates the call's messages.
+    """Return the proof to send with a new call, and the object that authenticates the call's
+    messages. If `key` is empty, the proof is empty.
 
     Args:
       incarnation: the incarnation of the called server, or `NO_INCARNATION` for `GREETING`.
@@ -138,7 +138,7 @@ def service_of(key: bytes) -> str:
 
 
 def _derived(key: bytes, method: str, head: str) -> tuple[bytes, str]:
-    """Return the key of a call, and the code that proves that the caller has it."""
+    """Return the key of a call, and the code that proves that the caller has the cluster's key."""
     own_key = hmac.digest(key, f"gpugraph|{method}|{head}".encode(), _SHA)
     return own_key, hmac.digest(own_key, b"opening", _SHA).hex()
 

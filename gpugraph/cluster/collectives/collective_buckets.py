@@ -35,7 +35,8 @@ class CollectiveSpec(NamedTuple):
         members, in the order of their devices.
       leader: the task where the members of all tasks meet.
       is_whole: whether all members are in one run.
-      is_inside: whether the collective is in a branch or a loop, whose plan waits for the result.
+      is_inside: whether the collective is in a branch or a loop. If it is, the plan itself waits
+        for the result.
     """
 
     operations: Sequence[str]
@@ -104,7 +105,7 @@ def collective_specs(
     config: ConfigProto,
     leader: str,
 ) -> list[CollectiveSpec]:
-    """Return the collectives over several processes that start in a stage of one task, in buckets.
+    """Return buckets of the collectives over several processes that start in a stage of one task.
 
     Args:
       leader: the task where members in several runs meet, unless `config` names a task.

@@ -20,8 +20,8 @@ class MeetingMember(NamedTuple):
 
     Args:
       devices: the members' devices, by full names.
-      segment: the shared memory that holds their input. If there is no shared memory, its name is
-        empty.
+      segment: the name of the shared memory that holds the members' input. The name is empty if
+        there is no shared memory.
     """
 
     task: str

@@ -8,8 +8,8 @@ at this place any more. A member that waits at that place, or reaches it later, 
 member beyond that place is not affected. So members whose steps fail together remain synchronized,
 even if they are notified late of each other's failure.
 
-If two members have not yet met in a collective, they meet there at any place. If one of them then
-fails, another collective of the group, in which the two have met, decides whether the failure
+If two members have not yet met in a collective, they may meet at any place. If one of them fails
+before that, another collective of the group, in which the two have met, decides whether the failure
 affects the other member. For this, the numbers of their steps with any collective since that
 meeting are compared. If a member's session has not met any other member, the member receives the
 error of a failure once, provided that the failure is less than 10 seconds old.
@@ -150,7 +150,7 @@ class CollectiveHistory:
         """Record that a member has left a step because of an error.
 
         Args:
-          is_own: whether its step failed by itself, not because another member had failed.
+          is_own: whether the member's step failed by itself, not because another member had failed.
           informed: the devices of members that have been notified.
         """
         self._forget_older(attempt)

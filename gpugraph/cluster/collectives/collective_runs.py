@@ -268,8 +268,8 @@ class CollectiveStep:
         self.results([bucket.operations[0].name for bucket in self._buckets], limit)
 
     def close(self, error: OpError | None) -> None:
-        """Release the memory, so that other runs can use it. With an error, leave all unfinished
-        collectives first.
+        """Release the memory, so that other runs can use it. If there is an error, first leave all
+        unfinished collectives.
         """
         if error is not None:
             with self._lock:
