@@ -126,7 +126,7 @@ class SessionGraph:
 
     Attributes:
       increments: the serialized GraphDefs from which the copy was built. Each is paired with the
-        number of operations that the client's graph had after it.
+        number of operations that the client's graph had after this increment.
     """
 
     def __init__(self) -> None:

@@ -2,8 +2,9 @@
 
 A call without a time limit goes over a stream (`call_streams.py`). A call with a time limit is a
 separate gRPC call. Two methods are streams of bytes: `Fetch` returns the memory that a ticket
-identifies, and `Store` sends memory and returns a ticket for it. A caller sends its proof in the
-metadata. All messages, and all answers (`calls/answers.py`), are authenticated (`calls/proofs.py`).
+identifies, and `Store` sends memory and returns a ticket for it. A caller sends, in the metadata,
+its proof that it has the cluster's key. All messages, and all answers (`calls/answers.py`), are
+authenticated (`calls/proofs.py`).
 """
 
 from __future__ import annotations
@@ -149,8 +150,8 @@ class Peer:
     ) -> tuple[tuple[tuple[str, str], ...], MessageProofs]:
         """Return the metadata of a call, and the object that authenticates the call's messages.
 
-        The first call to a server with a key is a `GREETING`. No other message is sent before the
-        server has proven that it has the key.
+        If the cluster has a key, the first call to a server is a `GREETING`. No other message is
+        sent before the server has proven that it has the key.
 
         Args:
           wait_s, limit_s: the time limits of the greeting, as in `call`.
@@ -334,7 +335,8 @@ class Peer:
         """Return the arrays in a field of this server's answer, without copying arrays that are in
         the server's shared memory.
 
-        These arrays are recorded in `seen`, which the caller must later pass to `free`.
+        The arrays that are not copied are recorded in `seen`, which the caller must later pass to
+        `free`.
         """
         return read_values(field, self.fetch, partial(see_parcel, segments, seen))
 
@@ -406,7 +408,7 @@ class StreamedCall:
 
     def when_lost(self, function: Callable[[OpError], Any]) -> None:
         """Register a function to be called, in some thread, if the server is lost before the
-        answer. It receives the error.
+        answer. The function receives the error.
         """
         self._peer._on_loss[self] = function
         watch = self._peer._watch

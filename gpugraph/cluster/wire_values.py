@@ -133,8 +133,8 @@ def read_values(
 
     Args:
       take: a function that receives a ticket and a size, and returns the memory.
-      see: a function that receives a Value message and returns its shared memory, or None if that
-        is not accessible.
+      see: a function that receives a Value message and returns its shared memory, or None if this
+        memory is not accessible.
     """
     return [_read(message, take, see) for message in messages]
 

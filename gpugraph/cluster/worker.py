@@ -179,8 +179,8 @@ class Worker:
         return CollectiveStep(self.peers, pool, handle, step, buckets, inside)
 
     def _fail(self, part: TaskPart, step: int, mailbox: StepMailbox, error: OpError) -> None:
-        """End a step on this task and on the part's other tasks, unless another task has already
-        ended the step.
+        """End a step on this task and on the other tasks that run it, unless another task has
+        already ended the step.
         """
         if mailbox.failure is not None:
             return
@@ -327,8 +327,8 @@ class Worker:
         return lease.content.view(array.dtype).reshape(array.shape)
 
     def deliver(self, step: int, names: Sequence[str], messages: Sequence[Any]) -> None:
-        """Put tensors from another task into the step's mailbox. Raises InvalidArgumentError if
-        there are not as many names as messages.
+        """Put tensors from another task into the step's mailbox. Raises InvalidArgumentError if the
+        number of names differs from the number of messages.
         """
         if len(names) != len(messages):
             raise invalid_argument(f"{len(messages)} values came for {len(names)} names")

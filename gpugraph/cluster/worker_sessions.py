@@ -40,8 +40,8 @@ class CompiledStage(NamedTuple):
       fetches: maps the key of a result to its index among the runner's results.
       receives, sends: for each other task, the rendezvous keys of values, and the values' keys in
         the store.
-      lendable: for each fetch that may be in shared memory, by its index, the receivers (tasks, or
-        CLIENT).
+      lendable: maps the index of each fetch that may be in shared memory to the fetch's receivers
+        (tasks, or CLIENT).
       large: the indices of the fetches that have been larger than `INLINE_BYTES`.
       handles: maps the key of a tensor handle to the session's kept tensors, or to None if the
         client does not fetch the handle.

@@ -125,8 +125,8 @@ def _signature_over(unit: Unit, node: Node, edges: Sequence[Edge]) -> NodeSignat
 
 
 def kernels_on(unit: Unit, native: bool) -> dict[str, bool]:
-    """Return the devices on which ops are fused. The value for each device is whether a group
-    becomes one native kernel there.
+    """Return a mapping from each device on which ops are fused to a bool: whether a group becomes
+    one native kernel on this device.
 
     For the CPU, the value is `native`, which is whether native code is enabled. A GPU is included
     if it runs kernels.

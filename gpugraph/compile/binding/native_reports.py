@@ -158,7 +158,8 @@ class _Report:
         """Return the call of a function in the op's native code.
 
         Args:
-          shapes: the shapes of the outputs, by default the shapes of `outputs`.
+          outputs: the arrays of the outputs, and their views with open sizes.
+          shapes: the shapes of these arrays and of these views, if the call uses other shapes.
         """
         call = self._bound(function, self._arrays, outputs[0], shapes and shapes[0])
         with literals_refused(), self.trace.recording() as conditions:

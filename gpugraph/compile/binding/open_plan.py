@@ -3,7 +3,7 @@ the plan's native calls.
 
     plan of one set    -- opened -->   the same plan; the words that depend on sizes are known
     run with other     stage 0         computes sizes, offsets and words up to the first report
-    shapes             stage 1, ...    compute what depends on the sizes that kernels report
+    shapes             stage 1, ...    compute the words that depend on sizes that kernels report
 
 A plan of a unit with open sizes is opened once all its steps have their final code. Its native
 calls are bound a second time, to views whose sizes and offsets are `Size` objects (`OpenView`).
@@ -205,8 +205,8 @@ class OpenPlan:
         return is_bound or bool(program.accesses) or bool(stage == 0 and program.kinds)
 
     def _bind_stage(self, stage: int, shapes: Shapes) -> None:
-        """Bind the steps of a stage that need arrays of the current sizes. If they were bound to
-        these sizes before, use the existing ones.
+        """Bind the steps of a stage that need arrays of the current sizes. If they have been bound
+        to these sizes before, use the existing callables.
         """
         registers, program = self._registers, self.program
         rows = chain(*(rows.reported for rows in self._words.rows[1 : stage + 1]))

@@ -78,11 +78,11 @@ class LoopSteps(NamedTuple):
 
 
 class LoopGroup(StepGroup):
-    """The group of a loop's step.
+    """The group of steps that a loop's step runs.
 
     Args:
       dying: the cells that are released after the loop.
-      entered: if it returns False, no value enters the loop, and the loop does not run.
+      entered: a callable. If it returns False, no value enters the loop, and the loop does not run.
     """
 
     loop_steps: LoopSteps

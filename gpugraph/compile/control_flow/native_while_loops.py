@@ -1,8 +1,8 @@
 """Native loops: a loop whose variables are numbers, or vectors of one size, becomes one C function.
 
-All ops of such a loop are elementwise. Until the function is compiled, the loop's steps run
-instead. They also run in each run with a time limit. The compilation starts in the background when
-the estimated total time of the loop's runs is long enough.
+All ops of such a loop are elementwise. Until the function is compiled, and in every run with a time
+limit, the loop's steps run instead. The compilation starts in the background when the estimated
+total time of the loop's runs is long enough.
 """
 
 from __future__ import annotations

@@ -52,8 +52,8 @@ def remap(unit: Unit) -> Outcome:
 
 
 class _Group(NamedTuple):
-    """The ops to fuse: a convolution, the addition of the bias, and the activation, if any. Also
-    the edge that carries the bias.
+    """The ops to fuse (a convolution, the addition of the bias, and the activation if there is
+    one), and the edge that carries the bias.
     """
 
     convolution: Node

@@ -7,10 +7,10 @@ another.
 An update consists of a read of a variable, a write of the same variable, and the ops between them.
 No other write and no other op uses the value that was read. If a run writes a variable several
 times, this pass adds control edges: each update reads after the previous write, in order of
-creation, within one loop. So no update is lost, for example of a moving average (`assign_sub`), of
-a layer that is applied twice, or of an optimizer. A read with any other use (a fetch, the update of
-another variable) gets no edges. The order that the program defines takes precedence: no edge is
-added that would close a cycle.
+creation, within one loop. So no update is lost. Examples are the updates of a moving average
+(`assign_sub`) in a layer that is applied twice, and the updates of several optimizers. A read with
+any other use (a fetch, the update of another variable) gets no edges. The order that the program
+defines takes precedence: no edge is added that would close a cycle.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ def _writes_repeat(unit: Unit) -> bool:
 
 
 def _variable_behind(node: Node, slot: int) -> Node | None:
-    """Return the variable to which an input refers. It is found by following first inputs. If they
-    lead to another op, return None.
+    """Return the variable to which an input refers. To find it, follow the first input of each op.
+    If the last op is not a variable, return None.
     """
     while node.node_class is not NodeClass.VARIABLE:
         if not node._in:
@@ -211,7 +211,8 @@ class _Serializer:
 
     def _reached(self, variable: _Variable, bits: dict[int, int]) -> dict[int, int]:
         """Return, for each node that depends on a read of the variable, the bits of the first
-        writes that use its value. The bits include `_OTHER` if the node also has another effect.
+        writes that use its value. The bits include `_OTHER` if the node also has an effect other
+        than these writes.
         """
         behind: set[int] = set()
         stack = [edge.dst for edge in variable.reads]

@@ -94,7 +94,7 @@ def _record(unit: Unit, device: str, buffers: list[BufferRecord]) -> ArenaRecord
 
 def first_beyond(arena: ArenaRecord, available: int) -> tuple[int, BufferRecord]:
     """Return the first position in the order where live tensors exceed `available` bytes, and the
-    tensor that begins there.
+    tensor that is first written at this position.
 
     If the live tensors always fit, the arena is too large only because of fragmentation. In this
     case return the position of the peak and the largest tensor there.

@@ -4,9 +4,8 @@ device, writes of variables come last, and all other ops are in order of creatio
 The depth of an op is the length of the longest path to it. It is measured over the whole graph,
 with an edge from each Send to its Recv, so one thread that executes the sequence never reaches a
 Recv before its Send. An op that writes a variable comes after all other ops of its depth and
-device, so reads of the same depth see the old value, regardless of the order of creation. In
-TensorFlow, such a read also sees the old value, since it does not wait for a write. Inputs of a
-collective over several processes come before all other ops of their depth.
+device, so reads of the same depth see the old value, regardless of the order of creation. Inputs of
+a collective over several processes come before all other ops of their depth.
 
 With control flow, ops with equal guards stay together as long as possible. The ops of a loop take
 the position of the loop. Among themselves they are ordered: Enters, Merges, then all other ops. In
@@ -16,12 +15,13 @@ Without control flow, ops whose kernels report sizes come first, together with a
 depend.
 
 Calls of user functions may wait for each other, and ops on queues may wait for other runs. If there
-are several such calls, or one op on a queue, the order consists of waves (`call_waves`). First come
-all ops that depend on none of these calls, then, at one depth, the calls that depend on no other
-call, then the ops that depend on these calls, and so on. The calls of one wave run concurrently
-(`compile/steps/concurrent_calls.py`). Then ops of one CPU device that wait for no other device are
-put together, so that the devices may compute at the same time (`replica_lanes`). Finally, large
-independent matrix products are moved next to each other (`side_by_side`).
+are several calls of user functions, or one op on a queue, the order consists of waves
+(`call_waves`). First come all ops that depend on none of these calls, then, at one depth, the calls
+that depend on no other call, then the ops that depend on these calls, and so on. The calls of one
+wave run concurrently (`compile/steps/concurrent_calls.py`). Then those ops of each CPU device that
+wait for no other device are put together, so that the devices may compute at the same time
+(`replica_lanes`). Finally, large independent matrix products are moved next to each other
+(`side_by_side`).
 """
 
 from __future__ import annotations

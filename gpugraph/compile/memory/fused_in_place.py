@@ -2,7 +2,7 @@
 op.
 
   members   y = relu(x + b)     s = sum(y)          y may overwrite x, but not b
-  members   y = relu(x)         z = y * x           y may not overwrite x, read after y is written
+  members   y = relu(x)         z = y * x           y may not overwrite x, because z reads x later
 
 In NumPy the members run one after another, each over whole tensors. A member whose value is an
 output of the fused op writes to the plan's memory. It may overwrite an input if it reads that input

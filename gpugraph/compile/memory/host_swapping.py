@@ -2,11 +2,11 @@
 
   x -> Send -> Recv 'x/swap_out' (host) -> Send -> Recv 'x/swap_in' (GPU) -> late uses of x
 
-The run was first compiled without swaps; the memory plan of that unit determined which tensors to
-swap (`swap_choice`). A copy begins at its Send and is complete at its Recv. Control edges determine
-these times. The Recv on the host waits for the node during which the copy ends. The Send that
-returns the tensor waits for the last node before its copy must begin. If a late use reads a view of
-the tensor, the view is created again, from the copy.
+The run was first compiled without swaps, and the tensors to swap were chosen by the memory plan of
+that unit (`swap_choice`). A copy begins at its Send and is complete at its Recv. Control edges
+determine these times. The Recv on the host waits for the node during which the copy ends. The Send
+that returns the tensor waits for the last node before its copy must begin. If a late use reads a
+view of the tensor, the view is created again, from the copy.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ computed in the variable's storage.
   i = Merge(start, NextIteration(j))        j = i + 1
 
 `j` can be computed in the storage of `i` if no later op of the iteration reads `i`. If this
-iteration ends the loop, the Exit also reads `i`. So `j` may be computed there only under the guard
-of another iteration.
+iteration ends the loop, the Exit also reads `i`. So an op may compute `j` in this storage only if
+the op is skipped when the loop ends.
 """
 
 from __future__ import annotations

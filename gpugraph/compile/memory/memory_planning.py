@@ -171,7 +171,7 @@ class _Planner:
 
     def _storage(self, output: _Output) -> Storage:
         """Return the storage for an output. It comes from the first rule in `_RULES` that applies
-        and returns one.
+        and returns a storage.
         """
         for rule in _RULES:
             if rule.applies(self, output):
