@@ -138,7 +138,8 @@ class OptimizerOptions(Message):
         opt_level L0.
       max_folded_constant_in_bytes: the size of the largest constant that folding may create, or 0
         for the default.
-      opt_level: L1, which is the default, or L0 for no rewrites.
+      opt_level: L1, the default, which enables all rewrites, or L0, which enables only the rewrites
+        that another field requests.
       global_jit_level: DEFAULT, OFF, ON_1 or ON_2, for native code that fuses operations.
     """
 
@@ -278,8 +279,8 @@ class RunOptions(Message):
 class RunMetadata(Message):
     """The report of a run: step_stats, partition_graphs and cost_graph, as TensorFlow's messages.
 
-    They are built when they are first accessed. function_graphs is always empty, because functions
-    are inlined.
+    These messages are built when they are first accessed. function_graphs is always empty, because
+    functions are inlined.
 
     >>> metadata = tf.RunMetadata()
     >>> options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)

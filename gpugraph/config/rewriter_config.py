@@ -93,7 +93,7 @@ class RewriterConfig(Message):
         scope is `gradients/`.
       scoped_allocator_optimization: if ON, CollectiveReduce ops of one group over several processes
         are merged into one (`docs/cluster.md`).
-      scoped_allocator_opts: the op types that this merges.
+      scoped_allocator_opts: the op types that `scoped_allocator_optimization` merges.
       recomputation_limit_mb: a field that TensorFlow does not have. Values are recomputed only if
         the arenas of a run would otherwise need more MiB than this. If recomputing cheap ops is not
         enough, all ops between checkpoints are recomputed.

@@ -107,8 +107,9 @@ class _Search:
         return only_taker(edge.src, self.roots) is edge
 
     def _behind(self, edge: Edge) -> Edge:
-        """Return the edge that leaves the op that computes the tensor of `edge`. Skip Identities
-        that have no other reader, and record them in `passed`.
+        """Follow `edge` backwards through Identities that have no other reader, and return the edge
+        into the first of these Identities. Return `edge` itself if there are none. Record the
+        Identities in `passed`.
         """
         while edge.src.type == "Identity" and self._is_own(edge):
             self.passed.append(edge.src)

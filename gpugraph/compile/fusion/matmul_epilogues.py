@@ -2,8 +2,8 @@
 stores its results.
 
   MatMul or BatchMatMulV2, optionally a Reshape that keeps the columns, then BiasAdd (or Add,
-  AddV2 of a vector along the columns), then Add, AddV2 or AddN of another tensor of that shape,
-  then Relu, at least one of these: one `_FusedMatMul` or `_FusedBatchMatMulV2`
+  AddV2 of a vector along the columns), then Add, AddV2 or AddN of a tensor that has the
+  product's shape, then Relu, at least one of these: one `_FusedMatMul` or `_FusedBatchMatMulV2`
 
 No other op may read an intermediate result or have a control edge from the op that computes it. The
 new op has the name of the last of the ops. If there is a Reshape, the fused product comes before

@@ -73,7 +73,7 @@ that must run before the tensor is read.
 
 def waits_of_read(edge: Edge) -> frozenset[Node]:
     """Return the nodes that must run before `edge` reads a variable, because they may write it. If
-    the edge carries a value, there are none.
+    the edge carries a value, return an empty set.
     """
     if not edge.src.output_types[edge.src_output].is_ref_dtype:
         return frozenset()

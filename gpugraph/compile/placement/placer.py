@@ -8,7 +8,7 @@ members, unless no device could then run all members. The following rules take p
 order:
 
   1. if a variable has memory on a device since an earlier run, it and its group stay there (except
-     copies that read the memory of the first copy from the devices of other replicas);
+     copies that share the memory of the first copy: these stay on the devices of their replicas);
   2. metadata ops (Shape, Size, Rank) follow their input, as do ops of control flow, except for
      loop counters, which stay on the host;
   3. ops without inputs (constants, fed tensors) follow their readers, if all are on one device;
@@ -161,8 +161,8 @@ def _place_group(
 def _candidates_of(
     unit: Unit, candidates: Candidates, group: ColocationGroup
 ) -> tuple[list[str], str]:
-    """Return the devices that can run the group, and the reason. The devices can also run the ops
-    of other runs that refer to the group's variables, if possible.
+    """Return the devices that can run the group, and the reason. If possible, return only devices
+    that can also run the ops of other runs that refer to the group's variables.
     """
     kin = [other for node in group.nodes for other in unit.kin.get(node.id, ())]
     if kin:

@@ -5,11 +5,11 @@ memory.
   late       dy -> [f(x) -> g(a)]' -> their gradients         x lives, a and b only briefly
 
 `RewriterConfig.memory_optimization` selects one of two degrees. The degree "cheap ops" recomputes
-elementwise ops, reductions, slices and similar ops if their inputs are kept anyway. Usually they
-are fused with the gradient that reads them. The degree "all ops" also recomputes matrix products
-and convolutions, starting from checkpoints. A checkpoint is a depth of the forward pass where few
-bytes are live. These bytes are kept, and all ops between two checkpoints are recomputed as one
-segment.
+elementwise ops, reductions, slices and similar ops if their inputs are kept anyway. Usually the
+recomputing ops are fused with the gradient that reads them. The degree "all ops" also recomputes
+matrix products and convolutions, starting from checkpoints. A checkpoint is a depth of the forward
+pass where few bytes are live. These bytes are kept, and all ops between two checkpoints are
+recomputed as one segment.
 
 Values are recomputed for "late" nodes. A late node has a gradient's name (it starts with
 `memory_optimizer_target_node_name_scope`, by default `gradients/`, as in Grappler), and is deeper
@@ -312,8 +312,8 @@ class _Copies:
 
     def _trigger(self, node: Node) -> Node | None:
         """Return the trigger of a late node, which is the node after which the recomputed copies
-        that the late node reads may run. It is the deepest late input. If there is no late input,
-        return None.
+        that the late node reads may run. The trigger is the deepest late input of the node. If
+        there is no late input, return None.
         """
         depth, end = self.passes.depth, self.passes.end
         late = [edge.src for edge in node.input_edges() if depth.get(edge.src.id, -1) > end]

@@ -74,8 +74,8 @@ def _inputs_first(graph: RuntimeGraph) -> list[Node]:
 class _Folding:
     """A traversal of the graph that infers shapes and finds constants.
 
-    Control flow is treated as a side effect, because the inputs of such a node determine whether it
-    is alive, and in which loop it is.
+    Control flow is treated as a side effect, because the inputs of a control flow node determine
+    whether the node is alive, and in which loop it is.
 
     Attributes:
       acting: the ids of the nodes with side effects, and of all nodes that depend on them.

@@ -222,7 +222,9 @@ class _Changes:
     # -- merging
 
     def _refuse_cycles(self) -> None:
-        """Find changes that would wait for each other in a cycle if equal changes were merged."""
+        """Find changes that would wait for each other in a cycle if equal changes were merged. Mark
+        their copies as separate.
+        """
         first = {node.id: members[0].id for members in self._members.values()
                  for node in members.values()}  # fmt: skip
         pending: Counter[int] = Counter()

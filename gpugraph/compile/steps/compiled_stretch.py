@@ -55,7 +55,7 @@ MOST_NAMES = 8
 
 
 class MemberStep:
-    """A step in a run of steps. It runs by NumPy, or by native code once that is compiled.
+    """A step in a run of steps. NumPy runs the step until its native code is compiled.
 
     Attributes:
       step: the step to run now.

@@ -82,7 +82,8 @@ class ConcurrentCalls(StepGroup):
     """A callable that calls functions concurrently, each in a thread. When all functions have
     returned, it raises the first error, if any.
 
-    If calls were abandoned because of an error, their own errors come last.
+    If calls were abandoned because of an error, the errors of the abandoned calls come after that
+    error.
     """
 
     def __init__(self, steps: Sequence[Step]) -> None:

@@ -129,8 +129,8 @@ def with_captures(
 
 
 def _without_late_guards(members: Iterable[GuardedStep]) -> list[GuardedStep]:
-    """Return the members without the checks of variables that an earlier member initializes: in a
-    merged entry, checks run before all other steps.
+    """Return the members without the checks of variables that an earlier member initializes. In a
+    merged entry, checks run before all other steps, so these checks would fail.
     """
     assigned: set[int] = set()
     needed = []
@@ -160,8 +160,8 @@ def _with_joined(
 
 
 def _stretch_key(entry: GuardedStep) -> Any:
-    """Return a key. Entries with equal keys can be in one capture; an entry that can't be captured
-    has a unique key.
+    """Return a key of an entry. Entries with equal keys can be in one capture. An entry that can't
+    be captured has a unique key.
     """
     step = entry.step
     if step.kind == "guard":

@@ -145,7 +145,9 @@ class DynamicStep:
                 block.release()
 
     def _output_shapes(self, inputs: list[Any]) -> list[tuple[int, ...]]:
-        """Return the shapes of the outputs. They are kept if they do not depend on values."""
+        """Return the shapes of the outputs. If the shapes do not depend on the values of the
+        inputs, they are cached.
+        """
         if self.bound.host:
             return self._infer(inputs)
         shapes = tuple([array.shape for array in inputs])

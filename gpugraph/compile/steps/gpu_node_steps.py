@@ -83,7 +83,9 @@ def _factors_small_matrices(bound: BoundNode, arrays: Sequence[Any]) -> bool:
 
 
 def _with_one_thread(run: Callable[[], Any]) -> Callable[[], Any]:
-    """Limit NumPy's BLAS to one thread during `run`, since further threads would spin."""
+    """Return a callable that calls `run` with NumPy's BLAS limited to one thread. Additional BLAS
+    threads would keep spinning after the call.
+    """
 
     def limited() -> Any:
         with one_blas_thread():

@@ -201,8 +201,8 @@ def translate(step: Candidate, known: Programs | None = None) -> Piece:
     shapes.
 
     Args:
-      known: the programs of other steps. If the step's program is equal to one of them, they share
-        it. Otherwise it is added.
+      known: the programs of other steps. If one of them is equal to this step's program, the steps
+        share one program. Otherwise the new program is added to `known`.
     """
     arrays, native = step.arrays, step.native
     if not all(array.flags.c_contiguous for array in arrays):

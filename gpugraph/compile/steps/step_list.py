@@ -150,7 +150,7 @@ def _moves_reference(node: Node) -> bool:
 
 def _check_no_reference(node: Node, edge: Edge) -> None:
     """Raise an error if a node needs a reference to one variable, but its input may refer to
-    several.
+    several variables.
     """
     if node.input_types[edge.dst_input].is_ref_dtype and not passes_whole(node):
         raise UnimplementedError(

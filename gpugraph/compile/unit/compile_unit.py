@@ -170,8 +170,8 @@ class Storage:
 
 
 class Lane(NamedTuple):
-    """The label of nodes on one device, which may run at the same time as the other lanes of the
-    same phase, on other devices.
+    """The label of a lane: nodes on one device, which may run at the same time as the lanes of the
+    same phase on all other devices.
     """
 
     phase: int
@@ -252,12 +252,12 @@ class Unit:
       modes: a text for each node that shares its memory with an input.
       programs: the generated programs by node id, if the unit has open sizes.
       runs_once: whether the plan is valid for a single run.
-      report_of: see `RunRequest`.
+      report_of: the function `RunRequest.report`.
       reported: the Size that the kernel of each reporting node reports.
-      open_nodes: the nodes whose attrs contain open sizes, so they differ between plans.
+      open_nodes: the nodes with attrs that contain open sizes. These attrs differ between plans.
       recomputation: the degree of recomputation for gradients (`activation_recomputation.py`).
-      swaps: the tensors that are swapped to the host (`swap_choice.py`), or None if swapping is
-        not requested.
+      swaps: the tensors that are swapped to the host (`swap_choice.py`), or None if swapping is not
+        requested.
       advise: a function that returns changes to the run, one per line, with which the arena of a
         device fits into a number of bytes.
     """

@@ -74,8 +74,8 @@ def either(guards: Iterable[Guard]) -> Guard | None:
     """Return a guard that is true if and only if at least one of `guards` is true. If no set of
     atoms expresses this condition, return None.
 
-    For example, {a, p} or {a, not p} is {a}. If one guard implies another, only the implied guard
-    matters.
+    For example, the result for {a, p} and {a, not p} is {a}. If one guard implies another, the
+    guard that implies the other is omitted.
     """
     left = {guard for guard in guards if not holds_never(guard)}
     while len(left) > 1:

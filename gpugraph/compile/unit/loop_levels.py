@@ -2,7 +2,8 @@
 
 A level has the ops directly in a frame, the loops directly inside it, and the dependencies between
 these items. An edge between nodes of different frames becomes a dependency in the level of the
-innermost frame that contains both nodes. There it connects the items that contain the nodes.
+innermost frame that contains both nodes. In that level, the dependency connects the items that
+contain the two nodes.
 """
 
 from __future__ import annotations

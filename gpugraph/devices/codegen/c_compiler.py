@@ -160,11 +160,11 @@ class Compiler:
 
     @contextlib.contextmanager
     def together(self) -> Iterator[None]:
-        """Collect the compilations that this thread starts in the block, and begin them when the
-        block ends.
+        """Collect the compilations that this thread starts in the `with` block, and begin them when
+        the block ends.
 
-        Their libraries become one cache entry. If a library is in the cache already, it is loaded
-        at the end of the block, so that even the first run uses it.
+        The compiled libraries become one cache entry. Libraries that are in the cache already are
+        loaded at the end of the block, so that even the first run of a plan uses them.
         """
         joined = self._joining.now = _Joined(LibraryBundle(self._bundles, self.key), [])
         try:

@@ -1,4 +1,4 @@
-"""Compilations. Each compiles one source to a library, which several threads may wait for."""
+"""Compilations. Each compiles one source to a library. Several threads may wait for the result."""
 
 from __future__ import annotations
 

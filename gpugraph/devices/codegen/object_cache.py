@@ -183,8 +183,8 @@ class ObjectCache:
 
     @contextlib.contextmanager
     def _folder(self) -> Iterator[int | None]:
-        """Yield a descriptor of the checked folder, or None if it can't be used. An OSError in the
-        block is recorded as `reason`.
+        """Yield a descriptor of the checked folder, or None if the folder can't be used. An OSError
+        in the `with` block is recorded as `reason`.
         """
         is_open = False
         try:
@@ -203,8 +203,8 @@ class ObjectCache:
 
     def _prune(self, folder: int) -> None:
         """If the entries exceed the size limit, remove the least recently used entries until the
-        rest fills three quarters of the limit. Also remove old unfinished files of processes that
-        have died.
+        remaining entries fill three quarters of the limit. Also remove old unfinished files of
+        processes that have died.
 
         Only regular files with names of this cache are counted and removed.
         """
