@@ -1,5 +1,5 @@
 """The CPU device, which runs NumPy kernels on host memory. The preferred factory of the allocator
-registry creates its allocator.
+registry creates the device's allocator.
 """
 
 from __future__ import annotations

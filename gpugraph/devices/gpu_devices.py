@@ -45,8 +45,8 @@ def _is_emulating() -> bool:
 
 def _limits_of_process() -> list[int]:
     """Return the memory limits in MiB of the virtual GPUs that GPUGRAPH_VIRTUAL_GPU_COUNT requests.
-    They apply to sessions whose options request no such GPUs. Raises InvalidArgumentError if its
-    value is invalid.
+    These GPUs are created in sessions with options that request neither virtual nor emulated GPUs.
+    Raises InvalidArgumentError if the variable's value is invalid.
     """
     return [_PROCESS_LIMIT] * whole_number(COUNT_SETTING, "GPUs")
 

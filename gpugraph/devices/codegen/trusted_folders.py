@@ -5,9 +5,9 @@ it is opened, and is then used through its descriptor.
         write_file(folder, name, content)   whole, or not at all
         read_file(folder, name, max)        a regular file of this user or root, of a bounded size
 
-A user who can write to a folder can replace the folders in it. Therefore all folders above are
-checked too, as ssh does. Each folder must belong to this user or to root. No other user may be able
-to write to the folder, unless it has the sticky bit (as /tmp has).
+A user who can write to a folder can replace the folders in it. Therefore all folders above a
+trusted folder are checked too, as in ssh. Each folder must belong to this user or to root. No other
+user may be able to write to the folder, unless it has the sticky bit (as /tmp has).
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ _PRIVATE: dict[int, Path] = {}
 def private_folder() -> Path:
     """Return a temporary folder of this process, which is removed when the process ends.
 
-    Raises PermissionError if another user could replace it.
+    Raises PermissionError if another user could replace the folder.
     """
     process = os.getpid()  # a forked child gets its own folder
     if process not in _PRIVATE or not _PRIVATE[process].is_dir():

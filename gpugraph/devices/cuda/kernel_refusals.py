@@ -102,8 +102,8 @@ class Refusals:
         self._flags: dict[tuple[str, int], _Flag] = {}
 
     def of(self, name: str, origin: Any) -> Callable[[str], int]:
-        """Return a function that returns the addresses of the error flags of the op `name`. Each
-        call takes the message for the next flag.
+        """Return a function that reserves error flags for the op `name`. Each call receives an
+        error message, and returns the address of the flag with this message.
 
         If an op is bound again in each run, it gets the same flags again.
         """

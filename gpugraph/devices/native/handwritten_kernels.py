@@ -187,7 +187,9 @@ def _common_dtype(function: str, arrays: Sequence[Any]) -> str:
 
 
 def _aligned(buffer: Any) -> Any:
-    """Return the buffer from the first multiple of a cache line on."""
+    """Return the part of the buffer that begins at its first address that is a multiple of the size
+    of a cache line.
+    """
     return buffer[-buffer.ctypes.data % _LINE :]
 
 

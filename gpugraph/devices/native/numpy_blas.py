@@ -147,7 +147,8 @@ def blas_threads_reason() -> str:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Limit NumPy's BLAS to one thread inside the block, if its number of threads can be set.
+    """Limit NumPy's BLAS to one thread inside the `with` block, if the BLAS has a function that
+    sets its number of threads.
 
     The threads of a BLAS spin while they wait for each other and for the next product. If another
     thread needs a core, small products take many times as long with two threads. Native code that
@@ -254,10 +255,10 @@ def products(triples: Sequence[tuple[Any, Any, Any]]) -> Call:
 
     The shapes are a: (..., m, k), b: (..., k, n) and out: (..., m, n), with equal leading axes. All
     arrays are float32, or all are float64. One of the last two axes of a and of b must be
-    contiguous. In out, the last axis must be contiguous. The other of the last two axes has a
-    positive stride, which is a multiple of the element size and at least the length of a row or
-    column. Leading axes of a and b may have any strides, including 0. The call must not run in two
-    threads at the same time.
+    contiguous. In out, the last axis must be contiguous. In each array, the stride of the remaining
+    one of the last two axes must be positive, a multiple of the element size, and at least the
+    length of a row or column. Leading axes of a and b may have any strides, including 0. The call
+    must not run in two threads at the same time.
 
     Raises NotNativeError if the dtypes or strides do not meet these conditions, or if `out`
     overlaps itself or an input. Raises InternalError if the shapes don't match, if `out` is

@@ -5,7 +5,8 @@
     status = stages.run(0)                   all words of the calls up to the next report
 
 `StageRows` has the work of a stage as rows of numbers, whose columns are the fields of the C
-structures in host_sizes.c. Memory that must grow is allocated here, or by the caller.
+structures in host_sizes.c. If the arena is too small for the sizes of a run, the caller enlarges
+it. This module enlarges tables and scratch memory.
 """
 
 from __future__ import annotations

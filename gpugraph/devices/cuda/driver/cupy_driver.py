@@ -115,7 +115,7 @@ class CupyDriver:
         self._free(f"free the memory at {address:#x}", cupy.runtime.free, address)
 
     def malloc_host(self, num_bytes: int) -> HostRegion | None:
-        """Allocate pinned host memory and return it. If there is not enough, return None."""
+        """Allocate pinned host memory and return it. If there is not enough memory, return None."""
         flags = cupy.runtime.hostAllocPortable  # pinned for all GPUs
         what, free = "allocate pinned host memory", cupy.runtime.freeHost
         address = self._allocate(num_bytes, what, free, cupy.runtime.hostAlloc, num_bytes, flags)

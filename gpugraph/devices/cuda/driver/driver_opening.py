@@ -1,7 +1,7 @@
 """Opening of GPUs. The module that imports CuPy is imported when the first GPU is opened.
 
-If `import gpugraph` imported CuPy, this would take most of its time, even in processes that use no
-GPU.
+If `import gpugraph` imported CuPy, most of the import's time would be spent on CuPy, even in
+processes that use no GPU.
 """
 
 from __future__ import annotations

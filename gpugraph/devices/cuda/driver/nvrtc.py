@@ -4,8 +4,9 @@ to cubins without a driver, a GPU or CuPy.
     source with its includes -> key -> cubin in the cache, or compiled -> stored by its key
 
 If the GPU is newer than NVRTC, the source is compiled for the newest supported architecture of the
-GPU's generation, whose cubins run on it. If NVRTC supports no architecture of the GPU's generation,
-the source is compiled to PTX, which the driver compiles for the GPU.
+GPU's generation. The GPU can run cubins of older architectures of its generation. If NVRTC supports
+no architecture of the GPU's generation, the source is compiled to PTX, which the driver compiles
+for the GPU.
 
 The library is searched for in NVIDIA's wheels (nvidia-cuda-nvrtc-cu12, nvidia-cuda-nvrtc), then
 under CUDA_PATH and CUDA_HOME, then among the system's libraries. The key is a digest of the source,

@@ -42,7 +42,7 @@ class Owned:
 
 @contextlib.contextmanager
 def nothing_collected() -> Iterator[None]:
-    """Disable Python's garbage collector, for all threads, until the block ends."""
+    """Disable Python's garbage collector, for all threads, until the `with` block ends."""
     with _lock:
         _waits.append(gc.isenabled())
         gc.disable()

@@ -109,7 +109,7 @@ class HostGPU:
         self._free(address, self._device)
 
     def malloc_host(self, num_bytes: int) -> HostRegion | None:
-        """Allocate pinned host memory and return it. If there is not enough, return None."""
+        """Allocate pinned host memory and return it. If there is not enough memory, return None."""
         with self._lock:
             self._begin("malloc_host")
             return self._pinned.take(num_bytes)
@@ -190,7 +190,7 @@ class HostGPU:
 
     def _place(self, stream: HostStream) -> tuple[StreamTimeline, HostStream]:
         """Return the timeline and the stream that receive a stream's commands. During a capture,
-        these belong to the capture; otherwise they are the machine's timeline and the stream
+        these belong to the capture. Otherwise they are the machine's timeline and the stream
         itself.
         """
         if self._capture is not None and stream in self._capture.streams:

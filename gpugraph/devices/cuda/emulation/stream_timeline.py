@@ -1,7 +1,7 @@
 """Streams emulated on the host. Commands are queued, and executed as late as events permit.
 
     enqueue       -> a command at the end of the stream's queue; nothing runs
-    synchronize   -> its commands run, and those of other streams for which it waits
+    synchronize   -> the stream's commands run, and the commands for which they wait
 
 So if an event is missing, a command runs before the command that it should wait for, and its result
 is wrong. When all streams are executed, the stream with the newest command runs first. With a seed,

@@ -80,8 +80,8 @@ class Enqueued:
         return Touches(tuple(reads), tuple(writes))
 
     def kind(self) -> Hashable:
-        """Return the step's key, or None if the step can't be joined with others. `Launcher.joined`
-        may join steps with equal keys.
+        """Return the step's key, or None if the step can't be joined with other steps.
+        `Launcher.joined` may join steps with equal keys.
         """
         work = self.parts[0].work if len(self.parts) == 1 else None
         if work is None or work.parts is None or work.geometry.grid[0] > MAX_BLOCKS:

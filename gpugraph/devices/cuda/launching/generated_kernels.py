@@ -87,8 +87,8 @@ def variant_for(program: Program, sizes: Sequence[int], arrays: Sequence[Array])
 
 
 def _pack(program: Program, inner: int, arrays: Sequence[Array]) -> int:
-    """Return the number of elements that a thread loads in one access. They have 16 bytes in the
-    largest dtype, or less if addresses or rows are not aligned to 16 bytes.
+    """Return the number of elements that a thread loads in one access. Together, these elements
+    have 16 bytes in the largest dtype, or fewer if addresses or rows are not aligned to 16 bytes.
     """
     pack = min(8, 16 // max(int(array.dtype.itemsize) for array in arrays))
     while pack > 1 and program.axes > 1 and inner % pack:

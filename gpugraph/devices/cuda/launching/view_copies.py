@@ -167,8 +167,8 @@ def _check(axes: Sequence[CopyAxis], item: int) -> None:
 def _transposed(
     axes: Sequence[CopyAxis], item: int, starts: Sequence[Any], touched: tuple[Span, Span]
 ) -> Work | None:
-    """Return a transpose that is computed in tiles, or None. It is possible if elements that are
-    adjacent in the target are not adjacent in the source, and an axis of the source is contiguous.
+    """Return a transpose that is computed in tiles. Return None unless elements that are adjacent
+    in the target are not adjacent in the source, and an axis of the source is contiguous.
     """
     outside, last = list(axes[:-1]), axes[-1]
     if last.target != item or last.source == item or last.size < 8:

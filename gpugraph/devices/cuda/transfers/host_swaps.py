@@ -25,7 +25,7 @@ class HostSwap:
     then to `target`, where later ops use it.
 
     Its pinned memory is allocated as long as the plan exists. Raises ResourceExhaustedError if
-    there is not enough.
+    there is not enough pinned memory.
     """
 
     def __init__(self, staging: Staging, source: Array, target: Array, lock: Any) -> None:
