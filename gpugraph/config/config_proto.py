@@ -140,7 +140,8 @@ class OptimizerOptions(Message):
         for the default.
       opt_level: L1, the default, which enables all rewrites, or L0, which enables only the rewrites
         that another field requests.
-      global_jit_level: DEFAULT, OFF, ON_1 or ON_2, for native code that fuses operations.
+      global_jit_level: DEFAULT (native code is compiled in the background), OFF (there is no native
+        code), or ON_1 or ON_2 (the first run waits for the compilation).
     """
 
     L1, L0 = 0, -1

@@ -68,8 +68,8 @@ class StepMemory(NamedTuple):
 
     Args:
       place: the first op for which memory does not suffice, with the user's line.
-      summary: a sentence about the step's peak.
-      holders: the tensors that the step would hold at that point.
+      summary: a sentence about the step's peak memory.
+      holders: the tensors that the step would hold at the op `place`.
       advice: possible remedies, one per line.
     """
 

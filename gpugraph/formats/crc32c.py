@@ -92,8 +92,8 @@ called for large data, until it reports that the native function will never be a
 
 
 def crc32c(data: Any, crc: int = 0) -> int:
-    """Return the CRC-32C of `data`. `crc` is the checksum of the preceding bytes. By default there
-    are none.
+    """Return the CRC-32C of `data`. If `data` continues other bytes, `crc` is the checksum of these
+    preceding bytes.
 
     Args:
       data: bytes or any contiguous buffer. The bytes of a NumPy array are used.
@@ -181,7 +181,7 @@ def _folded(scratch: Any) -> Any:
     """Reduce an array of bytes or words in place, and return the few elements at its end that
     remain. They have the same remainder as the array had.
 
-    Each element is the coefficient of a power of x, so at most 5685 elements remain.
+    The elements are coefficients of powers of x. At most 5685 elements remain.
     """
     degree, exponents = _FEW_TERMS
     lags = [degree - exponent for exponent in exponents]

@@ -63,8 +63,8 @@ class BundleWriter:
     Raises tf.errors.OpError if the file system reports an error.
 
     Args:
-      prefix: the common prefix of its files' paths. If its folder does not exist, it is created,
-        but not the folder's parents.
+      prefix: the common prefix of the paths of the checkpoint's files. If the folder of these files
+        does not exist, it is created, but its parent folders are not.
     """
 
     def __init__(self, prefix: str) -> None:

@@ -117,8 +117,8 @@ class SliceTableReader(TensorReader):
     def _tensor(self, name: str, entry: BundleEntry, part: Slice) -> Any:
         """Return the TensorProto with the values of a part.
 
-        Files omit its dtype and shape, so they are set. Raises DataLossError if the part is missing
-        or has the wrong number of values.
+        Files omit the TensorProto's dtype and shape, so this method sets them. Raises DataLossError
+        if the part is missing or has the wrong number of values.
         """
         key = slice_key(name.encode("utf-8", "surrogateescape"), part)
         message, path = self._messages.get(key, (None, self.prefix))

@@ -62,7 +62,7 @@ def field(number: int, value: int | bytes, always: bool = False) -> bytes:
 
 
 def fixed32(number: int, value: int) -> bytes:
-    """Encode a field of four bytes. If the value is zero, return nothing."""
+    """Encode a field of four bytes. If the value is zero, return no bytes."""
     return varint(number << 3 | _FIXED32) + value.to_bytes(4, "little") if value else b""
 
 
