@@ -83,7 +83,7 @@ class InferContext:
     def variable_shape(self, index: int) -> TensorShape:
         """Return the static shape of the variable whose handle is input `index`.
 
-        The base class returns an unknown shape. The client graph's subclass overrides this.
+        The base class returns an unknown shape. The client graph's subclass overrides this method.
         """
         del index
         return TensorShape.of(None)
@@ -92,7 +92,7 @@ class InferContext:
         """Return the dtype of the variable whose handle is input `index`. If it is unknown, return
         None.
 
-        The base class returns None. The client graph's subclass overrides this.
+        The base class returns None. The client graph's subclass overrides this method.
         """
         del index
         return None

@@ -91,11 +91,11 @@ def control_dependencies(control_inputs: Any) -> AbstractContextManager[None]:
 
 @contextmanager
 def init_scope() -> Iterator[None]:
-    """Create the ops inside the block outside of all `cond`s and `while_loop`s, without control
-    dependencies.
+    """Inside a `with` block, create all ops without control dependencies, and outside of any `cond`
+    or `while_loop`.
 
-    While a function is being traced, create them in the graph around the function. The name scope
-    stays in effect.
+    While a function is being traced, create the ops in the graph around the function. The current
+    name scope stays in effect.
     """
     graph = get_default_graph()
     outer = getattr(graph, "outer_graph", None)
@@ -214,7 +214,9 @@ class name_scope:
 
 @contextmanager
 def op_scope(values: Iterable[Any], name: Any, default_name: Any = None) -> Iterator[str]:
-    """Enter a `tf.name_scope`. The order of the arguments is deprecated; a warning is logged."""
+    """Enter a `tf.name_scope`. This function has an older order of arguments. It is deprecated and
+    logs a warning.
+    """
     logging.warning(
         "tf.op_scope(values, name, default_name) is deprecated, use "
         "tf.name_scope(name, default_name, values)"

@@ -1,4 +1,5 @@
-"""The default graph and the default session: each thread has a stack of graphs and one of sessions.
+"""The default graph and the default session: each thread has a stack of graphs and a stack of
+sessions.
 
 Each thread has its own global default graph at the bottom of its graph stack. `reset_default_graph`
 replaces it. To share a graph, each thread must enter `graph.as_default()`.
@@ -33,7 +34,7 @@ class DefaultStack(threading.local):
         return DefaultBlock(self, default)
 
     def remove(self, default: Any) -> None:
-        """Remove `default`. Raises AssertionError unless it is the innermost."""
+        """Remove `default`. Raises AssertionError unless `default` is the innermost default."""
         if not self.stack:
             return  # the stack was reset inside the block
         if self.stack[-1] is not default:

@@ -52,8 +52,8 @@ class GraphElements:
         A variable represents a tensor or an operation.
 
         Raises TypeError if `obj` is none of these. Raises ValueError if the element belongs to
-        another graph, or if it is a tensor or an operation and that is not allowed. Raises KeyError
-        if the graph has no such name.
+        another graph, or if the caller does not allow an element of this kind. Raises KeyError if
+        the graph has no such name.
 
         Args:
           allow_tensor: whether the result may be a tensor.

@@ -84,10 +84,11 @@ class _OpContext(InferContext):
 
 
 def _shapes_despite(misfit: Misfit, op: Operation) -> Sequence[TensorShape]:
-    """Return the output shapes that `misfit` contains. If it contains no shapes, raise `misfit`.
+    """Return the output shapes that `misfit`, an error of shape inference, contains. If it contains
+    no shapes, raise `misfit`.
 
-    The misfit contains shapes if TensorFlow detects the error only in a run. Outputs without a
-    shape in the misfit get an unknown shape.
+    The error contains shapes if TensorFlow detects the error only in a run. Outputs without a shape
+    in the error get an unknown shape.
     """
     if misfit.shapes is None:
         raise misfit

@@ -81,7 +81,7 @@ class Operation:
             the tensor is not, or the reverse.
           original_op: the operation for which this operation was created, for example the operation
             whose gradient it computes. It becomes `_original_op`.
-          op_def: ignored. The op type must be a declared one.
+          op_def: ignored. The op type must be declared.
 
         Raises:
           TypeError: an argument is not a NodeDef, graph, list of tensors or operation, or

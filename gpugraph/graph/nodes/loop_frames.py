@@ -10,7 +10,7 @@ loop, and its consumers may be in any frame.
                         ^          |
                         +-- NextIteration <-- body
 
-Follows BuildControlFlowInfo of TensorFlow's core/graph/control_flow.cc.
+The rules are those of BuildControlFlowInfo in TensorFlow's core/graph/control_flow.cc.
 """
 
 from __future__ import annotations

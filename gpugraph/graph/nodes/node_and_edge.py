@@ -11,7 +11,7 @@ connects slot -1 to slot -1.
 
 These are records only: every change goes through `RuntimeGraph`, which keeps both ends of an edge
 consistent. Edges are kept in dicts (insertion ordered, constant-time removal), so traversals are
-deterministic. Follows TensorFlow's core/graph/graph.h.
+deterministic. The classes are modelled on TensorFlow's core/graph/graph.h.
 """
 
 from __future__ import annotations

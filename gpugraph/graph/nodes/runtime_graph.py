@@ -9,8 +9,8 @@ would violate one of them raises an error and changes nothing:
 * a data edge joins slots that exist, with dtypes that fit; a control edge joins control slots.
 
 Every graph starts with _SOURCE (id 0), _SINK (id 1) and a control edge between them. NodeDefs are
-derived from the edges, so there is no second copy of the edges to maintain. Follows TensorFlow's
-core/graph/graph.cc and validate.cc.
+derived from the edges, so there is no second copy of the edges to maintain. The class is modelled
+on TensorFlow's core/graph/graph.cc and validate.cc.
 """
 
 from __future__ import annotations
