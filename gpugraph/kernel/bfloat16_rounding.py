@@ -70,8 +70,8 @@ def bind_widened(
 
 
 def _as_declared(arrays: Sequence[Any], types: Sequence[DType]) -> list[Any]:
-    """Return the arrays that a kernel returned. Round those arrays to bfloat16 whose declared dtype
-    is bfloat16.
+    """Return the arrays that a kernel returned. Arrays with the declared dtype bfloat16 are rounded
+    to bfloat16.
     """
     return [
         np.asarray(array).astype(BFLOAT16) if dtype.base_dtype is bfloat16 else array

@@ -106,8 +106,8 @@ class Launch(NamedTuple):
         the computation), T_LOAD(x) and T_STORE(x).
       defines: other macros.
       file: the CUDA file, if it is not the file of the kernel.
-      aligned: maps a macro to an array and a number of bytes. It is 1 if the address of the array
-        is a multiple of this number, else 0.
+      aligned: maps a macro to an array and a number of bytes. The macro is 1 if the address of the
+        array is a multiple of this number, else 0.
     """
 
     function: str

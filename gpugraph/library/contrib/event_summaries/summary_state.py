@@ -135,8 +135,9 @@ def create_file_writer(
 
     Args:
       max_queue: the maximum number of buffered events, by default 10.
-      flush_millis: the maximum time between two writes, in milliseconds, by default 120,000. An
-        event that is added later than this after the last write causes a write at once.
+      flush_millis: the maximum time between two writes, in milliseconds, by default 120,000. If
+        more than this time has passed since the last write when an event is added, all buffered
+        events are written at once.
     """
     if logdir is None:
         return create_noop_writer()
@@ -253,7 +254,8 @@ def set_step(step: Any) -> None:
 def write_summary(
     summarize: Callable[[], Any], step: Any, is_default: bool, writer: SummaryWriter | None = None
 ) -> Any:
-    """Return a bool tensor. A run that computes it writes a summary, if summaries are recorded.
+    """Return a bool tensor. A run that computes this tensor writes a summary, if summaries are
+    recorded.
 
     If there is no writer, return an operation without effect.
 

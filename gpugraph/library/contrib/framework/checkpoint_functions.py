@@ -63,7 +63,8 @@ def assign_from_checkpoint(
 ) -> tuple[Operation, dict[Tensor, Any]]:
     """Return an operation that sets variables to values of a checkpoint, and the feeds for its run.
 
-    Raises ValueError for a variable that is not in the checkpoint or has another shape there.
+    Raises ValueError if a variable is not in the checkpoint, or has another shape in the
+    checkpoint.
 
     Args:
       var_list: a list of variables, or a dict from names in the checkpoint to variables or to lists
@@ -168,8 +169,8 @@ def load_linear_multiclass_bias_initializer(
     """Return an initializer of class biases: a matrix with one column and one row for each class.
 
     The bias of a class in the old vocabulary is read from the checkpoint. All other biases come
-    from `initializer`. Each argument has the meaning of the argument for rows of
-    `load_and_remap_matrix_initializer`.
+    from `initializer`. The arguments are those that `load_and_remap_matrix_initializer` has for
+    rows.
     """
     return load_and_remap_matrix_initializer(
         *(ckpt_path, bias_tensor_name, new_class_vocab_size, 1),

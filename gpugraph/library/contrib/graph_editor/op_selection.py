@@ -266,7 +266,7 @@ def get_forward_walk_ops(
     """Return the operations that depend on the seeds, in the order of a walk from the seeds.
 
     Args:
-      seed_ops: the seeds: operations, or tensors, whose consumers are then the seeds.
+      seed_ops: the seeds, as operations. A tensor in the list represents its consumers.
       inclusive: whether the result includes the seeds.
       within_ops: the operations that may be visited.
       within_ops_fn: a function that is true for the operations that may be visited.
@@ -296,7 +296,7 @@ def get_backward_walk_ops(
     The arguments that are not listed are those of `get_forward_walk_ops`.
 
     Args:
-      seed_ops: the seeds: operations, or tensors, whose producers are then the seeds.
+      seed_ops: the seeds, as operations. A tensor in the list represents its producer.
       stop_at_ts: tensors whose producers are not visited.
       control_inputs: whether control inputs are also followed.
     """
