@@ -55,7 +55,7 @@ class OptionsBase:
 
     def merge(self, other: Any) -> Any:
         """Return the options that are set in this object or in `other`. Raises ValueError if an
-        option has different values in the two.
+        option has different values in the two objects.
         """
         result = type(self)()
         for name in self.fields:

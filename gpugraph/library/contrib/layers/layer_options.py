@@ -1,5 +1,5 @@
 """The arguments that all layers with weights share, and a function that applies a layer of
-`tf.layers` with them.
+`tf.layers`, given these arguments.
 
 The decorator `with_options` adds these arguments to a function. `apply_layer` applies a layer of
 `tf.layers`, and gives its variables the names that `tf.contrib.layers` uses.

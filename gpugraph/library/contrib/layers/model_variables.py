@@ -36,7 +36,7 @@ def variable(
     synchronization: Any = VariableSynchronization.AUTO,
     aggregation: Any = VariableAggregation.NONE,
 ) -> Any:
-    """Create a variable as `tf.get_variable` does, or return the existing one.
+    """Create a variable as `tf.get_variable` does, or return the existing variable of this name.
 
     `arg_scope` may set defaults of all arguments except `name`.
 
