@@ -47,7 +47,7 @@ class DatasetTransformations(DatasetBase):
         return self._same(raw_ops.TakeDataset(self._variant_tensor, tensor, **self._flat_structure))
 
     def skip(self, count: Any) -> Any:
-        """Return a dataset without the first `count` elements. It is empty if `count` is
+        """Return a dataset without the first `count` elements. The dataset is empty if `count` is
         negative.
         """
         tensor = int64_tensor(count, "count")
@@ -197,7 +197,8 @@ class DatasetTransformations(DatasetBase):
         Args:
           shift: the number of elements between the starts of two windows, by default `size`.
           stride: the distance between two elements of a window.
-          drop_remainder: whether to omit windows with fewer elements at the end.
+          drop_remainder: whether to omit windows that have fewer than `size` elements because the
+            dataset ends.
         """
         numbers = [
             int64_tensor(size, "size"),

@@ -78,8 +78,8 @@ class CategoricalVocabulary:
         self._counts = Counter(dict(kept))
 
     def reverse(self, class_id: int) -> str:
-        """Return the word with the id `class_id`. Raises ValueError if the vocabulary does not
-        support this.
+        """Return the word with the id `class_id`. Raises ValueError if the vocabulary was created
+        without `support_reverse`.
         """
         if not self._support_reverse:
             raise ValueError("This vocabulary wasn't initialized with support_reverse=True.")

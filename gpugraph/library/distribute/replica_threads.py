@@ -2,9 +2,10 @@
 at a time.
 
 The threads run in the order of the replicas. Each thread runs until it calls `merge_call` or ends.
-When all threads have called `merge_call`, the caller's thread runs the merged function, and the
-threads continue with its result. So ops are always built in the same order. A thread starts in the
-caller's scopes: names, devices, control dependencies, variable scope.
+When all threads have called `merge_call`, the caller's thread runs the function that the replicas
+passed to `merge_call`, and the threads continue with its result. So ops are always built in the
+same order. A thread starts in the caller's scopes: names, devices, control dependencies, variable
+scope.
 """
 
 from __future__ import annotations
@@ -168,7 +169,9 @@ def _bound(fn: Any, args: Any, kwargs: Any) -> Callable[[], Any]:
 
 
 def _merge(strategy: Any, merges: Sequence[Any]) -> list[Any]:
-    """Run the merged function. Return a list of results, one for each replica."""
+    """Run the function that the replicas passed to `merge_call`. Return a list of results, one for
+    each replica.
+    """
     first = merges[0]
     args = regroup([merge.args for merge in merges])
     kwargs = regroup([merge.kwargs for merge in merges])
@@ -185,8 +188,8 @@ def _merge(strategy: Any, merges: Sequence[Any]) -> list[Any]:
 
 
 class _CreatedVariables:
-    """The variables that the first replica has created, by name. The other replicas get them from
-    here.
+    """The variables that the first replica has created, by name. All other replicas get the
+    variables from this object.
     """
 
     def __init__(self) -> None:

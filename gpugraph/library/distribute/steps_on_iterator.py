@@ -55,7 +55,7 @@ class MultiStepContext:
           name: the name of the output.
           output: a tensor, or a value per replica.
           reduce_op: how the values of the replicas are combined. It may be None only in the
-            cross-replica context; the output is then a value per replica.
+            cross-replica context. The output is then a value per replica.
         """
 
         def reduced(strategy: Any, value: Any) -> None:

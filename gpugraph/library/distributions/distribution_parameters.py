@@ -190,8 +190,8 @@ class DistributionParameters:
         return self._validate_args
 
     def copy(self, **override_parameters_kwargs: Any) -> Any:
-        """Return a distribution of the same class. The given parameters replace the parameters of
-        this one.
+        """Return a distribution of the same class. The given parameters replace those parameters of
+        this distribution that have the same names.
         """
         return type(self)(**{**self.parameters, **override_parameters_kwargs})
 

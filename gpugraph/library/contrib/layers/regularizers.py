@@ -87,8 +87,8 @@ def l1_l2_regularizer(
 def sum_regularizer(
     regularizer_list: Iterable[Regularizer | None], scope: str | None = None
 ) -> Regularizer | None:
-    """Return a regularizer that adds the penalties of all regularizers in the list. If the list has
-    none, return None.
+    """Return a regularizer that adds the penalties of all regularizers in the list. If all items of
+    the list are None, return None.
 
     The penalty is None if no regularizer returns a penalty.
     """
