@@ -256,8 +256,8 @@ def categorical_column_with_identity(
 
 
 def indicator_column(categorical_column: Any) -> IndicatorColumn:
-    """Return a dense column that contains the number of occurrences of each category in an example,
-    or the sum of their weights.
+    """Return a dense column that contains, for each category, its number of occurrences in an
+    example. If the categories have weights, it contains the sums of the weights instead.
     """
     return IndicatorColumn(categorical_column)
 

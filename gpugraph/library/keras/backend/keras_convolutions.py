@@ -304,8 +304,8 @@ def bias_add(x: Any, bias: Any, data_format: Any = None) -> Tensor:
     Raises ValueError if the rank of `bias` is not 1 or the rank of an example.
 
     Args:
-      bias: a vector with one element for each channel, or a tensor of the rank of an example whose
-        last axis is the channels.
+      bias: a vector with one element for each channel, or a tensor that has the rank of an example,
+        with the channels as its last axis.
     """
     is_first = known_format(data_format) == "channels_first"
     sizes = [size if size is not None else -1 for size in int_shape(bias) or ()]

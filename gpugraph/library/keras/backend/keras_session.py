@@ -179,8 +179,8 @@ def _initialize_variables(session: Any) -> None:
 def restore_later(session: Any, restore: Callable[[], None]) -> None:
     """Register `restore()` to be called after layers in the session's graph have created variables.
 
-    Each `get_session` that returns this session also calls `restore`. Only a weak reference is
-    kept: the calls stop when nothing else refers to `restore`.
+    Each call of `get_session` that returns this session also calls `restore`. Only a weak reference
+    is kept, so the calls of `restore` stop when nothing else refers to it.
     """
     _RESTORES.setdefault(session, WeakSet()).add(restore)
 
