@@ -73,7 +73,7 @@ class LayerWeights(LayerLosses):
     def trainable(self) -> bool:
         """Whether training changes the layer's variables.
 
-        Assignment also sets it in all sublayers.
+        An assignment to this property also sets the property of all sublayers.
         """
         return self._trainable
 
@@ -248,7 +248,7 @@ class LayerWeights(LayerLosses):
 
     def _variables_context(self) -> AbstractContextManager[Any]:
         """Return the context manager in which the layer's variables are created. This class returns
-        one without an effect.
+        a context manager without an effect.
         """
         return nullcontext()
 

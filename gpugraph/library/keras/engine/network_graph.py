@@ -2,7 +2,7 @@
 
 A node is one call of a layer. Its depth is the length of its longest path to an output. The depth
 of a layer is the maximum depth of its nodes. As in TensorFlow, nodes are visited starting from the
-outputs, and the depth of a node is at least the depth that its layer has at that time.
+outputs, and the depth of a node is at least the depth that its layer has when the node is visited.
 """
 
 from __future__ import annotations

@@ -138,8 +138,8 @@ class OrderedEnqueuer(SequenceEnqueuer):
             self._end_epoch()
 
     def _end_epoch(self) -> None:
-        """Call `on_epoch_end` of the sequence. Then start new worker processes, which inherit its
-        changes.
+        """Call `on_epoch_end` of the sequence. Then start new worker processes, which inherit the
+        changes that this call has made.
         """
         executor = self._executor
         if executor is None:
@@ -200,7 +200,7 @@ class _Locked:
 def _work(function: Callable[[Any, Any], Any], argument: Any, number: int) -> Any:
     """Compute a batch in a worker: `function(data set, argument)`.
 
-    An error that cannot be pickled is replaced by one that can.
+    An error that cannot be pickled is replaced by an error that can be pickled.
 
     Args:
       number: the key of the data set in `_SOURCES`.
