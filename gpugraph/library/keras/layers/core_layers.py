@@ -64,8 +64,8 @@ class Masking(SameShape):
 
 
 class Reshape(ConfiguredLayer):
-    """A layer that reshapes each example to `target_shape`. One size in it may be -1, which is then
-    inferred.
+    """A layer that reshapes each example to `target_shape`. One size in `target_shape` may be -1.
+    This size is then inferred.
 
     A call raises ValueError if an example does not have as many elements as `target_shape`.
     """

@@ -73,8 +73,8 @@ class ConfusionMetric(Metric):
         outside of [0, 1].
 
         Args:
-          top_k: the number of the largest predictions in a row that may be positive. All others are
-            negative.
+          top_k: the number of the largest predictions in a row that may be positive. All other
+            predictions in the row are negative.
           class_id: if it is not None, only predictions of this class are counted.
         """
         y_pred = cast(y_pred, float32)

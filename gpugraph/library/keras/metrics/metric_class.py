@@ -146,8 +146,8 @@ class Metric(Layer):
 
 
 def _with_all_writes(update_state: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a function. The new function returns an op that runs the function's result and all its
-    writes of variables.
+    """Return a function that calls `update_state` and returns one op. The op runs the result of
+    `update_state`, and all writes of variables that the call has created.
     """
 
     @wraps(update_state)

@@ -1,8 +1,8 @@
 """CuDNNGRU and CuDNNLSTM: GRU and LSTM layers with variables in cuDNN's layout.
 
 cuDNN stores a kernel [size, units] as a matrix [units, size], and has separate biases for the
-inputs and the state. Once per call of the layer, the cells in this module convert its kernels and
-biases to the layout of `GRUCell` and `LSTMCell`.
+inputs and the state. Once per call of a layer, the cells in this module convert the layer's kernels
+and biases to the layout of `GRUCell` and `LSTMCell`.
 """
 
 from __future__ import annotations
