@@ -24,8 +24,8 @@ def clone_layer(layer: Any) -> Any:
 
 
 def _functions_in(layer: Any) -> dict[str, Any]:
-    """Return a dict from names to the functions of all Lambda layers in `layer`, if a function has
-    a name.
+    """Return a dict from names to the functions of all Lambda layers in `layer`. Functions without
+    a name are omitted.
     """
     functions: dict[str, Any] = {}
     for part in (layer, *layer.sublayers()):

@@ -31,7 +31,7 @@ def weighted(values: Tensor, sample_weight: Any, averages: bool) -> tuple[Tensor
 
     Args:
       averages: if the weights do not broadcast, the values are first reduced over the axes that the
-        weights do not have. They are averaged if `averages` is true, otherwise summed.
+        weights do not have. The values are averaged if `averages` is true, otherwise summed.
     """
     if sample_weight is None:
         return values, None

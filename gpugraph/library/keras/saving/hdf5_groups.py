@@ -64,7 +64,7 @@ def is_open_file(file: Any) -> bool:
 def written_file(file: Any) -> Iterator[Any]:
     """Yield an h5py file to write to: `file` itself, or a new file if `file` is a path.
 
-    The new file is written to the path at the end of the block.
+    The new file appears at the path at the end of the `with` block.
     """
     if is_open_file(file):
         yield file

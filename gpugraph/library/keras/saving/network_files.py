@@ -105,7 +105,8 @@ class NetworkFiles:
 
         For a checkpoint, return the result of `tf.train.Checkpoint.restore`. Raises
         NotImplementedError if `by_name` is true for a checkpoint. For an HDF5 file, raises
-        ValueError if layers, numbers of variables or shapes differ. No variable is changed then.
+        ValueError if layers, numbers of variables or shapes differ. In this case, no variable is
+        changed.
 
         Args:
           filepath: an HDF5 file, or an object checkpoint. A checkpoint may also contain the

@@ -20,10 +20,10 @@ from gpugraph.platform import logging
 class Sequential(Model):
     """A chain of layers: each layer is called on the outputs of the previous layer.
 
-    It is built immediately if the first layer is an InputLayer or has an input shape. Otherwise the
-    first call, `build(input_shape)` or `fit` builds it. Raises TypeError for an object that is not
-    a layer. Raises ValueError for layers with several outputs, and for two layers with the same
-    name.
+    The model is built immediately if the first layer is an InputLayer or has an input shape.
+    Otherwise the first call, `build(input_shape)` or `fit` builds the model. Raises TypeError for
+    an object that is not a layer. Raises ValueError for layers with several outputs, and for two
+    layers with the same name.
 
     >>> model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=[2])])
     >>> model.count_params()
