@@ -111,8 +111,8 @@ def _results(op: Operation) -> Any:
 def While(
     input_: Any, cond: Any, body: Any, name: str | None = None, hostmem: Any = None
 ) -> list[Tensor]:
-    """Apply `body` to `input_` repeatedly, as long as `cond` returns true for it, and return the
-    result.
+    """Start with the values `input_`, and apply `body` to the current values as long as `cond`
+    returns true for them. Return the last values.
 
     Raises ValueError if `cond` captures tensors, or if the argument types of the functions differ.
 

@@ -142,8 +142,9 @@ class Function:
         arguments: Arguments,
         specs: list[TensorSpec | None],
     ) -> tuple[ConcreteFunction | None, list[TensorSpec | None]]:
-        """Return a trace with unknown sizes that accepts the arguments, and their specs. If there
-        is none, return None and the specs to trace with.
+        """Return a trace with unknown sizes that accepts the arguments, and the specs of the
+        arguments. If there is no such trace, return None and the specs with which to trace the
+        function.
 
         If the sizes of an axis differ between the arguments and an earlier trace, the new specs
         leave this size unknown.
@@ -245,8 +246,8 @@ def defun(
     experimental_autograph_options: Any = None,
     experimental_relax_shapes: bool = False,
 ) -> Any:
-    """Return `func` as a Function, as `tf.function` does. Here, every trace may create
-    variables.
+    """Return `func` as a Function, as `tf.function` does. Unlike with `tf.function`, every trace
+    may create variables.
     """
 
     def decorated(inner: Callable[..., Any]) -> Function:

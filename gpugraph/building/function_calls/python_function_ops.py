@@ -25,7 +25,7 @@ def py_function(func: Callable[..., Any], inp: Any, Tout: Any, name: str | None 
 
     Returns a list of tensors if `Tout` is a list or tuple, one tensor if it is a dtype, and the
     operation if it is empty. Raises ValueError if `func` is not callable. A run raises the same
-    errors as for `tf.py_func`.
+    errors as a run of `tf.py_func`.
     """
     if not callable(func):
         raise ValueError(

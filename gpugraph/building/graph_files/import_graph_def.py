@@ -40,8 +40,8 @@ def import_graph_def(
       name: the name scope of the added nodes, `"import"` by default. An empty string means no
         scope.
       op_dict: ignored.
-      producer_op_list: the OpList of the program that wrote the GraphDef. If an attr is unknown
-        here and has its default value in this list, it is dropped.
+      producer_op_list: the OpList of the program that wrote the GraphDef. An attr that this package
+        does not have is dropped if its value is the default in this list.
 
     Returns:
       The operations and tensors that `return_elements` names, or None if it is None.
@@ -174,8 +174,8 @@ def _is_element(key: str, item: Any) -> bool:
 
 
 def _without_unknown_defaults(graph_def: Any, producer_op_list: Any) -> Any:
-    """Return a copy of a GraphDef without attrs that only its producer has, if they have their
-    default value.
+    """Return a copy of a GraphDef without those attrs that only the GraphDef's producer has and
+    that have their default values.
     """
     defaults = {
         (op.name, attr.name): attr.default_value

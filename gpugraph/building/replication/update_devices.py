@@ -24,7 +24,7 @@ def update_replica() -> int | None:
 
 @contextmanager
 def updating(replica: int | None) -> Iterator[None]:
-    """In the block, record that the copy of `replica` is being updated."""
+    """Inside a `with` block, record that the copy of `replica` is being updated."""
     old, _UPDATE.replica = _UPDATE.replica, replica
     try:
         yield
