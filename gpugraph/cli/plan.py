@@ -149,7 +149,9 @@ def _virtual_gpus(gpus: int, memory: int) -> Iterator[None]:
 
 @contextmanager
 def _without_checkpoints() -> Iterator[None]:
-    """In the block, make `Saver.save` write nothing, because no step computes the values."""
+    """Inside a `with` block, make `Saver.save` write nothing, because no step computes the
+    values.
+    """
     save = Saver.save
 
     def unsaved(saver: Any, sess: Any, save_path: str, *args: Any, **kwargs: Any) -> str:

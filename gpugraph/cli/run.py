@@ -73,8 +73,8 @@ def run_command(options: argparse.Namespace) -> int:
 
 @contextmanager
 def _virtual_gpus(count: int) -> Iterator[None]:
-    """In the block, give sessions `count` virtual GPUs, also in child processes. If `count` is 0,
-    change nothing.
+    """Inside a `with` block, give sessions `count` virtual GPUs, also in child processes. If
+    `count` is 0, change nothing.
     """
     if not count:
         yield

@@ -161,7 +161,9 @@ class Caller:
             function()
 
     def discard(self, function: Callable[[], Any]) -> None:
-        """Unregister a function that `add` has registered; do nothing if it is not registered."""
+        """Unregister a function that `add` has registered. Do nothing if the function is not
+        registered.
+        """
         with self._lock:
             self._on_end.discard(function)
 
@@ -180,7 +182,7 @@ def current_caller() -> Caller | None:
 
 @contextlib.contextmanager
 def answering(caller: Caller | None) -> Iterator[None]:
-    """In the block, make `current_caller` return `caller` in this thread."""
+    """Inside a `with` block, make `current_caller` return `caller` in this thread."""
     before, _CURRENT.caller = _CURRENT.caller, caller
     try:
         yield
@@ -301,8 +303,8 @@ class SessionClients:
 
 @contextlib.contextmanager
 def while_waited_for(end: Callable[[CancelledError], Any]) -> Iterator[None]:
-    """During the block, call `end` with a CancelledError if the remote caller of this thread
-    disconnects.
+    """While a `with` block runs, call `end` with a CancelledError if the remote caller of this
+    thread disconnects.
     """
     caller = _CURRENT.caller
     if caller is None:

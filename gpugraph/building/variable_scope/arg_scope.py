@@ -74,7 +74,7 @@ def arg_scoped_arguments(func: Any) -> tuple[str, ...]:
 
 @contextmanager
 def arg_scope(list_ops_or_scope: Any, **kwargs: Any) -> Iterator[Scope]:
-    """Make `kwargs` the default arguments of these functions inside the block.
+    """Make `kwargs` the default arguments of these functions inside a `with` block.
 
     Yields the scope. Raises TypeError if the first argument has another type. Raises ValueError if
     `kwargs` are passed with a scope, or if a function is not decorated with `add_arg_scope`. If a

@@ -7,10 +7,10 @@
     shared = tf.make_template("network", network)
     first, second = shared(a), shared(b)                # one network/w, two network*/MatMul
 
-The first call opens a variable scope. With `create_scope_now_`, `make_template` opens it instead.
-Every call enters this scope, and every call after the first reuses the variables. Each call has a
-separate name scope, inside the name scope of its caller. If the first call fails, the next call is
-treated as the first.
+The first call opens a variable scope. With `create_scope_now_`, `make_template` itself opens this
+scope instead. Every call enters this scope, and every call after the first reuses the variables.
+Each call has a separate name scope, inside the name scope of its caller. If the first call fails,
+the next call is treated as the first.
 """
 
 from __future__ import annotations

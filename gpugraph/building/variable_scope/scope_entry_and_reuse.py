@@ -200,8 +200,8 @@ class variable_scope:
         )
 
     def _name_scope(self, name: str) -> AbstractContextManager[str]:
-        """Return the name scope to enter. It is a new one named `name` if requested, otherwise the
-        current one.
+        """Return the name scope to enter: a new name scope `name` if one was requested, otherwise
+        the current name scope.
         """
         if name and self._opens_name_scope:
             return self._graph.name_scope(name)

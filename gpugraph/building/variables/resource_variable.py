@@ -82,8 +82,8 @@ class ResourceVariable(Variable):
 
     @contextmanager
     def _beside(self) -> Iterator[None]:
-        """Place the ops of the block on the variable's device, regardless of the current device and
-        colocation scopes.
+        """Inside a `with` block, place ops on the variable's device, regardless of the current
+        device and colocation scopes.
         """
         graph = self._graph
         with (

@@ -124,8 +124,8 @@ class PendingCall:
         self._future.add_done_callback(lambda _: function())
 
     def when_lost(self, function: Callable[[OpError], Any]) -> None:
-        """Register a function to be called, in some thread, if the call fails. It receives the
-        error.
+        """Register a function to be called, in some thread, if the call fails. The function
+        receives the error.
         """
 
         def tell() -> None:
