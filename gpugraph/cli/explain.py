@@ -1,10 +1,10 @@
 """`gpugraph explain PROGRAM`: runs a program and prints how each of its plans runs, and why.
 
 A plan is the compiled form of one set of fetches and feeds. The results are printed when the
-program ends. They list the op types that took the most time and, for each plan, its steps, the
-reports of the compiler passes, and the steps that became native code. Plans that only initialize,
-check, save or restore variables are omitted, and passes that changed nothing share a line, unless
-`--all` is set.
+program ends. The results list the op types that took the most time and, for each plan, its steps,
+the reports of the compiler passes, and the steps that became native code. Plans that only
+initialize, check, save or restore variables are omitted, and passes that changed nothing share a
+line, unless `--all` is set.
 """
 
 from __future__ import annotations

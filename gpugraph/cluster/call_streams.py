@@ -202,8 +202,8 @@ class SessionClients:
         `keep_s` is 0, it is never called.
 
     Attributes:
-      on_disconnect: a function, or None. It is called with the name of a connection when the last
-        stream of this connection has ended.
+      on_disconnect: a function, or None. The function is called with the name of a connection when
+        the last stream of this connection has ended.
 
     A thread of this object calls `on_gone` and `on_lost`.
     """

@@ -58,8 +58,8 @@ class Server:
 
     Args:
       server_or_cluster_def: a ServerDef message, or a cluster in any form that ClusterSpec accepts.
-      job_name, task_index: the task of this server. They may be omitted if the cluster has only one
-        task.
+      job_name, task_index: the task of this server. Both arguments may be omitted if the cluster
+        has only one task.
       protocol: "grpc".
       config: the settings of the task's devices, and the default settings of sessions.
       start: whether the server answers immediately, rather than only after `start()`.

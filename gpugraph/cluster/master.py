@@ -275,8 +275,8 @@ class MasterSession:
 
 
 def _begun_by(local: str, stages: Mapping[str, Sequence[StageSpec]]) -> Collection[str]:
-    """Return the tasks whose parts the first stage of the local task starts. These are all other
-    tasks, or none.
+    """Return the tasks whose parts the first stage of the local task starts. The result contains
+    all other tasks, or none.
 
     The messages of that stage can start a part if the part has nothing to do before it receives
     them.

@@ -74,8 +74,8 @@ class PeerTasks:
     def see_values(self, task: str, messages: Sequence[Any], seen: SeenByTask) -> list[Any]:
         """Return the arrays in Value messages from a task.
 
-        Arrays in the task's shared memory are not copied. They are recorded in `seen`, which must
-        later be passed to `end`.
+        Arrays in the task's shared memory are not copied. These arrays are recorded in `seen`,
+        which must later be passed to `end`.
         """
         noted = seen.setdefault(task, [])
         return self._peer(task).see_values(messages, self.segments, noted)

@@ -6,8 +6,8 @@
      |   once all addresses are known, each actor starts its server
      '-- a thread supervises them: a new process gets its server back, at the old address
 
-Ray is an extra, `gpugraph[ray]`. It pickles the functions of `run` and their data;
-messages between the servers contain no pickles.
+Ray is an extra, `gpugraph[ray]`. gpugraph uses Ray's pickles for the functions of `run` and their
+data. Messages between the servers contain no pickles.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ class TaskLocation(NamedTuple):
 
 
 class RayTask:
-    """The task that executes a call of a function that was passed to `RayCluster.run`. It is the
-    function's first argument.
+    """The task that executes a call of a function that was passed to `RayCluster.run`. This object
+    is the first argument of the function.
 
     Attributes:
       job, index: the task's name.

@@ -19,8 +19,8 @@ them.
 
 As in one process, a read of a variable after a write in the same run returns the written value
 (`compile/lowering/read_after_write.py`). The last write on which the read depends belongs to a
-stage, and the value that the variable has at the end of that stage is fed to the read. It replaces
-the output of the Identity `read`, which all readers of the variable share.
+stage, and the value that the variable has at the end of that stage is fed to the read. This value
+replaces the output of the Identity `read`, which all readers of the variable share.
 """
 
 from __future__ import annotations
@@ -146,9 +146,9 @@ class _Cutter:
     def _note_inside(self) -> None:
         """Mark the collectives over several processes that are in branches and loops.
 
-        A plan with such a collective waits for the other members. They must be in other sessions,
-        because otherwise two stages of one run could wait for each other. Raises UnimplementedError
-        if two members are in this run.
+        A plan with such a collective waits for the other members. The other members must be in
+        other sessions, because otherwise two stages of one run could wait for each other. Raises
+        UnimplementedError if two members are in this run.
         """
         for op, group in self.collectives.items():
             if not (group.is_spread and op in self.graph.groups):

@@ -68,8 +68,8 @@ def write_values(
 
     Args:
       put: a function that stores the memory of a large array and returns a ticket for it.
-      share: a function that is tried before `put`. It returns a ticket and the name of the shared
-        memory that holds the array, or None if the array can't be in shared memory.
+      share: a function that is tried before `put`. The function returns a ticket and the name of
+        the shared memory that holds the array, or None if the array can't be in shared memory.
     """
     for value in arrays:
         array = np.asarray(value)
@@ -265,7 +265,8 @@ class Parcels:
         Args:
           owners: the step and the connection of the parcel. The parcel is dropped when the step
             fails or the connection ends.
-          lease: the lease of the memory, if it is shared. It is held until the parcel is freed.
+          lease: the lease of the memory, if it is shared. The lease is held until the parcel is
+            freed.
         """
         ticket = os.urandom(16).hex()
         with self._lock:
@@ -298,8 +299,8 @@ class Parcels:
         return self.put(lease.content, owners, lease), lease.name
 
     def end(self, step: int) -> None:
-        """Record that a step has failed. Its parcels, including those that are stored later, are
-        dropped after a few seconds.
+        """Record that a step has failed. The parcels of the step, including parcels that are stored
+        later, are dropped after a few seconds.
         """
         with self._lock:
             self._ended[step] = None

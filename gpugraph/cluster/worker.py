@@ -70,7 +70,9 @@ class Worker:
         session.graph.extend(content, old_version, new_version)
 
     def adopt(self, handle: str, config: ConfigProto, graph: SessionGraph) -> WorkerSession:
-        """Return the worker's session for the master in this process. Both use the same graph."""
+        """Return the worker's session for the master in this process. The master and the worker's
+        session use the same graph.
+        """
         with self._lock:
             session = self._sessions.get(handle)
             if session is None:

@@ -65,9 +65,9 @@ class TaskPart(NamedTuple):
       is_alone: whether the part exchanges no tensors with other tasks and has no collective over
         several processes.
       waits: whether the part may wait for other runs.
-      lent: the keys of those results of collectives that are sent or fetched. They are copied,
-        because the next run overwrites their memory.
-      copied: the keys of received values that are fetched. They are copied.
+      lent: the keys of those results of collectives that are sent or fetched. These results are
+        copied, because the next run overwrites the memory of the collectives.
+      copied: the keys of received values that are fetched. These values are copied.
     """
 
     stages: Sequence[CompiledStage]

@@ -323,8 +323,8 @@ class _Replay:
                 self.content[node.id, slot] = self.content[edge.src.id, edge.src_output]
 
     def _merge(self, node: Node) -> None:
-        """Record the content of a Merge. It is the input that was computed in the Merge's storage
-        or, if there is none, the input that was copied to it.
+        """Record the content of a Merge. The content is the input that was computed in the Merge's
+        storage or, if there is none, the input that was copied to it.
         """
         unit, flow = self.unit, self.unit.flow
         assert flow is not None

@@ -84,7 +84,7 @@ class GPUOptions(Message):
         means n virtual GPUs of 256 MiB each. Raises ValueError if a number is negative or not an
         int.
       emulated_gpus: memory limits in the same form, for emulated GPUs. The host's C++ compiler
-        compiles their CUDA kernels. They are slow, but otherwise behave like CUDA GPUs.
+        compiles their CUDA kernels. These GPUs are slow, but otherwise they behave like CUDA GPUs.
 
     >>> config = tf.ConfigProto(gpu_options=tf.GPUOptions(virtual_gpus=2))
     >>> [device.device_type for device in tf.Session(config=config).list_devices()]

@@ -20,8 +20,8 @@ class EnvironmentVariable(NamedTuple):
 
     Args:
       meaning: the meaning of its value, for the documentation.
-      values: the valid values, with the meaning of each. It is empty if any value is valid.
-      default: the value if the variable is not set. It is empty if there is no default.
+      values: the valid values, with the meaning of each. The dict is empty if any value is valid.
+      default: the value if the variable is not set. The default is empty if there is no default.
     """
 
     meaning: str

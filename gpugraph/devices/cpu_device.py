@@ -72,8 +72,8 @@ class CPUDeviceFactory:
 class GPUCompatibleCPUDeviceFactory(CPUDeviceFactory):
     """The factory of the CPU devices of a process with GPUs.
 
-    It differs from `CPUDeviceFactory` only in its priority. The devices are the same, since GPU
-    devices can copy from any host memory.
+    This factory differs from `CPUDeviceFactory` only in its priority. The devices are the same,
+    since GPU devices can copy from any host memory.
     """
 
 

@@ -1,7 +1,7 @@
 """Devices: a device has a memory space, and executes kernels in it.
 
-A device owns an allocator, and its arrays are views of memory from this allocator. It binds kernels
-to arrays, copies arrays to and from the host, and tests whether an array is in its memory.
+A device owns an allocator, and its arrays are views of memory from this allocator. The device binds
+kernels to arrays, copies arrays to and from the host, and tests whether an array is in its memory.
 `HostDevice` implements these functions with NumPy in host memory. The CPU and virtual GPUs are host
 devices. Other devices derive from `Device`.
 """
@@ -86,7 +86,7 @@ class Device(ABC):
 
     Attributes:
       has_kernels: whether the device has a launcher, `kernels`, that may bind steps instead of the
-        method `bind`. It is true for CUDA and emulated GPUs.
+        method `bind`. The attribute is true for CUDA and emulated GPUs.
       shares_memory: whether kernels of the device may access the memory of all other devices for
         which this is true.
       shared_bytes: the maximum shared memory of a block in bytes, for kernels of the launcher.
@@ -261,7 +261,9 @@ class Device(ABC):
 
 
 def _nothing_to_reclaim() -> None:
-    """Do nothing. This is the default of `Device.reclaim`, for a device that is in no session."""
+    """Do nothing. This function is the default of `Device.reclaim`, for a device that is in no
+    session.
+    """
 
 
 class HostDevice(Device):

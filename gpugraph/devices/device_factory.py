@@ -20,7 +20,9 @@ class SupportsCreateDevices(Protocol):
     """The interface of a device factory."""
 
     def create_devices(self, options: SessionOptions, name_prefix: str) -> Sequence[Device]:
-        """Create the devices that the options request. Their names begin with `name_prefix`."""
+        """Create the devices that the options request. The names of the devices begin with
+        `name_prefix`.
+        """
 
 
 class _Entry(NamedTuple):

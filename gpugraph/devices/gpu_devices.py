@@ -72,7 +72,7 @@ class VirtualGPUDevice(HostDevice):
 class GPUDeviceFactory:
     """The factory of all GPU devices.
 
-    It creates the virtual GPUs of `gpu_options.virtual_gpus` or the emulated GPUs of
+    The factory creates the virtual GPUs of `gpu_options.virtual_gpus` or the emulated GPUs of
     `emulated_gpus`. Each is a list of memory limits in MiB. If neither is set, it creates the
     number of virtual GPUs that GPUGRAPH_VIRTUAL_GPU_COUNT requests. If that is not set either, it
     creates the CUDA GPUs.
@@ -102,7 +102,9 @@ class GPUDeviceFactory:
 
 
 def _emulated(machine: HostMachine, name: str, index: int, limit: int) -> Device:
-    """Create an emulated GPU. Its total memory is `limit` plus 64 MiB for the driver itself."""
+    """Create an emulated GPU. The total memory of the GPU is `limit` plus 64 MiB for the driver
+    itself.
+    """
     driver = HostDriver(index, machine, total_bytes=limit + (64 << 20))
     return CudaDevice(name, index, driver, limit)
 

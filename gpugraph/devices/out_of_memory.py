@@ -136,8 +136,8 @@ def out_of_memory(
 
 
 def _heading(held: Sequence[HeldMemory]) -> str:
-    """Return the line above the list of holders. It states the fraction of the occupied memory that
-    the list covers.
+    """Return the line above the list of holders. The line states the fraction of the occupied
+    memory that the list covers.
     """
     total = sum(holder.num_bytes for holder in held)
     named = sum(holder.num_bytes for holder in held[:MAX_HOLDERS])

@@ -8,7 +8,7 @@ A plan's steps are bound to addresses. So plans that run alternately are bound t
 device, which has the size of their largest arena. A run acquires the `RunMemory` for its duration.
 Nothing in an arena or in scratch memory outlives a run. Data that lives longer (variables,
 constants, captured graphs) has separate memory. If a run finds the memory in use, it does not wait.
-Its plan is moved to other memory instead.
+The plan of the run is moved to other memory instead.
 
 If the arena of a plan is larger than the block, the plan gets a new block. If the old blocks are
 not small compared with the new block, the plans in them are dropped. When these plans run the next

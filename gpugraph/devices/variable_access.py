@@ -57,7 +57,7 @@ class RunAccess:
     def collides(self, other: RunAccess) -> bool:
         """Return whether this run and the other run must not overlap.
 
-        They collide if both runs use a variable and at least one of them writes it. If this run
+        Two runs collide if both runs use a variable and at least one of them writes it. If this run
         interrupts the other run, they do not collide.
         """
         return other not in self.around and not (
@@ -68,7 +68,7 @@ class RunAccess:
 
     def enter(self, check: Callable[[str], None]) -> None:
         """Wait until no earlier run collides with this run, then enter the table. `check` is called
-        repeatedly during the wait. It raises an error to end the wait.
+        repeatedly during the wait. `check` raises an error to end the wait.
         """
         table = self.table
         with table.lock:

@@ -31,7 +31,7 @@ _FEW = 8  # with fewer examples left, parsing one by one is faster
 class Irregular(ValueError):
     """The bytes do not have the form that protobuf writes for an Example.
 
-    They may be a valid Example in another form.
+    The bytes may be a valid Example in another form.
     """
 
 

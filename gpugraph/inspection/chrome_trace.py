@@ -1,9 +1,10 @@
 """Step statistics as a trace in the JSON format of Chrome's trace viewer, which Perfetto also
 opens.
 
-Each device is a process of the trace. Its threads are lanes of steps. The steps in one lane do not
-overlap. A transfer is an arrow from the step that computes a tensor to the step that receives it.
-The number of live bytes is a counter. Times are microseconds since the first step.
+Each device is a process of the trace. The threads of such a process are lanes of steps. The steps
+in one lane do not overlap. A transfer is an arrow from the step that computes a tensor to the step
+that receives it. The number of live bytes is a counter. Times are microseconds since the first
+step.
 """
 
 from __future__ import annotations
@@ -240,8 +241,8 @@ def trace_faults(trace: Any) -> Iterator[str]:
     """Yield a sentence for each violation of the rules that trace viewers rely on.
 
     The rules: Every event has the fields that its phase requires. Times are not negative. The steps
-    of a lane do not overlap. Both ends of each arrow lie within steps and are in the order of time.
-    Processes have names.
+    of a lane do not overlap. The start and the end of each arrow lie within steps, and the start is
+    not later than the end. Processes have names.
     """
     if not isinstance(trace, dict) or not isinstance(trace.get("traceEvents"), list):
         yield "the trace is not an object with a list 'traceEvents'"

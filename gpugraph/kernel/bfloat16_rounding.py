@@ -43,7 +43,8 @@ def bind_widened(
       context: the `KernelContext`.
       arrays: the inputs, then the outputs.
       writes: the indices of inputs that the kernel writes.
-      dynamic: whether the kernel returns its outputs. They are then not among the arrays.
+      dynamic: whether the kernel returns its outputs. In this case, the outputs are not among the
+        arrays.
     """
     wide = _Widened(context)
     widened = [wide.array(array) for array in arrays]

@@ -42,10 +42,10 @@ class Defun:
     Args:
       func_name: the function's name, which is the op type of its calls. By default it is derived
         from the name of the Python function.
-      grad_func: a function defined by Defun that computes the gradient. It receives the arguments
-        and the gradients at the results.
-      python_grad_func: a Python function that computes the gradient. It receives the op and the
-        gradients at the results.
+      grad_func: a function defined by Defun that computes the gradient. The gradient function
+        receives the arguments and the gradients at the results.
+      python_grad_func: a Python function that computes the gradient. The gradient function receives
+        the op and the gradients at the results.
       shape_func: receives the op of a call and returns the static shapes of the results.
       out_names: the names of the results.
     """

@@ -23,7 +23,7 @@ from gpugraph.session import Session
 
 
 class EagerTensor(Tensor):
-    """A tensor of an `EagerGraph`. Its value is computed when it is first read."""
+    """A tensor of an `EagerGraph`. The value of the tensor is computed when it is first read."""
 
     __slots__ = ()
 

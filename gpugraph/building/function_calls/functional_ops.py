@@ -173,7 +173,7 @@ def For(
     Args:
       start, limit, delta: the range: its first number, the number before which it ends, and the
         step.
-      body: a function defined by Defun. It receives an int32 and the inputs.
+      body: a function defined by Defun. The body receives an int32 and the inputs.
       hostmem, rewrite_with_while: ignored, since the result is always a `tf.while_loop`.
     """
     del hostmem, rewrite_with_while

@@ -1,5 +1,5 @@
-"""Variables that a traced function creates. They are created in the graph that contains the
-function.
+"""Variables that a traced function creates. The variables are created in the graph that contains
+the function.
 """
 
 from __future__ import annotations

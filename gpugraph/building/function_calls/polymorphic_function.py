@@ -209,8 +209,8 @@ def function(
 ) -> Any:
     """Return `func` as a Function, which is traced once for each signature and called as one op.
 
-    The function may create variables only in its first call. Its ops with effects run in program
-    order.
+    The function may create variables only in its first call. The function's ops with effects run in
+    program order.
 
     Without `func`, return a decorator.
 

@@ -30,12 +30,13 @@ _NUMBER = count()
 def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
     """Decorate a function of tensors that returns a pair: its result and its gradient function.
 
-    `f(*args)` receives tensors. Its result is a tensor or a structure of tensors. Its gradient
-    function, `grad_fn`, is called with the gradient at each tensor of the result, and returns the
-    gradient at each of `args`.
+    `f(*args)` receives tensors. The result of `f` is a tensor or a structure of tensors. The
+    gradient function, `grad_fn`, is called with the gradient at each tensor of the result, and
+    returns the gradient at each of `args`.
 
     If `f` reads trainable variables, `grad_fn` is also called with `variables=`, a list of these
-    variables. It then returns (gradients at `args`, a list of gradients at the variables).
+    variables. In this case, `grad_fn` returns (gradients at `args`, a list of gradients at the
+    variables).
 
     Raises ValueError if there are keyword arguments or the number of gradients is wrong. Raises
     TypeError if `f` does not return such a pair, if it creates variables that are not resource

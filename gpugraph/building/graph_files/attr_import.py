@@ -1,5 +1,5 @@
-"""The attrs of a node in a file. They are read according to the op type's signature, checked, and
-completed by defaults.
+"""The attrs of a node in a file. The attrs are read according to the op type's signature, checked,
+and completed by defaults.
 
 The errors are those of TensorFlow's node_def_util.cc.
 """

@@ -179,8 +179,8 @@ class _Call:
         """Import a function's body into a name scope.
 
         Args:
-          named: a NameAttrList message. Its attrs replace the placeholders in the attrs of the
-            body's nodes.
+          named: a NameAttrList message. The attrs of this message replace the placeholders in the
+            attrs of the body's nodes.
         """
         with self.graph.name_scope(scope):
             return self.body_of(named.name, named.attr, arguments)

@@ -1,5 +1,5 @@
-"""Import of a GraphDef's nodes as operations. They are added to the graph together, when all of
-them exist.
+"""Import of a GraphDef's nodes as operations. The operations are added to the graph together, when
+all of them exist.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class NodeImport:
     def enter(self) -> None:
         """Add the operations to the graph, and apply the scopes that are active around the import.
 
-        These are device scopes, control dependencies and control flow contexts.
+        The active scopes are device scopes, control dependencies and control flow contexts.
         """
         graph, ops = self.graph, [*self.ops.values()]
         _rename_frames(graph, [op for op in ops if op.type in _ENTERS])

@@ -1,9 +1,9 @@
-"""Nodes whose op type is not declared. Their attrs are kept unchanged, and their outputs are
-guessed.
+"""Nodes whose op type is not declared. The attrs of such a node are kept unchanged, and the number
+and dtypes of its outputs are guessed.
 
-A file does not describe the outputs of such a node. Their number is the length of the node's
-`_output_shapes`, or the number of outputs that other nodes use. The dtypes are guessed from the
-node's attrs. The first consumer with a known signature then determines the dtypes.
+A file does not describe the outputs of such a node. The number of outputs is the length of the
+node's `_output_shapes`, or the number of outputs that other nodes use. The dtypes are guessed from
+the node's attrs. The first consumer with a known signature then determines the dtypes.
 """
 
 from __future__ import annotations

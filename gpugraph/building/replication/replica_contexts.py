@@ -72,8 +72,8 @@ def get_strategy() -> Any:
 def get_replica_context() -> Any:
     """Return the context of the replica for which ops are currently built.
 
-    In a cross-replica context, return None. This is the context inside `strategy.scope()`, except
-    in functions that the strategy calls for each replica.
+    In a cross-replica context, return None. The context inside `strategy.scope()` is a
+    cross-replica context, except in functions that the strategy calls for each replica.
     """
     context = current()
     return DEFAULT[0].extended._replica_context if context is None else context.replica_context

@@ -1,5 +1,5 @@
-"""The replica whose copy of a variable is being updated. It is recorded while a strategy updates
-all copies.
+"""The replica whose copy of a variable is being updated. The replica is recorded while a strategy
+updates all copies.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ class Trackable:
 
     def _no_dependency(self, value: Any) -> Any:
         """Return `value` in a form that is not tracked if it is assigned to an attribute. This
-        class returns it unchanged.
+        class returns `value` unchanged.
         """
         return value
 

@@ -132,8 +132,8 @@ class List(Trackable, list):  # type: ignore[type-arg]
 class Mapping(Trackable, AnyMapping):  # type: ignore[type-arg]
     """A dict from strings to trackable objects. Its entries can't be changed or removed.
 
-    The constructor raises TypeError if a key is not a string. It raises ValueError if a value is
-    not trackable, or if a key already has another value.
+    The constructor raises TypeError if a key is not a string. The constructor raises ValueError if
+    a value is not trackable, or if a key already has another value.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

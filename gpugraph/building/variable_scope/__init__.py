@@ -3,8 +3,8 @@ name.
 
 A graph has one `VariableStore`, which holds the variables by their full names. Each thread has its
 own stack of `VariableScope`s for that graph. The innermost scope determines the prefix of names,
-and whether a variable must, may or must not exist already. It also determines the defaults of
-`get_variable` for initializer, regularizer, device, dtype, partitioner and getter.
+and whether a variable must, may or must not exist already. The innermost scope also determines the
+defaults of `get_variable` for initializer, regularizer, device, dtype, partitioner and getter.
 
     with tf.variable_scope("layer"):
         w = tf.get_variable("w", [2, 3])            # layer/w

@@ -35,12 +35,12 @@ def _by_parts(kind: str, doc: str) -> Callable[..., list[Any]]:
 
 
 class PartitionedVariable:
-    """The parts of the variable `name`, in order. It is iterable, and can be used wherever a tensor
-    can.
+    """The parts of the variable `name`, in order. The object is iterable, and can be used wherever
+    a tensor can.
 
     Args:
       shape, dtype: the shape and dtype of the whole variable.
-      variable_list: the parts. Their positions are in their `SaveSliceInfo`.
+      variable_list: the parts. The positions of the parts are in their `SaveSliceInfo`.
       partitions: the number of parts in each dimension. Only one of these numbers may be above 1.
     """
 

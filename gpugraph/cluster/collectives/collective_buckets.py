@@ -7,10 +7,10 @@ that computes a member's input passes the input on immediately, and the collecti
 to later stages.
 
 With `RewriterConfig.scoped_allocator_optimization`, reductions that have the same group and kind
-and start in one stage form a bucket of up to `GPUGRAPH_COLLECTIVE_BUCKET` bytes. They are reduced
-together, as soon as the last input is available. The contents of a bucket depend only on the graph,
-so sessions with equal graphs have equal buckets. If the buckets of two members differ, both members
-receive an error.
+and start in one stage form a bucket of up to `GPUGRAPH_COLLECTIVE_BUCKET` bytes. The reductions of
+a bucket are reduced together, as soon as the last input is available. The contents of a bucket
+depend only on the graph, so sessions with equal graphs have equal buckets. If the buckets of two
+members differ, both members receive an error.
 """
 
 from __future__ import annotations

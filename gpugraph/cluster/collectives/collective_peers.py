@@ -296,7 +296,9 @@ class PeerWire:
             raise self._mailbox.failure.bare()
 
     def finish(self) -> None:
-        """Drop the mailbox. This member must have sent and received everything."""
+        """Drop the mailbox. Before this call, this member must have sent and received
+        everything.
+        """
         self._peers.mailboxes.end(self._meeting.step)
 
 

@@ -61,7 +61,9 @@ _SLICE_S = 0.2
 
 
 class BucketRun:
-    """One run of a bucket's collectives on one task. Their reductions share one array."""
+    """One run of a bucket's collectives on one task. The reductions of these collectives share one
+    array.
+    """
 
     def __init__(
         self, spec: CollectiveSpec, operations: Sequence[Operation], pool: SegmentPool, round: Round

@@ -228,8 +228,8 @@ class _Guards:
         return NEVER if guard >= NEVER else guard
 
     def _merged(self, node: Node) -> Guard:
-        """Return the guard of a Merge. Its control inputs do not affect the guard, because a Merge
-        waits for them but is alive even if they are dead.
+        """Return the guard of a Merge. The control inputs of a Merge do not affect its guard,
+        because a Merge waits for them but is alive even if they are dead.
         """
         flow = self.flow
         if is_loop_merge(node):

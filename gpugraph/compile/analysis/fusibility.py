@@ -1,10 +1,10 @@
 """Fusibility: whether an op may be a member of a fused kernel, and the elements over which that
 kernel would iterate.
 
-With native code (a C compiler, or a GPU with kernels), a group becomes one kernel. It may contain
-elementwise ops, reductions along the last axes, and, at its end, reductions over all rows or all
-elements. Without native code, a group consists of elementwise ops over large tensors, which NumPy
-computes tile by tile.
+With native code (a C compiler, or a GPU with kernels), a group becomes one kernel. A group may
+contain elementwise ops, reductions along the last axes, and, at its end, reductions over all rows
+or all elements. Without native code, a group consists of elementwise ops over large tensors, which
+NumPy computes tile by tile.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ class Space(NamedTuple):
     """The elements over which a kernel iterates if it contains an op.
 
     Attributes:
-      inside: for each output of the op, whether other ops of the same kernel may read it. They may
-        not read an output that is complete only after the kernel has covered all rows.
+      inside: for each output of the op, whether other ops of the same kernel may read it. Other ops
+        may not read an output that is complete only after the kernel has covered all rows.
     """
 
     sizes: Shape

@@ -1,7 +1,7 @@
 """The binder allocates the plan's memory, binds kernels to arrays, and creates the plan.
 
-It first allocates the arena on each device. Each node then gets the arrays of its inputs and
-outputs, and the node's device binds the kernel to these arrays. The result is a callable, which
+The binder first allocates the arena on each device. Each node then gets the arrays of its inputs
+and outputs, and the node's device binds the kernel to these arrays. The result is a callable, which
 becomes a step. Nodes that do nothing in a run (constants, variables, views, fed and fetched
 tensors) get no step. If the size of a tensor is known only in a run, the step binds its kernel
 again in each run (`compile/steps/dynamic_steps.py`).

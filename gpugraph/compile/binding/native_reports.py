@@ -59,8 +59,8 @@ def native_report(
 
 
 class _Report:
-    """A builder of the calls of one kernel. It binds them to arrays and also to views with open
-    sizes.
+    """A builder of the calls of one kernel. The builder binds these calls to arrays and also to
+    views with open sizes.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The single step of an open plan. It runs the plan's program as one native call, or step by
+"""The single step of an open plan. The step runs the plan's program as one native call, or step by
 step.
 """
 

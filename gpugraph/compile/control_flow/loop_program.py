@@ -193,8 +193,8 @@ class LoopProgram:
     def _if_array(
         self, step: Step, kind: InstructionKind, array: Any, target: Label, key: TensorId | None
     ) -> None:
-        """Add a conditional jump to `target`. It is taken if the bool in `array` is true (`kind`
-        "if") or false ("unless").
+        """Add a conditional jump to `target`. The jump is taken if the bool in `array` is true
+        (`kind` "if") or false ("unless").
 
         Args:
           key: the tensor that the array holds.
@@ -204,8 +204,8 @@ class LoopProgram:
     # -- steps
 
     def _steps(self, steps: Iterable[Step]) -> None:
-        """Add steps, except for the steps that check whether variables are initialized. These have
-        run before the loop.
+        """Add steps, except for the steps that check whether variables are initialized. These
+        checks have run before the loop.
         """
         for step in steps:
             if step.kind != "guard":
@@ -252,8 +252,8 @@ class LoopProgram:
             self._run(step, run)
 
     def _run(self, step: Step, run: Run) -> None:
-        """Add the instruction that executes a step. It is a native call if the step has one, and
-        otherwise a return to Python.
+        """Add the instruction that executes a step. The instruction is a native call if the step
+        has one, and otherwise a return to Python.
         """
         if run is do_nothing:
             return

@@ -42,7 +42,7 @@ class NativeLoop(StepGroup):
     """A callable that runs a loop. Until its C function is compiled, it runs the loop's steps.
     After that, it calls the function.
 
-    It does not check that variables are initialized.
+    The callable does not check that variables are initialized.
     """
 
     def __init__(

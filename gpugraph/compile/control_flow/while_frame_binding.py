@@ -223,8 +223,8 @@ class WhileFrameBinding:
         return steps
 
     def _first_atoms(self) -> list[Atom]:
-        """Return the atoms that are true only in the first iteration. They belong to Enters that
-        are not loop-invariant.
+        """Return the atoms that are true only in the first iteration. These atoms belong to Enters
+        that are not loop-invariant.
         """
         atoms = [Found(node.id, "first") for node in self.frame.enters]
         return [atom for atom in atoms if atom in self.flow.within]

@@ -6,8 +6,8 @@ store the scores.
 
 No other op may read an intermediate result or have a control edge from the op that computes it.
 Gradients read these results, so the ops of a training step are not fused. The new op has the name
-of the last op. Its results differ from the results of the separate ops by rounding. The pass runs
-for GPUs with kernels, and for the CPU if there is native code.
+of the last op. The results of the new op differ from the results of the separate ops by rounding.
+The pass runs for GPUs with kernels, and for the CPU if there is native code.
 
 `RewriterConfig.remapping` controls this pass and the other fusions into matrix products and
 convolutions.

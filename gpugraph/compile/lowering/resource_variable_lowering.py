@@ -4,10 +4,10 @@ To the client a resource variable is a handle, through which ops read and change
 passes support only reference variables. So the op that creates the handle becomes a VariableV2. The
 handle becomes a reference to this VariableV2, and ops that forward the handle become RefSwitch,
 RefEnter and similar ops. An op that takes a handle becomes the corresponding op for references. A
-read becomes an Identity. Its name differs from the name that a variable's shared read has
-(`name/read`), so `compile/lowering/read_after_write.py` does not change it, and it returns the
-value at its position in the order. All these nodes run on the variable's device, even if another
-device was requested for them.
+read becomes an Identity. The name of this Identity differs from the name that a variable's shared
+read has (`name/read`), so `compile/lowering/read_after_write.py` does not change it, and it returns
+the value at its position in the order. All these nodes run on the variable's device, even if
+another device was requested for them.
 """
 
 from __future__ import annotations

@@ -74,8 +74,8 @@ def in_waves(
 
     Args:
       depth: the current depth of each item.
-      after: a function that returns the items that depend on an item. These must have greater
-        depths.
+      after: a function that returns the items that depend on an item. These dependent items must
+        have greater depths than the item.
       calling: the items that are calls.
     """
     wave = dict.fromkeys(depth, 0)

@@ -1,11 +1,11 @@
 """Execution order: one sequence for all devices. Ops are sorted by depth, then by device. Within a
 device, writes of variables come last, and all other ops are in order of creation.
 
-The depth of an op is the length of the longest path to it. It is measured over the whole graph,
-with an edge from each Send to its Recv, so one thread that executes the sequence never reaches a
-Recv before its Send. An op that writes a variable comes after all other ops of its depth and
-device, so reads of the same depth see the old value, regardless of the order of creation. Inputs of
-a collective over several processes come before all other ops of their depth.
+The depth of an op is the length of the longest path to it. The depth is measured over the whole
+graph, with an edge from each Send to its Recv, so one thread that executes the sequence never
+reaches a Recv before its Send. An op that writes a variable comes after all other ops of its depth
+and device, so reads of the same depth see the old value, regardless of the order of creation.
+Inputs of a collective over several processes come before all other ops of their depth.
 
 With control flow, ops with equal guards stay together as long as possible. The ops of a loop take
 the position of the loop. Among themselves they are ordered: Enters, Merges, then all other ops. In
@@ -115,8 +115,8 @@ def _order_flow(unit: Unit, flow: Flow, rank: dict[str, int], calling: set[Item]
 
 
 def _reporting(unit: Unit) -> set[int]:
-    """Return the nodes whose kernels report sizes, and all nodes on which they depend. They come
-    first, so that the sizes of all other nodes are known together.
+    """Return the nodes whose kernels report sizes, and all nodes on which they depend. These nodes
+    come first in the order, so that the sizes of all other nodes are known together.
     """
     nodes = [node for node in unit.graph.op_nodes() if node.id in unit.reported]
     found = {node.id for node in nodes}

@@ -9,8 +9,8 @@ variable has no value yet. The plan is then valid for only one run, and the next
 initializer is compiled again.
 
 Some ops, such as the restoring of a checkpoint, write their output only after everything that can
-fail has succeeded (`writes_last`). They write directly to the memory of any variable, including
-small variables and variables with a value, and their plan is reused.
+fail has succeeded (`writes_last`). These ops write directly to the memory of any variable,
+including small variables and variables with a value, and their plan is reused.
 """
 
 from __future__ import annotations

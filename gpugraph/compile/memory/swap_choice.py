@@ -9,8 +9,8 @@ smaller.
 `RewriterConfig.memory_optimization` selects the method. MANUAL swaps a tensor if an op that reads
 it has the attr `_swap_to_host`. SWAPPING_HEURISTICS and HEURISTICS also swap these tensors. Then
 these two methods repeatedly find the peak of the arena, and swap the tensor that is live at the
-peak and idle for the longest time. They stop when no further copies can be hidden. A copy is hidden
-if it takes place during computation. Copies in the same direction run one after another
+peak and idle for the longest time. Both methods stop when no further copies can be hidden. A copy
+is hidden if it takes place during computation. Copies in the same direction run one after another
 (`step_time_model` estimates their times). If the copies of a tensor would not be hidden, it stays
 on the GPU, unless the arena exceeds the GPU's memory.
 """

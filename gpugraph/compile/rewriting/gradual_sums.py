@@ -4,9 +4,10 @@
     ((a + b) + c) + d         at most two live, and each sum overwrites the previous one
 
 A recurrent network reads a weight matrix in each time step. The gradients of the matrix for all
-time steps are the terms of one AddN. An AddN adds its terms from the first to the last. It is split
-only if its terms become available in that order, so that the result stays the same bit by bit. The
-partial sums remain separate steps, because one fused kernel would again wait for all terms.
+time steps are the terms of one AddN. An AddN adds its terms from the first to the last. The AddN is
+split only if its terms become available in that order, so that the result stays the same bit by
+bit. The partial sums remain separate steps, because one fused kernel would again wait for all
+terms.
 """
 
 from __future__ import annotations

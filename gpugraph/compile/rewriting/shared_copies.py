@@ -10,11 +10,11 @@ A strategy creates a copy of each variable for each replica, and makes the same 
 copies. The nodes of the copies remain, on their devices, but all of them refer to the memory of the
 first copy. From each set of equal changes, only the change of the first copy is kept.
 
-This is possible if each change of a copy has an equal change of every other copy: an op of the same
-type, with equal attrs and equal inputs. Inputs are equal if equal ops compute them from equal
-inputs. A read of a copy is equal to the same read of another copy. If a run changes only some of
-the copies, or changes them in different ways, the copies are separated for the rest of the session
-(`Resources.separate`).
+Sharing the memory is possible if each change of a copy has an equal change of every other copy: an
+op of the same type, with equal attrs and equal inputs. Inputs are equal if equal ops compute them
+from equal inputs. A read of a copy is equal to the same read of another copy. If a run changes only
+some of the copies, or changes them in different ways, the copies are separated for the rest of the
+session (`Resources.separate`).
 """
 
 from __future__ import annotations

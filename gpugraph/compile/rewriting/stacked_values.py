@@ -5,12 +5,12 @@ them onto a stack.
     backward    pop -> g             pop -> 1 - g            in reverse
     becomes     pop -> g -> 1 - g                            one stack less
 
-This applies to the result of one cheap op whose inputs are constants, or values pushed in the same
-iterations of the forward loop and popped in the same iterations of the backward loop. It also
-applies to a value that is pushed onto two stacks, to a constant, and to a value that is popped but
-not used. To keep the value's bits, the op must round at most once, in a dtype that is stored with
-the precision of the computation (float32 and float64). Computing the value takes less time than a
-push and a pop. Usually the op is fused with the gradient that reads it.
+The pass applies to the result of one cheap op whose inputs are constants, or values pushed in the
+same iterations of the forward loop and popped in the same iterations of the backward loop. The pass
+also applies to a value that is pushed onto two stacks, to a constant, and to a value that is popped
+but not used. To keep the value's bits, the op must round at most once, in a dtype that is stored
+with the precision of the computation (float32 and float64). Computing the value takes less time
+than a push and a pop. Usually the op is fused with the gradient that reads it.
 """
 
 from __future__ import annotations

@@ -132,7 +132,7 @@ class MemberStep:
 
 
 class _MixedRun:
-    """A run of steps in which some steps are native and others are not. It spends at most
+    """A run of steps in which some steps are native and others are not. A run spends at most
     `PORTION_S` seconds on binding.
     """
 
@@ -256,8 +256,8 @@ class CompiledStretch:
 
     @property
     def final_steps(self) -> Sequence[Step] | None:
-        """The steps that all further runs execute, with adjacent native steps joined. It is None
-        while the code of a step may still change.
+        """The steps that all further runs execute, with adjacent native steps joined. The property
+        is None while the code of a step may still change.
         """
         return self._sequence.steps if self.is_joined else None
 

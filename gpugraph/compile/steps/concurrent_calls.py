@@ -3,8 +3,8 @@
 TensorFlow runs such functions in a thread pool, so that a function may wait for another function.
 Here, adjacent calls at one depth of the order (see `compile/memory/execution_order.py`) and under
 one guard become one step. The step reads the inputs and writes the results in its own thread, and
-calls each function in a separate thread. It waits briefly for each function before it calls the
-next one, so that quick functions run in order.
+calls each function in a separate thread. The step waits briefly for each function before it calls
+the next one, so that quick functions run in order.
 """
 
 from __future__ import annotations

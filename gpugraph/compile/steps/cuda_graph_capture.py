@@ -8,8 +8,9 @@ capture. The second run captures a CUDA graph, and all further runs launch it. L
 takes a few microseconds, regardless of its number of kernels. A step remains separate, between two
 captures, if it runs on the host, has sizes that are known only during a run, or copies to another
 device. If the driver rejects a capture, the steps are not replaced, and the report contains the
-driver's reason. GPUGRAPH_CAPTURE=0 disables captures for plans that are compiled afterwards. This
-helps to find the step that causes an error, or to determine whether capturing causes it.
+driver's reason. GPUGRAPH_CAPTURE=0 disables captures for plans that are compiled afterwards.
+Without captures, it is easier to find the step that causes an error, or to determine whether
+capturing causes it.
 """
 
 from __future__ import annotations

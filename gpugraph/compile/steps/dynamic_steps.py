@@ -78,8 +78,8 @@ class DynamicStep:
         return native
 
     def code(self) -> StepCode:
-        """Return the code that the next run uses. It is NumPy's until it is known whether native
-        code is used.
+        """Return the code that the next run uses. This is NumPy's code until it is known whether
+        native code is used.
         """
         return self.plain if self.native is None else self.native.code
 

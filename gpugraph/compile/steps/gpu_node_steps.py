@@ -176,8 +176,8 @@ def _stored(runner: Device, context: KernelBinding, state: State) -> Any:
 
 
 def _is_regular(shape: Sequence[int], axes: Sequence[int]) -> bool:
-    """Return whether generated code can reduce these axes directly. It can if they are the first or
-    the last axes.
+    """Return whether generated code can reduce these axes directly. This is possible if these axes
+    are the first or the last axes.
     """
     over = [axis in axes for axis, size in enumerate(shape) if size != 1]
     return over in (sorted(over), sorted(over, reverse=True))

@@ -248,8 +248,9 @@ class KernelBinding:
     def compiled(self, file: str, dtype: str = "float32") -> Callable[[float], CompiledFile | None]:
         """Return a function that waits for a C file of `kernels/` to be compiled.
 
-        Its argument is the maximum wait in seconds. It returns the compiled file, or None if the
-        file is not compiled within that time or native code is disabled.
+        The argument of the returned function is the maximum wait in seconds. The returned function
+        returns the compiled file, or None if the file is not compiled within that time or native
+        code is disabled.
         """
         if not self._jit.is_on:
             return lambda seconds: None

@@ -121,7 +121,7 @@ def are_equal(
 
 def change(array: Any, expected: Any) -> Any:
     """Return the absolute difference of two arrays, element by element, as `are_equal` computes it.
-    It is infinite where only one of the two elements is finite.
+    The difference is infinite where only one of the two elements is finite.
     """
     return _off(array, expected)
 
@@ -243,9 +243,9 @@ def _moved(array: Any, signs: _Noise) -> Any:
 
 
 def _terms(step: Candidate) -> list[Any] | None:
-    """Return the tolerance for results that are sums. It consists of the roundings that occur in
-    the sum of the terms' magnitudes. Return None if the step fails when its inputs are replaced by
-    their absolute values.
+    """Return the tolerance for results that are sums. The tolerance consists of the roundings that
+    occur in the sum of the terms' magnitudes. Return None if the step fails when its inputs are
+    replaced by their absolute values.
     """
     trial = step.apart(isolated=True, changed=_size)
     try:

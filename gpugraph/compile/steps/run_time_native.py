@@ -67,8 +67,8 @@ def plain_reason(bound: BoundNode, jit: Jit, otherwise: str) -> str:
 
 
 class RunTimeNative:
-    """The native code of a step: a C function that computes rows. It replaces NumPy when it is
-    compiled.
+    """The native code of a step: a C function that computes rows. The function replaces NumPy when
+    it is compiled.
     """
 
     def __init__(self, native: RowSource, bound: BoundNode, jit: Jit, verifies: bool) -> None:
@@ -82,8 +82,8 @@ class RunTimeNative:
 
     @property
     def code(self) -> StepCode:
-        """The code that the next run uses. It is NumPy's until it is known whether native code is
-        used.
+        """The code that the next run uses. This is NumPy's code until it is known whether native
+        code is used.
         """
         failure = runtime_failure() if self._code.state == "waiting" else ""
         return StepCode("plain", failure) if failure else self._code

@@ -65,8 +65,8 @@ class StepList(Arrays):
         """Add a step of a node, under the node's guard.
 
         Args:
-          code: a function that returns the `StepCode` of the step. It is used if the step is not in
-            a run of steps.
+          code: a function that returns the `StepCode` of the step. This function is used if the
+            step is not in a run of steps.
         """
         step = replace(self.step(node, run, kind, part), code=code)
         group = self.groups.get(node.id)

@@ -126,8 +126,8 @@ def variable_key(node: Node) -> tuple[str, str]:
 
 
 def node_error(node: Node, message: str) -> InvalidArgumentError:
-    """Return an InvalidArgumentError in TensorFlow's format. It contains the message, the node's
-    name, and the line that defined the node.
+    """Return an InvalidArgumentError in TensorFlow's format. The error contains the message, the
+    node's name, and the line that defined the node.
     """
     return InvalidArgumentError(node.node_def, None, message + at_node(node))
 
@@ -147,8 +147,8 @@ def leader_name(entry: str | bytes) -> str:
 
 @dataclass(slots=True, eq=False)
 class Storage:
-    """A block of bytes that holds one or more tensors. It is live from position `first` to position
-    `last` of the order.
+    """A block of bytes that holds one or more tensors. The storage is live from position `first` to
+    position `last` of the order.
 
     Args:
       kind: "arena" (an offset in a device's block), "constant" (the array of a Const), "variable"
@@ -314,7 +314,7 @@ class Unit:
         """Add an op that reads the outputs `sources`. The op replaces the node `like`, or is added
         because of `like`.
 
-        The op has the name of `like` or, with a `suffix`, a new name `like/suffix`. It has the
+        The op has the name of `like` or, with a `suffix`, a new name `like/suffix`. The op has the
         origin and the devices of `like`, unless `device` is passed.
         """
         node = self.graph.add_node(

@@ -1,11 +1,11 @@
 """Guards: the conditions under which an op is alive.
 
-A guard is a set of atoms. It is true if all its atoms are true, so the empty guard is always true.
-Ops with equal guards are always dead or alive together, so a plan runs or skips them together. Most
-atoms are literals: a predicate is true, or a predicate is false. Literals can't express every
-condition. For example, a Merge may be alive although its inputs have no literal in common, or a
-loop may end through one of several Exits. Such a condition is an atom whose value a separate step
-of the plan determines during the run.
+A guard is a set of atoms. A guard is true if all its atoms are true, so the empty guard is always
+true. Ops with equal guards are always dead or alive together, so a plan runs or skips them
+together. Most atoms are literals: a predicate is true, or a predicate is false. Literals can't
+express every condition. For example, a Merge may be alive although its inputs have no literal in
+common, or a loop may end through one of several Exits. Such a condition is an atom whose value a
+separate step of the plan determines during the run.
 
     x = Switch(data, p)        x:0 needs {p is false}, x:1 needs {p is true}
     f(x:0), g(x:1)             the same

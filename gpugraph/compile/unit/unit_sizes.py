@@ -81,8 +81,8 @@ class OpenParts:
         return [self._storages[number].size for number in self._arena]
 
     def at(self, values: SizeValues) -> Unit:
-        """Return the unit with these values of its open sizes. Its offsets in arenas are not set
-        yet.
+        """Return the unit with these values of its open sizes. The offsets of this unit's arenas
+        are not set yet.
         """
         storages = [values.of(storage.size) for storage in self._storages]
         resolved, storage_of = self._resolved(values, storages)

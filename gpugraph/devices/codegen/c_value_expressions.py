@@ -11,8 +11,8 @@ _Signature = tuple[object, ...]
 
 
 class Values:
-    """The C functions of a program's expressions. Their names begin with `prefix`. Equal
-    expressions share one function.
+    """The C functions of a program's expressions. The names of these functions begin with `prefix`.
+    Equal expressions share one function.
     """
 
     def __init__(self, program: Program, prefix: str, reduction_functions: str) -> None:

@@ -35,7 +35,7 @@ class LibraryBundle:
         self._lock = threading.Lock()
 
     def add(self, source: str) -> None:
-        """Add a source. This must happen before `seal` is called."""
+        """Add a source. All sources must be added before `seal` is called."""
         self._keys[source] = ""
 
     def seal(self) -> None:

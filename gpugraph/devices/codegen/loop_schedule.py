@@ -173,8 +173,8 @@ def _is_expensive(order: Schedule, index: int) -> bool:
 
 def _reads_inputs_later(order: Schedule, slots: dict[int, int], number: int) -> bool:
     """Return whether any pass after pass `number` still reads elements of an input, even if that
-    pass loads the values in `slots`. Such an input might share the memory of the output that holds
-    a value.
+    pass loads the values in `slots`. An input that is still read might share the memory of the
+    output that holds a value.
     """
     program = order.program
     return any(

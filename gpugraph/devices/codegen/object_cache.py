@@ -53,7 +53,7 @@ invalid.
 
 
 def cache_folder() -> Path:
-    """Return the folder of this user's compiled code. It may not exist yet."""
+    """Return the folder of this user's compiled code. The folder may not exist yet."""
     base = setting("XDG_CACHE_HOME")
     root = Path(base) if os.path.isabs(base) else Path(os.path.expanduser("~"), ".cache")
     return root / "gpugraph" / "native"

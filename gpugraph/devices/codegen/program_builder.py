@@ -8,8 +8,8 @@ as NumPy.
     program, sizes = fusion.finish()
 
 Adjacent axes are merged if each value varies along both or neither of them, and axes of size 1 are
-dropped. So kernels for different shapes may have the same source. They receive the sizes when they
-are bound.
+dropped. So kernels for different shapes may have the same source. The kernels receive the sizes
+when they are bound.
 """
 
 from __future__ import annotations

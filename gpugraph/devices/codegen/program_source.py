@@ -48,7 +48,7 @@ class ProgramSource:
         """Schedule the program.
 
         Args:
-          key: everything that affects the source. Its digest becomes the kernel's name.
+          key: everything that affects the source. The digest of the key becomes the kernel's name.
           reduction_functions: a template (see `Values`).
           whole: whether the only axis of the program is divided among the parts of a launch.
         """

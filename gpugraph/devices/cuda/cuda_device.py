@@ -107,8 +107,8 @@ class CudaDevice(Device):
         return Array(address or 0, shape, dtype.base_dtype.as_numpy_dtype)
 
     def owns(self, array: Any) -> bool:
-        """Return whether kernels of this device can use the array. They can if it is a GPU array,
-        or if it is on the host because it has strings or is empty.
+        """Return whether kernels of this device can use the array. They can use a GPU array, and an
+        array that is on the host because it has strings or is empty.
         """
         return isinstance(array, Array) or bool(array.dtype == object or array.size == 0)
 

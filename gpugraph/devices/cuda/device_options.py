@@ -98,8 +98,8 @@ def splits(
     """Return the devices that these options require.
 
     Raises InvalidArgumentError if options are invalid or contradict each other. Raises UnknownError
-    if the number of GPUs to be divided differs from the number of usable GPUs. These are
-    TensorFlow's error classes.
+    if the number of GPUs to be divided differs from the number of usable GPUs. All these classes
+    are TensorFlow's error classes.
 
     Args:
       ordinals: the numbers of the usable GPUs.

@@ -208,8 +208,8 @@ class LoopFunction:
         InvalidArgumentError if integers are divided by zero.
 
         Args:
-          arrays: the inputs, in the order of `Fusion.input`. They must not overlap. The arrays of
-            loop variables contain the initial values and receive the final values.
+          arrays: the inputs, in the order of `Fusion.input`. These arrays must not overlap. The
+            arrays of loop variables contain the initial values and receive the final values.
           limit: the maximum number of iterations, or a negative number for no limit.
           stop: an int64 array with one element. When it is not 0, the loop ends early.
         """

@@ -114,8 +114,8 @@ def _blas() -> _Blas | None:
 
 
 def _all(library: ctypes.CDLL, name: str, parts: Sequence[str]) -> list[int]:
-    """Return the addresses of several functions. Their names are the template `name` with each of
-    `parts` inserted. If one of the functions does not exist, return an empty list.
+    """Return the addresses of several functions. The names of the functions are the template `name`
+    with each of `parts` inserted. If one of the functions does not exist, return an empty list.
     """
     try:
         return [address_of(getattr(library, name.format(part))) for part in parts]

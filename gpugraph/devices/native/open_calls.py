@@ -82,8 +82,9 @@ class OpenCall:
         (`SCRATCH_KINDS`) and the bytes of an element.
       work: the name of the field with the amount of work, and the amount from which the call
         releases the GIL.
-      replaces: whether constant fields are written as well. This is necessary if the call that is
-        bound to arrays may have other values in them, for example another order of axes.
+      replaces: whether constant fields are written as well. Writing constant fields is necessary if
+        the call that is bound to arrays may have other values in them, for example another order of
+        axes.
     """
 
     fields: Mapping[str, Any] = field(default_factory=dict)

@@ -134,8 +134,8 @@ class SizeStages:
         sizes that they report.
       bases: an array with 0, followed by the address of each buffer.
       unmet: for each call, whether it must be bound to arrays for the current sizes.
-      calls: a native call for each stage. It returns a nonzero status if Python must act before
-        the run can continue.
+      calls: a native call for each stage. Such a call returns a nonzero status if Python must act
+        before the run can continue.
     """
 
     def __init__(

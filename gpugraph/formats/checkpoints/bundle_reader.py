@@ -75,7 +75,7 @@ class BundleReader(TensorReader):
     """An existing V2 checkpoint. Its data files are opened when they are first used.
 
     Attributes:
-      entries: the entry of each tensor, by name. They do not include the entries of parts of
+      entries: the entry of each tensor, by name. This dict does not include the entries of parts of
         tensors.
     """
 

@@ -153,8 +153,8 @@ def _file(reader: BundleReader, run: Sequence[_Piece]) -> tuple[BinaryIO, str]:
 
 
 def _state(reader: BundleReader, run: Sequence[_Piece]) -> tuple[int, int]:
-    """Return the size and modification time of a run's file. They show whether its content has
-    changed.
+    """Return the size and modification time of a run's file. The two values show whether its
+    content has changed.
     """
     status = os.fstat(_file(reader, run)[0].fileno())
     return status.st_size, status.st_mtime_ns

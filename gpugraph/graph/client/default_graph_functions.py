@@ -154,8 +154,8 @@ def get_collection_ref(key: Any) -> list[Any]:
 
 
 class name_scope:
-    """A name scope for the ops of a function. Its name is `name`, or `default_name` if `name` is
-    None.
+    """A name scope for the ops of a function. The scope's name is `name`, or `default_name` if
+    `name` is None.
 
     Raises TypeError if `default_name` is not a string. Raises ValueError if both names are None
     although `values` were passed, or if the values belong to several graphs.
@@ -214,8 +214,8 @@ class name_scope:
 
 @contextmanager
 def op_scope(values: Iterable[Any], name: Any, default_name: Any = None) -> Iterator[str]:
-    """Enter a `tf.name_scope`. This function has an older order of arguments. It is deprecated and
-    logs a warning.
+    """Enter a `tf.name_scope`. This function has an older order of arguments. The function is
+    deprecated and logs a warning.
     """
     logging.warning(
         "tf.op_scope(values, name, default_name) is deprecated, use "

@@ -29,7 +29,8 @@ class DefaultStack(threading.local):
     def using(self, default: Any) -> DefaultBlock:
         """Return a context manager that makes `default` the thread's default.
 
-        Its exit raises AssertionError if a default that was entered later is still active.
+        The exit of the context manager raises AssertionError if a default that was entered later is
+        still active.
         """
         return DefaultBlock(self, default)
 

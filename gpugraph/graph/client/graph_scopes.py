@@ -114,8 +114,8 @@ class Scopes(GraphElements):
     def _op_name(self, name: str | bytes, scope: str) -> str:
         """Return the full name of a new operation in a name scope.
 
-        A `name` with a final slash, such as `"a/"`, is the full name `a`. It gets no prefix of a
-        scope and no number.
+        A `name` with a final slash, such as `"a/"`, is the full name `a`. Such a name gets no
+        prefix of a scope and no number.
         """
         if type(name) is not str:
             name = as_name(name)

@@ -63,7 +63,9 @@ class IndexedSlices:
 
     @property
     def dense_shape(self) -> Any:
-        """The shape of the dense tensor, as a tensor. It is None if the shape is not known."""
+        """The shape of the dense tensor, as a tensor. The property is None if the shape is not
+        known.
+        """
         return self._dense_shape
 
     def _of(self, parts: list[Any]) -> IndexedSlices:

@@ -1,6 +1,6 @@
 """Operation: one node of the client graph, and the user's line that created it.
 
-A graph creates its operations. They do not change afterwards, except by `_update_input` and
+A graph creates its operations. Operations do not change afterwards, except by `_update_input` and
 `_add_control_inputs`, which `while_loop` needs to close loops. (A caller may also create a cycle
 with these methods by mistake.) A program may create a hundred thousand operations. Fields that
 usually have the same value are therefore class attributes, and other values are computed on access
@@ -77,10 +77,10 @@ class Operation:
           inputs: the input tensors, with lists flattened.
           output_types: ignored, as in TensorFlow. The attrs determine the dtypes.
           control_inputs: operations, or tensors of these operations.
-          input_types: the dtypes of the inputs. They may be reference dtypes although the dtype of
-            the tensor is not, or the reverse.
+          input_types: the dtypes of the inputs. An input type may be reference dtypes although the
+            dtype of the tensor is not, or the reverse.
           original_op: the operation for which this operation was created, for example the operation
-            whose gradient it computes. It becomes `_original_op`.
+            whose gradient it computes. The attribute `_original_op` contains this operation.
           op_def: ignored. The op type must be declared.
 
         Raises:
@@ -250,7 +250,7 @@ class Operation:
     def _update_input(self, index: int, tensor: Tensor) -> None:
         """Replace the input at `index` by `tensor`.
 
-        This may create a cycle. A session rejects graphs with cycles.
+        The replacement may create a cycle. A session rejects graphs with cycles.
 
         Raises TypeError unless `tensor` is a tensor of the same dtype, ValueError if it belongs to
         another graph, and IndexError if there is no input `index`.

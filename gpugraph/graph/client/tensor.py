@@ -26,13 +26,15 @@ if TYPE_CHECKING:
 class _SymbolicTensorError(NotImplementedError, TypeError):
     """The error for a symbolic tensor that is used as a value.
 
-    It is a NotImplementedError, as in TensorFlow, and also a TypeError, the usual error for a value
-    of a wrong type.
+    The error is a NotImplementedError, as in TensorFlow, and also a TypeError, the usual error for
+    a value of a wrong type.
     """
 
 
 class Tensor:
-    """One output of an `Operation`. It holds no values: `eval` or `Session.run` compute them."""
+    """One output of an `Operation`. A tensor holds no values: `eval` or `Session.run` compute
+    them.
+    """
 
     __slots__ = (
         "__dict__",  # programs add their own attributes to tensors

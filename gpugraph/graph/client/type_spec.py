@@ -26,7 +26,7 @@ class TypeSpec(ABC):
     """Base class of the specs of tensors, sparse tensors, indexed slices and TensorArrays.
 
     A subclass defines `value_type`, `_serialize`, `_component_specs`, `_to_components` and
-    `_from_components`. Its constructor accepts the result of `_serialize`.
+    `_from_components`. The constructor of the subclass accepts the result of `_serialize`.
     """
 
     __slots__ = ()

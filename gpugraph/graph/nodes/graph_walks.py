@@ -164,8 +164,8 @@ def _inputs(node: Node) -> Iterator[Node]:
 
 
 def _ends(graph: RuntimeGraph) -> list[Node]:
-    """Return the ops at which a traversal starts. They are the ops without a consumer, followed by
-    all ops in reverse order of creation.
+    """Return the ops at which a traversal starts. These ops are the ops without a consumer,
+    followed by all ops in reverse order of creation.
 
     The list of all ops serves loops without an exit, in which every op has a consumer.
     """

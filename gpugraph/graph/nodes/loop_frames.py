@@ -89,7 +89,7 @@ def is_loop_merge(node: Node) -> bool:
 def enters_once(node: Node) -> bool:
     """Return whether `node` is an Enter whose value only the first iteration uses.
 
-    This is true if the Enter is not constant and feeds only the loop's Merges.
+    The result is true if the Enter is not constant and feeds only the loop's Merges.
     """
     return (
         node.node_class is NodeClass.ENTER

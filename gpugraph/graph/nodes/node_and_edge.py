@@ -190,7 +190,7 @@ class Node:
         self._out: dict[Edge, None] = {}
 
     def with_attrs(self, attrs: dict[str, Any]) -> Node:
-        """Return a copy of the node with other attrs. It has the same id and edges."""
+        """Return a copy of the node with other attrs. The copy has the same id and edges."""
         node = object.__new__(Node)
         for name in self.__slots__:
             setattr(node, name, getattr(self, name))

@@ -113,7 +113,7 @@ class RuntimeGraph:
         return copy
 
     def remove_node(self, node: Node) -> None:
-        """Remove a node and all its edges. Its id is not reused.
+        """Remove a node and all its edges. The id of a removed node is not reused.
 
         Raises InvalidArgumentError for _SOURCE, _SINK and nodes that are not in this graph.
         """

@@ -72,8 +72,8 @@ def find_cupy(driver_version: int | None) -> CuPy:
 
 
 def _several(names: list[str], driver_version: int | None) -> CuPy:
-    """Return the result for several installed packages. They can't be used, because they overwrite
-    each other's files in the same folder.
+    """Return the result for several installed packages. Several packages can't be used together,
+    because they overwrite each other's files in the same folder.
     """
     reason = (
         f"{len(names)} packages of CuPy are installed over each other ({', '.join(names)}): "

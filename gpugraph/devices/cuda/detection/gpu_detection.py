@@ -76,7 +76,7 @@ the driver.
 
 
 def detect() -> Detection:
-    """Return the GPUs that this process can use. They are detected once for each value of
+    """Return the GPUs that this process can use. The GPUs are detected once for each value of
     CUDA_VISIBLE_DEVICES.
 
     Raises InvalidArgumentError if GPUGRAPH_GPU is neither 0 nor 1.

@@ -56,10 +56,10 @@ class CupyDriver:
 
     Args:
       compiler: compiles kernel sources.
-      make_products: called once, for the first matrix product. It returns the function that binds
-        products. If it is None, `product` returns None.
-      make_convolutions: called once, for the first convolution. It returns cuDNN (`Cudnn`), or
-        None.
+      make_products: called once, for the first matrix product. This function returns the function
+        that binds products. If it is None, `product` returns None.
+      make_convolutions: called once, for the first convolution. This function returns cuDNN
+        (`Cudnn`), or None.
     """
 
     def __init__(
@@ -223,8 +223,8 @@ class CupyDriver:
     def copy_peer(
         self, target: int, source: int, source_driver: Driver, num_bytes: int, stream: Stream
     ) -> None:
-        """Enqueue a copy from another GPU's memory. It is a direct copy if a trial copy was
-        correct. Otherwise it goes through host memory.
+        """Enqueue a copy from another GPU's memory. The copy is direct if a trial copy was correct.
+        Otherwise it goes through host memory.
 
         Args:
           source_driver: the driver of the other GPU.
@@ -401,8 +401,8 @@ class CupyDriver:
             self._call("destroy a graph", cupy.runtime.graphDestroy, graph)
 
     def close(self) -> None:
-        """Wait for all commands, then release streams, modules and memory. They must not be used
-        afterwards. Errors of a lost GPU are ignored.
+        """Wait for all commands, then release streams, modules and memory. These objects must not
+        be used afterwards. Errors of a lost GPU are ignored.
         """
         with contextlib.suppress(DriverError):
             self._call("close cublasLt and cuDNN", self._release_libraries)

@@ -237,8 +237,8 @@ class Driver(Protocol):
     # -- copies, all asynchronous
 
     def copy_in(self, target: int, source: int, num_bytes: int, stream: Stream) -> None:
-        """Enqueue a copy from host memory to the device. It is asynchronous only if the host memory
-        is pinned.
+        """Enqueue a copy from host memory to the device. The copy is asynchronous only if the host
+        memory is pinned.
         """
 
     def copy_out(self, target: int, source: int, num_bytes: int, stream: Stream) -> None:

@@ -1,5 +1,5 @@
-"""NVRTC, NVIDIA's compiler as a library, which is called through ctypes. It compiles CUDA sources
-to cubins without a driver, a GPU or CuPy.
+"""NVRTC, NVIDIA's compiler as a library, which is called through ctypes. NVRTC compiles CUDA
+sources to cubins without a driver, a GPU or CuPy.
 
     source with its includes -> key -> cubin in the cache, or compiled -> stored by its key
 

@@ -54,7 +54,7 @@ class PeerCopies:
     def copy(
         self, target: int, source: int, source_driver: Driver, num_bytes: int, stream: Stream
     ) -> None:
-        """Enqueue a copy from another GPU. It is a direct copy if the trial of the pair was
+        """Enqueue a copy from another GPU. The copy is direct if the trial of the pair was
         correct.
         """
         with self._lock:

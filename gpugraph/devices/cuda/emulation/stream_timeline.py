@@ -216,7 +216,7 @@ class StreamTimeline:
         return {stream: tuple(stream.pending) for stream in self.streams}
 
     def replay(self, commands: dict[HostStream, tuple[StreamCommand, ...]]) -> None:
-        """Run all commands returned by `recorded`. This may be called repeatedly."""
+        """Run all commands returned by `recorded`. This method may be called repeatedly."""
         for stream, pending in commands.items():
             stream.pending = deque(pending)
             stream.done = 0

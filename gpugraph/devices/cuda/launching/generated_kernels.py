@@ -160,8 +160,8 @@ def _register_type(dtype: DType) -> DType:
 
 
 def _divided(text: CudaSource, rows: int, inner: int) -> _Shape:
-    """Return the division of the first kernel among blocks. It depends only on the sizes, so that
-    results are the same on all GPUs.
+    """Return the division of the first kernel among blocks. The division depends only on the sizes,
+    so that results are the same on all GPUs.
     """
     kind, block = text.forms[0].kind, (THREADS, 1, 1)
     if kind == "elements":

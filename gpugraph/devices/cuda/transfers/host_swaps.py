@@ -70,8 +70,8 @@ class HostSwap:
         self._wait(self._back)
 
     def finish(self) -> None:
-        """Make later commands wait for all copies. This is called if a run has failed before `left`
-        or `back`.
+        """Make later commands wait for all copies. This method is called if a run has failed before
+        `left` or `back`.
         """
         while self._pending:
             self._wait(self._pending[0])

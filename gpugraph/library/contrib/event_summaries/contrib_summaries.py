@@ -43,7 +43,7 @@ def _written(
     """Add an op that writes a summary to the default writer.
 
     Args:
-      summarize: builds the summary's op. It receives the tag and the name scope.
+      summarize: builds the summary's op. This function receives the tag and the name scope.
     """
     outer = get_default_graph().get_name_scope()
 

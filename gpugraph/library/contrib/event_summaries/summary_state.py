@@ -158,7 +158,9 @@ def create_file_writer(
 
 
 def create_summary_file_writer(*args: Any, **kwargs: Any) -> SummaryWriter:
-    """Return the result of `create_file_writer`. This is an earlier name of that function."""
+    """Return the result of `create_file_writer`. `create_summary_file_writer` is an earlier name of
+    that function.
+    """
     return create_file_writer(*args, **kwargs)
 
 

@@ -190,8 +190,8 @@ def load_variable_slot_initializer(
     The other arguments are those of `load_and_remap_matrix_initializer`.
 
     Args:
-      primary_partition_info: the partition_info of the variable. It replaces the partition_info of
-        the slot.
+      primary_partition_info: the partition_info of the variable. This argument replaces the
+        partition_info of the slot.
     """
     make = load_and_remap_matrix_initializer(ckpt_path, old_tensor_name, *args, **options)
 

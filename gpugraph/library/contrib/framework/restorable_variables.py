@@ -153,7 +153,9 @@ def _of_name(name: str) -> Any:
 
 
 def assign_from_values_fn(var_names_to_values: Mapping[str, Any]) -> Callable[[Any], Any]:
-    """Return a function that sets the variables with these names. Its argument is the session."""
+    """Return a function that sets the variables with these names. The argument of the returned
+    function is the session.
+    """
     operation, feeds = assign_from_values(var_names_to_values)
 
     def assign_in(session: Any) -> Any:

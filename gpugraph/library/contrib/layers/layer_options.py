@@ -32,8 +32,8 @@ class LayerOptions(NamedTuple):
     """The arguments that all layers with weights have.
 
     Args:
-      normalizer_fn: a function that is called as `f(outputs, **normalizer_params)`. It replaces the
-        biases.
+      normalizer_fn: a function that is called as `f(outputs, **normalizer_params)`. The
+        normalization replaces the biases.
       biases_initializer: the initializer of the biases. If it is None, there are no biases.
       pointwise_initializer: the initializer of a separable convolution's pointwise weights. By
         default, it is the initializer of the other weights.

@@ -1,7 +1,7 @@
 """Regularizers: functions that return a scalar penalty for a variable, which is added to the loss.
 
-They are passed to `tf.get_variable(..., regularizer=...)` and to variable scopes. The penalties of
-new variables are collected in REGULARIZATION_LOSSES.
+Regularizers are passed to `tf.get_variable(..., regularizer=...)` and to variable scopes. The
+penalties of new variables are collected in REGULARIZATION_LOSSES.
 """
 
 from __future__ import annotations

@@ -141,7 +141,7 @@ def npairs_loss(
 def lifted_struct_loss(labels: Any, embeddings: Any, margin: float = 1.0) -> Tensor:
     """Return the lifted structured loss.
 
-    It compares each pair of rows of the same class with all rows of other classes.
+    The loss compares each pair of rows of the same class with all rows of other classes.
 
     Source: Song et al., 2015 (arXiv:1511.06452).
 
