@@ -11,8 +11,8 @@ from gpugraph.formats import messages_pb2
 class ClusterSpec:
     """The addresses, `"host:port"`, of the tasks of each job.
 
-    Raises TypeError if `cluster` has another type, and ValueError if a task number is not an
-    integer.
+    Raises TypeError if `cluster` has none of the types below, and ValueError if a task number is
+    not an integer.
 
     Args:
       cluster: a ClusterDef, another ClusterSpec, or a mapping from job names to jobs. A job is a

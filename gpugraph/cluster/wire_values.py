@@ -285,8 +285,8 @@ class Parcels:
         return ticket
 
     def share(self, memory: Memory, owners: Owners = NO_OWNERS) -> tuple[str, SegmentName] | None:
-        """Store memory as `put` does, but in shared memory. `memory` is copied there unless it
-        already is in shared memory.
+        """Store memory as `put` does, but in shared memory. `memory` is copied into shared memory
+        unless it already is in shared memory.
 
         Returns the ticket and the name of the segment, or None if there is no shared memory.
         """

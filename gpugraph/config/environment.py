@@ -21,7 +21,8 @@ class EnvironmentVariable(NamedTuple):
     Args:
       meaning: the meaning of its value, for the documentation.
       values: the valid values, with the meaning of each. The dict is empty if any value is valid.
-      default: the value if the variable is not set. The default is empty if there is no default.
+      default: the value if the variable is not set. If the variable has no default, this is an
+        empty string.
     """
 
     meaning: str

@@ -79,7 +79,7 @@ class GPUDeviceFactory:
 
     `device_count["GPU"]` limits the number of these GPUs. Raises InvalidArgumentError if virtual or
     emulated GPUs are combined with other options for the number or memory of GPUs. If there is no
-    GPU, such options are ignored, as in TensorFlow.
+    GPU, options for the number or memory of GPUs are ignored, as in TensorFlow.
     """
 
     def create_devices(self, options: SessionOptions, name_prefix: str) -> list[Device]:

@@ -57,8 +57,8 @@ class RunAccess:
     def collides(self, other: RunAccess) -> bool:
         """Return whether this run and the other run must not overlap.
 
-        Two runs collide if both runs use a variable and at least one of them writes it. If this run
-        interrupts the other run, they do not collide.
+        Two runs collide if both runs use a variable and at least one of them writes it. A run does
+        not collide with a run that it interrupts.
         """
         return other not in self.around and not (
             self.writes.isdisjoint(other.writes)

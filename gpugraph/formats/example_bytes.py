@@ -104,9 +104,9 @@ def example_features(content: bytes) -> dict[bytes, Span]:
 def _plain_entries(content: bytes) -> dict[bytes, Span] | None:
     """Return the spans of an Example whose bytes have the form that protobuf writes.
 
-    In this form there is one `Features` message, and each of its entries has a key and then a
-    value. For other bytes, return None or raise IndexError or ValueError. The caller then uses a
-    general parser.
+    In the form that protobuf writes, there is one `Features` message, and each of its entries has a
+    key and then a value. For other bytes, return None or raise IndexError or ValueError. The caller
+    then uses a general parser.
     """
     end = len(content)
     if not end or content[0] != _ENTRY:

@@ -3,8 +3,8 @@
 The same inference function serves three callers: the client graph (sizes of placeholders may be
 unknown), the fold pass (the shapes of fed values are known), and a step of a plan whose sizes are
 known only when it runs. The callers find the values of constant inputs in different ways. A caller
-passes a function `value` of the input index to the constructor, or override the methods `value` and
-`partial` in a subclass.
+passes a function `value` of the input index to the constructor, or overrides the methods `value`
+and `partial` in a subclass.
 """
 
 from __future__ import annotations

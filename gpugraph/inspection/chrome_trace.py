@@ -220,10 +220,11 @@ def duration_of(stats: Any) -> float:
 
 
 def parts_of(stats: Any) -> tuple[str, list[str], str]:
-    """Return the op type, the inputs and the rest of a step's label, `name = Op(inputs)rest`.
+    """Return the op type, the inputs and the remaining text of a step's label, `name =
+    Op(inputs)rest`.
 
-    If a label has another form, the inputs and the rest are empty. The op type is then the text
-    after " = ", or the node's name if the label has no " = ".
+    If a label does not have this form, the inputs and the remaining text are empty. The op type is
+    then the text after " = ", or the node's name if the label has no " = ".
     """
     match = _LABEL.fullmatch(stats.timeline_label)
     if match is None:

@@ -84,7 +84,7 @@ class Elementwise(NamedTuple):
 
     `(U)` converts to the output's type. float16 is computed in float32 and rounded at the end.
     `rounded(...)` in the expression marks the places where the NumPy kernel rounds to float16. So
-    both kernels have equal results.
+    the C kernel and the NumPy kernel have equal results.
     """
 
     expression: str

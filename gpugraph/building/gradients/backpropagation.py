@@ -1,10 +1,11 @@
 """Symbolic gradients: new ops in the graph that compute d ys / d xs.
 
-Backpropagation visits each op between `xs` and `ys` once, after all its consumers. The gradients
-at its outputs are summed and passed to the gradient function that its op type declares.
+Backpropagation visits each op between `xs` and `ys` once, after all its consumers. The gradients at
+its outputs are summed and passed to the gradient function that its op type declares.
 
 A gradient is a tensor, or IndexedSlices if only some of its rows are not 0. Only a few gradient
-functions of this package accept IndexedSlices. All others receive a dense tensor instead.
+functions of this package accept IndexedSlices. All other gradient functions receive a dense tensor
+instead.
 """
 
 from __future__ import annotations

@@ -76,9 +76,9 @@ def arg_scoped_arguments(func: Any) -> tuple[str, ...]:
 def arg_scope(list_ops_or_scope: Any, **kwargs: Any) -> Iterator[Scope]:
     """Make `kwargs` the default arguments of these functions inside a `with` block.
 
-    Yields the scope. Raises TypeError if the first argument has another type. Raises ValueError if
-    `kwargs` are passed with a scope, or if a function is not decorated with `add_arg_scope`. If a
-    function does not have one of the arguments, its call raises TypeError.
+    Yields the scope. Raises TypeError if the first argument is neither a list or tuple nor a scope.
+    Raises ValueError if `kwargs` are passed with a scope, or if a function is not decorated with
+    `add_arg_scope`. If a function does not have one of the arguments, its call raises TypeError.
 
     Args:
       list_ops_or_scope: a list or tuple of functions, or a scope from `with arg_scope(...) as

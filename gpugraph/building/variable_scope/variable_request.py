@@ -30,7 +30,7 @@ def no_regularizer(_: Any) -> None:
 
 @dataclass(frozen=True)
 class VariableSpec:
-    """A request for the variable with the full name `name`. For the other fields, see
+    """A request for the variable with the full name `name`. All other fields are parameters of
     `get_variable`.
 
     Args:
@@ -82,8 +82,8 @@ class PartitionInfo:
         return 0 if axis is None else self.var_offset[axis]
 
     def single_slice_dim(self, shape: Sequence[int]) -> int | None:
-        """Return the dimension in which a part of this shape is smaller than the whole variable.
-        Return None if there is none.
+        """Return the dimension in which a part of this shape is smaller than the whole variable. If
+        there is no such dimension, return None.
 
         Raises ValueError if the part has another rank than the whole variable, extends beyond it,
         or is smaller in several dimensions.

@@ -3,11 +3,12 @@
 Before any message, the caller sends a proof in the metadata of the call. It consists of the time, a
 random name of the caller's process, the number of the call within that process, the incarnation of
 the called server, and an authentication code of these data and the method. From these data and the
-key, both sides derive a key for this call. With this derived key, each side authenticates its
-messages, including the messages of a stream. Each message is followed by its code: HMAC-SHA-256,
-truncated to 16 bytes, over the direction, the number of the message, and all of its bytes. So
-nobody without the key can change, omit or repeat a message, return it to its sender, or present it
-as the answer to another call. Messages are not encrypted with the key. Use TLS to encrypt them.
+key, the caller and the server derive a key for this call. With this derived key, each side
+authenticates its messages, including the messages of a stream. Each message is followed by its
+code: HMAC-SHA-256, truncated to 16 bytes, over the direction, the number of the message, and all of
+its bytes. So nobody without the key can change, omit or repeat a message, return it to its sender,
+or present it as the answer to another call. Messages are not encrypted with the key. Use TLS to
+encrypt them.
 """
 
 from __future__ import annotations

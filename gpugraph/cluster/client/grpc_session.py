@@ -104,7 +104,8 @@ class GrpcSession(SessionBackend):
         self._graph = graph
 
     def handle(self) -> str:
-        """Return the session's handle on the server. The first call creates the session there.
+        """Return the session's handle on the server. The first call creates the session on the
+        server.
 
         Raises CancelledError if the session is closed, and UnavailableError if the server does not
         answer.

@@ -169,8 +169,8 @@ class CollectiveHistory:
 def _are_in(
     met: Mapping[str, Participation], attempt: Participation, other: Participation
 ) -> tuple[Round, Round] | None:
-    """Return the rounds of two members in their last meeting. Return None unless both members met
-    in their current sessions.
+    """Return the rounds of two members in their last meeting. Return None unless both sessions in
+    that meeting are the current sessions of the members.
     """
     first, second = met.get(attempt.device), met.get(other.device)
     if first is None or second is None:

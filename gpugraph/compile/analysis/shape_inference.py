@@ -2,10 +2,10 @@
 
 The Merge of a loop variable starts with the shape of the value from the Enter. If the value from
 the NextIteration has another shape, the Merge gets the common shape of both values, with unknown
-sizes where they differ. The traversal of the graph is repeated until no shape changes. Likewise,
-the elements of a stack or a TensorArray have the common shape of all values written to it, and
-reads from it return this shape. If all pushes to a stack push the same constant (a shape, in a
-gradient), its pops return that constant.
+sizes where the two shapes differ. The traversal of the graph is repeated until no shape changes.
+Likewise, the elements of a stack or a TensorArray have the common shape of all values written to
+it, and reads from it return this shape. If all pushes to a stack push the same constant (a shape,
+in a gradient), its pops return that constant.
 
 If the shape function of an op rejects its inputs and the op runs in every run, the compilation
 fails. If the op is in a branch or a loop, the error is raised when the op runs. The ops that depend

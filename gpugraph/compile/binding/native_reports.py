@@ -4,8 +4,8 @@ Such a kernel computes outputs whose number of rows depends on values. There are
 code for it. A kernel with a counter (Where) is called twice: the counter counts the rows, and after
 the size was reported, the function of the op writes the outputs. For any other kernel, the function
 writes its outputs to side buffers, which have room for the largest possible outputs. After the size
-was reported, the rows are copied from there to the outputs. Outputs whose sizes are not reported
-are written to their own memory immediately.
+was reported, the rows are copied from the side buffers to the outputs. Outputs whose sizes are not
+reported are written to their own memory immediately.
 """
 
 from __future__ import annotations

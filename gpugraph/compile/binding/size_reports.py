@@ -47,7 +47,9 @@ class Report(NamedTuple):
 
 
 class Flush(NamedTuple):
-    """A position in the order of nodes, and the reports after which words are written there."""
+    """A position in the order of nodes where words are written, and the reports on which these
+    words depend.
+    """
 
     position: int
     reports: Sequence[Report]

@@ -304,7 +304,7 @@ class LoopProgram:
 
     def _set_predicate(self, step: Step, run: SetPredicate) -> None:
         """Add instructions that set one of a predicate's two flags (for true and false) and clear
-        the other flag. If the predicate has no value, they clear both flags.
+        the other flag. If the predicate has no value, the instructions clear both flags.
         """
         is_true, neither, behind = Label(), Label(), Label()
         for flag in run.base:

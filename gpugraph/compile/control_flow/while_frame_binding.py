@@ -339,8 +339,8 @@ class WhileFrameBinding:
         return self.step_list.step(merge, run, part=part)
 
     def _aside(self, next_value: _NextValue) -> Place:
-        """Return a side buffer for a loop variable's next value. The value stays there until the
-        value that it would overwrite has been copied.
+        """Return a side buffer for a loop variable's next value. The value stays in the side buffer
+        until the value that it would overwrite has been copied.
         """
         _, home = next_value.source
         kind = home.storage.kind if home.storage.kind in ("cell", "object") else "aside"

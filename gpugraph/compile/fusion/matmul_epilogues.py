@@ -7,7 +7,7 @@ stores its results.
 
 No other op may read an intermediate result or have a control edge from the op that computes it. The
 new op has the name of the last of the ops. If there is a Reshape, the fused product comes before
-it, and the last op becomes an Identity of the Reshape.
+the Reshape, and the last op becomes an Identity of the Reshape.
 
 Without this pass, the ops after the product would be fused with other ops. So the pass compares an
 epilogue with this other fusion by the number of accesses to memory. Without an epilogue, the
@@ -19,9 +19,10 @@ before a softmax loss, or before a Tanh. A tensor is only added in the epilogue 
 memory anyway, which is not the case if the same fusion group would compute it.
 
 Results differ from the results of the separate ops by rounding, since cublasLt rounds 16-bit types
-only once. The pass applies to floating types on GPUs with kernels. If there is native code, it also
-applies to products on the CPU that are computed in tiles (`devices/native/tiled_products.py`).
-`RewriterConfig.remapping` controls this pass and the other fusions into matrix products.
+only once. The pass applies to floating types on GPUs with kernels. If there is native code, the
+pass also applies to products on the CPU that are computed in tiles
+(`devices/native/tiled_products.py`). `RewriterConfig.remapping` controls this pass and the other
+fusions into matrix products.
 """
 
 from __future__ import annotations

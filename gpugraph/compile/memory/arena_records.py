@@ -97,7 +97,7 @@ def first_beyond(arena: ArenaRecord, available: int) -> tuple[int, BufferRecord]
     tensor that is first written at this position.
 
     If the live tensors always fit, the arena is too large only because of fragmentation. In this
-    case return the position of the peak and the largest tensor there.
+    case return the position of the peak and the largest tensor at this position.
     """
     total, place, last = 0, arena.place, arena.at_peak()[0]
     ends = sorted(arena.buffers, key=lambda buffer: buffer.last)

@@ -57,8 +57,8 @@ def _node(unit: Unit, name: str) -> Node:
 
 
 def _sent(unit: Unit, source: Node, slot: int) -> Node | None:
-    """If the tensor is sent to the host anyway, because an op reads it there, return its Recv.
-    Otherwise return None.
+    """If the tensor is sent to the host anyway, because an op on the host reads it, return its
+    Recv. Otherwise return None.
     """
     for send, recv in unit.send_recv_pairs:
         edge = send.input_edge(0)

@@ -186,8 +186,8 @@ class _Choice:
 
     def _anywhere(self, tensor: Idle) -> Places | None:
         """Return positions of the tensor's copies with which the tensor is on the host as long as
-        possible, regardless of the duration of the copies. Return None if there is no node between
-        the tensor's uses.
+        possible, regardless of the duration of the copies. Return None if no node runs between two
+        uses of the tensor.
         """
         return self._places(
             tensor, self.timeline.ends[tensor.first], self.timeline.begin(tensor.last)

@@ -96,7 +96,7 @@ def _groups(nodes: list[Node]) -> dict[int, ColocationGroup]:
 
 
 def _join(group_of: dict[int, ColocationGroup], first: Node, second: Node, why: str) -> None:
-    """Merge the groups of both nodes, the smaller into the larger.
+    """Merge the groups of the two nodes. The smaller group is merged into the larger group.
 
     Args:
       why: the reason why the group of `second` joins.

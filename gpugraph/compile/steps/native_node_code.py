@@ -197,8 +197,8 @@ Programs = dict[Hashable, tuple[Program, tuple[int, ...]]]
 
 
 def translate(step: Candidate, known: Programs | None = None) -> Piece:
-    """Return the native code of a step. Raises NotNativeError if there is none for its dtypes and
-    shapes.
+    """Return the native code of a step. Raises NotNativeError if there is no native code for the
+    step's dtypes and shapes.
 
     Args:
       known: the programs of other steps. If one of them is equal to this step's program, the steps

@@ -82,7 +82,7 @@ class ParallelSteps(StepGroup):
         self, waiting: deque[Step], errors: dict[Step, BaseException]
     ) -> list[threading.Thread]:
         """Start threads that run waiting steps, and return them. If the system refuses to start a
-        thread, there are fewer.
+        thread, fewer threads are returned.
         """
         threads: list[threading.Thread] = []
         for _ in range(0 if self.clock.one_thread else self.helpers):

@@ -102,8 +102,8 @@ class Arrays:
         self.refusals: dict[str, Any] = {}  # by device: errors that its kernels report
 
     def take_arenas(self) -> None:
-        """Allocate the plan's memory on each device. Raises ResourceExhaustedError if there is not
-        enough.
+        """Allocate the plan's memory on each device. Raises ResourceExhaustedError if a device has
+        not enough memory.
         """
         for name, size in self.unit.arena_sizes.items():
             if size:

@@ -407,8 +407,8 @@ class Unit:
         return self.target.devices[0].name
 
     def kernel(self, node: Node) -> Kernel:
-        """Return the kernel of a node on its device. Raises InternalError if it has no kernel
-        there, which placement rules out.
+        """Return the kernel of a node on its device. Raises InternalError if the device has no
+        kernel for the node. The placer prevents this.
         """
         kernel = self._kernels.get(node.id)
         if kernel is not None:

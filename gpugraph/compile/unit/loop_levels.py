@@ -67,7 +67,7 @@ def levels(
 
 def _bind(level_of: dict[Frame, Level], frames: Frames, before: Node, after: Node) -> None:
     """Record that `after` depends on `before`, in the level of the innermost frame that contains
-    both.
+    both nodes.
     """
     one, two = frames.at(before), frames.at(after)
     if one is two and before.is_exit and after.is_enter:

@@ -124,7 +124,7 @@ def _targets(order: Schedule, row_pass: Pass) -> list[int]:
 
 def _reuse_expensive_values(order: Schedule, first: list[int]) -> None:
     """For each expensive value, make the first pass that computes it store it in an output's
-    memory, and later passes load it from there.
+    memory, and make later passes load it from that memory.
     """
     slots = _slots_of_expensive_values(order, first)
     if not slots or _reads_inputs_later(order, slots, min(first[index] for index in slots)):
@@ -139,8 +139,8 @@ def _slots_of_expensive_values(order: Schedule, first: list[int]) -> dict[int, i
     """Find outputs that can hold expensive values which an earlier pass computes and the last pass
     needs. Return the output for each such value.
 
-    The last pass must write this output itself, and the output must have the value's dtype. If both
-    a value and its operand qualify, only the value is stored.
+    The last pass must write this output itself, and the output must have the value's dtype. If a
+    value and one of its operands both qualify, only the value is stored.
     """
     program = order.program
     slots: dict[int, int] = {}

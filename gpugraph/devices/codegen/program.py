@@ -3,8 +3,8 @@ earlier values over a space of axes.
 
     space (rows, columns)          x: (yes, yes)   bias: (no, yes)   largest: (yes, no)   rate: ()
 
-The spans of a value mark the axes of the space along which it varies. Along the other axes it is
-constant. An input is a C-ordered array that has only the axes of its spans. `Fusion`
+The spans of a value mark the axes of the space along which it varies. Along all other axes, the
+value is constant. An input is a C-ordered array that has only the axes of its spans. `Fusion`
 (program_builder.py) creates programs from ops and shapes.
 """
 

@@ -7,8 +7,8 @@ as NumPy.
     fusion.output(fusion.apply("x < (T)0 ? (T)0 : x", [y], float32))
     program, sizes = fusion.finish()
 
-Adjacent axes are merged if each value varies along both or neither of them, and axes of size 1 are
-dropped. So kernels for different shapes may have the same source. The kernels receive the sizes
+Adjacent axes are merged if each value varies along both axes or along neither, and axes of size 1
+are dropped. So kernels for different shapes may have the same source. The kernels receive the sizes
 when they are bound.
 """
 

@@ -3,8 +3,8 @@
 A GPU can't raise an error. If a kernel fails (because of an index out of range, or a value that is
 not finite), it sets its flag to 1. Each plan has its own flags, so a run checks only the flags of
 its own kernels when it ends. If the host has not waited for the kernels of a run, the next run
-raises the error. If there is no next run, the error is logged when the plan is released. CUDA's own
-errors appear only when the host waits for the GPU (`late`).
+raises the error. If the plan has no next run, the error is logged when the plan is released. CUDA's
+own errors appear only when the host waits for the GPU (`late`).
 """
 
 from __future__ import annotations

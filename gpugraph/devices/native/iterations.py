@@ -173,7 +173,7 @@ class Iterations:
 
         Args:
           check: a function that is called when the loop returns after `SLICE_NS`, or because `stop`
-            is set. To end the run, this function raises an error to end the run.
+            is set. To end the run, this function raises an error.
         """
         block, call = self._block, self._held
         block.slice = BRIEF_NS

@@ -223,8 +223,8 @@ class _Shared:
         self._unsound = ""  # why the loaded code is not used
 
     def start(self) -> Compilation:
-        """Return the compilation of the runtime. Start it if this has not happened yet. If there
-        was no compiler before, search for one again.
+        """Return the compilation of the runtime. Start it if this has not happened yet. If an
+        earlier search found no compiler, search again.
         """
         if self._compilation is None or (self._was_refused and not compiler().reason):
             self._was_refused = bool(compiler().reason)
@@ -234,8 +234,8 @@ class _Shared:
 
     @property
     def reason(self) -> str:
-        """The reason why there is no runtime, or "" if it exists or is being compiled. Reading this
-        property starts the compilation.
+        """The reason why there is no runtime, or "" if the runtime exists or is being compiled.
+        Reading this property starts the compilation.
         """
         return self.start().reason or self._unsound
 

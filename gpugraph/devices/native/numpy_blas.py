@@ -262,7 +262,7 @@ def products(triples: Sequence[tuple[Any, Any, Any]]) -> Call:
 
     Raises NotNativeError if the dtypes or strides do not meet these conditions, or if `out`
     overlaps itself or an input. Raises InternalError if the shapes don't match, if `out` is
-    read-only, or if there is a `blas_reason`.
+    read-only, or if `blas_reason` is not empty.
     """
     blas, runtime = _blas(), RUNTIME.get(True)
     if blas is None or runtime is None:

@@ -51,9 +51,10 @@ _STORED = frozenset(
 
 
 def open_checkpoint(prefix: str) -> TensorReader:
-    """Open the V2 checkpoint with this prefix or, if there is none, the V1 checkpoint.
+    """Open the V2 checkpoint with this prefix or, if there is no such V2 checkpoint, the V1
+    checkpoint.
 
-    Raises NotFoundError if there is neither.
+    Raises NotFoundError if neither checkpoint exists.
     """
     prefix = local_path(prefix)
     if not os.path.exists(index_name(prefix)):

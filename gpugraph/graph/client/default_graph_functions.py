@@ -157,8 +157,9 @@ class name_scope:
     """A name scope for the ops of a function. The scope's name is `name`, or `default_name` if
     `name` is None.
 
-    Raises TypeError if `default_name` is not a string. Raises ValueError if both names are None
-    although `values` were passed, or if the values belong to several graphs.
+    Raises TypeError if `default_name` is not a string. Raises ValueError if `name` and
+    `default_name` are None although `values` were passed, or if the values belong to several
+    graphs.
 
     Args:
       values: input tensors of the function, all of one graph. This graph becomes the default graph

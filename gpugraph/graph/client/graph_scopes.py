@@ -51,8 +51,8 @@ def is_name(name: str, inside: bool) -> bool:
 
 
 def as_name(name: Any) -> str:
-    """Return the name of an operation or scope as a string. Raises TypeError if `name` has another
-    type.
+    """Return the name of an operation or scope as a string. Raises TypeError if `name` is neither a
+    string nor bytes.
     """
     if isinstance(name, bytes):
         return name.decode("utf-8", "surrogateescape")  # surrogates are invalid in any name

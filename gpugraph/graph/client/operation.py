@@ -77,8 +77,8 @@ class Operation:
           inputs: the input tensors, with lists flattened.
           output_types: ignored, as in TensorFlow. The attrs determine the dtypes.
           control_inputs: operations, or tensors of these operations.
-          input_types: the dtypes of the inputs. An input type may be reference dtypes although the
-            dtype of the tensor is not, or the reverse.
+          input_types: the dtypes of the inputs. An input type may be a reference dtype although the
+            tensor's dtype is not, or the reverse.
           original_op: the operation for which this operation was created, for example the operation
             whose gradient it computes. The attribute `_original_op` contains this operation.
           op_def: ignored. The op type must be declared.
@@ -234,8 +234,8 @@ class Operation:
         return self.origin.frames_with_start_lines
 
     def colocation_groups(self) -> list[bytes]:
-        """Return the names `loc:@op` of the colocation groups. If there are none, return a group
-        named after this operation.
+        """Return the names `loc:@op` of the colocation groups. If the operation is in no colocation
+        group, return a group named after this operation.
         """
         names = self._attrs.get("_class", ())
         groups = [name for name in names if name.startswith(b"loc:@")]

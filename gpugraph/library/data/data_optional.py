@@ -78,7 +78,7 @@ class Optional:
 
 
 class OptionalSpec(TypeSpec):
-    """The spec of an optional. It contains the structure of specs of the optional's value."""
+    """The spec of an optional. The spec contains the structure of specs of the optional's value."""
 
     __slots__ = ("_value_structure",)
 

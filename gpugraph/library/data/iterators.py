@@ -173,7 +173,9 @@ class Iterator:
 
 
 class IteratorSpec(TypeSpec):
-    """The spec of an iterator. It contains the structure of specs of the iterator's elements."""
+    """The spec of an iterator. The spec contains the structure of specs of the iterator's
+    elements.
+    """
 
     __slots__ = ("_element_spec",)
 

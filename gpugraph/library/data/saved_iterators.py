@@ -66,8 +66,8 @@ class CheckpointInputPipelineHook(HookBesideCheckpoints):
     saved just before each checkpoint of the model. Otherwise they are saved at the intervals of the
     estimator's configuration. The hook restores the positions before the first run of a session,
     because other hooks may initialize the iterators until then. The hook restores the positions
-    that were saved at the same global step as the model. If there are none, it restores the latest
-    positions.
+    that were saved at the same global step as the model. If no positions were saved at that step,
+    the hook restores the latest positions.
     """
 
     def __init__(self, estimator: Any) -> None:

@@ -215,8 +215,8 @@ def _column_names(name: str, delimiter: str, quotes: bool) -> list[str]:
 def _inferred_defaults(
     names: Sequence[str], columns: int, chosen: Sequence[int], options: Any
 ) -> list[Any]:
-    """Return a default value for each column. Its dtype is the narrowest one that can represent the
-    column's values in the first rows.
+    """Return a default value for each column. The dtype of a default value is the narrowest dtype
+    that can represent the column's values in the first rows.
     """
     has_header, delimiter, quotes, missing, most = options
     kinds: list[int] = [0] * len(chosen)
@@ -383,7 +383,7 @@ class RecordWriter:
 
 
 class StatsAggregator:
-    """Statistics of a pipeline. The class exists for compatibility. Its statistics stay empty.
+    """Statistics of a pipeline. The class exists for compatibility. The statistics stay empty.
 
     To see the times of a pipeline's stages, use the commands `trace` and `explain`.
     """

@@ -69,7 +69,8 @@ class CrossDeviceOps:
 
 
 class ReductionToOneDevice(CrossDeviceOps):
-    """Adds up all values on one device, then copies the result to the other devices.
+    """Adds up all values on one device, then copies the result to all other devices of the
+    destinations.
 
     Args:
       reduce_to_device: the device that computes the sum; by default, the first of the destinations.

@@ -122,7 +122,7 @@ class DistributedDataset:
     """A dataset for several replicas. Each batch is divided among the replicas, or each element is
     for one replica.
 
-    Its iterators are created by the same methods as the iterators of a dataset.
+    The methods that create iterators have the same names as the methods of a dataset.
     """
 
     def __init__(self, strategy: Any, dataset: Any, parts: int | None, first: int) -> None:

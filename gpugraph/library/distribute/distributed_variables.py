@@ -270,8 +270,8 @@ def aggregated(strategy: Any, value: Any, aggregation: Any, destinations: Any) -
 
 
 class _MirroredSaveable(SaveableObject):
-    """The saveable object of a mirrored variable. It saves the first component, and restores all
-    components.
+    """The saveable object of a mirrored variable. The object saves the first component, and
+    restores all components.
     """
 
     def __init__(self, variable: MirroredVariable, name: str) -> None:
@@ -288,7 +288,8 @@ class _MirroredSaveable(SaveableObject):
 class _SyncOnReadSaveable(SaveableObject):
     """The saveable object of a SyncOnReadVariable.
 
-    It saves the aggregate, and restores the components so that a read returns the saved value.
+    The object saves the aggregate, and restores the components so that a read returns the saved
+    value.
     """
 
     def __init__(self, variable: SyncOnReadVariable, name: str) -> None:

@@ -127,7 +127,7 @@ class ParameterExtended(MirroredExtended):
 
     @property
     def experimental_between_graph(self) -> bool:
-        """Whether each worker builds a separate graph. It is always True."""
+        """Whether each worker builds a separate graph. The property is always True."""
         return True
 
     @property

@@ -56,7 +56,7 @@ class _Replica(ReplicaContext):
         self.is_done = False
 
     def start(self, main: _MainScopes, function: Callable[[], Any], creator: Any) -> None:
-        """Start the thread. It waits for the first call of `run`."""
+        """Start the thread. The thread waits for the first call of `run`."""
 
         def call() -> None:
             try:

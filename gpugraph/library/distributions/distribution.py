@@ -102,7 +102,9 @@ class Distribution(DistributionParameters):
 
     @property
     def batch_shape(self) -> TensorShape:
-        """The static shape of the batch of distributions. It is () for a single distribution."""
+        """The static shape of the batch of distributions. The shape is () for a single
+        distribution.
+        """
         return TensorShape(self._batch_shape())
 
     @property

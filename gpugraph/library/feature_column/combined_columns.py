@@ -158,7 +158,7 @@ def leaf_keys(cross: Any) -> list[Any]:
 class SequenceCategoricalColumn(
     CategoricalColumn, namedtuple("SequenceCategoricalColumn", "categorical_column")
 ):
-    """A column of sequences. Its ids have the axes [batch, time, ids of a step]."""
+    """A column of sequences. The ids have the axes [batch, time, ids of a step]."""
 
     @property
     def _is_v2_column(self) -> bool:  # type: ignore[override]

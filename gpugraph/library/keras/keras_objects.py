@@ -90,7 +90,7 @@ def own_functions(name: str, module: str | None) -> dict[str, Any]:
     """Return {name: function} for the function that `remember_own_function` recorded under this
     name.
 
-    The dict is empty while a file is read, and if there are several such functions.
+    The dict is empty while a file is read, and if several functions were recorded under this name.
     """
     functions = list(_OWN_FUNCTIONS.get(f"{module}:{name}", ()))
     is_known = len(functions) == 1 and _SCOPES.source in (None, "text")
@@ -128,8 +128,8 @@ def object_named(
 ) -> Any:
     """Return the class or function with a name.
 
-    It is looked up, in this order, in `custom_objects`, the scopes of the thread from the innermost
-    on, `get_custom_objects()`, and `known`. Raises ValueError for an unknown name.
+    The name is looked up, in this order, in `custom_objects`, the scopes of the thread from the
+    innermost on, `get_custom_objects()`, and `known`. Raises ValueError for an unknown name.
 
     Args:
       kind: the kind of object, for the message.

@@ -39,16 +39,16 @@ def _functions_in(layer: Any) -> dict[str, Any]:
 def clone_model(
     model: Any, input_tensors: Any = None, clone_function: Callable[[Any], Any] | None = None
 ) -> Any:
-    """Return a copy of a model. It consists of copies of the layers, connected in the same way,
-    with new variables.
+    """Return a copy of a model. The copy consists of copies of the layers, connected in the same
+    way, with new variables.
 
     Raises ValueError for an object that is not a model, for a subclass that defines `call`, for a
     wrong number of inputs, and for a `clone_function` that does not return layers.
 
     Args:
       input_tensors: the inputs of the copy, by default new inputs.
-      clone_function: a function that returns the copy of a layer, by default `clone_layer`. It is
-        not called for input layers.
+      clone_function: a function that returns the copy of a layer, by default `clone_layer`. The
+        function is not called for input layers.
     """
     if not isinstance(model, Model):
         raise ValueError(f"Expected `model` argument to be a `Model` instance, got {model!r}")

@@ -39,8 +39,8 @@ def installed_version(name: str) -> str | None:
 
 def extra_for(driver_version: int | None) -> str:
     """Return the pip command that installs CuPy for a driver that supports the CUDA version
-    `driver_version`. If it is None, because no driver is installed yet, the text offers both CUDA
-    versions.
+    `driver_version`. If `driver_version` is None, because no driver is installed yet, the text
+    offers both CUDA versions.
     """
     if driver_version is None:
         return f"pip install 'gpugraph[{_EXTRAS[_OLDEST]}]' or 'gpugraph[{_EXTRAS[_NEWEST]}]'"

@@ -1,4 +1,4 @@
-"""Detection of the usable GPUs. If there are none, it gives the reason and a remedy.
+"""Detection of the usable GPUs. If no GPU is usable, this module gives the reason and a remedy.
 
     GPUGRAPH_GPU=0?  ->  driver?  ->  CuPy?  ->  versions fit?  ->  GPUs visible?  ->  CuPy imports?
                      ->  a small kernel compiles, runs and has the right result

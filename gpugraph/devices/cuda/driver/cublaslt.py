@@ -210,7 +210,8 @@ class CublasLt:
         workspace_bytes: int,
     ) -> HeuristicResult | None:
         """Return the algorithm that cublasLt's heuristic ranks first, given the size of the
-        workspace and the alignments of the operands. If there is no algorithm, return None.
+        workspace and the alignments of the operands. If cublasLt has no algorithm for the product,
+        return None.
         """
         preference = self._make("MatmulPreference")
         preference.set(_PREF_MAX_WORKSPACE_BYTES, ctypes.c_uint64(workspace_bytes))

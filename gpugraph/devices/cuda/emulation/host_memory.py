@@ -46,8 +46,8 @@ class Regions:
         return HostRegion(base, buffer)
 
     def give_back(self, address: int) -> int:
-        """Free the memory at `address` and return its size in bytes. Raises DriverError if no
-        allocation begins there.
+        """Free the memory at `address` and return its size in bytes. Raises DriverError if
+        `address` is not the start of an allocation.
         """
         buffer = self._buffers.pop(address, None)
         if buffer is None:

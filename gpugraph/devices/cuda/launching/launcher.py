@@ -152,7 +152,7 @@ class Launcher:
         """Bind an op's matrix products, with their epilogues.
 
         If possible, cublasLt computes a product with its epilogue. Otherwise, cublasLt computes the
-        product and a kernel of gpugraph computes the epilogue. If this is also not possible, a
+        product and a kernel of gpugraph computes the epilogue. If cublasLt supports neither, a
         kernel of gpugraph computes both.
 
         Args:

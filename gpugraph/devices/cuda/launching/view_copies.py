@@ -138,7 +138,7 @@ def _widened(
     axes: list[CopyAxis], item: int, starts: tuple[int, int]
 ) -> tuple[list[CopyAxis], int]:
     """Combine pairs of elements that are adjacent in both views into elements of twice the size, as
-    long as these have at most 16 bytes.
+    long as the larger elements have at most 16 bytes.
     """
     while item < 16 and axes:
         last, twice = axes[-1], 2 * item

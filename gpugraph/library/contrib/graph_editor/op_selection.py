@@ -315,7 +315,7 @@ def get_walks_intersection_ops(
     backward_inclusive: bool = True, within_ops: Any = None, within_ops_fn: Filter | None = None,
     control_inputs: bool = False, control_outputs: Any = None, control_ios: Any = None,
 ) -> list[Operation]:  # fmt: skip
-    """Return the operations that a forward walk and a backward walk both visit.
+    """Return the operations that are visited by a forward walk and also by a backward walk.
 
     Args:
       control_ios: a ControlOutputs, for the control edges of both walks. It replaces

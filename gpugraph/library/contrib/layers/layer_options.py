@@ -34,9 +34,10 @@ class LayerOptions(NamedTuple):
     Args:
       normalizer_fn: a function that is called as `f(outputs, **normalizer_params)`. The
         normalization replaces the biases.
-      biases_initializer: the initializer of the biases. If it is None, there are no biases.
+      biases_initializer: the initializer of the biases. If `biases_initializer` is None, there are
+        no biases.
       pointwise_initializer: the initializer of a separable convolution's pointwise weights. By
-        default, it is the initializer of the other weights.
+        default, the pointwise weights use the initializer of the depthwise weights.
       variables_collections: the collections of the variables, or a dict from `weights` and `biases`
         to collections.
     """

@@ -87,7 +87,9 @@ def model_variable(
 
 
 def add_model_variable(var: Any) -> None:
-    """Add a variable to the collection MODEL_VARIABLES, unless it is already there."""
+    """Add a variable to the collection MODEL_VARIABLES, unless the collection already contains the
+    variable.
+    """
     graph = get_default_graph()
     if all(variable is not var for variable in graph.get_collection(GraphKeys.MODEL_VARIABLES)):
         graph.add_to_collection(GraphKeys.MODEL_VARIABLES, var)

@@ -209,8 +209,8 @@ def group_norm(
     Args:
       groups: the number of groups.
       channels_axis: the axis of the channels.
-      reduction_axes: the other axes that are normalized together. Either all these axes precede the
-        channels, or all follow the channels.
+      reduction_axes: the axes, apart from the channels, that are normalized together. Either all
+        these axes precede the channels, or all follow the channels.
       mean_close_to_zero: whether the variance is computed without subtracting the mean first, which
         is exact enough for a mean near 0.
     """

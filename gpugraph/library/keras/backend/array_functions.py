@@ -288,8 +288,8 @@ def gather(reference: Any, indices: Any) -> Tensor:
 
 
 def one_hot(indices: Any, num_classes: int) -> Tensor:
-    """Return a one-hot vector for each index. It is 1 at the index and 0 elsewhere. Shape: [...,
-    num_classes].
+    """Return a one-hot vector for each index. The vector is 1 at the index and 0 elsewhere. Shape:
+    [..., num_classes].
     """
     return one_hot_where_unique.one_hot(indices, depth=num_classes, axis=-1)
 

@@ -26,8 +26,8 @@ def backend() -> str:
 
 
 def floatx() -> str:
-    """Return the name of the default dtype of floats. It is "float32" unless `set_floatx` changes
-    it.
+    """Return the name of the default dtype of floats. The dtype is "float32" unless `set_floatx`
+    changes it.
     """
     return _Config.floatx
 
@@ -43,8 +43,8 @@ def set_floatx(value: str) -> None:
 
 
 def epsilon() -> float:
-    """Return the small number that Keras adds to divisors and arguments of logarithms. It is 1e-7
-    unless `set_epsilon` changes it.
+    """Return the small number that Keras adds to divisors and arguments of logarithms. The number
+    is 1e-7 unless `set_epsilon` changes it.
     """
     return _Config.epsilon
 

@@ -115,8 +115,8 @@ def _convolved(
 
 
 def _by_axis(values: Sequence[int], data_format: Any) -> list[int]:
-    """Return a stride or dilation for each axis of a tensor. It is one of `values` for a spatial
-    axis, and 1 for any other axis.
+    """Return a stride or dilation for each axis of a tensor. The result is one of `values` for a
+    spatial axis, and 1 for any other axis.
     """
     if known_format(data_format) == "channels_first":
         return [1, 1, *values]

@@ -35,7 +35,7 @@ class GraphExecutionFunction:
 
     Args:
       inputs, outputs: tensors, or structures of tensors.
-      updates: operations and (variable, new value) pairs. They run after the first output is
+      updates: operations and (variable, new value) pairs. The updates run after the first output is
         computed.
       feed_dict: values of additional tensors, which are fed in every call.
       fetches: additional tensors to compute. After a call, their values are passed to callbacks.
@@ -83,8 +83,8 @@ class GraphExecutionFunction:
 
         Args:
           inputs: a list with a value for each input. A value is an array, or for a sparse input a
-            SciPy matrix or a SparseTensorValue. It can also be a tensor or variable of the graph,
-            whose value is then used, or None if the outputs do not depend on the input.
+            SciPy matrix or a SparseTensorValue. A value can also be a tensor or variable of the
+            graph, whose value is then used, or None if the outputs do not depend on the input.
         """
         fed: dict[Tensor, Any] = {}
         connected: dict[Tensor, Any] = {}

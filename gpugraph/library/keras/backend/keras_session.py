@@ -1,7 +1,8 @@
 """Keras's session, the initialization of Keras's variables, and the numbering of names.
 
-Keras uses the default session. If there is none, Keras creates a session on first use. Before it
-runs anything in that session, it initializes the variables that its functions created.
+Keras uses the default session. If there is no default session, Keras creates a session on first
+use. Before it runs anything in that session, it initializes the variables that its functions
+created.
 """
 
 from __future__ import annotations
@@ -130,8 +131,8 @@ def refuse_cleared(values: Sequence[Any]) -> None:
 
 
 def cleared_text(graph: Any) -> str:
-    """Return a sentence for an error message. It names the line at which `clear_session` replaced
-    `graph`.
+    """Return a sentence for an error message. The sentence names the line at which `clear_session`
+    replaced `graph`.
 
     Return "" if the graph was not replaced.
     """

@@ -93,8 +93,8 @@ class Layer(LayerWeights, LayerNodes, Module):
 
     @property
     def dtype(self) -> DType | None:
-        """The dtype of the variables. It is None before the first call if the constructor received
-        no dtype.
+        """The dtype of the variables. The property is None before the first call if the constructor
+        received no dtype.
         """
         return self._dtype
 

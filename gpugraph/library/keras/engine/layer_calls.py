@@ -51,8 +51,8 @@ Encountered error:
 
 
 class LayerCall:
-    """The arguments of one call of a layer. It is also a context manager that is active during the
-    call.
+    """The arguments of one call of a layer. A LayerCall is also a context manager that is active
+    during the call.
 
     Attributes:
       keywords: the keyword arguments for the layer's `call`: the arguments that were passed, and

@@ -153,8 +153,8 @@ class TensorFlowOpLayer(Layer):
         )
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Return the shapes of the outputs. They are determined by creating the operation in a
-        separate graph.
+        """Return the shapes of the outputs. The shapes are determined by creating the operation in
+        a separate graph.
         """
         types = self._input_types(0)
         free = [dtype for place, dtype in enumerate(types) if place not in self.constants]

@@ -227,8 +227,8 @@ def _next(generator: _Locked, _: Any) -> Any:
 def _portable(error: Exception) -> Exception:
     """Return an error that can be pickled, so that a worker process can send it.
 
-    This is the error itself if its class can be pickled or registered with `copyreg`. Otherwise it
-    is a RuntimeError with the error's class and message.
+    The result is the error itself if its class can be pickled or registered with `copyreg`.
+    Otherwise it is a RuntimeError with the error's class and message.
     """
     if _can_be_pickled(error):
         return error

@@ -49,7 +49,7 @@ class Masking(SameShape):
         self.keep_arguments(locals())
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Tensor:
-        """Return a mask [n, steps]. It is True for steps at which a feature differs from
+        """Return a mask [n, steps]. The mask is True for steps at which a feature differs from
         `mask_value`.
         """
         del mask

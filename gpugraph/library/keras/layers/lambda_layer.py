@@ -26,8 +26,8 @@ class Lambda(Layer):
     if the program permits it: see `load_model`.
 
     Args:
-      function: a function of the inputs. It also receives `mask` and `training` if it has these
-        parameters.
+      function: a function of the inputs. The function also receives `mask` and `training` if it has
+        these parameters.
       output_shape: the shape of the outputs without the batch axis, or a function that computes it
         from the inputs' shape. For several inputs or outputs, these are lists of shapes.
       mask: the mask of the outputs, or a function of the inputs and their mask.
@@ -97,8 +97,8 @@ class Lambda(Layer):
             ) from error
 
     def get_config(self) -> dict[str, Any]:
-        """Return a configuration in which functions are names or bytecode. It includes the
-        constructor's other arguments.
+        """Return a configuration in which functions are names or bytecode. The configuration also
+        includes the constructor's other arguments.
         """
         config = {**super().get_config(), "arguments": self.arguments}
         values = {"function": self.function, "output_shape": self._output_shape}

@@ -35,8 +35,8 @@ class Transposed(Convolution):
 
     Args:
       output_padding: if it is passed, an output axis has (size - 1) * stride + kernel size +
-        output_padding elements, or 2 * (kernel size // 2) fewer with the padding "same". It must be
-        less than the stride.
+        output_padding elements, or 2 * (kernel size // 2) fewer with the padding "same".
+        `output_padding` must be less than the stride.
     """
 
     def __init__(

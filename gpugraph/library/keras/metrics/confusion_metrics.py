@@ -99,8 +99,8 @@ class ConfusionMetric(Metric):
         )
 
     def quotient(self, part: str, other: str) -> Any:
-        """Return part / (part + other) for the counts at each threshold. If both counts are 0, the
-        result is 0.
+        """Return part / (part + other) for the counts at each threshold. If the two counts are 0,
+        the result is 0.
         """
         counts = self.counts
         return div_no_nan(counts[part], counts[part] + counts[other])
@@ -116,7 +116,7 @@ def _only_top(y_pred: Tensor, k: int) -> Tensor:
 
 
 def _of_thresholds(values: Any, thresholds: Sequence[float]) -> Any:
-    """Return the first value if there is one threshold, otherwise all values."""
+    """If there is a single threshold, return its value. Otherwise return all values."""
     return values[0] if len(thresholds) == 1 else values
 
 
@@ -137,8 +137,8 @@ class _Count(ConfusionMetric):
         return self.add_hits(y_true, y_pred, sample_weight)
 
     def result(self) -> Any:
-        """Return the count for all batches so far. It is a scalar for one threshold, otherwise a
-        vector.
+        """Return the count for all batches so far. The result is a scalar for one threshold,
+        otherwise a vector.
         """
         return _of_thresholds(identity(self.counts[self.kinds[0]]), self.thresholds)
 
@@ -174,7 +174,7 @@ class FalseNegatives(_Count):
 class _Quotient(ConfusionMetric):
     """Base class of metrics with the value true positives / (true positives + another count).
 
-    If both counts are 0, the value is 0.
+    If the two counts are 0, the value is 0.
     """
 
     def __init__(

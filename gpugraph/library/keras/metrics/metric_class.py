@@ -122,8 +122,8 @@ class Metric(Layer):
         initializer: Any = None,
         dtype: Any = None,
     ) -> Any:
-        """Create a variable of the metric. It is not trained, and its default initial value is
-        zero.
+        """Create a variable of the metric. The variable is not trained, and its default initial
+        value is zero.
         """
         if initializer is None or isinstance(initializer, str):
             initializer = _INITIALIZERS[initializer]()

@@ -1,9 +1,10 @@
 """The base class of Keras's optimizers, with their settings, slots and steps.
 
 A slot is a variable of the optimizer that belongs to a variable that the optimizer trains. A
-subclass, in this package or in a program, calls `_set_hyper` to store its settings. It implements
-these methods: `_create_slots` creates slots, `_resource_apply_dense` returns the op that changes a
-variable, and `_resource_apply_sparse` returns the op that changes distinct rows of a variable.
+subclass, in this package or in a program, calls `_set_hyper` to store its settings. A subclass
+implements these methods: `_create_slots` creates slots, `_resource_apply_dense` returns the op that
+changes a variable, and `_resource_apply_sparse` returns the op that changes distinct rows of a
+variable.
 """
 
 from __future__ import annotations
@@ -278,8 +279,8 @@ class OptimizerV2(Hyperparameters):
         return self.weights
 
     def add_slot(self, var: Any, slot_name: str, initializer: Any = "zeros") -> Any:
-        """Return the variable's slot of this name. If there is none, create it with the variable's
-        shape and dtype.
+        """Return the variable's slot of this name. If the variable has no such slot, create the
+        slot with the variable's shape and dtype.
 
         Args:
           initializer: "zeros", a number, or an initializer.

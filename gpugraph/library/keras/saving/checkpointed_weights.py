@@ -90,7 +90,7 @@ class _LaterRestore:
     """A callable that restores the variables that were created since its last call, from a loaded
     checkpoint.
 
-    It does nothing if the session's graph has not changed since the last call.
+    The call does nothing if the session's graph has not changed since the last call.
     """
 
     def __init__(self, status: CheckpointLoadStatus, session: Any) -> None:

@@ -3,12 +3,12 @@ safely.
 
     python hdf5_walk.py PATH SECONDS MEGABYTES
 
-On a damaged file, libhdf5 may loop forever or write to invalid memory. This process, which has
-limits on time and memory, then ends instead of the process that needs the file.
+On a damaged file, libhdf5 may loop forever or write to invalid memory. This program's process,
+which has limits on time and memory, then ends instead of the process that needs the file.
 
-It reads each group, link and attribute, the description of each array and the positions of its
-chunks, but no elements. Errors that libhdf5 reports are ignored, because the later read raises them
-again. Only h5py is imported.
+The program reads each group, link and attribute, the description of each array and the positions of
+its chunks, but no elements. Errors that libhdf5 reports are ignored, because the later read raises
+them again. Only h5py is imported.
 """
 
 from __future__ import annotations

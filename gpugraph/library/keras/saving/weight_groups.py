@@ -61,7 +61,7 @@ def _distinct_names(names: Sequence[str]) -> list[str]:
 
 
 def read_arrays(group: Any) -> list[StoredArray]:
-    """Return the arrays of a group in their order. Their elements are not read yet."""
+    """Return the arrays of a group in their order. The elements of the arrays are not read yet."""
     return [StoredArray(group, name) for name in read_names(group, "weight_names")]
 
 

@@ -24,8 +24,8 @@ class Functions:
         self._prepared: dict[Any, Run] = {}
 
     def of(self, weighted: tuple[bool, ...]) -> Run:
-        """Return the function for batches in which these outputs have weights. It is created on
-        first use.
+        """Return the function for batches in which these outputs have weights. The function is
+        created on first use.
         """
         run = self._prepared.get(weighted)
         if run is None:
@@ -68,7 +68,7 @@ def run_epoch(
     """Run the step of each batch. Return ([mean loss, metrics ...], the number of batches).
 
     For batches of arrays, the mean is over examples. Otherwise, it is over batches. The metrics
-    have their values after the last batch. If there is no batch, the list is empty.
+    have their values after the last batch. If `batches` yields no batch, the list is empty.
     """
     total, count, index = 0.0, 0, -1
     results: list[Any] = []

@@ -10,7 +10,8 @@ from gpugraph.library.keras.training.model import Model
 
 
 class LinearFeatureModel(Model):
-    """The linear model of feature columns. It maps a dict of features to [batch_size, units].
+    """The linear model of feature columns. The model maps a dict of features to [batch_size,
+    units].
 
     For the arguments, see the layer `LinearFeatures`, which has the variables.
     """

@@ -94,8 +94,8 @@ class OutputTraining:
         self.target = tensor
 
     def weight(self) -> Any:
-        """Return the placeholder for the weights of examples or time steps. It is created on first
-        use.
+        """Return the placeholder for the weights of examples or time steps. The placeholder is
+        created on first use.
         """
         if self._weight is None:
             shape = (None, None) if self.is_temporal else (None,)

@@ -49,14 +49,14 @@ argument to your Input layer."""
 
 
 class RNN(ConfiguredLayer):
-    """A layer that runs a cell along sequences [n, steps, ...]. It returns the last output or all
-    outputs.
+    """A layer that runs a cell along sequences [n, steps, ...]. The layer returns the last output
+    or all outputs.
 
     The constructor raises ValueError if `cell` is not a cell.
 
     Args:
-      cell: a layer, or another object with `call(inputs, states)` and `state_size`. It may also be
-        a list of cells, each of which receives the outputs of the previous cell.
+      cell: a layer, or another object with `call(inputs, states)` and `state_size`. `cell` may also
+        be a list of cells, each of which receives the outputs of the previous cell.
       return_sequences: whether to return all outputs, [n, steps, ...].
       return_state: whether to return a list of the outputs and the last states.
       go_backwards: whether to process the steps from the last to the first. The first output is
