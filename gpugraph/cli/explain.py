@@ -90,8 +90,8 @@ class _Program:
     times: dict[str, _OpTime] = field(default_factory=dict)
 
     def add_plan(self, explanation: Explanation) -> Callable[[Explanation], None]:
-        """Add a plan. Return a function to be called when the plan ends, which records the plan's
-        final state.
+        """Add a plan. Return a function to be called when the plan ends. The function records the
+        plan's final state.
         """
         self.plans.append(explanation)
         number = len(self.plans)

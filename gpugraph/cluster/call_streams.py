@@ -199,7 +199,7 @@ class SessionClients:
     Args:
       on_gone: called with a session's handle a second after its client has disconnected.
       on_lost: called with the handle if the client has not reconnected within `keep_s` seconds. If
-        `keep_s` is 0, it is never called.
+        `keep_s` is 0, `on_lost` is never called.
 
     Attributes:
       on_disconnect: a function, or None. The function is called with the name of a connection when
@@ -221,7 +221,7 @@ class SessionClients:
         self._is_watched = self._is_stopped = False
 
     def begin_stream(self, caller: Caller) -> None:
-        """Record that a stream of a caller is open. When the stream ends, this is recorded as
+        """Record that a stream of a caller is open. When the stream ends, the end is recorded as
         well.
         """
         with self._changed:

@@ -124,7 +124,7 @@ def _common_task(group: Sequence[Operation], nodes: Mapping[str, Any], task: Any
     """Return the task for a group of inseparable operations.
 
     A member that requests a job or has a reference input can't be moved, so the group goes to its
-    task. If the group has no such member, it goes to the task of its first member. Raises
+    task. If the group has no such member, the group goes to the task of its first member. Raises
     UnimplementedError if members that can't be moved are on several tasks.
     """
     bound = {

@@ -1,4 +1,4 @@
-"""The listening side of a server, which answers calls (`transport.py`) one by one or in streams.
+"""The listening side of a server. It answers calls (`transport.py`) one by one or in streams.
 
 The metadata of each call contains the proof that the caller has the cluster's key. So a call
 without a valid proof is rejected before any of its messages is read, and does not count toward

@@ -154,8 +154,9 @@ def ray_cluster(
 ) -> RayCluster:
     """Return a cluster whose servers are actors of Ray.
 
-    If all tasks are on the program's machine, they listen on localhost. Otherwise they need a
-    GPUGRAPH_CLUSTER_KEY. If the program has none, a new key is created and set.
+    If all tasks are on the program's machine, the servers of the tasks listen on localhost.
+    Otherwise they need a GPUGRAPH_CLUSTER_KEY. If the program has none, a new key is created and
+    set.
 
     Raises ModuleNotFoundError if Ray is not installed. Raises InvalidArgumentError if a job has no
     tasks, or if `resources` names an unknown job. Raises UnavailableError if Ray can't place the

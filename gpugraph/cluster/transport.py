@@ -99,7 +99,7 @@ OPTIONS = (
 
 
 class Peer:
-    """The connection to one server, which sends requests and receives answers."""
+    """A connection to one server. It sends requests and receives answers."""
 
     def __init__(self, address: str, access: Credentials) -> None:
         self.address = address
@@ -183,8 +183,8 @@ class Peer:
         return self._begin_in_stream(method, message).content()
 
     def begin(self, method: str, message: Any, limit_s: float = 0.0) -> PendingCall | StreamedCall:
-        """Start a call and return it. With a time limit, it is a separate gRPC call. Without one,
-        it uses a stream.
+        """Start a call and return it. With a time limit, the call is a separate gRPC call. Without
+        one, it uses a stream.
         """
         if limit_s:
             return self.start(method, message, limit_s)

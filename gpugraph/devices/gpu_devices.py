@@ -52,7 +52,7 @@ def _limits_of_process() -> list[int]:
 
 
 class VirtualGPUDevice(HostDevice):
-    """A device of type GPU with its own memory space on the host, which runs NumPy kernels."""
+    """A device of type GPU that runs NumPy kernels. It has its own memory space on the host."""
 
     def __init__(self, name: str, index: int, memory_limit: int) -> None:
         allocator = GPUBFCAllocator(
@@ -73,9 +73,9 @@ class GPUDeviceFactory:
     """The factory of all GPU devices.
 
     The factory creates the virtual GPUs of `gpu_options.virtual_gpus` or the emulated GPUs of
-    `emulated_gpus`. Each is a list of memory limits in MiB. If neither is set, it creates the
-    number of virtual GPUs that GPUGRAPH_VIRTUAL_GPU_COUNT requests. If that is not set either, it
-    creates the CUDA GPUs.
+    `emulated_gpus`. Each is a list of memory limits in MiB. If neither is set, the factory creates
+    the number of virtual GPUs that GPUGRAPH_VIRTUAL_GPU_COUNT requests. If
+    GPUGRAPH_VIRTUAL_GPU_COUNT is not set either, the factory creates the CUDA GPUs.
 
     `device_count["GPU"]` limits the number of these GPUs. Raises InvalidArgumentError if virtual or
     emulated GPUs are combined with other options for the number or memory of GPUs. If there is no

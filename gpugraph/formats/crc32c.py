@@ -141,7 +141,7 @@ def _crc32c_by_numpy(source: memoryview, crc: int) -> int:
 
 
 def mask_crc(crc: int) -> int:
-    """Return the masked form of a checksum, which files store.
+    """Return the masked form of a checksum, as files store it.
 
     Masking is necessary because a CRC detects errors poorly in data that contains CRCs.
     """
@@ -155,7 +155,7 @@ def unmask_crc(masked: int) -> int:
 
 
 def masked_crc32c(data: Any) -> int:
-    """Return the masked checksum of `data`, which files store."""
+    """Return the masked checksum of `data`, as files store it."""
     return mask_crc(crc32c(data))
 
 

@@ -106,8 +106,8 @@ def _window(kind: str, bits: int) -> int:
 
 
 class _Compressed:
-    """A writable file that compresses the written bytes. If `compressor` is None, it writes them
-    unchanged.
+    """A writable file that compresses the written bytes. If `compressor` is None, the file writes
+    the bytes unchanged.
     """
 
     def __init__(self, target: BinaryIO, compressor: Any) -> None:

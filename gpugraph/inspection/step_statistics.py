@@ -23,8 +23,8 @@ _MAX_NAMES = 50
 
 
 class _StepNode(NamedTuple):
-    """A step's first node and its position in the order. If the node has no record, these are None
-    and -1.
+    """A step's first node and its position in the order. If the node has no record, the node is
+    None and the position is -1.
     """
 
     position: int

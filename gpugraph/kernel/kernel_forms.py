@@ -45,7 +45,8 @@ class Call(NamedTuple):
         The inputs of such a kernel are copies, and several such kernels of a run may be called at
         the same time.
       gives_up: whether a kernel with `waits` itself checks if its run must end (`check_run`), as
-        ops on queues do. If so, it need not be called in a separate thread that can be abandoned.
+        ops on queues do. If the kernel checks this, it need not be called in a separate thread that
+        can be abandoned.
       direct: whether the call receives arrays of bfloat16 as they are, for kernels that only move
         elements. Otherwise it receives them as float32. Outputs, and the inputs with the indices in
         `writes`, are then rounded after the call (`bfloat16_rounding`).
@@ -113,8 +114,8 @@ class Source(NamedTuple):
 
     Args:
       launches: `launches(signature)` returns the launches, in order. If the file has no function
-        for the attrs, dtypes or shapes, it raises NotImplementedError with the reason. Then `host`
-        runs on copies in host memory.
+        for the attrs, dtypes or shapes, `launches` raises NotImplementedError with the reason. Then
+        `host` runs on copies in host memory.
       optional: indices of arrays (as in `Arg`) that may be empty. If any other array is empty,
         `host` runs.
       tensor_cores: `tensor_cores(signature)` returns the launches for GPUs with the tensor cores

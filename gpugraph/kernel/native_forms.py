@@ -107,10 +107,10 @@ class Decomposition(NamedTuple):
     """An op as elementwise expressions and reductions.
 
     `build(builder, signature, inputs)` returns the values of the op's outputs. If the op writes
-    variables, it returns the new values of the written inputs, in their order. `inputs` are the
-    values of all inputs except host inputs. `signature.value` returns the arrays of host inputs.
-    The shape of a value may differ from the shape of its output by axes of size 1. `build` raises
-    NotImplementedError, with the reason, for attrs or shapes that it does not support.
+    variables, `build` returns the new values of the written inputs, in their order. `inputs` are
+    the values of all inputs except host inputs. `signature.value` returns the arrays of host
+    inputs. The shape of a value may differ from the shape of its output by axes of size 1. `build`
+    raises NotImplementedError, with the reason, for attrs or shapes that it does not support.
 
     Args:
       alone: a C function for the op as a step by itself, used if it supports the shapes.

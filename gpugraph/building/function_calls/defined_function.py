@@ -35,8 +35,8 @@ _CALL_OPTIONS = ("noinline", "compiled", "separate_compiled_gradients")
 class Defun:
     """A decorator that defines a function whose arguments have the types `input_types`.
 
-    If no types are declared but the function has parameters, it is defined separately for each list
-    of argument types with which it is called. Some options of TensorFlow, such as
+    If no types are declared but the function has parameters, the function is defined separately for
+    each list of argument types with which it is called. Some options of TensorFlow, such as
     `capture_by_value`, are accepted but have no effect.
 
     Args:
@@ -119,7 +119,7 @@ class DefinedFunction:
         self._function: GraphFunction | None = None
 
     def traced(self) -> GraphFunction:
-        """Return the traced function. Trace it if this has not happened yet."""
+        """Return the traced function. If it has not been traced yet, trace it first."""
         if self._function is None:
             specs = [TensorSpec(TensorShape(None), dtype) for dtype in self._types]
             base = str(self._func_name or getattr(self._func, "__name__", "function"))

@@ -216,8 +216,8 @@ class NodeImport:
         return outputs[source[1]]
 
     def _close(self, op: Operation, slot: int, source: Source) -> None:
-        """Set input `slot` of a Merge, which is the back edge of its loop, to the tensor that
-        `source` denotes.
+        """Set the input `slot` of a Merge, which is the input for the loop's back edge, to the
+        tensor that `source` denotes.
         """
         tensor = self.output(op.name, source)
         check_type(op.name, slot, tensor, op._inputs[slot]._dtype)

@@ -95,7 +95,7 @@ class Strategy:
         """Call `fn` once per replica, with the replica's components of the arguments. Return the
         results of all replicas.
 
-        If the results of the replicas differ, they become a per-replica value.
+        If the results of the replicas differ, the results become a per-replica value.
         `experimental_local_results` returns its components, and `reduce` returns their sum or mean.
         """
         with self.scope():

@@ -1,4 +1,6 @@
-"""The base of objects in object-based checkpoints, which have named dependencies and values."""
+"""The base class of objects in object-based checkpoints. Such an object has named dependencies and
+values.
+"""
 
 from __future__ import annotations
 

@@ -44,7 +44,9 @@ _DECORATED: weakref.WeakKeyDictionary[Any, tuple[str, ...]] = weakref.WeakKeyDic
 
 
 def arg_scope_func_key(op: Any) -> Any:
-    """Return the key of `op` in a scope, which is the function before it was decorated."""
+    """Return the key of the function `op` in a scope. The key is the function before it was
+    decorated.
+    """
     return getattr(op, "_key_op", op)
 
 

@@ -8,7 +8,7 @@
 A site is a line of the program that requested the variable through `tf.get_variable`, together with
 the lines of its callers. A variable created by `tf.Variable` has one site, the line that created
 it. If the name of a variable directly extends the name of another variable, as for an optimizer's
-slots, it is listed under that variable.
+slots, the variable with the longer name is listed under the other variable.
 """
 
 from __future__ import annotations

@@ -103,7 +103,7 @@ class Template(Trackable):
     """A function whose calls share variables. `make_template` creates it.
 
     Calling it returns the result of the function. If a call after the first creates a trainable
-    variable, it raises ValueError. If the function raises an error, the line that created the
+    variable, the call raises ValueError. If the function raises an error, the line that created the
     template is added to the error's message.
     """
 

@@ -1,4 +1,6 @@
-"""The errors of variable sharing, which show the request, the existing variable and a remedy."""
+"""The errors of variable sharing. Each error shows the request, the existing variable and a
+remedy.
+"""
 
 from __future__ import annotations
 

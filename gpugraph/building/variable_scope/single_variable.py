@@ -1,5 +1,5 @@
-"""Requests for one variable of the store. If it exists, it is checked against the request.
-Otherwise it is created.
+"""Requests for one variable of the store. If the variable exists, it is checked against the
+request. Otherwise it is created.
 
 The initializer runs outside of control dependencies, branches and loops. So even a variable that is
 first requested inside of them can be initialized by a separate run.

@@ -35,7 +35,7 @@ class VariableSpec:
 
     Args:
       reuse: with True, the variable must exist. With False, it must not exist. With any other
-        value, it is created if it does not exist.
+        value, the variable is created if it does not exist.
     """
 
     name: str

@@ -96,7 +96,8 @@ class ResourceVariable(Variable):
         """Return a context manager in which reads and changes of the variable are created. In this
         class it adds no dependencies.
 
-        For an `UnreadVariable`, it adds a dependency on the op that changed the variable.
+        For an `UnreadVariable`, the context manager adds a dependency on the op that changed the
+        variable.
         """
         return nullcontext()
 

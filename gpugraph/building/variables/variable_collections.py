@@ -108,7 +108,7 @@ def local_variables_initializer() -> Operation:
 
 def tables_initializer(name: str = "init_all_tables") -> Operation:
     """Return an operation that runs the operations in the collection TABLE_INITIALIZERS. If the
-    collection is empty, it is a NoOp.
+    collection is empty, the returned operation is a NoOp.
 
     >>> session.run(tf.tables_initializer())
     """

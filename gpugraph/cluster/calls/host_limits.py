@@ -3,9 +3,9 @@ the client has the cluster's key.
 
 Each connection that ends without a proof adds 1 to the count of its host. The count falls by
 `FALL_PER_S` each second. If the count is above `MANY`, the kernel drops three of four connection
-requests of the host. If the count is above `TOO_MANY`, it drops all of them. There is one
-exception: if another connection of the host has sent a valid proof within the last minute, one of
-four requests is always accepted.
+requests of the host. If the count is above `TOO_MANY`, the kernel drops all connection requests of
+the host. There is one exception: if another connection of the host has sent a valid proof within
+the last minute, one of four requests is always accepted.
 """
 
 from __future__ import annotations

@@ -204,7 +204,7 @@ class CollectiveGroups:
 
         If another member failed in this step, its error is returned. A closed session is reported
         only once to each of the other sessions. If a session that has received this error joins
-        again, it waits for the session that replaces the closed session.
+        again, that session waits for the session that replaces the closed session.
         """
         key, member, attempt = joining.key, joining.member, joining.attempt
         self._closed.pop(member.session, None)  # so the session is not closed

@@ -84,8 +84,8 @@ class OpenBinder(Binder):
         return self._bound_node(node, self.unit.kernel(node), {})
 
     def is_lasting(self, node: Node) -> bool:
-        """Return whether the node's step is the same for all sizes. Such a step a step uses no
-        memory of the arena and no constant that contains sizes.
+        """Return whether the node's step is the same for all sizes. Such a step uses no memory of
+        the arena and no constant that contains sizes.
         """
         homes = self.unit.homes
         keys = [(edge.src.id, edge.src_output) for edge in node._in if edge.dst_input >= 0]

@@ -267,7 +267,7 @@ class OpenProgram(LoopProgram):
     # -- copies
 
     def _move(self, step: Step, run: Run, args: Move) -> None:
-        """Add a copy. If possible, it becomes a native instruction."""
+        """Add a copy. If possible, the copy becomes a native instruction."""
         keys = args.source[0], args.target[0]
         views = self._binder.views(args)
         if run in self._copies and views is not None:

@@ -1,10 +1,10 @@
 """Groups of ops under construction, with the dependencies between groups while they grow.
 
 A set of groups is an integer with one bit for each group. If other groups were merged into a group,
-it has their bits too. A node's note records the groups on which the node depends, and the time at
-which the note was written. Time is a counter. It is incremented whenever a group on which any node
-or group depends (`_depended_on` has one of its bits) gets more dependencies. Between two calls of
-`Dependencies.put` these invariants are true:
+the group has the bits of those groups too. A node's note records the groups on which the node
+depends, and the time at which the note was written. Time is a counter. It is incremented whenever a
+group on which any node or group depends (`_depended_on` has one of its bits) gets more
+dependencies. Between two calls of `Dependencies.put` these invariants are true:
 
   - For a group that is not merged into another one, `above` is the set of all other groups on which
     the group depends, directly or through further groups and nodes.

@@ -2,12 +2,12 @@
 
 TensorFlow starts a loop variable as soon as its first value is available, even if the other
 variables have already left the loop. Gradients built under `tf.control_dependencies` on a loop's
-result rely on this. Such a gradient adds a counter to the forward loop, and the counter's initial
-value has a control input from the loop's result. Here a loop is one step, which starts with all its
-variables, so this control input would close a cycle. Therefore this pass removes the control input,
-and adds it to the readers of the counter's last value. It changes only ops whose results do not
-depend on when they run: the constant with which the counter starts, and ops in the loop that read
-no variable and have no state.
+result rely on this early start. Such a gradient adds a counter to the forward loop, and the
+counter's initial value has a control input from the loop's result. Here a loop is one step, which
+starts with all its variables, so this control input would close a cycle. Therefore this pass
+removes the control input, and adds it to the readers of the counter's last value. It changes only
+ops whose results do not depend on when they run: the constant with which the counter starts, and
+ops in the loop that read no variable and have no state.
 
     Exit --> [assign] - - -> count: a constant --> Enter          cut, and instead
                   |                                  ...

@@ -1,5 +1,5 @@
-"""The paths of a variable's value from its read to the users, which may lead through branches and
-into loops.
+"""The paths of a variable's value from a read of the variable to the users of the value. Paths may
+lead through branches and into loops.
 """
 
 from __future__ import annotations

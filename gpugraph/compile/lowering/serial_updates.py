@@ -264,9 +264,9 @@ class _Serializer:
     def _read_after(self, edge: Edge, earlier: Node, write: Node) -> None:
         """Make the read that begins an update run after the write of the previous update.
 
-        If the read is a shared read, it is copied first. The added control edge closes no cycle,
-        because only the update's own write depends on the copy. A read that is not in the loop and
-        branch of the write is not changed.
+        If the read is a shared read, this read is copied first. The added control edge closes no
+        cycle, because only the update's own write depends on the copy. A read that is not in the
+        loop and branch of the write is not changed.
         """
         frame = self.paths.frames.at(write)
         reader = edge.dst

@@ -66,7 +66,8 @@ def _buffer(unit: Unit, node: Node, slot: int, home: Home) -> BufferRecord:
 
 def _maker(unit: Unit, node: Node, slot: int) -> tuple[str, Any]:
     """Return the name of the op that computes an output, and the line of the user's program that
-    created the op. If the node is fused, these belong to the member that computes the output.
+    created the op. If the node is fused, the name and the line belong to the member that computes
+    the output.
     """
     if node.node_class is NodeClass.ARG:
         return unit.feeds[node.attrs["index"]].name.partition(":")[0], node.origin

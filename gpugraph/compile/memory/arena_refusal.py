@@ -60,8 +60,8 @@ def part_of_room(unit: Unit, device: Device) -> float:
 
 
 def _room(device: Device) -> float:
-    """Return the number of free bytes of the device, which need not be contiguous. If the device
-    has no limit, return infinity.
+    """Return the number of free bytes of the device. These bytes need not be contiguous. If the
+    device has no limit, return infinity.
     """
     stats = device.allocator.get_stats()
     return inf if stats.bytes_limit is None else stats.bytes_limit - stats.bytes_in_use

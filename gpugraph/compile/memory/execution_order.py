@@ -146,7 +146,7 @@ def _starts(node: Node) -> bool:
 
 
 def _add_end(unit: Unit, frame: Frame) -> None:
-    """Add the `_LoopEnd` of a loop, which marks the end of its iteration in the order."""
+    """Add the `_LoopEnd` of a loop. This node marks the end of an iteration in the order."""
     end = frame.end = unit.add_op(
         "_LoopEnd",
         frame.enters[0],

@@ -1,5 +1,5 @@
-"""The choice of tensors that a GPU swaps to the host while they are idle, which makes its arena
-smaller.
+"""The choice of the tensors that a GPU swaps to the host while they are idle. Swapping makes the
+GPU's arena smaller.
 
   GPU     x = f(..)  g(x)      a   b   c   d   e   f   ...   h(x)
   out               [ x to the host ]
@@ -11,8 +11,8 @@ it has the attr `_swap_to_host`. SWAPPING_HEURISTICS and HEURISTICS also swap th
 these two methods repeatedly find the peak of the arena, and swap the tensor that is live at the
 peak and idle for the longest time. Both methods stop when no further copies can be hidden. A copy
 is hidden if it takes place during computation. Copies in the same direction run one after another
-(`step_time_model` estimates their times). If the copies of a tensor would not be hidden, it stays
-on the GPU, unless the arena exceeds the GPU's memory.
+(`step_time_model` estimates their times). If the copies of a tensor would not be hidden, the tensor
+stays on the GPU, unless the arena exceeds the GPU's memory.
 """
 
 from __future__ import annotations

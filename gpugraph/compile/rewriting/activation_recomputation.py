@@ -312,9 +312,9 @@ class _Copies:
         return [edge for edge in node.input_edges() if edge.src.id in chosen]
 
     def _trigger(self, node: Node) -> Node | None:
-        """Return the trigger of a late node, which is the node after which the recomputed copies
-        that the late node reads may run. The trigger is the deepest late input of the node. If
-        there is no late input, return None.
+        """Return the trigger of a late node: the node after which those recomputed copies may run
+        that the late node reads. The trigger is the deepest late input of the node. If there is no
+        late input, return None.
         """
         depth, end = self.passes.depth, self.passes.end
         late = [edge.src for edge in node.input_edges() if depth.get(edge.src.id, -1) > end]

@@ -38,7 +38,8 @@ class CallClock(Clock):
 
 
 class CallThread(threading.Thread):
-    """A thread that makes a call and holds its result. If the run ends early, it abandons the call.
+    """A thread that makes a call and holds its result. If the run ends early, the run abandons the
+    call.
 
     An abandoned call that polls its run (`check_run`) gets an error.
 

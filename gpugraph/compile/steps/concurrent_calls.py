@@ -25,7 +25,8 @@ def with_concurrent_calls(entries: Sequence[GuardedStep]) -> list[GuardedStep]:
     """Return the entries. Adjacent calls that do not depend on each other are merged into one
     entry.
 
-    If a check that a variable is initialized is between two calls, it is moved before them.
+    If a check that a variable is initialized is between two calls, the check is moved before the
+    calls.
     """
     result: list[GuardedStep] = []
     calls: list[GuardedStep] = []
@@ -80,7 +81,7 @@ def wait_for_all(calls: Sequence[CallThread], check: Callable[[str], None]) -> N
 
 class ConcurrentCalls(StepGroup):
     """A callable that calls functions concurrently, each in a thread. When all functions have
-    returned, it raises the first error, if any.
+    returned, the callable raises the first error, if any.
 
     If calls were abandoned because of an error, the errors of the abandoned calls come after that
     error.

@@ -84,8 +84,8 @@ class DynamicStep:
         return self.plain if self.native is None else self.native.code
 
     def _source(self, arrays: Arrays, slot: int, place: Place) -> Callable[[], Any]:
-        """Return a callable that reads an input. For a variable that has no value, it returns an
-        empty array.
+        """Return a callable that reads an input. For a variable that has no value, the returned
+        callable returns an empty array.
         """
         state = self.bound.variables.get(slot)
         is_first = state is not None and self.node.op_def.allows_uninitialized_input
@@ -172,7 +172,7 @@ class DynamicStep:
                 block.release()
 
     def context(self, inputs: Sequence[Any], output_shapes: Sequence[Any]) -> KernelBinding:
-        """Return a context of the kernel for these inputs, which allocates no memory."""
+        """Return a context of the kernel for these inputs. The context allocates no memory."""
         return self._context(list(inputs), list(output_shapes), [])
 
     def code_of(self, piece: Piece) -> Any:

@@ -242,7 +242,9 @@ class KernelBinding:
         return self._resources.shared_object(container, name, make)
 
     def function(self, function: Any) -> Any:
-        """Return a new callable that runs a function of the graph, which the session compiles."""
+        """Return a new callable that runs a function of the graph. The session compiles this
+        function.
+        """
         return self._resources.functions.bound(function)
 
     def compiled(self, file: str, dtype: str = "float32") -> Callable[[float], CompiledFile | None]:

@@ -1,8 +1,8 @@
 """The arrays of a plan's tensors: in arenas, constants, variables and cells.
 
-The arena of a device is in a block of the device's allocator, which several plans may time-share. A
-tensor of static size is a view of the arena. This module also records all resources that a plan
-holds, so that they are released with the plan.
+The arena of a device is in a block of the device's allocator, and several plans may time-share this
+block. A tensor of static size is a view of the arena. This module also records all resources that a
+plan holds, so that they are released with the plan.
 """
 
 from __future__ import annotations

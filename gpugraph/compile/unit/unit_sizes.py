@@ -77,7 +77,7 @@ class OpenParts:
 
     @property
     def arena_sizes(self) -> Sequence[Any]:
-        """The sizes of the buffers in the arena, which may be open."""
+        """The sizes of the buffers in the arena. A size may be open."""
         return [self._storages[number].size for number in self._arena]
 
     def at(self, values: SizeValues) -> Unit:

@@ -4,9 +4,9 @@
 
 The key is a digest of the source, the flags, the compiler (its path, size and date) and the
 processor's features. So if anything that affects an object changes, the object has another name.
-Daemon threads compile the sources in order. If a thread needs a result, it compiles the source
-itself, unless another thread is already compiling it. If the compiler is missing, broken or slow,
-this module raises no error. The `Compilation` then has no library, and its `reason` gives the
+Daemon threads compile the sources in order. If a thread needs a result, the thread compiles the
+source itself, unless another thread is already compiling it. If the compiler is missing, broken or
+slow, this module raises no error. The `Compilation` then has no library, and its `reason` gives the
 cause.
 
     GPUGRAPH_NATIVE   0: nothing is compiled or loaded; wait: a run waits for each
@@ -87,8 +87,8 @@ _COMPILERS: weakref.WeakSet[Compiler] = weakref.WeakSet()
 
 
 class _Joined(NamedTuple):
-    """A batch of sources. For each source, it holds the compilation and whether the caller waits
-    for it.
+    """A batch of sources. For each source, the batch holds the compilation and whether the caller
+    waits for it.
     """
 
     bundle: LibraryBundle
@@ -329,7 +329,7 @@ class Compiler:
 
     def _run(self, command: list[str], source: str, **variables: str) -> tuple[int, str]:
         """Run the compiler and return its exit status and output. After the compiler was stopped
-        once, it is not run again.
+        once, the compiler is not run again.
         """
         if not self._stopped:
             outcome = self._processes.run(

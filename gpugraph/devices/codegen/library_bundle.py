@@ -22,7 +22,7 @@ _ENTRY = struct.Struct("<40sQ")
 
 class LibraryBundle:
     """The libraries of several sources. All sources must be added before the bundle is sealed.
-    After that, its libraries can be looked up.
+    After `seal`, the libraries of the bundle can be looked up.
     """
 
     def __init__(self, cache: ObjectCache, key_of_source: Callable[[str], str]) -> None:

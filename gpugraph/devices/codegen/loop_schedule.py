@@ -1,10 +1,10 @@
 """Loop schedule: the values of a program, divided into passes (loops) over the last axis.
 
-If one reduction depends on another, it needs a later pass over the row. For example, softmax has
-passes for the maximum, for the sum of exp, and for the quotient. A later pass recomputes the values
-of earlier passes that it needs. If possible, a value that is expensive to compute is stored in the
-memory of an output instead. Outputs are written in the last pass, so that an output may share the
-memory of an input element by element.
+If one reduction depends on another, the dependent reduction needs a later pass over the row. For
+example, softmax has passes for the maximum, for the sum of exp, and for the quotient. A later pass
+recomputes the values of earlier passes that it needs. If possible, a value that is expensive to
+compute is stored in the memory of an output instead. Outputs are written in the last pass, so that
+an output may share the memory of an input element by element.
 """
 
 from __future__ import annotations

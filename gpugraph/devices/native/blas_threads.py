@@ -1,7 +1,7 @@
 """BLAS threads: the number of threads that NumPy's BLAS uses for a matrix product.
 
 A function of the BLAS library with which NumPy is linked returns the number. If the BLAS has no
-such function with a known name, it is assumed to use all processors.
+such function with a known name, the BLAS is assumed to use all processors.
 """
 
 from __future__ import annotations

@@ -117,7 +117,8 @@ class CompiledFunction:
         self, inputs: Sequence[Any], outputs: Sequence[Any], sizes: Sequence[int]
     ) -> Callable[[], int]:
         """Return a callable like the result of `bind`, for use in a `sequence`. Instead of raising
-        an error, it returns a nonzero status. If the arrays are `OpenView`s, it is an `OpenCall`.
+        an error, it returns a nonzero status. If the arrays are `OpenView`s, the result is an
+        `OpenCall`.
         """
         if any(isinstance(array, OpenView) for array in outputs):
             return self._open_call(inputs, outputs, sizes)

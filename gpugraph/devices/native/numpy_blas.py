@@ -173,7 +173,7 @@ def _one_thread(
     """Return two functions: the first limits the BLAS to one thread, the second removes the limit.
     When the last user has removed the limit, the BLAS's number of threads is restored.
 
-    If the native runtime is loaded, it counts these users together with its own products.
+    If the native runtime is loaded, the runtime counts these users together with its own products.
     """
     if runtime is None:
         users = _users(threads)

@@ -1,9 +1,9 @@
 """Writer of V2 checkpoints. It writes tensors one by one into a data file, and then the index.
 
 All files are written under temporary names, synced, and then renamed. The index is renamed last. If
-a checkpoint of the same name exists, its index refers to its old data files until the new index
-replaces it. Therefore the new data files first get names with another number of shards, and the
-usual names after that.
+a checkpoint of the same name exists, the old index refers to the old data files until the new index
+replaces the old one. Therefore the new data files first get names with another number of shards,
+and the usual names after that.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ class ArchivedArray(NamedTuple):
 
 
 class ArrayFile(abc.ABC):
-    """An open file of arrays, which is a context manager.
+    """An open file of arrays. The object is a context manager.
 
     `arrays` contains the descriptions by name, and `read` returns one array.
 

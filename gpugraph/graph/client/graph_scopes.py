@@ -154,9 +154,10 @@ class Scopes(GraphElements):
 
         Inner requests override outer requests, field by field. None clears the requests of outer
         scopes. When a device function is called, the `device` of the new op is the merged request
-        of the scopes inside the function's scope. Unless the function returns None, its result
-        replaces that request. Raises ValueError for a string that is not a device specification,
-        and RuntimeError if the program leaves a block before it has left all blocks inside it.
+        of the scopes inside the function's scope. Unless the function returns None, the function's
+        result replaces that request. Raises ValueError for a string that is not a device
+        specification, and RuntimeError if the program leaves a block before it has left all blocks
+        inside it.
         """
         request = device_name_or_function
         if request is not None and not callable(request):

@@ -118,8 +118,8 @@ def infer_shapes(op: Operation, producer: int | None = None) -> None:
     The error is a TypeError if inference raised a TypeError, otherwise a ValueError.
 
     Args:
-      producer: the GraphDef version to infer for. If it is None, it is the version of the op's
-        graph.
+      producer: the GraphDef version to infer for. If `producer` is None, infer for the version of
+        the op's graph.
     """
     context = _OpContext(op)
     context.producer = op.graph._versions.producer if producer is None else producer

@@ -31,8 +31,8 @@ class TensorSpec(ShapedTypeSpec):
 
     @classmethod
     def from_spec(cls, spec: Any, name: str | None = None) -> TensorSpec:
-        """Return a spec with the shape and dtype of `spec`. If `name` is None, it also has the name
-        of `spec`.
+        """Return a spec with the shape and dtype of `spec`. If `name` is None, the returned spec
+        also has the name of `spec`.
         """
         return cls(spec.shape, spec.dtype, name or spec.name)
 

@@ -21,7 +21,7 @@ from gpugraph.graph.op_def import OpDef
 class GraphFunction:
     """A function that ops call by its name in the graph's library.
 
-    As an attr, it is written as a NameAttrList message.
+    As an attr, the function is written as a NameAttrList message.
 
     Attributes:
       graph: the function's graph.

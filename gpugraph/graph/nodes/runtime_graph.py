@@ -190,8 +190,8 @@ class RuntimeGraph:
     # Edges
 
     def add_edge(self, src: Node, src_output: int, dst: Node, dst_input: int) -> Edge:
-        """Add an edge from an output slot to an input slot. If both slots are -1, it is a control
-        edge.
+        """Add an edge from an output slot to an input slot. If both slots are -1, the edge is a
+        control edge.
 
         Raises InvalidArgumentError for slots that do not exist, for an edge between a control slot
         and a data slot, for dtypes that do not fit, and for nodes of another graph. An output that

@@ -54,8 +54,8 @@ class DatasetTransformations(DatasetBase):
         return self._same(raw_ops.SkipDataset(self._variant_tensor, tensor, **self._flat_structure))
 
     def repeat(self, count: Any = None) -> Any:
-        """Return a dataset that repeats the elements `count` times. If `count` is None or -1, it is
-        infinite.
+        """Return a dataset that repeats the elements `count` times. If `count` is None or -1, the
+        dataset is infinite.
         """
         tensor = int64_tensor(-1 if count is None else count, "count")
         return self._same(

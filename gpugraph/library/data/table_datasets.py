@@ -150,8 +150,8 @@ def make_batched_features_dataset_v2(
 
     Args:
       reader: a class of datasets that read records from files; by default TFRecordDataset.
-      label_key: the name of a feature. If it is passed, the elements are pairs (dict of the other
-        features, this feature).
+      label_key: the name of a feature. If `label_key` is passed, the elements are pairs (dict of
+        the other features, this feature).
     """
     del sloppy_ordering
     read = reader or TFRecordDatasetV2
@@ -278,8 +278,8 @@ def make_csv_dataset_v2(
     Args:
       column_names: by default, the names in the first file's header.
       column_defaults: by default, inferred from the first rows.
-      label_name: the name of a column. If it is passed, the elements are pairs (dict of the other
-        columns, this column).
+      label_name: the name of a column. If `label_name` is passed, the elements are pairs (dict of
+        the other columns, this column).
     """
     del sloppy
     names = _of_files(file_pattern)

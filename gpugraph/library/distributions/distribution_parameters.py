@@ -105,7 +105,7 @@ class DistributionParameters:
         )
 
     def _validity(self, name: str, value: Any) -> list[Any]:
-        """Return the assertions for the parameter `name`, which runs check.
+        """Return the assertions for the parameter `name`. Each run checks the assertions.
 
         The parameter must be positive. If its last axis contains classes, the parameter must have
         at least two classes.

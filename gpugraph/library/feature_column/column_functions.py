@@ -257,7 +257,7 @@ def categorical_column_with_identity(
 
 def indicator_column(categorical_column: Any) -> IndicatorColumn:
     """Return a dense column that contains, for each category, its number of occurrences in an
-    example. If the categories have weights, it contains the sums of the weights instead.
+    example. If the categories have weights, the column contains the sums of the weights instead.
     """
     return IndicatorColumn(categorical_column)
 

@@ -145,7 +145,7 @@ class IndicatorColumn(
     DenseColumn, SequenceDenseColumn, namedtuple("IndicatorColumn", "categorical_column")
 ):
     """A column with the number of occurrences of each category in an example. If the categories
-    have weights, it has the sums of the weights instead.
+    have weights, the column has the sums of the weights instead.
     """
 
     @property

@@ -5,8 +5,8 @@ libraries.
       -> key -> object in the cache, or compiled -> loaded by ctypes
 
 Libraries are cached and loaded as in `codegen.c_compiler`. However, GPUGRAPH_NATIVE has no effect,
-because an emulated GPU has no other kernels. If a source does not compile, it is stored in a file.
-The error contains the path of the file and the log of the compiler.
+because an emulated GPU has no other kernels. If a source does not compile, the source is stored in
+a file. The error contains the path of the file and the log of the compiler.
 
     GPUGRAPH_CXX   the compiler, a name on the PATH or a path; by default c++
 """
@@ -110,7 +110,7 @@ def kernel_names(source: str) -> tuple[str, ...]:
 
 
 def host_source(source: str) -> tuple[str, tuple[str, ...]]:
-    """Return the C++ source for a CUDA source, which has an entry function for each kernel. Also
+    """Return the C++ source for a CUDA source. It has an entry function for each kernel. Also
     return the names of the kernels.
 
     Raises DriverError if an included file does not exist, or if the source has no kernel.

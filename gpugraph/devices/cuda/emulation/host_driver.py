@@ -1,4 +1,4 @@
-"""The driver of an emulated GPU, which runs on the host, for tests and CI without a GPU.
+"""The driver of an emulated GPU. Both run on the host, for tests and CI without a GPU.
 
 The kernels are the GPU's sources, compiled by the C++ compiler (`cxx_compiler`). Device memory is
 host memory, and all addresses in launches and copies are checked to be in it. Streams execute

@@ -49,7 +49,7 @@ class HostStream:
 
 
 class Mark(NamedTuple):
-    """A position in a stream, which comes after its first `position` commands. The mark contains
+    """A position in a stream, after the first `position` commands of the stream. The mark contains
     the stream's clock at this position.
     """
 

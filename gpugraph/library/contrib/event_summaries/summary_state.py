@@ -187,15 +187,15 @@ def all_v2_summary_ops() -> list[Any]:
 
 
 def should_record_summaries() -> Any:
-    """Return whether summaries are recorded, as a bool tensor. If no condition is set, it is
-    False.
+    """Return whether summaries are recorded, as a bool tensor. If no condition is set, the result
+    is False.
     """
     return _recording(False)
 
 
 def should_record_summaries_v2() -> Any:
-    """Return whether summaries are recorded. If no condition is set, they are recorded if there is
-    a writer.
+    """Return whether summaries are recorded. If no condition is set, summaries are recorded if
+    there is a writer.
     """
     return _recording(True)
 

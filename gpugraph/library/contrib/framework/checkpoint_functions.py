@@ -106,7 +106,7 @@ def _share(name: str, variable: Any, value: Any) -> Any:
     """Return the slice of a checkpoint's `value` that belongs to a variable.
 
     For a partition of a partitioned variable, the slice is a part of the value. For any other
-    variable, it is the whole value. Raises ValueError if the shapes differ.
+    variable, return the whole value. Raises ValueError if the shapes differ.
     """
     place = variable._get_save_slice_info()
     if place is not None:

@@ -271,7 +271,8 @@ def get_forward_walk_ops(
       within_ops: the operations that may be visited.
       within_ops_fn: a function that is true for the operations that may be visited.
       stop_at_ts: tensors whose consumers are not visited.
-      control_outputs: a ControlOutputs. If it is passed, its control edges are also followed.
+      control_outputs: a ControlOutputs. If this argument is passed, the control edges of the
+        ControlOutputs are also followed.
     """
     stop = set(make_list_of_t(stop_at_ts))
 

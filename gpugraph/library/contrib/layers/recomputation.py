@@ -39,8 +39,8 @@ def recompute_grad(
 
     In a while loop, `fn` is called a second time, as in TensorFlow. The second call uses the
     variable scope of the first call with `reuse`, and the `arg_scope` of the first call. If `fn`
-    has the parameter `is_recomputing`, it is True in the second call. The variables of `fn` are
-    resource variables.
+    has the parameter `is_recomputing`, this parameter is True in the second call. The variables of
+    `fn` are resource variables.
 
     Raises ValueError if an argument is not a tensor, or if `fn` closes over a tensor.
 

@@ -146,8 +146,8 @@ class LookupTensor(Tensor):
 
 
 class BackupHandler(ItemHandler):
-    """A handler whose item comes from `handler`. If that item has no elements, it comes from
-    `backup`.
+    """A handler whose item comes from `handler`. If that item has no elements, the handler's item
+    comes from `backup`.
 
     The constructor raises ValueError if an argument is not an ItemHandler.
     """

@@ -39,7 +39,7 @@ from gpugraph.ops.strings.print_ops import print as print_op
 
 
 def shape(x: Any) -> Tensor:
-    """Return the shape of `x` as an int32 vector, which a run computes."""
+    """Return the shape of `x` as an int32 vector. A run computes the vector."""
     return identity_and_shape.shape(x)
 
 

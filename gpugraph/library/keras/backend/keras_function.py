@@ -38,9 +38,9 @@ class GraphExecutionFunction:
       updates: operations and (variable, new value) pairs. The updates run after the first output is
         computed.
       feed_dict: values of additional tensors, which are fed in every call.
-      fetches: additional tensors to compute. After a call, their values are passed to callbacks.
-        The list `fetches` contains the tensors, and the dict `fetch_callbacks` contains the
-        callback of each tensor.
+      fetches: additional tensors to compute. After a call, the values of the fetches are passed to
+        callbacks. The list `fetches` contains the tensors, and the dict `fetch_callbacks` contains
+        the callback of each tensor.
       options, run_metadata: see `Session.run`.
     """
 

@@ -1,7 +1,7 @@
 """Keras's session, the initialization of Keras's variables, and the numbering of names.
 
 Keras uses the default session. If there is no default session, Keras creates a session on first
-use. Before it runs anything in that session, it initializes the variables that its functions
+use. Before Keras runs anything in that session, it initializes the variables that its functions
 created.
 """
 
@@ -29,7 +29,9 @@ from gpugraph.session import Session
 
 
 class _State(threading.local):
-    """The session of each thread, which Keras created or the program passed to `set_session`."""
+    """The session of each thread: the session that Keras created, or that the program passed to
+    `set_session`.
+    """
 
     session: Any = None
 
@@ -76,8 +78,8 @@ def get_session(op_input_list: Sequence[Any] = ()) -> Any:
     session.
 
     Keras's own session is created on first use, for the graph of the tensors `op_input_list` or for
-    the default graph. A call for another graph replaces it. Before this function returns, it
-    initializes Keras's uninitialized variables in the session, unless
+    the default graph. A call for another graph replaces it. Before this function returns, this
+    function initializes Keras's uninitialized variables in the session, unless
     `manual_variable_initialization(True)` was called.
 
     Raises ValueError for tensors of a graph that `clear_session` replaced, unless that graph is the

@@ -198,8 +198,8 @@ def _is_number(value: Any) -> bool:
 
 
 def _update_operation(update: Any) -> Any:
-    """Return the operation of an update, which is an operation, a tensor, or a function without
-    arguments.
+    """Return the operation of an update. The update is an operation, a tensor, or a function
+    without arguments.
     """
     if callable(update) and not hasattr(update, "op"):
         update = update()

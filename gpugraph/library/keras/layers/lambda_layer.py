@@ -29,7 +29,7 @@ class Lambda(Layer):
       function: a function of the inputs. The function also receives `mask` and `training` if it has
         these parameters.
       output_shape: the shape of the outputs without the batch axis, or a function that computes it
-        from the inputs' shape. For several inputs or outputs, these are lists of shapes.
+        from the inputs' shape. For several inputs or outputs, the shapes are lists of shapes.
       mask: the mask of the outputs, or a function of the inputs and their mask.
       arguments: a dict of additional arguments for `function`.
     """

@@ -30,8 +30,8 @@ class Transposed(Convolution):
     """A transposed convolution, which enlarges inputs [n, ..., channels] by `strides`.
 
     With the padding "same", an output axis has size * stride elements, where `size` is the size of
-    the input axis. With "valid", it has max(kernel size - stride, 0) more elements. `kernel` is
-    [..., filters, channels]. For the other arguments, see `Convolution`.
+    the input axis. With "valid", the output axis has max(kernel size - stride, 0) more elements.
+    `kernel` is [..., filters, channels]. For the other arguments, see `Convolution`.
 
     Args:
       output_padding: if it is passed, an output axis has (size - 1) * stride + kernel size +

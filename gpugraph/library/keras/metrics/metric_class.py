@@ -92,7 +92,7 @@ class Metric(Layer):
     @property
     def updates(self) -> list[Any]:
         """A list with the operation that adds the batch of the latest call. Before the first call,
-        it is empty.
+        the list is empty.
         """
         update = self._latest_update
         return [] if update is None else [update]

@@ -64,7 +64,9 @@ class Sum(Metric):
 
 
 class Mean(Metric):
-    """The weighted mean of all values that `update_state` has received. Without values, it is 0."""
+    """The weighted mean of all values that `update_state` has received. Before the first
+    `update_state`, the mean is 0.
+    """
 
     def __init__(self, name: str | None = "mean", dtype: Any = None) -> None:
         super().__init__(name=name, dtype=dtype)

@@ -349,8 +349,8 @@ class OptimizerV2(Hyperparameters):
         """Set the values of `weights`. Raises ValueError for a wrong number or shape of arrays.
 
         Args:
-          weights: arrays. The values may come from the optimizer of the same name in Keras 2, which
-            does not have all of these variables.
+          weights: arrays. The values may come from the optimizer of the same name in Keras 2,
+            although that optimizer does not have all of these variables.
         """
         weights = self._of_keras_2(list(weights))
         if len(self._weights) != len(weights):

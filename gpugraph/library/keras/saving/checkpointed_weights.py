@@ -2,7 +2,7 @@
 
 A variable's value is found by the path of attributes from the network to the variable, as in
 `tf.train.Checkpoint`. If variables, or slots of the optimizer, are created after `load`, they get
-their values when they are created.
+their values from the checkpoint at that time.
 """
 
 from __future__ import annotations

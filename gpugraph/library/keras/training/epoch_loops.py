@@ -115,7 +115,7 @@ def evaluate_batches(
     """Return [mean loss, metrics ...] for all batches. Raises ValueError if there is no batch.
 
     If a generator has fewer batches than `steps`, set `model.stop_training`. If the batches belong
-    to a training's validation, this ends the training.
+    to a training's validation, setting `stop_training` ends the training.
     """
     model.reset_metrics()
     hooks = Hooks(callbacks, "test", model.metrics_names)

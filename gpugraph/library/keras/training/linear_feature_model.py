@@ -39,7 +39,7 @@ class LinearFeatureModel(Model):
     def bias(self) -> Any:
         """The variable that is added to the outputs, or None before the first call.
 
-        For a partitioned variable with a single partition, this is the partition, which is in
+        For a partitioned variable with a single partition, the bias is this partition, which is in
         `variables`.
         """
         bias = self.layer.bias

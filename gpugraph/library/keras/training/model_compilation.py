@@ -36,8 +36,8 @@ _OPTIONS = ("options", "run_metadata")
 
 
 class CompiledNetwork(Network):
-    """A network that `compile` prepares for training. If it has no inputs, it creates them to match
-    the first data.
+    """A network that `compile` prepares for training. If the network has no inputs, it creates
+    inputs to match the first data.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -159,7 +159,7 @@ class CompiledNetwork(Network):
 
     @property
     def predictor(self) -> TrainingSetup:
-        """The TrainingSetup that `predict` uses. Before `compile`, it has no losses."""
+        """The TrainingSetup that `predict` uses. Before `compile`, the setup has no losses."""
         if self._setup is not None:
             return self._setup
         if self._predictor is None:
@@ -182,7 +182,7 @@ class CompiledNetwork(Network):
     def trained_names(self) -> list[str]:
         """The names of the outputs in losses and metrics.
 
-        For a subclass that defines `call`, they are `output_1`, `output_2` and so on.
+        For a subclass that defines `call`, the names are `output_1`, `output_2` and so on.
         """
         if self.is_graph_network:
             return self.output_names

@@ -101,8 +101,8 @@ class RNN(ConfiguredLayer):
 
     @property
     def states(self) -> Any:
-        """The variables that hold a stateful layer's states. Before they exist, this is a list of
-        None.
+        """The variables that hold a stateful layer's states. Before these variables exist, the
+        property is a list of None.
         """
         if self._states is None:
             return [map_structure(lambda _: None, size) for size in self._sizes()]
