@@ -184,7 +184,7 @@ class Peer:
 
     def begin(self, method: str, message: Any, limit_s: float = 0.0) -> PendingCall | StreamedCall:
         """Start a call and return it. With a time limit, the call is a separate gRPC call. Without
-        one, it uses a stream.
+        a time limit, the call uses a stream.
         """
         if limit_s:
             return self.start(method, message, limit_s)

@@ -57,8 +57,8 @@ def _with_creator(function: Callable[..., Any], creator: Callable[..., Any]) -> 
 
 
 def _lifted(value: Any, graph: Any) -> Any:
-    """Return a variable's initial value as a tensor of the default graph, in which the function
-    with the graph `graph` is being traced.
+    """Return a variable's initial value as a tensor of the outermost graph around the function
+    whose graph is `graph`.
 
     If the value is a tensor of the function, copy it with the operations on which it depends.
     Raises ValueError if it depends on an argument of the function.

@@ -64,7 +64,7 @@ class Strategy:
     @contextmanager
     def scope(self) -> Iterator[Strategy]:
         """Make this strategy the current strategy. Variables that are created in the scope belong
-        to it.
+        to this strategy.
 
         Raises RuntimeError inside the scope of another strategy, or in a replica context.
         """

@@ -69,8 +69,8 @@ def min_max_variable_partitioner(
     """Return a partitioner that divides the variable's size in bytes by `min_slice_size`, rounds
     up, and returns this number of parts.
 
-    There is at least one part. The number of parts is at least one, and at most `max_partitions` or
-    the number of rows, whichever is less.
+    The number of parts is at least one, and at most `max_partitions` or the number of rows,
+    whichever is less.
     """
 
     def partitioner(shape: TensorShape, dtype: DType, **_: Any) -> list[int]:

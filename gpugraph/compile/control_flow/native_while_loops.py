@@ -40,7 +40,7 @@ from gpugraph.plan import NATIVE, Step, StepCode, StepGroup, step_codes
 
 class NativeLoop(StepGroup):
     """A callable that runs a loop. Until its C function is compiled, the callable runs the loop's
-    steps. After that, it calls the function.
+    steps. After that, the callable calls the function.
 
     The callable does not check that variables are initialized.
     """

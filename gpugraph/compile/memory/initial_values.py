@@ -10,7 +10,7 @@ initializer is compiled again.
 
 Some ops, such as the restoring of a checkpoint, write their output only after everything that can
 fail has succeeded (`writes_last`). These ops write directly to the memory of any variable,
-including small variables and variables with a value, and their plan is reused.
+including small variables and variables with a value. A plan with only such ops is reused.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ captures, if it runs on the host, has sizes that are known only during a run, or
 device. If the driver rejects a capture, the steps are not replaced, and the report contains the
 driver's reason. GPUGRAPH_CAPTURE=0 disables captures for plans that are compiled afterwards.
 Without captures, it is easier to find the step that causes an error, or to determine whether
-capturing causes it.
+capturing causes the error.
 """
 
 from __future__ import annotations

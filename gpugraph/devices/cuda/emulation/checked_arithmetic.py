@@ -1,8 +1,9 @@
 """Checks of the emulation. GPUGRAPH_CUDA_CHECKS enables them through flags of the C++ compiler.
 
-races accesses of two threads to one byte without a barrier between them are errors contraction a
-product and a sum of it are rounded once, as a GPU may do noise results of functions such as exp and
-tanh are up to 2 ulp off, as a GPU's may be shuffle blocks run in a random order
+races        accesses of two threads to one byte without a barrier between them are errors
+contraction  a product and a sum of this product are rounded only once, as a GPU may do
+noise        results of functions such as exp and tanh are up to 2 ulp off, as a GPU's may be
+shuffle      blocks run in a random order
 """
 
 from __future__ import annotations

@@ -110,8 +110,8 @@ def kernel_names(source: str) -> tuple[str, ...]:
 
 
 def host_source(source: str) -> tuple[str, tuple[str, ...]]:
-    """Return the C++ source for a CUDA source. It has an entry function for each kernel. Also
-    return the names of the kernels.
+    """Return the C++ source for a CUDA source. The C++ source has an entry function for each
+    kernel. Also return the names of the kernels.
 
     Raises DriverError if an included file does not exist, or if the source has no kernel.
     """

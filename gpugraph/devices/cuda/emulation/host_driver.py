@@ -1,4 +1,5 @@
-"""The driver of an emulated GPU. Both run on the host, for tests and CI without a GPU.
+"""The driver of an emulated GPU. The driver and the GPU's kernels run on the host, for tests and CI
+without a GPU.
 
 The kernels are the GPU's sources, compiled by the C++ compiler (`cxx_compiler`). Device memory is
 host memory, and all addresses in launches and copies are checked to be in it. Streams execute
