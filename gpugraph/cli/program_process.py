@@ -172,7 +172,7 @@ def run_and_write(program: ProgramFile, write: Callable[[], bool]) -> int:
 
 
 def _status_and_error(program: ProgramFile) -> tuple[int, BaseException | None]:
-    """Run the program. Return its exit status, and the error that it raised or None.
+    """Run the program. Return its exit status, and the error that the program raised, or None.
 
     The error is returned instead of raised, because `sys.excepthook` must be called while no
     exception is being handled.

@@ -161,8 +161,8 @@ class StreamPool:
         self._idle: list[LastingStream] = []
 
     def take(self) -> LastingStream:
-        """Return an idle stream or, if there is none, a new stream. No other call uses it until it
-        is returned to the pool by `give`.
+        """Return an idle stream or, if there is none, a new stream. No other call uses the stream
+        until `give` returns it to the pool.
         """
         while True:
             try:

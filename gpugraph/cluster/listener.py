@@ -100,7 +100,7 @@ class Listener:
         )
 
     def bind(self, address: str) -> int:
-        """Bind the address and return the port's number. Raises UnknownError if it is not
+        """Bind the address and return the port's number. Raises UnknownError if the address is not
         available.
         """
         try:

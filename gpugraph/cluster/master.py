@@ -368,7 +368,7 @@ class Master:
         return dict(sorted(seen.items(), key=lambda item: item[0] != self.task))
 
     def session(self, handle: str) -> MasterSession:
-        """Return the session with this handle. Raises AbortedError if it does not exist."""
+        """Return the session with this handle. Raises AbortedError if there is no such session."""
         return session_of(self._sessions, handle, self.task)
 
     def list_devices(self, handle: str) -> Sequence[DeviceAttributes]:
@@ -376,7 +376,7 @@ class Master:
         return self.session(handle).devices
 
     def close_session(self, handle: str) -> None:
-        """Close the session with this handle. Raises NotFoundError if it does not exist."""
+        """Close the session with this handle. Raises NotFoundError if there is no such session."""
         with self._lock:
             session = self._sessions.pop(handle, None)
         if session is None:

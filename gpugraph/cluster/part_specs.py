@@ -52,7 +52,7 @@ class PartSpec(NamedTuple):
 
     Args:
       feeds: the names of the feeds that the part reads.
-      fetches: the names of the fetches that it computes.
+      fetches: the names of the fetches that the part computes.
       others: the other tasks of the run.
     """
 

@@ -103,7 +103,7 @@ def task_name(job: str, index: int) -> str:
 
 
 def config_of(content: bytes) -> ConfigProto:
-    """Parse a serialized ConfigProto. Raises InvalidArgumentError if it is malformed."""
+    """Parse a serialized ConfigProto. Raises InvalidArgumentError if the message is malformed."""
     try:
         return ConfigProto.FromString(content)
     except (ValueError, TypeError, messages_pb2.DecodeError) as error:

@@ -120,7 +120,7 @@ def is_possible() -> bool:
 
 def _available_bytes() -> int:
     """Return the number of bytes that Linux estimates as available (MemAvailable). Raises OSError
-    if it is unknown.
+    if the number is unknown.
     """
     with open("/proc/meminfo", encoding="ascii") as file:
         lines = dict(line.split(":") for line in file if ":" in line)
@@ -277,7 +277,7 @@ class SegmentPool:
             del self._mapped[name]
 
     def map(self, name: SegmentName) -> Any | None:
-        """Return the content of another task's segment, or None if it can't be mapped.
+        """Return the content of another task's segment, or None if the segment can't be mapped.
 
         The mapping is kept for later steps.
         """

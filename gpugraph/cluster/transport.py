@@ -216,7 +216,7 @@ class Peer:
 
     def is_near(self) -> bool:
         """Return whether the server and this process share memory. The answer is cached as long as
-        they are connected.
+        the server and this process are connected.
         """
         with self._lock:
             self._sending_stream()
@@ -264,8 +264,8 @@ class Peer:
         return PendingCall(method, future, proofs, self._as_op_error)
 
     def _checked(self, method: str, message: Any) -> bytes:
-        """Serialize a message and add its checksum. Raises ResourceExhaustedError if it is too
-        large.
+        """Serialize a message and add its checksum. Raises ResourceExhaustedError if the message is
+        too large.
         """
         content: bytes = message.SerializeToString()
         if len(content) > MAX_MESSAGE_BYTES:

@@ -130,7 +130,7 @@ class WorkerSession:
         return number
 
     def part(self, number: int) -> TaskPart:
-        """Return the part with this number. Raises AbortedError if it does not exist."""
+        """Return the part with this number. Raises AbortedError if there is no such part."""
         with self._lock:
             part = self._parts.get(number)
             if part is None:

@@ -265,7 +265,7 @@ def part_of_memory(target: Target, request: RunRequest) -> float:
     """Return the fraction of a GPU's free memory that the arena of the requested run would occupy.
 
     If there are several GPUs, return the largest fraction. If an arena does not fit, the session's
-    idle plans are dropped first. Raises ResourceExhaustedError if it still does not fit.
+    idle plans are dropped first. Raises ResourceExhaustedError if the arena still does not fit.
     """
     gpus = [device for device in target.devices if device.device_type == "GPU"]
     with _without_collector():

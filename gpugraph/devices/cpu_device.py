@@ -42,8 +42,8 @@ class CPUDevice(HostDevice):
 
 
 def _of_host_memory(allocator: Allocator) -> Allocator:
-    """Return the allocator unchanged. Raises InvalidArgumentError if it does not implement
-    `host_region`, which returns the bytes at an address.
+    """Return the allocator unchanged. Raises InvalidArgumentError if the allocator does not
+    implement `host_region`, which returns the bytes at an address.
     """
     inner = allocator
     while (

@@ -43,8 +43,8 @@ class KeptTensors:
         return handle
 
     def keep(self, handle: NewHandle) -> None:
-        """Keep the tensor of a new handle until it is deleted. Do nothing if the tensor is already
-        kept.
+        """Keep the tensor of a new handle until the handle is deleted. Do nothing if the tensor is
+        already kept.
         """
         block, handle.block = handle.block, None
         if block is not None:

@@ -64,7 +64,8 @@ class PlainSpace:
 
 
 class StepMemory(NamedTuple):
-    """The memory that a step would need. It describes a step that is rejected before it runs.
+    """The memory that a step would need. This record describes a step that is rejected before it
+    runs.
 
     Args:
       place: the first op for which memory does not suffice, with the user's line.

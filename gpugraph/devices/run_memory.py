@@ -207,9 +207,9 @@ class ScratchPool:
     """Blocks of scratch memory on one device. Steps share the blocks, because steps run one after
     another.
 
-    A step gets the smallest block that is large enough and that it does not use already. If there
-    is no such block, a new block is allocated, which is a little larger than needed. So all plans
-    together hold about as much scratch memory as the step that needs the maximum.
+    A step gets the smallest block that is large enough and that the step does not use already. If
+    there is no such block, a new block is allocated, which is a little larger than needed. So all
+    plans together hold about as much scratch memory as the step that needs the maximum.
     """
 
     def __init__(self, device: Device) -> None:

@@ -155,7 +155,7 @@ class Resources:
         """Return the variable with this container and name. If it does not exist, create it on
         `device`.
 
-        Raises InternalError if it exists on another device, since variables do not move.
+        Raises InternalError if the variable exists on another device, since variables do not move.
         """
         with self.lock:
             copies = self.copies.of((container, name))

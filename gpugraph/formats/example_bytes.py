@@ -46,8 +46,8 @@ _EMPTY = ExampleFeature(NOTHING, ())
 
 
 def _number(content: bytes, position: int, end: int) -> tuple[int, int]:
-    """Return the varint at `position`, and the position after it. Raises ValueError if it extends
-    beyond `end`.
+    """Return the varint at `position`, and the position after it. Raises ValueError if the varint
+    extends beyond `end`.
     """
     value = shift = 0
     while position < end and shift < 7 * _LONGEST:

@@ -64,7 +64,7 @@ def doubles_field(number: int, values: Sequence[float]) -> bytes:
 
 
 def _read_varint(content: bytes, start: int) -> tuple[int, int]:
-    """Return the varint at `start`, and the position after it. Raises ValueError if it is
+    """Return the varint at `start`, and the position after it. Raises ValueError if the varint is
     truncated.
     """
     value = 0

@@ -56,7 +56,7 @@ class MovableState(Protocol):
         """Return the numbers on `device`. If they are on the host, call `put` to move them to the
         device.
 
-        Raises NotImplementedError, with the reason, if they are on another device.
+        Raises NotImplementedError, with the reason, if the numbers are on another device.
         """
 
 

@@ -113,7 +113,7 @@ class Decomposition(NamedTuple):
     raises NotImplementedError, with the reason, for attrs or shapes that it does not support.
 
     Args:
-      alone: a C function for the op as a step by itself, used if it supports the shapes.
+      alone: a C function for the op as a step by itself, used if this function supports the shapes.
     """
 
     build: Callable[[Builder, Signature, Sequence[int]], Sequence[int]]
@@ -149,7 +149,7 @@ GG_MATMUL_DEPTH.
 
 
 class Epilogue(NamedTuple):
-    """Operations on a matrix product before it is stored.
+    """Operations on a matrix product, applied before the product is stored.
 
     The operations have this order. First, `bias`, a vector along the last axis, is added. Then
     `addend`, which has the product's shape, is added. Finally, if `relu` is true, negative elements

@@ -275,8 +275,8 @@ class OverloadedFunction:
 
 
 def _results(returned: Any) -> list[Tensor]:
-    """Return the results of the Python function as tensors. Raises ValueError if it returned
-    several results and one of them is None.
+    """Return the results of the Python function as tensors. Raises ValueError if the function
+    returned several results and one of them is None.
     """
     if returned is None:
         return []

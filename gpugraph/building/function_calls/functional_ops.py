@@ -32,7 +32,7 @@ def If(cond: Any, inputs: Any, then_branch: Any, else_branch: Any, name: str | N
     """Call one of two functions with `inputs`. Return the results of the call as a list of tensors.
 
     Args:
-      cond: a scalar. A number is true if it is not zero, and a string is true if it is not empty.
+      cond: a scalar. A number is true unless it is 0, and a string is true unless it is empty.
       then_branch, else_branch: functions defined by Defun, whose results have equal types.
     """
     args = [convert_to_tensor(cond), *(convert_to_tensor(value) for value in inputs)]

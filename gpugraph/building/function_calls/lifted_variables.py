@@ -61,7 +61,7 @@ def _lifted(value: Any, graph: Any) -> Any:
     whose graph is `graph`.
 
     If the value is a tensor of the function, copy it with the operations on which it depends.
-    Raises ValueError if it depends on an argument of the function.
+    Raises ValueError if the value depends on an argument of the function.
     """
     if not isinstance(value, Tensor) or not isinstance(graph, FuncGraph):
         return value

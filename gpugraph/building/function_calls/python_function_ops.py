@@ -23,8 +23,8 @@ def py_function(func: Callable[..., Any], inp: Any, Tout: Any, name: str | None 
     is a dtype, `func` returns one value. If `Tout` is a list of dtypes, `func` returns one value
     for each dtype. A returned None means zero. The gradient is computed from the ops in `func`.
 
-    Returns a list of tensors if `Tout` is a list or tuple, one tensor if it is a dtype, and the
-    operation if it is empty. Raises ValueError if `func` is not callable. A run raises the same
+    Returns a list of tensors if `Tout` is a list or tuple, one tensor if `Tout` is a dtype, and the
+    operation if `Tout` is empty. Raises ValueError if `func` is not callable. A run raises the same
     errors as a run of `tf.py_func`.
     """
     if not callable(func):

@@ -248,7 +248,7 @@ class _Sweep:
         return any(self.pending.get(tensor.op) for tensor in op._inputs)
 
     def collect(self, tensor: Tensor, grad: Gradient | None) -> None:
-        """Add `grad` to the gradients that were collected at `tensor`, unless it is None."""
+        """Add `grad` to the gradients that were collected at `tensor`, unless `grad` is None."""
         if grad is not None:
             self.grads.setdefault(tensor, []).append(grad)
 

@@ -116,7 +116,7 @@ class _Call:
         """Return the gradients at the inputs of the IdentityN, which `grad_fn` computes.
 
         The first inputs are the function's results, whose gradients are None. The gradients at the
-        function's arguments follow, then the gradients at the variables that it reads.
+        function's arguments follow, then the gradients at the variables that the function reads.
         """
         keywords = {"variables": self.variables} if self.variables else {}
         results = self.grad_fn(*grads[: self.count], **keywords)

@@ -43,8 +43,8 @@ def import_graph_def(
       producer_op_list: the OpList of the program that wrote the GraphDef. An attr that this package
         does not have is dropped if its value is the default in this list.
 
-    Returns:
-      The operations and tensors that `return_elements` names, or None if it is None.
+    Returns: The operations and tensors that `return_elements` names, or None if `return_elements`
+    is None.
 
     Raises:
       TypeError: an argument has the wrong type.

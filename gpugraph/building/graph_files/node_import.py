@@ -204,8 +204,8 @@ class NodeImport:
         return tuple(complete_inputs), tuple(controls)  # type: ignore[arg-type]
 
     def output(self, user: str, source: Source) -> Tensor:
-        """Return the tensor that `source`, an input of `user`, denotes. Raises ValueError if it
-        doesn't exist.
+        """Return the tensor that `source`, an input of `user`, denotes. Raises ValueError if the
+        tensor doesn't exist.
         """
         outputs = self.ops[source[0]]._outputs
         if source[1] >= len(outputs):

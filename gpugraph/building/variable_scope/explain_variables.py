@@ -68,8 +68,8 @@ class ExplainedVariable:
         strings.
       parts: the number of its parts if it is partitioned, otherwise 1.
       shared: whether `tf.get_variable` can return it again.
-      collections: the names of the collections that contain it or, if it is partitioned, its first
-        part.
+      collections: the names of the collections that contain the variable or, if the variable is
+        partitioned, its first part.
     """
 
     name: str
@@ -181,7 +181,7 @@ class VariablesExplanation:
         return scope
 
     def variable(self, name: str) -> ExplainedVariable:
-        """Return the variable of this full name. Raises KeyError if it does not exist."""
+        """Return the variable of this full name. Raises KeyError if there is no such variable."""
         for candidate in self.variables:
             if candidate.name == name:
                 return candidate

@@ -38,8 +38,8 @@ def get_variable(
     name.
 
     Raises ValueError if the variable exists although `reuse` is False, or does not exist although
-    `reuse` is True. Also raises ValueError if it exists with another shape, dtype or partitioning,
-    or if the arguments exclude each other.
+    `reuse` is True. Also raises ValueError if the variable exists with another shape, dtype or
+    partitioning, or if the arguments exclude each other.
 
     Args:
       shape: must be fully defined for a new variable, unless `initializer` determines it.

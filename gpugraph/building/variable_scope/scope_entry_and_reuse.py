@@ -97,8 +97,8 @@ def _apply_settings(scope: VariableScope, settings: dict[str, Any]) -> None:
 class variable_scope:
     """A context manager that enters a scope for variables, and a name scope.
 
-    Raises TypeError if there is no name, or if it is neither a string nor a scope. Raises
-    ValueError if `reuse` is invalid, or if it is set with a default name.
+    Raises TypeError if there is no name, or if the name is neither a string nor a scope. Raises
+    ValueError if `reuse` is invalid, or if `reuse` is set with a default name.
 
     Args:
       name_or_scope: a name, which is relative to the current scope; or a scope, whose name is

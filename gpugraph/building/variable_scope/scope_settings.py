@@ -209,7 +209,7 @@ class VariableScope:
     ) -> PartitionedVariable:
         """Return a partitioned variable. Without a name, the variable has the name of the scope.
 
-        Raises ValueError if a custom getter is set, since it would be bypassed.
+        Raises ValueError if a custom getter is set, since the getter would be bypassed.
         """
         if self._custom_getter is not None:
             raise ValueError(

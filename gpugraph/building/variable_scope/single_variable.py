@@ -104,8 +104,8 @@ def default_initializer(name: str, dtype: DType) -> Callable[..., Any]:
 
 
 def _regularize(variable: Any, spec: VariableSpec) -> None:
-    """Add the loss that the regularizer returns to the collection REGULARIZATION_LOSSES, unless it
-    is None.
+    """Add the loss that the regularizer returns to the collection REGULARIZATION_LOSSES, unless the
+    loss is None.
     """
     graph = get_default_graph()
     with (

@@ -51,7 +51,7 @@ class Wire(Protocol):
 
     def send(self, rank: int, name: str, array: Any) -> None:
         """Queue an array for the member `rank`, without waiting. The caller must not change the
-        array until it is received.
+        array until the array is received.
         """
 
     def ask(self, rank: int, name: str) -> Callable[[], Any]:

@@ -69,7 +69,7 @@ class CollectiveHistory:
         has left.
 
         If the two members have not met in this collective yet, their last meeting in another
-        collective decides. Returns None if they have not met at all.
+        collective decides. Returns None if the two members have not met at all.
         """
         order = self._order(attempt, failed)
         if order is not None:

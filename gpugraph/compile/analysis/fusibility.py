@@ -152,8 +152,8 @@ class FusibleOps:
         self._attrs: dict[int, Hashable] = {}  # keys of attrs, by the id of the attrs
 
     def may_be(self, node: Node) -> bool:
-        """Return whether the op could be a member of a group: its device fuses ops, it is
-        stateless, and it has an output. Only `find` gives the final answer.
+        """Return whether the op could be a member of a group: the op's device fuses ops, and the op
+        is stateless and has an output. Only `find` gives the final answer.
         """
         is_there = node.assigned_device in self._natives
         return is_there and not node.op_def.is_stateful and bool(node.output_types)

@@ -106,7 +106,7 @@ class NativeLoop(StepGroup):
 
     @property
     def failure(self) -> str:
-        """The text of the error that the function reports if it fails."""
+        """The text of the error that the function reports if the function fails."""
         function = self._prepared.get() if self._prepared is not None else None
         return "" if function is None else str(function.failure)
 

@@ -1,4 +1,4 @@
-"""Groups of ops under construction, with the dependencies between groups while they grow.
+"""Groups of ops under construction, with the dependencies between groups while the groups grow.
 
 A set of groups is an integer with one bit for each group. If other groups were merged into a group,
 the group has the bits of those groups too. A node's note records the groups on which the node

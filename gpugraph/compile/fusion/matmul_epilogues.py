@@ -12,11 +12,11 @@ the Reshape, and the last op becomes an Identity of the Reshape.
 Without this pass, the ops after the product would be fused with other ops. So the pass compares an
 epilogue with this other fusion by the number of accesses to memory. Without an epilogue, the
 product is written to memory and read again. With an epilogue, only its last result is written, and
-other ops of its fusion group read it. So an epilogue saves memory accesses if its last result must
-be written to memory anyway, because it is fetched or an op outside its fusion group reads it. If
-all readers are in the group, the product is not changed. Examples are the results of a product
-before a softmax loss, or before a Tanh. A tensor is only added in the epilogue if it must be in
-memory anyway, which is not the case if the same fusion group would compute it.
+other ops of its fusion group read it. So an epilogue saves memory accesses if the epilogue's last
+result must be written to memory anyway, because it is fetched or an op outside its fusion group
+reads it. If all readers are in the group, the product is not changed. Examples are the results of a
+product before a softmax loss, or before a Tanh. A tensor is only added in the epilogue if it must
+be in memory anyway, which is not the case if the same fusion group would compute it.
 
 Results differ from the results of the separate ops by rounding, since cublasLt rounds 16-bit types
 only once. The pass applies to floating types on GPUs with kernels. If there is native code, the

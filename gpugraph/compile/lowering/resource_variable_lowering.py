@@ -119,7 +119,7 @@ def lowered(op: Operation) -> Lowered | None:
 
 def _values_of(op: Operation) -> Lowered | None:
     """Return the node for the IdentityN of an inlined function that takes variable handles. The
-    node forwards the variables' values. Return None if it takes no variable handle.
+    node forwards the variables' values. Return None if the node takes no variable handle.
 
     Readers of the returned handles get edges from the sources of the handles themselves (`prune`).
     """

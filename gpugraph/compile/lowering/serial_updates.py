@@ -48,7 +48,7 @@ def serial(unit: Unit) -> Outcome:
 
 def _writes_repeat(unit: Unit) -> bool:
     """Return whether a variable might be written twice. If a search is needed to find the variable
-    of a reference, assume that it is.
+    of a reference, assume that the variable might be written twice.
     """
     seen: set[Key] = set()
     for node in unit.graph.op_nodes():

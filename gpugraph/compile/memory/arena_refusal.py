@@ -49,7 +49,7 @@ def part_of_room(unit: Unit, device: Device) -> float:
     """Return the arena's size divided by the device's free memory. If the arena does not fit, the
     session's idle plans are dropped first.
 
-    Raises ResourceExhaustedError if it still does not fit.
+    Raises ResourceExhaustedError if the arena still does not fit.
     """
     needed = unit.arena_sizes.get(device.name, 0)
     if needed > _room(device):

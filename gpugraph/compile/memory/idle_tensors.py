@@ -69,7 +69,7 @@ class DeviceTimeline:
 
 
 def is_regular(unit: Unit, node: Node) -> bool:
-    """Return whether a node runs exactly once in each run, because it is in no branch and no
+    """Return whether a node runs exactly once in each run, because the node is in no branch and no
     loop.
     """
     flow = unit.flow

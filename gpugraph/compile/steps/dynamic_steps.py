@@ -196,7 +196,7 @@ class DynamicStep:
         return is_there or bool(prepared and prepared.reason)
 
     def _compute(self, context: KernelBinding, arrays: list[Any]) -> Any:
-        """Run the kernel and return its result. Use native code if it is compiled."""
+        """Run the kernel and return its result. Use native code if the native code is compiled."""
         if self.native is None:
             run = bind_on_device(self.bound, context, arrays)
             if self.multiplies and _multiplications(arrays) < _WORTH_TWO_THREADS:

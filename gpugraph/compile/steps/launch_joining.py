@@ -33,7 +33,7 @@ class JoinableStep(NamedTuple):
 
     Args:
       kind: equal for steps that may be joined. None if the step can't be joined.
-      touches: the memory that the step reads and writes. None if it is unknown.
+      touches: the memory that the step reads and writes. None if this memory is unknown.
     """
 
     kind: Hashable

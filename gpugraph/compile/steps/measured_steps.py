@@ -87,8 +87,8 @@ class SizedStep(DynamicStep):
 
     @property
     def measures(self) -> Any:
-        """The launches that count sizes, if they form a separate step that is bound with the plan.
-        Otherwise None.
+        """The launches that count sizes, if these launches form a separate step that is bound with
+        the plan. Otherwise None.
         """
         return self.measurement[1].measure if self.measurement is not None else None
 

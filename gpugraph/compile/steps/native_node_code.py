@@ -72,7 +72,7 @@ class Candidate(NamedTuple):
     Args:
       arrays: `num_inputs` inputs, with the dtypes `types`, followed by the outputs.
       variables: the inputs that are variables, which other runs may write.
-      writes: the inputs that the op writes, if it writes inputs instead of outputs.
+      writes: the inputs that the op writes, if the op writes inputs instead of outputs.
       bind: a function that binds the NumPy kernel to arrays.
       program: the generated program, if it already exists.
     """
@@ -162,7 +162,7 @@ class Piece(NamedTuple):
       source: a program, a file, or None if there is nothing to compile.
       bind: a function that receives the compiled code and returns the step's calls.
       is_exact: whether its results are equal to NumPy's bit by bit.
-      work: for a program, the total number of values that it computes.
+      work: for a program, the total number of values that the program computes.
     """
 
     source: Program | FileOf | None

@@ -87,7 +87,7 @@ def _agree(native: Candidate, plain: Candidate, before: Candidate, piece: Piece)
     """Return whether `native` and `plain` have written equal results.
 
     Args:
-      before: the step, with the arrays in the state that they had before it ran.
+      before: the step, with the arrays in the state that they had before the step ran.
     """
     expected = plain.written
     return are_equal(native.written, expected, piece.is_exact, lambda: spread(before, expected))
@@ -193,7 +193,7 @@ def spread(step: Candidate, expected: Sequence[Any]) -> list[Any]:
     A trial that fails is ignored.
 
     Args:
-      step: the step, with the arrays in the state that they had before it ran.
+      step: the step, with the arrays in the state that they had before the step ran.
     """
     limits: list[Any] = [np.zeros(array.shape) for array in expected]
     for results, weight in _trials(step):

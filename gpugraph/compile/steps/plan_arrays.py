@@ -65,7 +65,8 @@ class Holdings:
     def release(self) -> None:
         """Release all memory of the plan. Shared memory is freed when no other plan holds it.
 
-        If a signal handler interrupts this method, another call continues where it stopped.
+        If a signal handler interrupts this method, another call continues where the interrupted
+        call stopped.
         """
         self.reset()
         for parts in (list(self.arenas.values()), self.memory.owned):

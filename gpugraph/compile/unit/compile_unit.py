@@ -82,7 +82,7 @@ class Target(NamedTuple):
     its settings.
 
     Args:
-      no_gpu: the reason why the session has no GPU, if it has none.
+      no_gpu: the reason why the session has no GPU, if the session has no GPU.
       verify: whether the unit is verified after each pass.
       new_mailbox: a function that returns the mailbox for tensors that are sent between the plan's
         devices.

@@ -21,7 +21,7 @@ _WARNED: set[str] = set()
 
 class Jit(NamedTuple):
     """Whether plans use native kernels, whether a first run waits for their compilation, and the
-    reason if they are not used.
+    reason if native kernels are not used.
     """
 
     is_on: bool

@@ -21,7 +21,8 @@ class Compilation:
     """A source that is compiled to a library.
 
     Attributes:
-      library: the library, loaded by ctypes. None until the compilation has ended, or if it failed.
+      library: the library, loaded by ctypes. None until the compilation has ended, or if the
+        compilation failed.
       reason: the reason why the compilation failed.
     """
 

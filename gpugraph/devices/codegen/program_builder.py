@@ -130,7 +130,7 @@ class Fusion:
         """Mark a value as an output and return its index. The outputs of `bind` are in the order of
         these calls.
 
-        With a `shape`, the value is repeated along the axes where it has size 1.
+        With a `shape`, the value is repeated along the axes where the value has size 1.
         """
         self._outputs.append(value)
         self._output_shapes.append(self._shapes[value] if shape is None else tuple(shape))

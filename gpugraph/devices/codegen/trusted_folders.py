@@ -90,7 +90,7 @@ def read_file(folder: int, name: str, most_bytes: int) -> bytes:
     """Return the content of a file, and set its time of last use to the current time.
 
     Raises FileNotFoundError if the file does not exist. Raises PermissionError, before anything is
-    read, if another user may have written the file, or if it is not a regular file of at most
+    read, if another user may have written the file, or if the file is not a regular file of at most
     `most_bytes` bytes.
     """
     handle = os.open(name, _READ, dir_fd=folder)

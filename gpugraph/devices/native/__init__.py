@@ -101,8 +101,8 @@ def failed_at(call: Callable[[], int]) -> int:
 
 
 def runtime_reason(wait: bool) -> str | None:
-    """Return the reason why native code can't run, or "" if it can. While the native runtime is
-    being compiled, return None.
+    """Return the reason why native code can't run, or "" if native code can run. While the native
+    runtime is being compiled, return None.
 
     Args:
       wait: whether to wait for the compilation.

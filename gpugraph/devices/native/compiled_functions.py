@@ -95,8 +95,8 @@ class CompiledFunction:
         Args:
           inputs, outputs: C-ordered NumPy arrays, in the order of `Fusion.input` and
             `Fusion.output`. The number of elements of each array is the product of `sizes` over the
-            axes along which it varies. An output may share the memory of an input if it covers all
-            of this memory.
+            axes along which it varies. An output may share the memory of an input if the output
+            covers all of this memory.
         """
         call = self.call(inputs, outputs, sizes)
         if not self.can_fail:

@@ -250,8 +250,8 @@ class _Shared:
         return self._runtime
 
     def get(self, wait: bool) -> Runtime | None:
-        """Return the runtime. Return None if it can't be used, or if it is not compiled yet and
-        `wait` is False.
+        """Return the runtime. Return None if the runtime can't be used, or if it is not compiled
+        yet and `wait` is False.
         """
         if self._runtime is None and not self._unsound:
             compilation = self.start()

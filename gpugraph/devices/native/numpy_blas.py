@@ -137,7 +137,7 @@ def blas_reason() -> str:
 
 def blas_threads_reason() -> str:
     """Return the reason why native products can't change the BLAS's number of threads, or "" if
-    they limit it to one.
+    they can limit it to one.
     """
     blas = _blas()
     return (

@@ -53,7 +53,7 @@ class StageRows:
         become known.
       steps: (kind, register, left, right, factor) of arithmetic on registers.
       conditions: (comparison with 0, register, outcome, call or -1).
-      owners: (call, 1 if it is bound for each set of sizes).
+      owners: (call, 1 if the call is bound for each set of sizes).
       buffers: (number, register of the size, slice of `below`) of the buffers in the arena.
       asides: (register of the size, room) of other buffers.
       tables: (address of the word, base, register of the offset, slice of `axes`, room, entries).

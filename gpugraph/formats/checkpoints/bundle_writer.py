@@ -89,7 +89,7 @@ class BundleWriter:
     def add(self, name: bytes, array: Any, dtype: DType | None = None) -> None:
         """Write a tensor. Raises InvalidArgumentError if the name is empty or already present.
 
-        The array is written without a copy, so it must not change before `finish` is called.
+        The array is written without a copy, so the array must not change before `finish` is called.
         """
         if not name:
             raise invalid_argument(f"The name of a tensor in {self._prefix} is empty")

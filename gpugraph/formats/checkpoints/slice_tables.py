@@ -147,7 +147,7 @@ class SliceTableReader(TensorReader):
 
 def _only(message: bytes, wanted: int) -> bytes:
     """Return the content of a message's field. If the field occurs several times, return the last
-    content. Raises MalformedError if it is missing.
+    content. Raises MalformedError if the field is missing.
 
     Args:
       wanted: the number of the field.

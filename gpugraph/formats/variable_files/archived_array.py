@@ -33,7 +33,7 @@ class ArchivedArray(NamedTuple):
 
     @property
     def has_fixed_size(self) -> bool:
-        """Whether its elements have a fixed size, which is true unless they are strings."""
+        """Whether the array's elements have a fixed size, which is true unless they are strings."""
         return self.dtype is not dtypes.string
 
     @property
@@ -82,7 +82,7 @@ class ArrayFile(abc.ABC):
 def checked_shape(sizes: Any, path: str, offset: int, name: str) -> tuple[int, ...]:
     """Return a shape from a file as a tuple.
 
-    Raises DataLossError if it is malformed, has more than 32 dimensions, or is too large.
+    Raises DataLossError if the shape is malformed, has more than 32 dimensions, or is too large.
     """
     if not isinstance(sizes, (list, tuple)):
         raise damaged(path, offset, f"the shape of {name!r:.100} is not a list, but {sizes!r:.100}")

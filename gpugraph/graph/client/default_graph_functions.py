@@ -229,7 +229,7 @@ def op_scope(values: Iterable[Any], name: Any, default_name: Any = None) -> Iter
 def graph_of(values: Iterable[Any]) -> Graph:
     """Return the common graph of these values, or the default graph.
 
-    Raises ValueError if they belong to several graphs.
+    Raises ValueError if the values belong to several graphs.
     """
     graph: Graph | None = None
     first: Any = None

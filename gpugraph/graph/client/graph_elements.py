@@ -27,8 +27,8 @@ class GraphElements:
         return list(self._ops)
 
     def get_operation_by_name(self, name: str) -> Operation:
-        """Return the operation `name`. Raises KeyError if it does not exist, and ValueError if
-        `name` is the name of a tensor.
+        """Return the operation `name`. Raises KeyError if there is no such operation, and
+        ValueError if `name` is the name of a tensor.
         """
         _need_string("Operation", name)
         operation = self.as_graph_element(name, allow_tensor=False)
@@ -36,8 +36,8 @@ class GraphElements:
         return operation
 
     def get_tensor_by_name(self, name: str) -> Tensor:
-        """Return the tensor `"op:index"`. Raises KeyError if it does not exist, and ValueError if
-        `name` is the name of an operation.
+        """Return the tensor `"op:index"`. Raises KeyError if there is no such tensor, and
+        ValueError if `name` is the name of an operation.
         """
         _need_string("Tensor", name)
         tensor = self.as_graph_element(name, allow_operation=False)

@@ -22,7 +22,7 @@ class InlinedCall(NamedTuple):
     Args:
       op_def, attrs, inputs, control_inputs: the call as it is in the file.
       body: the operations that were inlined.
-      twins: for a tensor of the body, the function's tensor that it copies, if known.
+      twins: for a tensor of the body, the function's tensor that the tensor copies, if known.
     """
 
     op_def: OpDef

@@ -252,8 +252,8 @@ class Operation:
 
         The replacement may create a cycle. A session rejects graphs with cycles.
 
-        Raises TypeError unless `tensor` is a tensor of the same dtype, ValueError if it belongs to
-        another graph, and IndexError if there is no input `index`.
+        Raises TypeError unless `tensor` is a tensor of the same dtype, ValueError if `tensor`
+        belongs to another graph, and IndexError if there is no input `index`.
         """
         graph = self.graph
         graph._check_not_finalized()

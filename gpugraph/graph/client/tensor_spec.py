@@ -93,7 +93,7 @@ class TensorSpec(ShapedTypeSpec):
         return [self]
 
     def _to_components(self, value: Any) -> Tensor:
-        """Return `value` as a tensor. Raises ValueError unless it has the spec's dtype and
+        """Return `value` as a tensor. Raises ValueError unless the tensor has the spec's dtype and
         shape.
         """
         try:

@@ -227,8 +227,8 @@ class Node:
         """Return the edge into data input `index`. `input_edges` is a faster way to get all these
         edges.
 
-        Raises InvalidArgumentError if there is no such input, and NotFoundError if it has no edge
-        yet.
+        Raises InvalidArgumentError if there is no such input, and NotFoundError if the input has no
+        edge yet.
         """
         if not 0 <= index < len(self.input_types):
             raise invalid_argument(
@@ -243,7 +243,8 @@ class Node:
     def input_edges(self) -> list[Edge]:
         """Return the edges into the data inputs, in slot order.
 
-        Raises InternalError if an input has two edges, and InvalidArgumentError if it has none.
+        Raises InternalError if an input has two edges, and InvalidArgumentError if an input has no
+        edge.
         """
         by_slot: list[Any] = [None] * len(self.input_types)
         for edge in self._in:

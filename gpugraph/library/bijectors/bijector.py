@@ -275,7 +275,7 @@ def _for_each(logs: Any, function: Any) -> Any:
 
 def _checked_rank(event_ndims: Any, minimum: int) -> Any:
     """Return `event_ndims` as an int if its value is known, else as a tensor. Raises ValueError if
-    it is less than `minimum`.
+    the value is less than `minimum`.
     """
     tensor = convert_to_tensor(event_ndims, name="event_ndims")
     if not tensor.dtype.is_integer:

@@ -66,7 +66,7 @@ class Optional:
         """Return an empty optional.
 
         Args:
-          value_structure: the specs of the components of the value that it could contain.
+          value_structure: the specs of the components of the value that the optional could contain.
         """
         return Optional._of(raw_ops.OptionalNone(), value_structure)
 

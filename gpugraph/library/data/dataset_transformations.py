@@ -144,7 +144,7 @@ class DatasetTransformations(DatasetBase):
         may be smaller.
 
         Args:
-          drop_remainder: whether to omit the last batch if it has fewer elements.
+          drop_remainder: whether to omit the last batch if the last batch has fewer elements.
         """
         size = int64_tensor(batch_size, "batch_size")
         drop = convert_to_tensor(drop_remainder, dtype=bool_type, name="drop_remainder")

@@ -367,8 +367,8 @@ class RecordWriter:
         )
 
     def write(self, dataset: Any) -> Any:
-        """Return the op that writes the elements of a dataset. Raises TypeError unless they are
-        strings.
+        """Return the op that writes the elements of a dataset. Raises TypeError unless the elements
+        are strings.
         """
         if not isinstance(dataset, DatasetBase):
             raise TypeError("`dataset` must be a `tf.data.Dataset` object.")

@@ -64,8 +64,8 @@ class CategoricalVocabulary:
 
         Args:
           min_frequency: words that were counted at most this often are removed.
-          max_frequency: if it is positive, words that were counted at least this often are also
-            removed.
+          max_frequency: if `max_frequency` is positive, words that were counted at least this often
+            are also removed.
         """
         ordered = sorted(sorted(self._counts.items(), key=lambda pair: pair[0]), key=_rarity)
         kept = [

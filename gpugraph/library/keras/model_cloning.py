@@ -124,8 +124,8 @@ def _row(model: Sequential) -> list[Any]:
 
 
 def _new_inputs(model: Model, input_tensors: Any) -> list[Any]:
-    """Return the inputs of a copy: `input_tensors` or, if it is None, the outputs of copies of the
-    input layers.
+    """Return the inputs of a copy: `input_tensors` or, if `input_tensors` is None, the outputs of
+    copies of the input layers.
     """
     if input_tensors is None:
         return [clone_layer(tensor._keras_history.layer).output for tensor in model.inputs]

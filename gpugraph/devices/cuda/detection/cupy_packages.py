@@ -19,8 +19,8 @@ class CuPy(NamedTuple):
     """An installed CuPy package.
 
     Args:
-      cuda: the major CUDA version for which it is built, or 0 if it is unknown.
-      reason: the reason why it can't be used, or "" if it can.
+      cuda: the major CUDA version for which CuPy is built, or 0 if this version is unknown.
+      reason: the reason why CuPy can't be used, or "" if CuPy can be used.
     """
 
     name: str

@@ -180,7 +180,7 @@ class _Graph(NamedTuple):
 
 
 def load_cudnn() -> ctypes.CDLL:
-    """Load cuDNN. Raises OSError if it is not installed."""
+    """Load cuDNN. Raises OSError if cuDNN is not installed."""
     return load_library("cudnn", (_SUPPORTED_MAJOR,))
 
 

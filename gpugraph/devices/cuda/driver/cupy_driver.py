@@ -247,7 +247,7 @@ class CupyDriver:
         )
 
     def enable_peer(self, other: int) -> None:
-        """Enable direct access to another GPU's memory, if it is possible."""
+        """Enable direct access to another GPU's memory, if direct access is possible."""
         if other not in self._properties.peers:
             return
         try:

@@ -28,8 +28,8 @@ def binding_problem() -> str:
 
 
 def binding_version() -> int:
-    """Return the version of CuPy's CUDA runtime, such as 12090 for 12.9. Raises DriverError if it
-    can't be determined.
+    """Return the version of CuPy's CUDA runtime, such as 12090 for 12.9. Raises DriverError if the
+    version can't be determined.
     """
     return int(_cupy_driver().cupy.runtime_version())
 

@@ -71,7 +71,7 @@ class Nvrtc:
 
     Attributes:
       version: the version, such as (12, 9).
-      archs: the compute capabilities that it supports, multiplied by 10.
+      archs: the compute capabilities that NVRTC supports, multiplied by 10.
     """
 
     def __init__(self, library: ctypes.CDLL, path: str, folder: Path | None = None) -> None:

@@ -218,8 +218,8 @@ class HostModule:
         blocks: tuple[int, int] = (0, 0),
         watched: Sequence[Span] = (),
     ) -> None:
-        """Execute a kernel and return when it has ended. Raises DriverError if CUDA would reject
-        the launch, or if the kernel fails.
+        """Execute a kernel and return when the kernel has ended. Raises DriverError if CUDA would
+        reject the launch, or if the kernel fails.
 
         Args:
           backwards: whether the blocks and threads run from the last to the first. A number above 1

@@ -20,7 +20,7 @@ class HostEvent:
     """An event.
 
     Attributes:
-      mark: the position where it was last recorded, or None if it was never recorded.
+      mark: the position where the event was last recorded, or None if the event was never recorded.
     """
 
     def __init__(self) -> None:

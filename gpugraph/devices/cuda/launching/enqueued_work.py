@@ -25,7 +25,7 @@ class EnqueuedPart(NamedTuple):
     """A callable that enqueues one launch or copy.
 
     Args:
-      touches: the memory that the launch or copy reads and writes. None if it is unknown.
+      touches: the memory that the launch or copy reads and writes. None if this memory is unknown.
       work: the unbound form of a launch. None for a copy.
     """
 

@@ -276,7 +276,7 @@ def unit_norm(inputs: Any, dim: int, epsilon: float = 1e-7, scope: str | None = 
     """Divide inputs by their length along `dim`: the square root of (epsilon + the sum of the
     squares).
 
-    Raises ValueError for inputs of unknown rank, and for an axis that they do not have.
+    Raises ValueError for inputs of unknown rank, and for an axis that the inputs do not have.
     """
     with name_scope(scope, "UnitNorm", [inputs]):
         source = convert_to_tensor(inputs)

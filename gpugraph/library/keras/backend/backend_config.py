@@ -35,7 +35,7 @@ def floatx() -> str:
 def set_floatx(value: str) -> None:
     """Set the default dtype: "float16", "float32" or "float64".
 
-    Raises ValueError if it has any other value.
+    Raises ValueError for any other dtype.
     """
     if value not in _FLOATS:
         raise ValueError(f"Unknown floatx type: {value}; it is one of {', '.join(_FLOATS)}")

@@ -140,7 +140,7 @@ class LayerLosses:
         Args:
           value: a tensor whose mean over all batches is reported, or the result of calling a metric
             object.
-          aggregation: "mean" if `value` is a tensor, and None if it is the result of a metric
+          aggregation: "mean" if `value` is a tensor, and None if `value` is the result of a metric
             object.
           name: the name of the new metric for a tensor.
         """

@@ -116,8 +116,8 @@ def format_of(data_format: Any) -> str:
 
 
 def padding_of(value: Any, *further: str) -> str:
-    """Return the padding in lower case. Raises ValueError unless it is "valid", "same" or one of
-    `further`.
+    """Return the padding in lower case. Raises ValueError unless the padding is "valid", "same" or
+    one of `further`.
     """
     padding = str(value).lower()
     known = ("valid", "same", *further)

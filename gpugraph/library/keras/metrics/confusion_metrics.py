@@ -75,7 +75,7 @@ class ConfusionMetric(Metric):
         Args:
           top_k: the number of the largest predictions in a row that may be positive. All other
             predictions in the row are negative.
-          class_id: if it is not None, only predictions of this class are counted.
+          class_id: if `class_id` is not None, only predictions of this class are counted.
         """
         y_pred = cast(y_pred, float32)
         with control_dependencies([check_range(y_pred)]):

@@ -296,8 +296,8 @@ class OptimizerV2(Hyperparameters):
         return slots[var]
 
     def get_slot(self, var: Any, slot_name: str) -> Any:
-        """Return the slot `slot_name` of the variable `var`. Raises KeyError if it does not
-        exist.
+        """Return the slot `slot_name` of the variable `var`. Raises KeyError if there is no such
+        slot.
         """
         return self._slots[slot_name][container_of(var)]
 

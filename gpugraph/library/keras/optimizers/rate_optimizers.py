@@ -86,8 +86,8 @@ class RMSprop(OptimizerV2):
     The slots are "rms", "momentum" if the momentum is not 0, and "mg" if `centered` is true.
 
     Args:
-      momentum: if it is not 0, the second part of a step is mom = momentum * mom + lr * gradient /
-        sqrt(rms + epsilon), then var -= mom.
+      momentum: if `momentum` is not 0, the second part of a step is mom = momentum * mom + lr *
+        gradient / sqrt(rms + epsilon), then var -= mom.
       centered: whether to use rms - mg ** 2 in place of rms in both divisors, where mg is the
         running mean of the gradient.
     """

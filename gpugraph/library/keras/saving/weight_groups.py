@@ -122,7 +122,7 @@ def read_named_layers(group: Any, layers: Sequence[Any], skip_mismatch: bool = F
 
 def _mismatch(number: int, layer: Any, weights: Sequence[Any], arrays: Sequence[Any]) -> str | None:
     """Return a sentence that states how a layer's variables differ from the stored arrays, or None
-    if they do not differ.
+    if there is no difference.
     """
     if len(arrays) != len(weights):
         return (

@@ -298,7 +298,7 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
     def _batch_size(self, batch_size: int | None) -> int | None:
         """Return `batch_size`, or the batch size that an input requires.
 
-        Raises ValueError if they differ, or if a value is not a number of examples.
+        Raises ValueError if the two sizes differ, or if a size is not a number of examples.
         """
         is_whole = hasattr(batch_size, "__index__")
         if batch_size is not None and (not is_whole or batch_size < 1):
