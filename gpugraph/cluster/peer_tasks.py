@@ -87,8 +87,8 @@ class PeerTasks:
     def end(self, seen: SeenByTask, has_failed: bool) -> None:
         """Notify the senders that this process no longer reads the parcels in `seen`.
 
-        If the step has failed, the senders are not notified, so they do not reuse the memory. In
-        this case the memory is only unmapped here.
+        If the step has failed, the senders are not notified, so they do not reuse the memory. After
+        a failure, the memory is only unmapped in this process.
         """
         for task, parcels in seen.items():
             if has_failed:

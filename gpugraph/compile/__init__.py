@@ -343,7 +343,7 @@ def _time_of_recomputation(unit: Unit) -> str:
 
 def _degrees_tried(units: Sequence[Unit], limit: int) -> list[str]:
     """Return report lines with the memory and time of each degree of recomputation that was tried.
-    If no degree fits into `limit` bytes, a last line states this.
+    If no degree fits into `limit` bytes, the last line states that no degree fits.
     """
     sizes = [sum(unit.arena_sizes.values()) for unit in units]
     lines = [

@@ -87,8 +87,8 @@ class Device(ABC):
     Attributes:
       has_kernels: whether the device has a launcher, `kernels`, that may bind steps instead of the
         method `bind`. The attribute is true for CUDA and emulated GPUs.
-      shares_memory: whether kernels of the device may access the memory of all other devices for
-        which this is true.
+      shares_memory: whether kernels of the device may access the memory of all other devices whose
+        `shares_memory` is true.
       shared_bytes: the maximum shared memory of a block in bytes, for kernels of the launcher.
     """
 
@@ -169,7 +169,7 @@ class Device(ABC):
 
     def fetching(self, array: Any) -> Any:
         """Return an object that fetches an array asynchronously in each run. If the device does not
-        support this, return None. The array is then fetched by `read`.
+        support asynchronous fetches, return None. The array is then fetched by `read`.
 
         The object's `begin` is the callable of a step that enqueues the copy. `read()` waits for
         the copy and returns it. `release()` frees its memory.
@@ -178,7 +178,7 @@ class Device(ABC):
 
     def swapping(self, array: Any, target: Any) -> Any:
         """Return an object that copies an array to host memory and back while other commands run.
-        Only devices with `kernels` support this.
+        Only devices with `kernels` support swapping.
 
         The object has these methods: `leave` begins the copy to the host, and `left` makes later
         commands wait for this copy. `come` begins the copy back to `target`, and `back` makes later
@@ -297,8 +297,8 @@ class HostDevice(Device):
             array[()] = value  # for a scalar, a quarter of np.copyto's time
 
     def writing(self, array: NDArray[Any]) -> Callable[[Any], None]:
-        """Return a callable that assigns its argument to the array. If possible, this is one of
-        NumPy's own methods, which is faster.
+        """Return a callable that assigns its argument to the array. If possible, the callable is
+        one of NumPy's own methods, which is faster.
         """
         return partial(array.__setitem__, ... if array.dtype.hasobject else ())
 

@@ -172,9 +172,9 @@ class Resources:
             return state
 
     def share(self, copies: Copies, dtype: DType) -> bool:
-        """Make the first of these equal copies hold the value of all copies. Return False if this
-        is not possible, because another copy already has memory, or because the copies were
-        separated earlier.
+        """Make the first of these equal copies hold the value of all copies. Return False if the
+        copies can't share the value, because another copy already has memory, or because the copies
+        were separated earlier.
         """
         with self.lock:
             if copies.first in self.copies.separated:

@@ -3,10 +3,10 @@
 The variables that a plan reads and writes are known before it runs. A run of the plan enters the
 session's table with these two sets. If another run in the table uses one of the variables, the run
 waits, unless both runs only read this variable. So no update of a resource variable is lost, and no
-run reads a partly written value. TensorFlow achieves this with one lock per variable. Here, unlike
-in TensorFlow, the values that a run reads also do not change until the run ends. Runs are admitted
-in the order of their arrival, but a run may overtake runs with which it does not collide. While a
-step waits for other runs, its run leaves the table (`WaitingRun`).
+run reads a partly written value. TensorFlow prevents lost updates and partial reads with one lock
+per variable. Here, unlike in TensorFlow, the values that a run reads also do not change until the
+run ends. Runs are admitted in the order of their arrival, but a run may overtake runs with which it
+does not collide. While a step waits for other runs, its run leaves the table (`WaitingRun`).
 
 Reference variables are not protected in this way. Their ops have `use_locking`.
 """

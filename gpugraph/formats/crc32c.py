@@ -2,8 +2,8 @@
 
 A checksum is the remainder of a division of polynomials over bits. Without native code, two sparse
 multiples of CRC-32C's polynomial make the division fast. To reduce the bytes by such a multiple,
-each block is XORed into the bytes at a few fixed distances after it. NumPy and Python's integers do
-this at the speed of memory.
+each block is XORed into the bytes at a few fixed distances after it. NumPy and Python's integers
+perform these XORs at the speed of memory.
 
 If a C compiler and the processor's CRC instruction are available, native code is used
 (`provide_native`).

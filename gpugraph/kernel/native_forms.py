@@ -151,9 +151,9 @@ GG_MATMUL_DEPTH.
 class Epilogue(NamedTuple):
     """Operations on a matrix product, applied before the product is stored.
 
-    The operations have this order. First, `bias`, a vector along the last axis, is added. Then
-    `addend`, which has the product's shape, is added. Finally, if `relu` is true, negative elements
-    are set to 0.
+    The operations are applied in this order. First, `bias`, a vector along the last axis, is added.
+    Then `addend`, which has the product's shape, is added. Finally, if `relu` is true, negative
+    elements are set to 0.
     """
 
     bias: Any = None

@@ -77,7 +77,7 @@ class EagerGraph(Graph):
             tensor.__class__ = EagerTensor
 
     def with_value(self, value: Any) -> Tensor:
-        """Return a tensor whose value is this array."""
+        """Return a tensor whose value is the array `value`."""
         array = convert_to_tensor(value) if isinstance(value, bytes) else None
         if array is not None:
             return array

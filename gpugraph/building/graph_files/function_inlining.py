@@ -56,8 +56,8 @@ def inline_calls(nodes: NodeImport) -> None:
 
 
 def _bind(nodes: NodeImport, op: Operation) -> None:
-    """Import the functions that are values of the op's attrs. If this fails, running the op raises
-    the error.
+    """Import the functions that are values of the op's attrs. If the import fails, running the op
+    raises the error.
     """
 
     def add_body(graph: Graph) -> AddBody:

@@ -27,7 +27,8 @@ def import_graph_def(
     op_dict: Any = None,
     producer_op_list: Any = None,
 ) -> list[Any] | None:
-    """Add the nodes of a GraphDef to the default graph. If this fails, add none of them.
+    """Add the nodes of a GraphDef to the default graph. If any node can't be added, add none of the
+    nodes.
 
     If the op type of a node is not declared, the node becomes an operation that raises an error
     with the reason when a run needs it. Calls of functions in the GraphDef's library are inlined.

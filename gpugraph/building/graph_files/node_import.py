@@ -248,8 +248,8 @@ class NodeImport:
     # -- shapes
 
     def infer_again(self) -> None:
-        """Infer all static shapes again. Call this when the shapes of the results of calls have
-        become known.
+        """Infer all static shapes again. Call this method when the shapes of the results of calls
+        have become known.
         """
         for op in self.ops.values():
             if op.type in ("Merge", "RefMerge") or op._op_def.infer is None:

@@ -69,8 +69,8 @@ def _scope(
     name_scope: str | None,
     constraint: Any,
 ) -> VariableScope:
-    """Return a new scope. Its settings come from `name_or_scope` if this is a scope, or from
-    `current` if this is a string.
+    """Return a new scope. Its settings come from `name_or_scope` if `name_or_scope` is a scope, or
+    from `current` if `name_or_scope` is a string.
     """
     if isinstance(name_or_scope, VariableScope):
         source, name, op_scope = name_or_scope, name_or_scope.name, name_or_scope._name_scope

@@ -101,8 +101,8 @@ class _OwnCalls:
         self.renew()
 
     def renew(self) -> None:
-        """Choose a new name. A forked child must call this, because otherwise it would repeat its
-        parent's call numbers.
+        """Choose a new name. A forked child must call this method, because otherwise it would
+        repeat its parent's call numbers.
         """
         self.name, self.numbers = os.urandom(12).hex(), count(1)
 

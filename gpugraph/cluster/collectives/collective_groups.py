@@ -202,9 +202,9 @@ class CollectiveGroups:
         """Return the error for a joining member if another member will never join in this step.
         Otherwise return None.
 
-        If another member failed in this step, its error is returned. A closed session is reported
-        only once to each of the other sessions. If a session that has received this error joins
-        again, that session waits for the session that replaces the closed session.
+        If another member has failed in this step, the error of that member is returned. A closed
+        session is reported only once to each of the other sessions. If a session that has received
+        this error joins again, that session waits for the session that replaces the closed session.
         """
         key, member, attempt = joining.key, joining.member, joining.attempt
         self._closed.pop(member.session, None)  # so the session is not closed

@@ -139,8 +139,8 @@ def _lowering(op: Operation) -> Lowering | None:
 
 
 def _dtype(tensor: Tensor) -> DType:
-    """Return the dtype that a tensor has as an output of a node. For a variable handle, this is a
-    reference dtype.
+    """Return the dtype that a tensor has as an output of a node. For a variable handle, the result
+    is a reference dtype.
     """
     maker = handle_maker(tensor) if tensor._dtype is resource else None
     if maker is None:

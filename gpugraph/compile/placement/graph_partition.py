@@ -27,7 +27,7 @@ SWAPPED = "_swapped"
 
 def memory_of_output(unit: Unit, node: Node, slot: int) -> str:
     """Return the name of the device whose memory holds output `slot`. For host outputs and handles,
-    this is the host.
+    the result is the host.
     """
     host = host_slots(node.op_def.outputs, node.op_def.host_outputs, node.attrs)
     is_handle = node.output_types[slot].base_dtype in HANDLES
@@ -36,7 +36,7 @@ def memory_of_output(unit: Unit, node: Node, slot: int) -> str:
 
 def memory_of_input(unit: Unit, node: Node, slot: int) -> str:
     """Return the name of the device from whose memory input `slot` is read. For host inputs and
-    handles, this is the host.
+    handles, the result is the host.
     """
     host = host_slots(node.op_def.inputs, node.op_def.host_inputs, node.attrs)
     is_handle = node.input_types[slot].base_dtype in HANDLES

@@ -132,8 +132,8 @@ class Arrays:
         }
 
     def runner(self, node: Node) -> Device:
-        """Return the device that runs a node's kernel. If all outputs are in host memory, this is
-        the host.
+        """Return the device that runs a node's kernel. If all outputs are in host memory, the
+        result is the host.
         """
         op_def = node.op_def
         on_host = op_def.host_outputs and len(op_def.host_outputs) == len(op_def.outputs)

@@ -41,8 +41,8 @@ class Found(NamedTuple):
       node: the id of the node to which the condition applies.
       what: the kind of condition. "merge": some input of the Merge is alive. "exit": the loop has
         ended through this Exit. "carried": the loop's Merge has a value in this iteration. "first":
-        this is the loop's first iteration. "entered": the input of the Enter was alive when the
-        loop started, although the loop may run without it.
+        the current iteration is the loop's first iteration. "entered": the input of the Enter was
+        alive when the loop started, although the loop may run without it.
     """
 
     node: int

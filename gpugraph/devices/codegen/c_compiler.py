@@ -212,8 +212,8 @@ class Compiler:
     # -- the work
 
     def make(self, source: str, name: str, bundle: LibraryBundle) -> Library:
-        """Return the library of a source from the cache, or compile the source now. If this fails,
-        the result contains the reason.
+        """Return the library of a source from the cache, or compile the source now. If the
+        compilation fails, the result contains the reason.
         """
         if self.reason:
             return Library(None, self.reason)

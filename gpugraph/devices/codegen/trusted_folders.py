@@ -109,7 +109,7 @@ def read_file(folder: int, name: str, most_bytes: int) -> bytes:
 
 def write_file(folder: int, name: str, content: bytes) -> None:
     """Write the content to a temporary file and rename that file, so that no process ever reads
-    partial content. Raises OSError if this fails.
+    partial content. Raises OSError if the file can't be written.
     """
     beside = f".{name}.{secrets.token_hex(4)}"
     try:

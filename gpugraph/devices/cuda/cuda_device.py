@@ -2,8 +2,8 @@
 and from the host.
 
 The compiler first tries to bind a kernel through `kernels`, a `Launcher`, which enqueues launches
-on the stream. If this fails, the compiler uses and reports the fallback `bind`, which runs the
-NumPy `Call` on copies in host memory.
+on the stream. If this binding fails, the compiler uses and reports the fallback `bind`, which runs
+the NumPy `Call` on copies in host memory.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ _LINKED = ("numpy._core._multiarray_umath", "numpy.core._multiarray_umath")
 def blas_threads() -> int:
     """Return the number of threads, at least 1, that the BLAS uses for one product.
 
-    While `one_blas_thread` limits the BLAS, this is the number that will be restored.
+    While `one_blas_thread` limits the BLAS, the result is the number that will be restored.
     """
     ask = _asked()
     return processor_count() if ask is None else max(1, ask(), threads_to_restore())

@@ -223,8 +223,8 @@ class _Shared:
         self._unsound = ""  # why the loaded code is not used
 
     def start(self) -> Compilation:
-        """Return the compilation of the runtime. Start it if this has not happened yet. If an
-        earlier search found no compiler, search again.
+        """Return the compilation of the runtime. Start the compilation if it has not been started
+        yet. If an earlier search found no compiler, search again.
         """
         if self._compilation is None or (self._was_refused and not compiler().reason):
             self._was_refused = bool(compiler().reason)

@@ -2,8 +2,8 @@
 compared with NumPy's.
 
 Runs do not compare native results with NumPy's, except with GPUGRAPH_VERIFY=1
-(`compile/steps/native_verification.py`). Therefore, if a compiler fails this check, its code is
-never used.
+(`compile/steps/native_verification.py`). Therefore, if a compiler fails this check, the code of
+that compiler is never used.
 """
 
 from __future__ import annotations

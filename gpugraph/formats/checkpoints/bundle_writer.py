@@ -194,7 +194,7 @@ class BundleWriter:
     def finish(self) -> None:
         """Make the whole checkpoint visible.
 
-        If this fails, the old checkpoint remains unchanged.
+        If the writing fails, the old checkpoint remains unchanged.
         """
         try:
             index = functools.cache(functools.partial(_index_bytes, self._entries))

@@ -64,8 +64,8 @@ def restore_into(
     threads: int = 1,
     advance: Callable[[int], object] = lambda _: None,
 ) -> None:
-    """Set arrays to tensors of a checkpoint. If this fails, no array has changed unless a file
-    changes during the call.
+    """Set arrays to tensors of a checkpoint. If the function fails, no array has changed unless a
+    file changes during the call.
 
     Raises NotFoundError, InvalidArgumentError and DataLossError as `BundleReader.read` does, and
     ValueError if the shape of an array differs from the tensor's shape. Also raises DataLossError

@@ -38,7 +38,7 @@ class ArchivedArray(NamedTuple):
 
     @property
     def num_bytes(self) -> int:
-        """The size of the array in memory, in bytes. For strings, this is the size of the
+        """The size of the array in memory, in bytes. For strings, the result is the size of the
         references to them.
         """
         return prod(self.shape) * np.dtype(self.dtype.as_numpy_dtype).itemsize

@@ -56,7 +56,7 @@ class Graph(Scopes, Collections):
         self._value_counts: dict[Operation, int] = {}  # by constant: values in its NodeDef
 
     def as_default(self) -> AbstractContextManager[Graph]:
-        """Make this the default graph of the thread inside a `with` block."""
+        """Make this graph the default graph of the thread inside a `with` block."""
         return graph_stack.using(self)
 
     # -- growth

@@ -202,7 +202,7 @@ class Operation:
     def _set_attr(self, attr_name: str, attr_value: Any) -> None:
         """Set an attr, from an AttrValue message or a plain value.
 
-        Programs set `_swap_to_host` this way.
+        Programs set the attr `_swap_to_host` with this method.
         """
         self._attrs = {**self._attrs, attr_name: plain_attr(attr_value)}
 

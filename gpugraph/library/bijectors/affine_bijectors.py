@@ -229,7 +229,7 @@ class Affine(Bijector):
     @property
     def scale(self) -> Any:
         """The scale as an operator. If only a multiplier was passed, the scale is a number. If the
-        scale is the identity, this is None.
+        scale is the identity, the property is None.
         """
         return self._multiplier if self._operator is None else self._operator
 

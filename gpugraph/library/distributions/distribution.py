@@ -132,7 +132,7 @@ class Distribution(DistributionParameters):
             return convert_to_tensor(self.event_shape.ndims == 0, name="is_scalar_event")
 
     def is_scalar_batch(self, name: str = "is_scalar_batch") -> Tensor:
-        """Return whether this is a single distribution, not a batch, as a bool tensor."""
+        """Return whether the object is a single distribution, not a batch, as a bool tensor."""
         with self._name_scope(name):
             return convert_to_tensor(self.batch_shape.ndims == 0, name="is_scalar_batch")
 

@@ -161,7 +161,7 @@ def _visible_gpus(library: LibCuda) -> list[Gpu]:
 
 def _try_out(gpu: Gpu, version: int, cupy: CuPy) -> None:
     """Compile and run a small kernel, unless the cache records an earlier success. Raises
-    DriverError if this fails.
+    DriverError if the kernel can't be compiled or run.
     """
     cache = ObjectCache(cache_folder().with_name("gpu"))
     key = _key(gpu, version, cupy)

@@ -120,8 +120,8 @@ class Nvrtc:
         """Return the architecture for which to compile, so that a GPU with the architecture `arch`
         can run the result.
 
-        If NVRTC supports `arch`, this is `arch` itself. Raises DriverError if NVRTC supports only
-        newer architectures.
+        If NVRTC supports `arch`, the target is `arch` itself. Raises DriverError if NVRTC supports
+        only newer architectures.
         """
         match = _ARCH.fullmatch(arch)
         if match is None or int(match[1]) in self.archs:

@@ -226,7 +226,8 @@ class HostModule:
             is the seed of a random order of blocks.
           blocks: the first block and the number of blocks to run, so that a few blocks of a huge
             grid can be checked. By default all blocks run.
-          watched: the arrays where races are detected, if the compiler's flags request this.
+          watched: the arrays where races are detected, if the compiler's flags request the
+            detection of races.
         """
         self.check(function, geometry, arguments)
         words = b"".join(

@@ -280,8 +280,8 @@ class HostDriver(HostGPU):
     def product(
         self, product: Product, workspace: tuple[int, int], stream: HostStream
     ) -> Callable[[], None] | None:
-        """Return a callable that enqueues a product, which NumPy computes. If this GPU does not
-        compute such products, return None.
+        """Return a callable that enqueues a product, which NumPy computes. If the emulated GPU does
+        not compute such products, return None.
         """
         if not self.products or not product.item_bytes:
             return None

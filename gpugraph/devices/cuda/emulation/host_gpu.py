@@ -96,8 +96,8 @@ class HostGPU:
         return self._device.limit - self._device.used
 
     def malloc(self, num_bytes: int) -> int | None:
-        """Allocate device memory and return its address. If this would exceed the limit, return
-        None.
+        """Allocate device memory and return its address. If the allocation would exceed the limit,
+        return None.
         """
         with self._lock:
             self._begin("malloc")

@@ -185,7 +185,7 @@ def _divided(text: CudaSource, rows: int, inner: int) -> _Shape:
 
 def _columns(rows: int, packs: int) -> _Shape:
     """Return the division of the rows, and of the packs of columns, among blocks. A block has 32
-    packs, or the lowest power of two that covers all columns if this is less.
+    packs, or the lowest power of two that covers all columns if this power is less.
     """
     width = 1
     while width < min(packs, 32):

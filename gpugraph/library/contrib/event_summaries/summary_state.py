@@ -68,11 +68,11 @@ class SummaryWriter:
         return self._create is None
 
     def set_as_default(self) -> None:
-        """Make this the writer of all summaries that the program adds from now on."""
+        """Make this writer the writer of all summaries that the program adds from now on."""
         _state.writer = self
 
     def as_default(self) -> contextlib.AbstractContextManager[None]:
-        """Return a context manager inside which this is the default writer."""
+        """Return a context manager inside which this writer is the default writer."""
         return _default_writer(self)
 
     def init(self) -> Any:

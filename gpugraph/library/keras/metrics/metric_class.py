@@ -34,7 +34,8 @@ _INITIALIZERS = {None: Zeros, "zeros": Zeros, "ones": Ones}
 class Metric(Layer):
     """Base class of metrics. Subclasses add variables and define `update_state` and `result`.
 
-    A call adds a batch, and returns the result for all batches so far, including this one.
+    A call adds a batch, and returns the result for all batches so far, including the batch of this
+    call.
 
     Args:
       dtype: the dtype of the variables and the result, by default `floatx()`.

@@ -28,7 +28,9 @@ _REFUSALS = (
 
 
 def walk(library: Any, path: str) -> None:
-    """Read the structure of a file. Raises MemoryError if this exceeds the memory limit."""
+    """Read the structure of a file. Raises MemoryError if reading the structure exceeds the memory
+    limit.
+    """
     with contextlib.suppress(*_REFUSALS), library.File(path, "r") as file:
         seen: set[Any] = set()
         waiting = [file]
