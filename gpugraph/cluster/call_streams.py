@@ -254,8 +254,8 @@ class SessionClients:
             self._note_use(session)
 
     def _note_use(self, session: str) -> None:
-        """Stop the countdown of a session. If its client has no open stream, start the countdown
-        again.
+        """Stop the countdown of a session. If the session's client has no open stream, start the
+        countdown again.
 
         The caller must hold the lock of `_changed`.
         """

@@ -51,7 +51,9 @@ def has_core(channel: Any) -> bool:
 
 
 class StreamEndedError(Exception):
-    """The error of a stream that has ended. Like grpcio's RpcError, it has a code and details."""
+    """The error of a stream that has ended. Like grpcio's RpcError, this error has a code and
+    details.
+    """
 
     def __init__(self, code: int, details: str) -> None:
         super().__init__(details)
@@ -103,7 +105,7 @@ class CoreStream:
             self._call.operate((self._send_op(frame, 0), self._receive_op(0)), _ANSWERED)
 
     def send_one_way(self, method: str, content: bytes) -> None:
-        """Send a frame that has no answer. Return when the network has accepted it."""
+        """Send a frame that has no answer. Return when the network has accepted the frame."""
         if not self.is_over:
             frame = self._proofs.attach(HEADS[method], content)
             self._call.operate((self._send_op(frame, 0),), _SENT)

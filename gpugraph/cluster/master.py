@@ -257,7 +257,7 @@ class MasterSession:
 
     def keeper(self, tensor: str) -> WorkerLink:
         """Return the link to the worker that keeps a tensor. Raises InvalidArgumentError if no
-        worker keeps it.
+        worker keeps the tensor.
         """
         link = self.links.get(task_of(tensor.rpartition(";")[2]))
         if link is None or not link.has(self.handle):

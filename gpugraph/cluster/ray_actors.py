@@ -40,7 +40,7 @@ Addresses = Mapping[str, list[str]]
 
 
 def ray() -> Any:
-    """Return the module `ray`. If it is not installed, raise ModuleNotFoundError with
+    """Return the module `ray`. If Ray is not installed, raise ModuleNotFoundError with
     instructions.
     """
     with package_of_extra("ray", "ray", "Clusters on Ray"):
@@ -155,8 +155,8 @@ def ray_cluster(
     """Return a cluster whose servers are actors of Ray.
 
     If all tasks are on the program's machine, the servers of the tasks listen on localhost.
-    Otherwise they need a GPUGRAPH_CLUSTER_KEY. If the program has none, a new key is created and
-    set.
+    Otherwise the servers need a GPUGRAPH_CLUSTER_KEY. If the program has none, a new key is created
+    and set.
 
     Raises ModuleNotFoundError if Ray is not installed. Raises InvalidArgumentError if a job has no
     tasks, or if `resources` names an unknown job. Raises UnavailableError if Ray can't place the
@@ -199,8 +199,8 @@ def ray_cluster(
 
 
 class RayCluster:
-    """Servers that are actors of Ray, created by `ray_cluster`. Used as a context manager, it ends
-    the servers on exit.
+    """Servers that are actors of Ray, created by `ray_cluster`. Used as a context manager, a
+    RayCluster ends the servers on exit.
 
     Attributes:
       cluster_spec: the ClusterSpec.

@@ -166,7 +166,7 @@ class SegmentLease:
         return self
 
     def drop(self) -> None:
-        """Remove a holder. If it was the last one, return the segment to its pool."""
+        """Remove a holder. If this holder was the last one, return the segment to its pool."""
         with self._lock:
             self._num_holders -= 1
             is_last = self._num_holders == 0

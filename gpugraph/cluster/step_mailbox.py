@@ -88,8 +88,8 @@ class StepMailbox:
 
         Args:
           ask: a function that requests the sender's progress, called after 2 seconds of waiting.
-          check: a function that is called every `slice_s` seconds. If it raises an error, the wait
-            ends.
+          check: a function that is called every `slice_s` seconds. If the function raises an error,
+            the wait ends.
         """
         began = asked = monotonic()
         unknown_since = 0.0

@@ -279,7 +279,7 @@ class Peer:
         """Send a message without waiting for the answer, and ignore failures.
 
         If the method is `ONE_WAY` and the stream of `send` is open, the message uses that stream.
-        Otherwise it is a separate call of at most `limit_s` seconds.
+        Otherwise the message is a separate call of at most `limit_s` seconds.
         """
         if method in ONE_WAY and self._sending is not None:
             content = self._checked(method, message)

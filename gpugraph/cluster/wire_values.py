@@ -144,8 +144,8 @@ SeenParcels = list[tuple[str, SegmentName]]
 
 
 def see_parcel(segments: SegmentPool, seen: SeenParcels, message: Any) -> Memory | None:
-    """Return the shared memory that a Value message names, and record it in `seen`. If it is not
-    accessible, return None.
+    """Return the shared memory that a Value message names, and record it in `seen`. If this memory
+    is not accessible, return None.
     """
     name = read_segment(message.segment)
     content = segments.map(name) if name.size >= message.size else None

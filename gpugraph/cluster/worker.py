@@ -371,7 +371,7 @@ class Worker:
 
     def read_kept(self, handle: str, tensor: str) -> Any:
         """Return the value of a tensor that a session keeps. Raises InvalidArgumentError if the
-        session does not keep it.
+        session does not keep the tensor.
         """
         return self._kept(handle).read(tensor)
 

@@ -137,8 +137,8 @@ class SessionMemory(ABC):
         """Delete tensors that a session keeps, given their handles.
 
         Args:
-          must_be_there: whether an unknown handle raises InvalidArgumentError. Otherwise it is
-            ignored.
+          must_be_there: whether an unknown handle raises InvalidArgumentError. Otherwise an unknown
+            handle is ignored.
         """
         message = message_of("KeptTensors", handle=handle, tensor=tensors)
         message.must_be_there = must_be_there

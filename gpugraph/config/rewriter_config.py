@@ -39,8 +39,8 @@ class ScopedAllocatorOptions(Message):
     """Options of `RewriterConfig.scoped_allocator_optimization`.
 
     Fields:
-      enable_op: the op types whose ops are merged. If it is empty, only CollectiveReduce ops are
-        merged.
+      enable_op: the op types whose ops are merged. If `enable_op` is empty, only
+        CollectiveReduce ops are merged.
     """
 
     enable_op = list_of(to_str)
@@ -89,8 +89,8 @@ class RewriterConfig(Message):
         if computation hides the copies. With MANUAL or any of the values above, inputs that ops
         list in their attr `_swap_to_host` are also moved, and ops with the attr `_recompute_hint`
         are recomputed.
-      memory_optimizer_target_node_name_scope: the name scope of gradients. If it is empty, the
-        scope is `gradients/`.
+      memory_optimizer_target_node_name_scope: the name scope of gradients. If the name is empty,
+        the scope is `gradients/`.
       scoped_allocator_optimization: if ON, CollectiveReduce ops of one group over several processes
         are merged into one (`docs/cluster.md`).
       scoped_allocator_opts: the op types that `scoped_allocator_optimization` merges.

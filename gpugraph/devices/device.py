@@ -154,7 +154,7 @@ class Device(ABC):
 
     def constant(self, value: NDArray[Any]) -> Any:
         """Return `value`, the host array of a Const, if kernels of this device can read it in host
-        memory. If it must be copied, return None.
+        memory. If the array must be copied, return None.
         """
         return None
 
@@ -310,7 +310,7 @@ class HostDevice(Device):
         self, source: Device, array: NDArray[Any], target: NDArray[Any]
     ) -> Callable[[], Any]:
         """Return a callable that copies `array` on `source` into `target`. Between host devices it
-        assigns directly. Otherwise it calls `read` and `write`.
+        assigns directly. Otherwise `copy_from` calls `read` and `write`.
         """
         if not isinstance(source, HostDevice):
             return lambda: self.write(target, source.read(array))

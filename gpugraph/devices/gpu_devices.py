@@ -128,8 +128,8 @@ def _refuse_conflicts(options: GPUOptions) -> None:
 
 
 def no_gpu_reason(options: SessionOptions) -> str:
-    """Return the reason why a session with these options has no GPU, for placement errors. If it
-    has a GPU, return "".
+    """Return the reason why a session with these options has no GPU, for placement errors. If the
+    session has a GPU, return "".
     """
     if options.config.device_count.get("GPU") == 0:
         return 'ConfigProto.device_count["GPU"] is 0'

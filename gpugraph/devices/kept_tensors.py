@@ -26,8 +26,8 @@ class NewHandle(bytes):
 
 
 class KeptTensors:
-    """The tensors that one session keeps between runs. When the entry of a tensor is removed, its
-    memory is freed.
+    """The tensors that one session keeps between runs. When the entry of a tensor is removed, the
+    memory of the tensor is freed.
     """
 
     def __init__(self) -> None:

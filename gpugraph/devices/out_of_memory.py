@@ -92,7 +92,7 @@ def short_type(dtype: DType) -> str:
 
 def largest_hole(device: MemorySpace) -> int | None:
     """Return the size in bytes of the largest possible allocation, or None if the allocator does
-    not report it.
+    not report this size.
     """
     stats = device.allocator.get_stats()
     hole = device.allocator.largest_free_chunk()

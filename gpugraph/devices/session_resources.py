@@ -152,8 +152,8 @@ class Resources:
             self.release_unused()
 
     def variable(self, container: str, name: str, device: Device, dtype: DType) -> VariableState:
-        """Return the variable with this container and name. If it does not exist, create it on
-        `device`.
+        """Return the variable with this container and name. If the variable does not exist, create
+        the variable on `device`.
 
         Raises InternalError if the variable exists on another device, since variables do not move.
         """

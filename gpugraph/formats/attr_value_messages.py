@@ -75,7 +75,7 @@ def write_attr(message: Any, value: Any, kind: str = "") -> None:
     """Store a value in the AttrValue `message`. Raises TypeError if no attr can hold the value.
 
     Args:
-      kind: the attr's kind. If the kind is empty, it is derived from the value.
+      kind: the attr's kind. If the kind is empty, the kind is derived from the value.
     """
     kind = kind or kind_of(value)
     if kind in _PLAIN:
@@ -121,7 +121,7 @@ def read_attr_value(message: Any) -> Any:
 
 
 def plain_attr(value: Any) -> Any:
-    """Return the value in an AttrValue. If it is a string, return it as `str`.
+    """Return the value in an AttrValue. If the value is a string, return the string as `str`.
 
     A value that is not a message is returned unchanged.
     """

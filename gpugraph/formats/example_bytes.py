@@ -174,7 +174,7 @@ def list_of_features(content: bytes, span: Span) -> list[Span]:
 
 
 def read_feature(content: bytes, span: Span) -> ExampleFeature:
-    """Return the feature in a span. If it has several lists, use the last one."""
+    """Return the feature in a span. If the feature has several lists, use the last one."""
     first, last = span
     if last - first > 2 and content[first] in _LISTS and first + 2 + content[first + 1] == last:
         number = content[first] >> 3  # the usual case: one list with a length below 128

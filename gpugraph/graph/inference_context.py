@@ -89,8 +89,8 @@ class InferContext:
         return TensorShape.of(None)
 
     def variable_dtype(self, index: int) -> DType | None:
-        """Return the dtype of the variable whose handle is input `index`. If it is unknown, return
-        None.
+        """Return the dtype of the variable whose handle is input `index`. If the dtype is unknown,
+        return None.
 
         The base class returns None. The client graph's subclass overrides this method.
         """

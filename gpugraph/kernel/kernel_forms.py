@@ -48,8 +48,8 @@ class Call(NamedTuple):
         ops on queues do. If the kernel checks this, it need not be called in a separate thread that
         can be abandoned.
       direct: whether the call receives arrays of bfloat16 as they are, for kernels that only move
-        elements. Otherwise it receives them as float32. Outputs, and the inputs with the indices in
-        `writes`, are then rounded after the call (`bfloat16_rounding`).
+        elements. Otherwise the call receives such arrays as float32. Outputs, and the inputs with
+        the indices in `writes`, are then rounded after the call (`bfloat16_rounding`).
       by_lapack: whether the call factors matrices with LAPACK.
     """
 

@@ -53,8 +53,8 @@ class MovableState(Protocol):
     """A state of numbers that is initially on the host, and can be moved to a device's memory."""
 
     def move(self, device: str, put: Callable[[Any], DeviceState]) -> DeviceState:
-        """Return the numbers on `device`. If they are on the host, call `put` to move them to the
-        device.
+        """Return the numbers on `device`. If the numbers are on the host, call `put` to move them
+        to the device.
 
         Raises NotImplementedError, with the reason, if the numbers are on another device.
         """

@@ -40,8 +40,8 @@ class Defun:
     `capture_by_value`, are accepted but have no effect.
 
     Args:
-      func_name: the function's name, which is the op type of its calls. By default it is derived
-        from the name of the Python function.
+      func_name: the function's name, which is the op type of its calls. By default the name is
+        derived from the name of the Python function.
       grad_func: a function defined by Defun that computes the gradient. The gradient function
         receives the arguments and the gradients at the results.
       python_grad_func: a Python function that computes the gradient. The gradient function receives
@@ -119,7 +119,7 @@ class DefinedFunction:
         self._function: GraphFunction | None = None
 
     def traced(self) -> GraphFunction:
-        """Return the traced function. If it has not been traced yet, trace it first."""
+        """Return the traced function. If the function has not been traced yet, trace it first."""
         if self._function is None:
             specs = [TensorSpec(TensorShape(None), dtype) for dtype in self._types]
             base = str(self._func_name or getattr(self._func, "__name__", "function"))

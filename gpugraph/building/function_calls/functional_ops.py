@@ -209,7 +209,8 @@ def partitioned_call(
     config: Any = None,
     executor_type: Any = None,
 ) -> Any:
-    """Call a function defined by Defun and return its results. If it has no results, return the op.
+    """Call a function defined by Defun and return its results. If the function has no results,
+    return the op.
 
     Args:
       args: the arguments, including captured tensors.

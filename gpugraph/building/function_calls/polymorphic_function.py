@@ -104,7 +104,7 @@ class Function:
         """Return the trace for these arguments, which are tensors, TensorSpecs and Python values.
 
         Without arguments, return the trace for the `input_signature`. Raises ValueError if the
-        arguments do not match it.
+        arguments do not match the signature.
         """
         signature = self.input_signature
         if signature is not None:

@@ -147,7 +147,7 @@ def _mapped(name: str | None, input_map: Mapping[str, Any]) -> dict[Source, Any]
     `_inputs`.
 
     Args:
-      name: the argument of `import_graph_def`. If it is empty, a value that must be converted
+      name: the argument of `import_graph_def`. If the name is empty, a value that must be converted
         raises ValueError.
     """
     mapped: dict[Source, Any] = {}
@@ -204,7 +204,7 @@ def _same(message: Any, other: Any) -> bool:
 
 def readable_versions(versions: Any) -> VersionDef:
     """Return the versions of a GraphDef. Raises ValueError if this package is not allowed to read
-    it.
+    the GraphDef.
     """
     if versions.producer < GRAPH_DEF_VERSION_MIN_PRODUCER:
         raise ValueError(

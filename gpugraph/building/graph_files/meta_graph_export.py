@@ -254,7 +254,9 @@ def _nodes_of_other_savers(graph_def: Any, saver_def: Any) -> frozenset[str]:
 
 @uninterrupted
 def _add_collection(meta_graph: Any, key: Any, items: list[Any], export_scope: str | None) -> None:
-    """Write a collection into a MetaGraphDef. If it can't be serialized, log a warning instead."""
+    """Write a collection into a MetaGraphDef. If the collection can't be serialized, log a warning
+    instead.
+    """
     if not isinstance(key, (str, bytes)):
         logging.warning(
             "Only collections with string type keys will be serialized. This key has %s", type(key)

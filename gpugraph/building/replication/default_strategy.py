@@ -14,7 +14,7 @@ from gpugraph.graph.client.default_graph_functions import get_default_graph
 
 
 class DefaultIterator:
-    """An iterator over a dataset. Before it is used, a program must run the operations of
+    """An iterator over a dataset. Before the iterator is used, a program must run the operations of
     `initialize()`.
     """
 

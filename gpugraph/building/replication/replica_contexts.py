@@ -62,8 +62,8 @@ def has_strategy() -> bool:
 
 
 def get_strategy() -> Any:
-    """Return the current strategy. Outside of all scopes, it is the default strategy, which has a
-    single replica.
+    """Return the current strategy. Outside of all scopes, the current strategy is the default
+    strategy, which has a single replica.
     """
     context = current()
     return DEFAULT[0] if context is None else context.strategy

@@ -51,8 +51,8 @@ def _items(container: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def followed(value: Any) -> Trackable | None:
-    """Return `value` if it is trackable. If it is a list, tuple or dict that contains trackable
-    objects, return a PlainContainer of it. Otherwise return None.
+    """Return `value` if it is trackable. If `value` is a list, tuple or dict that contains
+    trackable objects, return a PlainContainer of it. Otherwise return None.
     """
     if isinstance(value, Trackable):
         return value
@@ -188,7 +188,7 @@ class UniqueNameTracker(Trackable):
         return [TrackableReference(*item) for item in self._names.items()]
 
     def track(self, trackable: Any, base_name: str) -> Any:
-        """Track an object and return it. Raises ValueError if the value is not trackable."""
+        """Track an object and return it. Raises ValueError if the object is not trackable."""
         if not isinstance(trackable, Trackable):
             raise ValueError(f"Expected a trackable value, got {trackable} which does not inherit "
                              "from tf.track.Trackable.")  # fmt: skip

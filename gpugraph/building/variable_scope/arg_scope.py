@@ -166,8 +166,8 @@ def add_arg_scope(func: _F) -> _F:
 
 
 def _parameters(func: Callable[..., Any]) -> Iterable[inspect.Parameter]:
-    """Return the parameters of `func`. If they are unknown, return an empty list. The parameters of
-    some functions written in C are unknown.
+    """Return the parameters of `func`. If the parameters are unknown, return an empty list. The
+    parameters of some functions written in C are unknown.
     """
     try:
         return list(inspect.signature(func).parameters.values())

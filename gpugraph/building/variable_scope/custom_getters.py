@@ -43,7 +43,7 @@ def needs_nothing(function: Callable[..., Any]) -> bool:
 
 
 def _parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
-    """Return the parameters of `function`. If they are unknown, return an empty dict. The
+    """Return the parameters of `function`. If the parameters are unknown, return an empty dict. The
     parameters of some functions written in C are unknown.
     """
     try:

@@ -54,7 +54,7 @@ def make_template(
     Args:
       name_: the name of the template's variable scope, which is made unique in the enclosing scope.
       create_scope_now_: whether the scope is opened now instead of in the first call.
-      unique_name_: the exact name of the scope. If it is passed, `name_` is ignored.
+      unique_name_: the exact name of the scope. If `unique_name_` is passed, `name_` is ignored.
       custom_getter_: the custom getter of the scope, see `tf.get_variable`.
       kwargs: arguments of `func_` in each call, unless the call passes other values.
 
@@ -186,8 +186,8 @@ class Template(Trackable):
         return mine
 
     def _call_again(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call the function again. If it creates a variable that is trainable, raise ValueError. If
-        it creates any other variable, log its name.
+        """Call the function again. If the function creates a variable that is trainable, raise
+        ValueError. If the function creates any other variable, log its name.
 
         Variables that other threads create at the same time are ignored.
         """

@@ -1,5 +1,5 @@
 """Requests for one variable of the store. If the variable exists, it is checked against the
-request. Otherwise it is created.
+request. Otherwise the variable is created.
 
 The initializer runs outside of control dependencies, branches and loops. So even a variable that is
 first requested inside of them can be initialized by a separate run.

@@ -23,8 +23,8 @@ AUTO_REUSE = _ReuseMode.AUTO_REUSE
 
 
 def no_regularizer(_: Any) -> None:
-    """Return None, which means no loss. Passed as a regularizer, it overrides the regularizer of an
-    outer scope.
+    """Return None, which means no loss. Passed as a regularizer, this function overrides the
+    regularizer of an outer scope.
     """
 
 
@@ -34,8 +34,8 @@ class VariableSpec:
     `get_variable`.
 
     Args:
-      reuse: with True, the variable must exist. With False, it must not exist. With any other
-        value, the variable is created if it does not exist.
+      reuse: with True, the variable must exist. With False, the variable must not exist. With any
+        other value, the variable is created if it does not exist.
     """
 
     name: str

@@ -42,8 +42,8 @@ class Module(AutoTrackable):
 
     @property
     def name(self) -> str:
-        """The name that was passed to the constructor. By default it is derived from the class's
-        name.
+        """The name that was passed to the constructor. By default the name is derived from the
+        class's name.
         """
         return self._name
 

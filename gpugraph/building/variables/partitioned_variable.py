@@ -116,7 +116,9 @@ class PartitionedVariable:
         return self._partitions
 
     def _axis(self) -> int:
-        """Return the axis along which the variable is divided. If it has one part, return 0."""
+        """Return the axis along which the variable is divided. If the variable has one part, return
+        0.
+        """
         return next((axis for axis, parts in enumerate(self._partitions) if parts > 1), 0)
 
     def as_tensor(self) -> Tensor:

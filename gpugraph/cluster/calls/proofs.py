@@ -48,7 +48,7 @@ class MessageProofs:
     the other side.
 
     Args:
-      key: the key of this call. If it is empty, messages are not authenticated.
+      key: the key of this call. If the key is empty, messages are not authenticated.
       is_server: whether this process answers the call.
     """
 

@@ -35,8 +35,8 @@ class CollectiveSpec(NamedTuple):
         members, in the order of their devices.
       leader: the task where the members of all tasks meet.
       is_whole: whether all members are in one run.
-      is_inside: whether the collective is in a branch or a loop. If it is, the plan itself waits
-        for the result.
+      is_inside: whether the collective is in a branch or a loop. If the collective is in a branch
+        or a loop, the plan itself waits for the result.
     """
 
     operations: Sequence[str]
@@ -165,7 +165,9 @@ def _bucket_kind(
 
 
 def _size(op: Operation) -> int | None:
-    """Return the size of a reduction in bytes. If its shape is not known, return None."""
+    """Return the size of a reduction in bytes. If the shape of its result is not known, return
+    None.
+    """
     sizes = op._outputs[0].shape.sizes
     if sizes is None or None in sizes:
         return None

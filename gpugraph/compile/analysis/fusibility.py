@@ -213,7 +213,9 @@ class FusibleOps:
         return key
 
     def _look(self, node: Node, edges: Sequence[Edge]) -> Fusible | None:
-        """Examine the first op that has a certain key. Return None if no group may contain it."""
+        """Examine the first op that has a certain key. Return None if no group may contain the
+        op.
+        """
         signature = _signature_over(self._unit, node, edges)
         if signature is None or APART in node.attrs or SWAP_HINT in node.attrs:
             return None
@@ -264,8 +266,8 @@ def _refers(node: Node, edges: Sequence[Edge]) -> bool:
 def _space_of(
     expressions: Expressions, node: NodeSignature, is_shaped: bool, native: bool, gpu: bool
 ) -> Space | None:
-    """Return the iteration space of an op whose kernel consists of these expressions. If it can't
-    be fused, return None.
+    """Return the iteration space of an op whose kernel consists of these expressions. If the op
+    can't be fused, return None.
     """
     if native:
         input_types = [node.input_types[index] for index in node.device_inputs()]

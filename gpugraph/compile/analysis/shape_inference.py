@@ -276,8 +276,8 @@ def counted_outputs(node: Node) -> Sequence[int]:
 
 
 def container_of(node: Node) -> Node | None:
-    """Return the node that creates the stack or TensorArray in the first input of a node. If it is
-    not found, return None.
+    """Return the node that creates the stack or TensorArray in the first input of a node. If this
+    node is not found, return None.
     """
     source = node.input_edge(0).src
     while source.node_class in _PASSING or source.type == "TensorArrayGradV3":

@@ -206,8 +206,8 @@ class OpenPlan:
         return is_bound or bool(program.accesses) or bool(stage == 0 and program.kinds)
 
     def _bind_stage(self, stage: int, shapes: Shapes) -> None:
-        """Bind the steps of a stage that need arrays of the current sizes. If they have been bound
-        to these sizes before, use the existing callables.
+        """Bind the steps of a stage that need arrays of the current sizes. If the steps have been
+        bound to these sizes before, use the existing callables.
         """
         registers, program = self._registers, self.program
         rows = chain(*(rows.reported for rows in self._words.rows[1 : stage + 1]))

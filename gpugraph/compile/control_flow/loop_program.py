@@ -82,7 +82,8 @@ class LoopGroup(StepGroup):
 
     Args:
       dying: the cells that are released after the loop.
-      entered: a callable. If it returns False, no value enters the loop, and the loop does not run.
+      entered: a callable. If the callable returns False, no value enters the loop, and the loop
+        does not run.
     """
 
     loop_steps: LoopSteps

@@ -75,7 +75,9 @@ class NativeLoop(StepGroup):
         self.inputs, self._arrays, self._sizes = inputs, arrays, sizes
 
     def start_compilation(self) -> bool:
-        """Start the compilation of the function, if necessary. Return whether it is compiled."""
+        """Start the compilation of the function, if necessary. Return whether the function is
+        compiled.
+        """
         if self._prepared is None:
             self._prepared = self._compile()
         return self._prepared.get() is not None

@@ -86,7 +86,7 @@ class _Search:
 
     def around(self, softmax: Node) -> _Group | None:
         """Return the group that `softmax` and its neighbors form. Return None if these ops are not
-        an attention, or if no kernel supports it.
+        an attention, or if no kernel supports the attention.
         """
         last = only_taker(softmax, self.roots)
         while last is not None and last.dst.type == "Identity":
@@ -134,8 +134,8 @@ class _Search:
         return self._unscaled(self._behind(edge))[0].src.type in _PRODUCTS
 
     def _unscaled(self, edge: Edge) -> tuple[Edge, float]:
-        """Return the edge of the scores before they are scaled, and the factor. If they are not
-        scaled, the factor is 1.0.
+        """Return the edge of the scores before they are scaled, and the factor. If the scores are
+        not scaled, the factor is 1.0.
         """
         node = edge.src
         if node.type not in ("Mul", "RealDiv") or not self._is_own(edge):

@@ -49,7 +49,7 @@ class Group:
 
     def whole(self) -> Group:
         """Return the group into which this group was merged, directly or through other mergers. If
-        it was not merged, return the group itself.
+        this group was not merged, return the group itself.
         """
         group = self
         while group.into is not None:
@@ -131,8 +131,9 @@ class Dependencies:
         return reach, groups, bits
 
     def note_loop(self, node: Node, frame: Frame) -> None:
-        """If the node is an Enter, add its dependencies to the dependencies of the loop. If it is
-        an Exit, make it depend on the dependencies of all Enters, because a loop runs as a whole.
+        """If the node is an Enter, add its dependencies to the dependencies of the loop. If the
+        node is an Exit, make the Exit depend on the dependencies of all Enters, because a loop runs
+        as a whole.
         """
         note = self._notes[node.id]
         if node.node_class is NodeClass.ENTER:

@@ -165,7 +165,7 @@ class _Search:
 
     def _try_append(self, chain: _Chain, edge: Edge) -> bool:
         """Append the op at the end of the edge to the chain, if an epilogue permits that op at this
-        point. Return whether it was appended.
+        point. Return whether the op was appended.
         """
         node, done = edge.dst, chain.epilogue
         if "Relu" in done or not are_ours(self.unit, [node]):

@@ -189,8 +189,8 @@ class _Serializer:
         """Return, for each write by its id, the edges from those reads whose values no other write
         uses.
 
-        If the program created the read itself, the edge leads into the read. If it is the shared
-        read of a reference variable, the edges lead from the shared read to its users.
+        If the program created the read itself, the edge leads into the read. If the read is the
+        shared read of a reference variable, the edges lead from the shared read to its users.
         """
         bits = {write.id: _OTHER << index for index, write in enumerate(variable.writes, 1)}
         reached = self._reached(variable, bits)

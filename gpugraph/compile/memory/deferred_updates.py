@@ -60,7 +60,7 @@ def later(unit: Unit) -> int:
 
 
 def _bytes(unit: Unit, variable: Node) -> int:
-    """Return a variable's size in bytes. If it is unknown, return a large number."""
+    """Return a variable's size in bytes. If the size is unknown, return a large number."""
     elements = unit.shapes[variable.id][0].num_elements()
     return LARGE if elements is None else elements * variable.output_types[0].base_dtype.itemsize
 

@@ -150,8 +150,8 @@ def _uses(unit: Unit) -> tuple[dict[TensorId, list[Edge]], set[TensorId]]:
 
 
 def viewed(unit: Unit, edge: Edge) -> Source:
-    """Return the tensor that an edge carries. If it is a view, return the tensor whose storage it
-    shares.
+    """Return the tensor that an edge carries. If this tensor is a view, return the tensor whose
+    storage it shares.
     """
     node, slot = edge.src, edge.src_output
     while unit.modes.get(node.id, "").startswith("view"):

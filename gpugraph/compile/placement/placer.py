@@ -127,7 +127,9 @@ def _is_generator(node: Node, group_of: dict[int, ColocationGroup]) -> bool:
 
 
 def _place_alone(unit: Unit, candidates: Candidates, node: Node) -> bool:
-    """Place a node without a group if only one device can run it. Return whether it was placed."""
+    """Place a node without a group if only one device can run it. Return whether the node was
+    placed.
+    """
     if node.node_class is NodeClass.VARIABLE or node.id in unit.kin:
         return False
     devices, reason = candidates.of_one(node)

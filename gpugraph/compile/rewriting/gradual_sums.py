@@ -55,7 +55,7 @@ def sums(unit: Unit) -> Outcome:
 
 
 def _bytes(unit: Unit, node: Node) -> int:
-    """Return the size of one term in bytes. If it is unknown, return 0."""
+    """Return the size of one term in bytes. If the size is unknown, return 0."""
     elements = unit.shapes[node.id][0].num_elements()
     return 0 if elements is None else hint(elements) * node.output_types[0].itemsize
 

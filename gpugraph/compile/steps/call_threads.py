@@ -87,8 +87,8 @@ class CallThread(threading.Thread):
         return self._clock.is_left and isinstance(self._error, CancelledError)
 
     def leave(self) -> None:
-        """Abandon the call. The next time it polls the run, it gets an error. The result of an
-        abandoned call is ignored.
+        """Abandon the call. The next time the call polls the run, the call gets an error. The
+        result of an abandoned call is ignored.
         """
         self._clock.is_left = True
 

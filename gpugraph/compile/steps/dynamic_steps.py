@@ -176,7 +176,7 @@ class DynamicStep:
         return self._context(list(inputs), list(output_shapes), [])
 
     def code_of(self, piece: Piece) -> Any:
-        """Return the compiled code of a piece. If it is not compiled yet, return None."""
+        """Return the compiled code of a piece. If the code is not compiled yet, return None."""
         assert piece.source is not None
         return prepare_source(*piece.source).get(self.jit.waits)
 

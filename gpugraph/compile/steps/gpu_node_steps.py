@@ -95,8 +95,8 @@ def _with_one_thread(run: Callable[[], Any]) -> Callable[[], Any]:
 
 
 def run_time_reason(bound: BoundNode) -> str:
-    """Return the reason why a step that is bound in each run runs on the host. If it may run on the
-    GPU, return "".
+    """Return the reason why a step that is bound in each run runs on the host. If the step may run
+    on the GPU, return "".
     """
     if not bound.runner.has_kernels:
         return ""

@@ -171,7 +171,7 @@ class KernelBinding:
 
     def lasting(self, shape: tuple[int, ...], dtype: DType) -> Any:
         """Return an array on the device that lives as long as the plan. In a step that is bound in
-        each run, it lives until the step ends.
+        each run, the array lives until the step ends.
         """
         block = self.allocate(shape, dtype)
         self.own(block)
@@ -230,14 +230,14 @@ class KernelBinding:
         self._memory.kept.append(container)
 
     def state(self, make: Callable[[], Any]) -> Any:
-        """Return the state that the session keeps for this node. If it does not exist yet, `make`
-        creates it.
+        """Return the state that the session keeps for this node. If the state does not exist yet,
+        `make` creates it.
         """
         return self._resources.state(self.name, make)
 
     def shared(self, container: str, name: str, make: Callable[[], Any]) -> Any:
         """Return the object that the session keeps under a container and a name, for use by all
-        nodes. If it does not exist yet, `make` creates it.
+        nodes. If the object does not exist yet, `make` creates it.
         """
         return self._resources.shared_object(container, name, make)
 

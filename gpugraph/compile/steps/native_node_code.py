@@ -300,8 +300,8 @@ def _copies(native: ViewCopies, step: Candidate) -> Calls:
 
 
 def _products(native: MatrixProducts, step: Candidate) -> Piece:
-    """Return the native code of matrix products. Depending on the sizes, it is tiled code or calls
-    of NumPy's BLAS.
+    """Return the native code of matrix products. Depending on the sizes, the code is tiled code or
+    calls of NumPy's BLAS.
     """
     triples = native.matrices(step.context, *step.arrays)
     if is_tiled(triples):

@@ -4,13 +4,13 @@ In the first native run of a step, native code and NumPy both compute the step f
 NumPy uses separate memory. If the step writes variables, native code also uses separate memory, so
 that no variable is written twice, and no other run reads the result of a trial.
 
-Two results are treated as equal if they differ by the effect of a few roundings. If they differ
-more, the native code may still be correct, because the op may amplify rounding errors. `spread`
-therefore computes a tolerance for each element. NumPy computes the step again from inputs that are
-changed by a few roundings (up, down and at random). A fused step is computed member by member, and
-the result of each member is changed in the same way. A sum gets an additional tolerance: the
-roundings of the sum of its terms' magnitudes, which is large even if the terms cancel. NumPy
-computes that sum from the absolute values of the inputs.
+Two results are treated as equal if they differ by the effect of a few roundings. If the results
+differ more, the native code may still be correct, because the op may amplify rounding errors.
+`spread` therefore computes a tolerance for each element. NumPy computes the step again from inputs
+that are changed by a few roundings (up, down and at random). A fused step is computed member by
+member, and the result of each member is changed in the same way. A sum gets an additional
+tolerance: the roundings of the sum of its terms' magnitudes, which is large even if the terms
+cancel. NumPy computes that sum from the absolute values of the inputs.
 """
 
 from __future__ import annotations

@@ -228,8 +228,8 @@ class Resolver:
         self._known: dict[int, tuple[Any, Any]] = {}  # by id: the object, and its copy
 
     def of(self, value: Any) -> Any:
-        """Return a copy of a value with all Sizes replaced. If it contains none, return the value
-        itself.
+        """Return a copy of a value with all Sizes replaced. If the value contains no Sizes, return
+        the value itself.
         """
         kind = type(value)
         if kind is Size:

@@ -268,8 +268,8 @@ class Compiler:
     def _loaded(
         self, key: str, content: bytes | None, drop: Callable[[], None]
     ) -> ctypes.CDLL | None:
-        """Return the library whose bytes are `content`. If it is not the library of `key`, call
-        `drop` and return None.
+        """Return the library whose bytes are `content`. If the content is not the library of `key`,
+        call `drop` and return None.
         """
         if content is None:
             return None

@@ -71,8 +71,8 @@ class LibraryBundle:
                 self._forget()
 
     def drop(self) -> None:
-        """Discard the bundle. If it was read from the cache, remove it from the cache. Otherwise
-        stop collecting libraries for it.
+        """Discard the bundle. If the bundle was read from the cache, remove the bundle from the
+        cache. Otherwise stop collecting libraries for it.
         """
         with self._lock:
             if self._is_found:

@@ -96,7 +96,7 @@ class ObjectCache:
     @uninterrupted
     def load(self, key: str) -> bytes | None:
         """Return the content that is stored under the key, or None. If the file with this name is
-        invalid, it is removed.
+        invalid, the file is removed.
         """
         name = self._name(key)
         with self._folder() as folder:
@@ -117,8 +117,8 @@ class ObjectCache:
 
     @uninterrupted
     def store(self, key: str, content: bytes) -> bool:
-        """Store a content under its key. Return whether it was stored. If not, set `reason`, unless
-        the content is too large.
+        """Store a content under its key. Return whether the content was stored. If not, set
+        `reason`, unless the content is too large.
         """
         name = self._name(key)
         if self.reason or len(content) > _MOST_ENTRY_BYTES - _DIGEST:

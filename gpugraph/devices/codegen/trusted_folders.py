@@ -33,8 +33,8 @@ def open_folder(path: Path) -> Iterator[int]:
     """Yield a descriptor (for `dir_fd`) of a folder that only this user can write. Missing folders
     are created.
 
-    Raises PermissionError, with the name of the folder, if other users could write to it. Raises
-    OSError if the folder can't be created.
+    Raises PermissionError, with the name of the folder, if other users could write to the folder.
+    Raises OSError if the folder can't be created.
     """
     try:
         handle = _walk(os.path.abspath(path))

@@ -37,8 +37,8 @@ def blas_threads() -> int:
 
 
 def reports_threads() -> bool:
-    """Return whether the BLAS reports its number of threads. If it does not, `blas_threads` assumes
-    a number.
+    """Return whether the BLAS reports its number of threads. If the BLAS does not report this
+    number, `blas_threads` assumes a number.
     """
     return _asked() is not None
 

@@ -117,8 +117,8 @@ class CompiledFunction:
         self, inputs: Sequence[Any], outputs: Sequence[Any], sizes: Sequence[int]
     ) -> Callable[[], int]:
         """Return a callable like the result of `bind`, for use in a `sequence`. Instead of raising
-        an error, it returns a nonzero status. If the arrays are `OpenView`s, the result is an
-        `OpenCall`.
+        an error, the callable returns a nonzero status. If the arrays are `OpenView`s, the result
+        is an `OpenCall`.
         """
         if any(isinstance(array, OpenView) for array in outputs):
             return self._open_call(inputs, outputs, sizes)
@@ -212,7 +212,7 @@ class LoopFunction:
           arrays: the inputs, in the order of `Fusion.input`. These arrays must not overlap. The
             arrays of loop variables contain the initial values and receive the final values.
           limit: the maximum number of iterations, or a negative number for no limit.
-          stop: an int64 array with one element. When it is not 0, the loop ends early.
+          stop: an int64 array with one element. When the element is not 0, the loop ends early.
         """
         call = self.call(arrays, sizes, limit, stop)
         block = call_of(call)[2]

@@ -96,8 +96,8 @@ class _Blas(NamedTuple):
 
 @cache
 def _blas() -> _Blas | None:
-    """Return the functions of NumPy's BLAS, which are found through NumPy's extension module. If it
-    has no functions with known names, return None.
+    """Return the functions of NumPy's BLAS, which are found through NumPy's extension module. If
+    the BLAS has no functions with known names, return None.
     """
     module = getattr(np, "_core", None)
     path = getattr(getattr(module, "_multiarray_umath", None), "__file__", None)
@@ -209,7 +209,7 @@ class _Users:
             os.register_at_fork(after_in_child=self._forget)
 
     def enter(self) -> None:
-        """Add a user. If it is the first, set the number of threads to 1."""
+        """Add a user. If this user is the first, set the number of threads to 1."""
         with self._lock:
             if not self._count:
                 self._restored = self._restored or self._get()
@@ -217,7 +217,7 @@ class _Users:
             self._count += 1
 
     def leave(self) -> None:
-        """Remove a user. If it was the last, restore the number of threads."""
+        """Remove a user. If this user was the last, restore the number of threads."""
         with self._lock:
             if self._count == 1:
                 self._set(self._restored)

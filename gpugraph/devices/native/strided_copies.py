@@ -106,7 +106,9 @@ def move(source: Any, target: Any) -> Call:
 
 
 def _as_array(source: Any, target: Any) -> Any:
-    """Return the source as an array. If it is a Python number, the array has the target's dtype."""
+    """Return the source as an array. If the source is a Python number, the array has the target's
+    dtype.
+    """
     if isinstance(source, (np.ndarray, OpenView)):
         return source
     if isinstance(source, np.generic):

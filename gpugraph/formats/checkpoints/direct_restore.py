@@ -1,8 +1,8 @@
 """Restoring of a checkpoint's tensors directly into the memory of arrays, without copies.
 
 All bytes are read twice. First they are read into one block, which stays in the processor's cache,
-and their checksums are verified. Then they are read into the arrays. So no array changes unless all
-bytes are valid.
+and their checksums are verified. Then the tensors are read into the arrays. So no array changes
+unless all bytes are valid.
 """
 
 from __future__ import annotations

@@ -75,11 +75,11 @@ class Graph(Scopes, Collections):
     ) -> Operation:
         """Create an operation of a declared op type (or of `op_def`) with exactly these inputs.
 
-        `dtypes` are the dtypes of the outputs. If it is None, the signature and the attrs determine
-        the dtypes. Attrs that the dtypes of the inputs determine may be omitted. Raises TypeError
-        for an input that is not a tensor. Raises ValueError for an unknown op type, inputs or attrs
-        that the signature does not allow, a tensor of another graph, an invalid name, or shapes
-        that the op rejects.
+        `dtypes` are the dtypes of the outputs. If `dtypes` is None, the signature and the attrs
+        determine the dtypes. Attrs that the dtypes of the inputs determine may be omitted. Raises
+        TypeError for an input that is not a tensor. Raises ValueError for an unknown op type,
+        inputs or attrs that the signature does not allow, a tensor of another graph, an invalid
+        name, or shapes that the op rejects.
         """
         del input_types, compute_device
         op_def = op_def or OP_DEFS.get(op_type)

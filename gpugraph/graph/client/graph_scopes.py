@@ -44,8 +44,8 @@ def is_name(name: str, inside: bool) -> bool:
     """Return whether `name` is a valid name of an operation or scope.
 
     Args:
-      inside: whether the name follows the prefix of a name scope. If it does, the name may also
-        start with `_`, `-` or `/`.
+      inside: whether the name follows the prefix of a name scope. If the name follows such a
+        prefix, the name may also start with `_`, `-` or `/`.
     """
     return (_INNER_NAME if inside else _NAME).fullmatch(name) is not None
 

@@ -34,8 +34,8 @@ class IndexedSlices:
     Args:
       values: a tensor of any dtype, shape (rows, ...).
       indices: an int tensor, shape (rows,).
-      dense_shape: the shape of `dense`, an int vector, or None if it is unknown. If it is None, the
-        slices can't be converted to a dense tensor.
+      dense_shape: the shape of `dense`, an int vector, or None if it is unknown. If `dense_shape`
+        is None, the slices can't be converted to a dense tensor.
     """
 
     def __init__(self, values: Any, indices: Any, dense_shape: Any = None) -> None:

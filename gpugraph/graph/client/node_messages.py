@@ -202,8 +202,8 @@ def graph_def_of(
       add_shapes: whether nodes get the static shapes of their outputs, as `_output_shapes`.
       functions: FunctionDef messages or GraphFunctions by name, for the library. If there are none,
         inlined function bodies are written instead of calls.
-      sort_controls: whether control inputs are sorted by name. Otherwise they keep the order in
-        which they were added.
+      sort_controls: whether control inputs are sorted by name. Otherwise control inputs keep the
+        order in which they were added.
     """
     ops = list(ops)
     if sum(map(_min_bytes, ops)) > _LARGEST:

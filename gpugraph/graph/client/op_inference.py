@@ -84,8 +84,8 @@ class _OpContext(InferContext):
 
 
 def _shapes_despite(misfit: Misfit, op: Operation) -> Sequence[TensorShape]:
-    """Return the output shapes that `misfit`, an error of shape inference, contains. If it contains
-    no shapes, raise `misfit`.
+    """Return the output shapes that `misfit`, an error of shape inference, contains. If the error
+    contains no shapes, raise `misfit`.
 
     The error contains shapes if TensorFlow detects the error only in a run. Outputs without a shape
     in the error get an unknown shape.

@@ -71,7 +71,8 @@ class RuntimeGraph:
 
         Args:
           shares_attrs: whether the attrs and the name come from an operation of a client graph. If
-            they do, the attrs are not copied, and the name is not checked.
+            the attrs and the name come from an operation, the attrs are not copied, and the name is
+            not checked.
         """
         if name in self._by_name:
             where = origins(self._by_name[name])

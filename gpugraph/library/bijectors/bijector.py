@@ -32,9 +32,9 @@ class Bijector:
       graph_parents: tensors on which the bijector depends.
       is_constant_jacobian: whether the determinant of the Jacobian does not depend on x.
       validate_args: whether runs check arguments.
-      dtype: the dtype of x and y. If it is None, any dtype is allowed.
+      dtype: the dtype of x and y. If the dtype is None, any dtype is allowed.
       forward_min_event_ndims, inverse_min_event_ndims: the number of axes of x, or of y, that are
-        transformed together. If the two numbers are equal, it is enough to pass one.
+        transformed together. If the two numbers are equal, a caller may pass only one of them.
       name: the name scope of the bijector's operations; by default the class's name in snake case.
     """
 
@@ -103,7 +103,7 @@ class Bijector:
 
     @property
     def dtype(self) -> Any:
-        """The dtype of x and y. If it is None, any dtype is allowed."""
+        """The dtype of x and y. If the dtype is None, any dtype is allowed."""
         return self._dtype
 
     @property

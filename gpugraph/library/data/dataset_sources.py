@@ -181,8 +181,8 @@ class DatasetSources(DatasetBase):
 
     @classmethod
     def list_files(cls, file_pattern: Any, shuffle: bool | None = None, seed: Any = None) -> Any:
-        """Return a dataset of the paths of the files that match the patterns. By default, their
-        order is random.
+        """Return a dataset of the paths of the files that match the patterns. By default, the order
+        of the paths is random.
 
         A run raises InvalidArgumentError if no file matches.
         """

@@ -36,7 +36,7 @@ class DatasetV2(DatasetTransformations, DatasetSources):
 
 @legacy_properties
 class DatasetV1(DatasetV2):
-    """The class of datasets in `tf.data`. Unlike DatasetV2, it has methods that create
+    """The class of datasets in `tf.data`. Unlike DatasetV2, a DatasetV1 has methods that create
     iterators.
     """
 

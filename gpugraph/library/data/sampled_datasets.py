@@ -88,7 +88,7 @@ def sample_from_datasets(datasets: Sequence[Any], weights: Any = None, seed: Any
 
     Args:
       weights: the probabilities of the datasets: a list, a tensor, or a dataset of vectors. By
-        default they are equal.
+        default the probabilities are equal.
     """
     if isinstance(weights, DatasetBase):
         weights_dataset: Any = weights
@@ -136,8 +136,8 @@ def rejection_resample(
 
     Args:
       class_func: a function that returns the class of an element, an int.
-      initial_dist: the distribution of classes in the original dataset. By default it is estimated
-        from the elements read so far.
+      initial_dist: the distribution of classes in the original dataset. By default this
+        distribution is estimated from the elements read so far.
     """
     return lambda dataset: resampled(
         dataset, class_func, target_dist, initial_dist, seed, sample_from_datasets

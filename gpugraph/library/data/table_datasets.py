@@ -394,8 +394,8 @@ class StatsAggregator:
 
 
 def latency_stats(tag: Any) -> Transformation:
-    """Return a transformation that does not change the dataset. In TensorFlow, it records
-    latencies.
+    """Return a transformation that does not change the dataset. In TensorFlow, the transformation
+    records latencies.
     """
     del tag
     return lambda dataset: dataset._same(dataset._variant_tensor)

@@ -6,8 +6,8 @@ copies. An update in a replica context first aggregates the values of all replic
 cross-replica context aggregates the copies.
 
 In a replica, an operation on a variable of either class uses the replica's own copy. Outside of
-replicas, it uses the first copy. A checkpoint stores one value for all copies, under the name of
-the first copy.
+replicas, such an operation uses the first copy. A checkpoint stores one value for all copies, under
+the name of the first copy.
 """
 
 from __future__ import annotations

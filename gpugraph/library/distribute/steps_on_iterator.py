@@ -72,8 +72,8 @@ class MultiStepContext:
         get_replica_context().merge_call(reduced, args=(output,))
 
     def set_non_tensor_output(self, name: str, output: Any) -> None:
-        """Set an output that is not a tensor. In a replica, it becomes a tuple of the replicas'
-        outputs.
+        """Set an output that is not a tensor. In a replica, the output becomes a tuple of the
+        replicas' outputs.
         """
 
         def collected(strategy: Any, value: Any) -> None:

@@ -69,7 +69,8 @@ class Distribution(DistributionParameters):
       dtype: the dtype of the events.
       reparameterization_type: FULLY_REPARAMETERIZED or NOT_REPARAMETERIZED.
       validate_args: whether runs check parameters and events.
-      allow_nan_stats: whether an undefined statistic is NaN. Otherwise it is an error.
+      allow_nan_stats: whether an undefined statistic is NaN. Otherwise an undefined statistic is an
+        error.
       parameters: the constructor's arguments, which `copy` passes on.
       graph_parents: tensors on which the distribution depends.
       name: the name scope of the distribution's operations; by default the name of the class.

@@ -107,8 +107,8 @@ class DistributionParameters:
     def _validity(self, name: str, value: Any) -> list[Any]:
         """Return the assertions for the parameter `name`. Each run checks the assertions.
 
-        The parameter must be positive. If its last axis contains classes, the parameter must have
-        at least two classes.
+        The parameter must be positive. If the parameter's last axis contains classes, the parameter
+        must have at least two classes.
         """
         word = name.rstrip("01").capitalize()
         checks = [assert_positive(value, message=f"{word} parameter must be positive.")]

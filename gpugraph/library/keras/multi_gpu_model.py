@@ -35,8 +35,8 @@ def multi_gpu_model(
 
     Args:
       gpus: the number of GPUs, or a list of their indices.
-      cpu_merge: whether to concatenate the outputs on the CPU. Otherwise they are concatenated on
-        the first of these GPUs.
+      cpu_merge: whether to concatenate the outputs on the CPU. Otherwise the outputs are
+        concatenated on the first of these GPUs.
       cpu_relocation: whether to use a copy of the model whose variables are on the CPU.
     """
     numbers = list(range(gpus)) if isinstance(gpus, int) else sorted(gpus)

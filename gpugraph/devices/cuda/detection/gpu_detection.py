@@ -195,7 +195,7 @@ def _no_driver(text: str) -> str:
 
 def _too_old(version: int, cuda: int, package: str) -> str:
     """Return the reason if a driver that supports CUDA `version` (12080 is 12.8) can't run a
-    package for the major version `cuda`. If it can, return "".
+    package for the major version `cuda`. If the driver can run the package, return "".
     """
     needed = max(cuda * 1000, _OLDEST_DRIVER)
     if version >= needed:

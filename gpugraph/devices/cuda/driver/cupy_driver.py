@@ -57,7 +57,7 @@ class CupyDriver:
     Args:
       compiler: compiles kernel sources.
       make_products: called once, for the first matrix product. This function returns the function
-        that binds products. If it is None, `product` returns None.
+        that binds products. If `make_products` is None, `product` returns None.
       make_convolutions: called once, for the first convolution. This function returns cuDNN
         (`Cudnn`), or None.
     """
@@ -224,7 +224,7 @@ class CupyDriver:
         self, target: int, source: int, source_driver: Driver, num_bytes: int, stream: Stream
     ) -> None:
         """Enqueue a copy from another GPU's memory. The copy is direct if a trial copy was correct.
-        Otherwise it goes through host memory.
+        Otherwise the copy goes through host memory.
 
         Args:
           source_driver: the driver of the other GPU.

@@ -231,7 +231,7 @@ def header_folders(library: str, major: int) -> tuple[str, ...]:
 
 def _headers_major(folder: str) -> int:
     """Return the major CUDA version of the headers in a folder, as cuda_runtime_api.h or cuda.h
-    state it. If it is unknown, return 0.
+    state it. If the version is unknown, return 0.
     """
     for name in ("cuda_runtime_api.h", "cuda.h"):
         try:

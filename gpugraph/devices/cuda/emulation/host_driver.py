@@ -47,12 +47,12 @@ class HostDriver(HostGPU):
     Args:
       total_bytes: the size of its memory.
       fill: the value of each byte of new memory (255 gives NaN). None means 0.
-      products: whether the driver computes matrix products, as cublasLt does. If it does not, the
-        caller's kernels compute them.
+      products: whether the driver computes matrix products, as cublasLt does. If the driver does
+        not compute them, the caller's kernels compute them.
       epilogues: whether these products may have an epilogue.
       backwards: whether the threads and blocks of kernels run from the last to the first, so that a
         race changes results.
-      hazards: whether a hazard raises an error. Otherwise it is only recorded in `faults`.
+      hazards: whether a hazard raises an error. Otherwise the hazard is only recorded in `faults`.
     """
 
     def __init__(

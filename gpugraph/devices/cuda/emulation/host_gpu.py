@@ -31,8 +31,8 @@ class HostMachine:
     """An emulated machine: the timeline and the lock that its GPUs share.
 
     Args:
-      seed: the seed of the random order in which streams run. If it is None, the stream with the
-        newest command runs first.
+      seed: the seed of the random order in which streams run. If the seed is None, the stream with
+        the newest command runs first.
     """
 
     def __init__(self, seed: int | None = None) -> None:

@@ -68,7 +68,7 @@ class StreamTimeline:
     """The streams of a machine or of a capture.
 
     Args:
-      seed: the seed of a random order of execution. If it is None, the stream with the newest
+      seed: the seed of a random order of execution. If the seed is None, the stream with the newest
         command runs first.
     """
 
@@ -97,8 +97,8 @@ class StreamTimeline:
         reads: Iterable[Span] = (),
         writes: Iterable[Span] = (),
     ) -> None:
-        """Enqueue a command. If it has a hazard, raise DriverError and do not enqueue it, unless
-        `raises_hazards` is False.
+        """Enqueue a command. If the command has a hazard, raise DriverError and do not enqueue the
+        command, unless `raises_hazards` is False.
         """
         clock = dict(stream.clock)
         join(clock, self.host)

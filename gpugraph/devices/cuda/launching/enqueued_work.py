@@ -67,8 +67,8 @@ class Enqueued:
         return step
 
     def touches(self) -> Touches | None:
-        """Return the memory that all parts read and write. If it is unknown for one of them, return
-        None.
+        """Return the memory that all parts read and write. If this memory is unknown for one of the
+        parts, return None.
         """
         reads: list[Span] = []
         writes: list[Span] = []

@@ -13,7 +13,7 @@ from gpugraph.devices.native import NotNativeError
 
 def cuda_type(dtype: DType) -> CType:
     """Return the C types of a dtype in memory and for computation. Raises NotNativeError if kernels
-    don't support it.
+    don't support the dtype.
     """
     base = dtype.base_dtype
     reason = not_native(base, gpu=True)

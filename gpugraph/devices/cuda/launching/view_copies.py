@@ -75,7 +75,9 @@ class StandIns:
         return address + offset if offset < max(count, 1) else None
 
     def of(self, view: Any) -> int | None:
-        """Return the GPU address of a view. If it is not a view of a stand-in, return None."""
+        """Return the GPU address of a view. If the view is not a view of a stand-in, return
+        None.
+        """
         return self.address(view.__array_interface__["data"][0])
 
 

@@ -242,7 +242,7 @@ def never_record_summaries() -> contextlib.AbstractContextManager[None]:
 
 
 def get_step() -> Any:
-    """Return the default step of summaries, which `set_step` sets. If it is not set, return
+    """Return the default step of summaries, which `set_step` sets. If the step is not set, return
     None.
     """
     return _state.step

@@ -77,7 +77,7 @@ def filter_variables(
     Raises TypeError for values that are neither variables nor tensors.
 
     Args:
-      include_patterns: regular expressions. If it is None, all names are included.
+      include_patterns: regular expressions. If `include_patterns` is None, all names are included.
       exclude_patterns: regular expressions, or None.
       reg_search: whether a match may begin anywhere in the name, instead of only at its start.
     """

@@ -42,8 +42,8 @@ def assert_scalar_int(tensor: Any, name: str | None = None) -> Tensor:
 
 
 def assert_or_get_global_step(graph: Graph | None = None, global_step_tensor: Any = None) -> Any:
-    """Return `global_step_tensor` after a check. If it is None, return the global step of the
-    graph.
+    """Return `global_step_tensor` after a check. If `global_step_tensor` is None, return the global
+    step of the graph.
 
     Raises TypeError if the tensor is not an integer.
     """

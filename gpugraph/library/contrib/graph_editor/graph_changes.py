@@ -297,7 +297,8 @@ def reroute_ts(ts0: Any, ts1: Any, can_modify: Any = None, cannot_modify: Any = 
     Return the number of changed inputs.
 
     Args:
-      can_modify: the operations that may be changed. If it is None, all operations may be changed.
+      can_modify: the operations that may be changed. If `can_modify` is None, all operations may be
+        changed.
       cannot_modify: the operations that must not be changed.
     """
     allowed = None if can_modify is None else set(make_list_of_op(can_modify))

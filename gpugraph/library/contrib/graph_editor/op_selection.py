@@ -101,8 +101,8 @@ def get_consuming_ops(ts: Any) -> list[Operation]:
 
 
 def filter_ops(ops: Any, positive_filter: Any) -> list[Operation]:
-    """Return the operations for which the function `positive_filter` is true. If it is True, return
-    all operations.
+    """Return the operations for which the function `positive_filter` is true. If `positive_filter`
+    is True, return all operations.
     """
     listed = make_list_of_op(ops)
     return listed if positive_filter is True else [op for op in listed if positive_filter(op)]

@@ -105,7 +105,7 @@ def get_variables(
 
     Args:
       scope: a VariableScope, or a regular expression that matches at the start of the name.
-      suffix: the suffix that the names must have. If it is None, all names are accepted.
+      suffix: the suffix that the names must have. If the suffix is None, all names are accepted.
     """
     prefix = scope.name if isinstance(scope, VariableScope) else scope
     if suffix is not None:

@@ -45,8 +45,8 @@ def recompute_grad(
     Raises ValueError if an argument is not a tensor, or if `fn` closes over a tensor.
 
     Args:
-      use_data_dep: has no effect. In TensorFlow, it determines how XLA orders the second
-        computation.
+      use_data_dep: has no effect. In TensorFlow, `use_data_dep` determines how XLA orders the
+        second computation.
       tupleize_grads: whether each returned gradient is available only after all gradients are
         computed.
     """

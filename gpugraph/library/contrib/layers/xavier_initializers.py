@@ -30,7 +30,7 @@ def xavier_initializer(
     Raises TypeError for a dtype that is not floating point.
 
     Args:
-      uniform: whether values have a uniform distribution. Otherwise they have a normal
+      uniform: whether values have a uniform distribution. Otherwise the values have a normal
         distribution.
     """
     return variance_scaling_initializer(1.0, "FAN_AVG", uniform, seed, dtype)

@@ -20,8 +20,8 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 class DecoupledWeightDecayExtension:
-    """A mixin for optimizers. Before each step, it subtracts `weight_decay` times a variable from
-    the variable.
+    """A mixin for optimizers. Before each step, the optimizer subtracts `weight_decay` times a
+    variable from the variable.
 
     Args:
       weight_decay: a number, a tensor, or a function without arguments that returns one of these.

@@ -221,7 +221,7 @@ def repeat_elements(x: Any, rep: int, axis: int) -> Tensor:
 
 def concatenate(tensors: Sequence[Any], axis: int = -1) -> Any:
     """Concatenate tensors along `axis`. If all tensors are SparseTensors, the result is a
-    SparseTensor. Otherwise it is dense.
+    SparseTensor. Otherwise the result is dense.
     """
     if axis < 0:
         axis %= int(ndim(tensors[0]) or 1)

@@ -118,8 +118,8 @@ class GraphExecutionFunction:
         return flatten(inputs)
 
     def _pairs(self, values: Sequence[Any]) -> list[tuple[Tensor, Any]]:
-        """Return (tensor, value) pairs to feed. For a sparse input, they are its indices, values
-        and dense shape.
+        """Return (tensor, value) pairs to feed. For a sparse input, the pairs feed its indices,
+        values and dense shape.
         """
         pairs: list[tuple[Tensor, Any]] = []
         for tensor, value in zip(self.inputs, values):

@@ -79,7 +79,7 @@ def get_session(op_input_list: Sequence[Any] = ()) -> Any:
 
     Keras's own session is created on first use, for the graph of the tensors `op_input_list` or for
     the default graph. A call for another graph replaces Keras's own session. Before this function
-    returns, it initializes Keras's uninitialized variables in the session, unless
+    returns, Keras initializes the uninitialized variables of Keras in the session, unless
     `manual_variable_initialization(True)` was called.
 
     Raises ValueError for tensors of a graph that `clear_session` replaced, unless that graph is the

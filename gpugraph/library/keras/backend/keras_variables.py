@@ -125,7 +125,7 @@ def int_shape(x: Any) -> tuple[int | None, ...] | None:
 
 
 def ndim(x: Any) -> int | None:
-    """Return the number of axes. If it is unknown, return None."""
+    """Return the number of axes. If the number is unknown, return None."""
     return as_shape(x.shape).ndims
 
 

@@ -105,9 +105,9 @@ class LayerLosses:
         them.
 
         Args:
-          inputs: the tensors on which the updates depend. If it is None, each update is checked. An
-            update depends on inputs if it is computed from the inputs of the call in progress or,
-            outside of calls, from the inputs of any recorded call.
+          inputs: the tensors on which the updates depend. If `inputs` is None, each update is
+            checked. An update depends on inputs if it is computed from the inputs of the call in
+            progress or, outside of calls, from the inputs of any recorded call.
         """
         ops = [_update_operation(update) for update in _listed(updates)]
         reachable = set(ops) if inputs is not None else self._reachable(ops)

@@ -235,8 +235,8 @@ class LayerWeights(LayerLosses):
         return f"weight {number} of {layer_text(owner)}, variable {variable.name}"
 
     def _session(self, method: str) -> Any:
-        """Return the session in which `method` reads or sets values. By default, it is Keras's
-        session.
+        """Return the session in which `method` reads or sets values. By default, this session is
+        Keras's session.
 
         Subclasses, such as `tf.layers.Layer`, override this method.
         """

@@ -123,7 +123,8 @@ class TensorFlowOpLayer(Layer):
             return constant_tensor(self._value(value), dtype=dtype)
 
     def _value(self, value: Any) -> Any:
-        """Return the value of a constant of the layer. If it is a tensor, evaluate it.
+        """Return the value of a constant of the layer. If the value is a tensor, evaluate the
+        tensor.
 
         Raises NotImplementedError for handles and for tensors that must be fed, because they have
         no value.

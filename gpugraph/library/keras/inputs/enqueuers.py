@@ -38,7 +38,8 @@ class SequenceEnqueuer:
     `stop`.
 
     Args:
-      use_multiprocessing: whether the workers are forked processes. Otherwise they are threads.
+      use_multiprocessing: whether the workers are forked processes. Otherwise the workers are
+        threads.
     """
 
     def __init__(self, sequence: Any, use_multiprocessing: bool = False) -> None:
@@ -228,7 +229,7 @@ def _portable(error: Exception) -> Exception:
     """Return an error that can be pickled, so that a worker process can send it.
 
     The result is the error itself if its class can be pickled or registered with `copyreg`.
-    Otherwise it is a RuntimeError with the error's class and message.
+    Otherwise the result is a RuntimeError with the error's class and message.
     """
     if _can_be_pickled(error):
         return error

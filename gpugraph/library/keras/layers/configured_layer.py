@@ -101,7 +101,7 @@ def numbers(value: Any, count: int, name: str) -> tuple[int, ...]:
 
 
 def format_of(data_format: Any) -> str:
-    """Return the value if it is "channels_first" or "channels_last". If it is None, return
+    """Return the value if it is "channels_first" or "channels_last". If the value is None, return
     `image_data_format()`.
 
     Raises ValueError for any other value.

@@ -65,12 +65,14 @@ class Lambda(Layer):
         return self.function(inputs, **self.arguments, **accepted)
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """Return the mask that the constructor received. If it is a function, return its result."""
+        """Return the mask that the constructor received. If this mask is a function, return its
+        result.
+        """
         return self.mask(inputs, mask) if callable(self.mask) else self.mask
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Return the constructor's `output_shape`. If it is None, call the layer in a separate
-        graph and return the shape of the result.
+        """Return the constructor's `output_shape`. If `output_shape` is None, call the layer in a
+        separate graph and return the shape of the result.
 
         Raises NotImplementedError if this call fails, for example because the function uses tensors
         of the program.

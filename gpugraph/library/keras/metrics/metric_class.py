@@ -79,8 +79,8 @@ class Metric(Layer):
                 return self._result_over_replicas()
 
     def _result_over_replicas(self) -> Tensor:
-        """Return the result. In a replica of a strategy, it is computed from the variables of all
-        replicas.
+        """Return the result. In a replica of a strategy, the result is computed from the variables
+        of all replicas.
         """
 
         def computed(*_: Any) -> Tensor:

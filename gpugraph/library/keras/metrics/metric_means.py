@@ -164,12 +164,16 @@ class MeanTensor(Metric):
 
     @property
     def total(self) -> Any:
-        """The variable of the weighted sums. Before the first `update_state`, it is None."""
+        """The variable of the weighted sums. Before the first `update_state`, the property is
+        None.
+        """
         return self._total
 
     @property
     def count(self) -> Any:
-        """The variable of the sums of weights. Before the first `update_state`, it is None."""
+        """The variable of the sums of weights. Before the first `update_state`, the property is
+        None.
+        """
         return self._count
 
     def update_state(self, values: Any, sample_weight: Any = None) -> Any:

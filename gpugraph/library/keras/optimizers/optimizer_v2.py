@@ -313,7 +313,9 @@ class OptimizerV2(Hyperparameters):
         initializer: Any = "zeros",
         trainable: Any = None,
     ) -> Any:
-        """Create a variable of the optimizer that is not a slot. `weights` then contains it."""
+        """Create a variable of the optimizer that is not a slot. `weights` then contains this
+        variable.
+        """
         del trainable
         value = np.full(shape, 0.0 if initializer == "zeros" else 1.0)
         if not isinstance(initializer, str):

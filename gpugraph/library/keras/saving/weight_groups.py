@@ -102,7 +102,7 @@ def read_named_layers(group: Any, layers: Sequence[Any], skip_mismatch: bool = F
 
     Args:
       skip_mismatch: whether to ignore, with a warning, a layer whose number or shapes of variables
-        differ. Otherwise it raises ValueError.
+        differ. Otherwise such a layer raises ValueError.
     """
     pairs: list[tuple[Any, StoredArray]] = []
     for number, name in enumerate(read_names(group, "layer_names")):

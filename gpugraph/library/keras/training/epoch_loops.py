@@ -67,8 +67,8 @@ def run_epoch(
 ) -> tuple[list[Any], int]:
     """Run the step of each batch. Return ([mean loss, metrics ...], the number of batches).
 
-    For batches of arrays, the mean is over examples. Otherwise, it is over batches. The metrics
-    have their values after the last batch. If `batches` yields no batch, the list is empty.
+    For batches of arrays, the mean is over examples. Otherwise, the mean is over batches. The
+    metrics have their values after the last batch. If `batches` yields no batch, the list is empty.
     """
     total, count, index = 0.0, 0, -1
     results: list[Any] = []
@@ -222,8 +222,8 @@ def _no_batch(batches: Any) -> ValueError:
 
 
 def _warn_if_ended_early(batches: Any, count: int, epochs: int = 1) -> bool:
-    """Return whether a generator had fewer batches than an epoch has steps. If it had, log a
-    warning.
+    """Return whether a generator had fewer batches than an epoch has steps. If the generator had
+    fewer, log a warning.
     """
     steps = batches.steps
     if batches.counts_samples or steps is None or count >= steps:

@@ -36,8 +36,8 @@ _OPTIONS = ("options", "run_metadata")
 
 
 class CompiledNetwork(Network):
-    """A network that `compile` prepares for training. If the network has no inputs, it creates
-    inputs to match the first data.
+    """A network that `compile` prepares for training. If the network has no inputs, the network
+    creates inputs to match the first data.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

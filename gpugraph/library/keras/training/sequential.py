@@ -96,8 +96,8 @@ class Sequential(Model):
         super().set_inputs(x, y)
 
     def _first_outputs(self, layer: Any) -> Any:
-        """Return the outputs of the first layer of the chain. If its input shape is not known,
-        return None.
+        """Return the outputs of the first layer of the chain. If the input shape of this layer is
+        not known, return None.
         """
         if isinstance(layer, InputLayer):
             return layer.inbound_nodes[-1].output_tensors

@@ -28,8 +28,8 @@ class Bidirectional(Wrapper):
     `return_sequences` or `return_state`.
 
     Args:
-      merge_mode: "concat" (along the last axis), "sum", "ave" or "mul". If it is None, the layer
-        returns a list of both outputs.
+      merge_mode: "concat" (along the last axis), "sum", "ave" or "mul". If `merge_mode` is None,
+        the layer returns a list of both outputs.
       weights: arrays, the initial values of the forward layer's variables, then of the backward
         layer's variables.
       backward_layer: the layer for the other direction, which is used instead of a copy of `layer`.

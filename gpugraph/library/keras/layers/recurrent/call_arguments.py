@@ -53,9 +53,9 @@ def call_arguments(
     """Return the inputs and keyword arguments with which to call a recurrent layer.
 
     If the states and constants are outputs of Keras layers, the states and constants are appended
-    to the inputs, in one list. Otherwise they are added to the keyword arguments `further`. This
-    function also sets the layer's `_num_constants`. Raises ValueError if layers created only some
-    of the states and constants.
+    to the inputs, in one list. Otherwise the states and constants are added to the keyword
+    arguments `further`. This function also sets the layer's `_num_constants`. Raises ValueError if
+    layers created only some of the states and constants.
     """
     if constants is not None:
         layer._num_constants = len(constants)
