@@ -3,7 +3,7 @@
 A server that is reachable from other machines needs GPUGRAPH_CLUSTER_KEY, a secret that all
 processes of the cluster share, or GPUGRAPH_CLUSTER_TLS, a folder of certificates. With a key,
 client and server authenticate each message (`calls/proofs.py`). The key keeps out strangers and
-protects messages from changes, but does not encrypt them. TLS encrypts messages, and client and
+protects messages from changes, but does not encrypt messages. TLS encrypts messages, and client and
 server each present a certificate.
 """
 

@@ -69,8 +69,8 @@ class StreamEndedError(Exception):
 
 
 class CoreStream:
-    """One stream to a server, with the methods of `CallStream`. Only one thread at a time may use
-    it.
+    """One stream to a server, with the methods of `CallStream`. Only one thread at a time may use a
+    stream.
     """
 
     def __init__(
@@ -176,7 +176,7 @@ class StreamPool:
 
     def give(self, stream: LastingStream) -> None:
         """Put back a stream whose calls have all been answered. If enough streams are idle, close
-        it instead.
+        the stream instead.
         """
         if len(self._idle) < _MAX_IDLE:
             self._idle.append(stream)

@@ -169,7 +169,7 @@ class Server:
         return links
 
     def peer(self, task: str) -> Peer:
-        """Return the connection to another task. The first call opens it.
+        """Return the connection to another task. The first call opens the connection.
 
         Raises InvalidArgumentError if the task is not in the cluster.
         """

@@ -41,8 +41,8 @@ class PeerTasks:
     ) -> None:
         """Send tensors of a step to a task, without waiting for their arrival.
 
-        The message does not contain large tensors. The receiver fetches them separately, or reads
-        them in shared memory.
+        The message does not contain large tensors. The receiver fetches large tensors separately,
+        or reads them in shared memory.
 
         Args:
           keys: the tensors' rendezvous keys.

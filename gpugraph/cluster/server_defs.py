@@ -98,7 +98,7 @@ def own_address(cluster: ClusterSpec, server_def: Any) -> str:
 
 
 def task_name(job: str, index: int) -> str:
-    """Return the name of a task. The names of the task's devices begin with it."""
+    """Return the name of a task. The names of the task's devices begin with this name."""
     return f"/job:{job}/replica:0/task:{index}"
 
 

@@ -144,8 +144,8 @@ class StepMailboxes:
         self._over: OrderedDict[int, None] = OrderedDict()
 
     def of(self, step: int) -> StepMailbox:
-        """Return the mailbox of a step. Other tasks may send tensors to it before this task's part
-        starts.
+        """Return the mailbox of a step. Other tasks may send tensors to the mailbox before this
+        task's part starts.
 
         Raises the error that has ended the step, or ResourceExhaustedError if too many steps have
         mailboxes.

@@ -172,7 +172,7 @@ class Device(ABC):
         support asynchronous fetches, return None. The array is then fetched by `read`.
 
         The object's `begin` is the callable of a step that enqueues the copy. `read()` waits for
-        the copy and returns it. `release()` frees its memory.
+        the copy and returns the array. `release()` frees its memory.
         """
         return None
 
@@ -309,8 +309,8 @@ class HostDevice(Device):
     def copy_from(
         self, source: Device, array: NDArray[Any], target: NDArray[Any]
     ) -> Callable[[], Any]:
-        """Return a callable that copies `array` on `source` into `target`. Between host devices it
-        assigns directly. Otherwise `copy_from` calls `read` and `write`.
+        """Return a callable that copies `array` on `source` into `target`. Between host devices the
+        callable assigns directly. Otherwise `copy_from` calls `read` and `write`.
         """
         if not isinstance(source, HostDevice):
             return lambda: self.write(target, source.read(array))

@@ -94,7 +94,7 @@ class SharedBlock(Block):
 
     def note_users(self) -> None:
         """Record the owners of the memory for messages. This method does nothing. A subclass
-        overrides it if the owners depend on the block's users.
+        overrides this method if the owners depend on the block's users.
         """
 
 
@@ -116,7 +116,7 @@ class ArenaBlock(SharedBlock):
 
 
 class Lease:
-    """The right of one user to use a `SharedBlock`. `SharedBlock.lease` returns it.
+    """The right of one user to use a `SharedBlock`. `SharedBlock.lease` returns a lease.
 
     Args:
       user: a name for messages.

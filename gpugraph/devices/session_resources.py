@@ -212,8 +212,8 @@ class Resources:
         return state.device.name if state is not None else None
 
     def state(self, key: str, make: Callable[[], Any]) -> Any:
-        """Return the state of a kernel, by the name of its node. The first call creates it with
-        `make`.
+        """Return the state of a kernel, by the name of its node. The first call creates the state
+        with `make`.
         """
         with self.lock:
             if key not in self.states:
@@ -232,7 +232,7 @@ class Resources:
 
     def shared_object(self, container: str, name: str, make: Callable[[], Any]) -> Any:
         """Return the object, such as a queue, that all nodes with this container and name share.
-        The first call creates it with `make`.
+        The first call creates the object with `make`.
         """
         with self.lock:
             key = (container or "localhost", name)

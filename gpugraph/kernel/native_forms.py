@@ -162,7 +162,7 @@ class Epilogue(NamedTuple):
 
 
 class MatmulWithEpilogue(NamedTuple):
-    """An op that is one matrix product with an epilogue. On GPUs it is one kernel.
+    """An op that is one matrix product with an epilogue. On GPUs, the op is one kernel.
 
     `products` gives the matrix product as one triple. `epilogue(signature, *inputs, *outputs)`
     returns the epilogue, whose arrays are views of the arguments.

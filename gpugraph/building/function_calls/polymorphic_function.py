@@ -189,7 +189,7 @@ class Function:
 
 
 def _traces_of(graph: Graph) -> WeakKeyDictionary[Function, dict[Key, ConcreteFunction]]:
-    """Return the traces of each Function in a graph. The graph holds them."""
+    """Return the traces of each Function in a graph. The graph holds the traces."""
     traces = graph.__dict__.get(_TRACES)
     if traces is None:
         traces = graph.__dict__[_TRACES] = WeakKeyDictionary()

@@ -104,7 +104,7 @@ def wrap_function(
 
     There are three differences from `tf.function`. A call runs only the ops on which the results
     depend, as a session does. The function may always create variables. AutoGraph does not convert
-    it.
+    the function.
 
     Args:
       fn: the Python function.

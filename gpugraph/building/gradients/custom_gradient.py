@@ -141,8 +141,8 @@ def _in_branch(op: Operation, of_variables: Sequence[Any]) -> list[Any]:
     """Return the gradients at variables as tensors that are dead unless the branch of `op` is
     taken.
 
-    `grad_fn` may compute them from tensors outside of the branch, which are always alive. If `op`
-    is not in a branch, return the gradients unchanged.
+    `grad_fn` may compute the gradients from tensors outside of the branch, which are always alive.
+    If `op` is not in a branch, return the gradients unchanged.
     """
     context = op._control_flow_context
     if not isinstance(context, CondContext):

@@ -261,7 +261,7 @@ def _unique(name: str, taken: set[str], future: set[str]) -> str:
     """Return `name`, with a number appended if it is in `taken`. Add the result to `taken`.
 
     Args:
-      future: names that other nodes will get. The result must not be one of them.
+      future: names that other nodes will get. The result must not be one of these names.
     """
     unique, count = name, 0
     while unique in taken or (count and unique in future):

@@ -87,7 +87,7 @@ def _checked_inputs(name: str, graph: Graph, inputs: Any, input_types: Any) -> t
 
 def _checked_controls(control_inputs: Any) -> list[Operation]:
     """Return the operations in `control_inputs`. A tensor is replaced by the operation that
-    produces it.
+    produces the tensor.
     """
     elements = [getattr(element, "op", element) for element in control_inputs or ()]
     for element in elements:

@@ -44,7 +44,9 @@ class OutputGuesses:
         self._open: set[Tensor] = set()
 
     def output_types(self, number: int) -> list[DType]:
-        """Return a guess of the dtype of each output of a node. `settle` may correct it later."""
+        """Return a guess of the dtype of each output of a node. `settle` may correct the guess
+        later.
+        """
         node = self._index.nodes[number]
         count = max(self._count(node.name), len(node.attr["_output_shapes"].list.shape)
                     if "_output_shapes" in node.attr else 0)  # fmt: skip

@@ -44,12 +44,16 @@ class DefaultExtended(StrategyExtended):
 
     @property
     def worker_devices(self) -> tuple[str, ...]:
-        """Not defined. Reading it raises RuntimeError, because the replica has no fixed device."""
+        """Not defined. Reading this attribute raises RuntimeError, because the replica has no fixed
+        device.
+        """
         raise RuntimeError("worker_devices() method unsupported by default tf.distribute.Strategy.")
 
     @property
     def parameter_devices(self) -> tuple[str, ...]:
-        """Not defined. Reading it raises RuntimeError, because variables have no fixed device."""
+        """Not defined. Reading this attribute raises RuntimeError, because variables have no fixed
+        device.
+        """
         raise RuntimeError("parameter_devices() method unsupported by default "
                            "tf.distribute.Strategy.")  # fmt: skip
 

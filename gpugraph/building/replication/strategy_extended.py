@@ -107,8 +107,8 @@ class StrategyExtended:
         return colocate_with(colocate_with_variable)
 
     def read_var(self, v: Any) -> Any:
-        """Return the value of a variable as one value for all replicas. Call it in a cross-replica
-        context.
+        """Return the value of a variable as one value for all replicas. Call this method in a
+        cross-replica context.
         """
         return v.value()
 
@@ -287,7 +287,7 @@ class StrategyExtended:
         task_id: Any = None,
     ) -> None:
         """Apply the cluster settings of an estimator. A strategy that runs in one process ignores
-        them.
+        the settings.
         """
 
     def _update_config_proto(self, config_proto: Any) -> Any:

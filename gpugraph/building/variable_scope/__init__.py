@@ -11,11 +11,11 @@ defaults of `get_variable` for initializer, regularizer, device, dtype, partitio
     with tf.variable_scope("layer", reuse=True):
         same = tf.get_variable("w")                 # the same variable
 
-`variable_request` describes a requested variable. `variable_store` returns or creates it, as a
-single variable (`single_variable`) or partitioned (`partition_slices`). `scope_settings` defines
-the scopes, `scope_entry_and_reuse` the `with tf.variable_scope(...)` blocks, and `sharing_errors`
-the error messages. `explain_variables` lists the variables of a graph and the lines of the program
-that share them.
+`variable_request` describes a requested variable. `variable_store` returns or creates the variable,
+as a single variable (`single_variable`) or partitioned (`partition_slices`). `scope_settings`
+defines the scopes, `scope_entry_and_reuse` the `with tf.variable_scope(...)` blocks, and
+`sharing_errors` the error messages. `explain_variables` lists the variables of a graph and the
+lines of the program that share them.
 """
 
 from gpugraph.building.variable_scope.create_partitioned_variables import (

@@ -52,7 +52,7 @@ def arg_scope_func_key(op: Any) -> Any:
 
 def current_arg_scope() -> Scope:
     """Return the arguments of the current scope, by the key of each function. Callers must not
-    change them.
+    change the arguments.
     """
     return _SCOPES.stack[-1]
 

@@ -67,7 +67,7 @@ class ExplainedVariable:
       num_bytes: the size of its value. None if its shape is not fully defined or its elements are
         strings.
       parts: the number of its parts if it is partitioned, otherwise 1.
-      shared: whether `tf.get_variable` can return it again.
+      shared: whether `tf.get_variable` can return the variable again.
       collections: the names of the collections that contain the variable or, if the variable is
         partitioned, its first part.
     """

@@ -100,11 +100,11 @@ _CALLS = _Calls()
 
 
 class Template(Trackable):
-    """A function whose calls share variables. `make_template` creates it.
+    """A function whose calls share variables. `make_template` creates a Template.
 
-    Calling it returns the result of the function. If a call after the first creates a trainable
-    variable, the call raises ValueError. If the function raises an error, the line that created the
-    template is added to the error's message.
+    Calling the Template returns the result of the function. If a call after the first creates a
+    trainable variable, the call raises ValueError. If the function raises an error, the line that
+    created the template is added to the error's message.
     """
 
     def __init__(

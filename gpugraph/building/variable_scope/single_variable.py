@@ -2,7 +2,7 @@
 request. Otherwise the variable is created.
 
 The initializer runs outside of control dependencies, branches and loops. So even a variable that is
-first requested inside of them can be initialized by a separate run.
+first requested inside of a branch or loop can be initialized by a separate run.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _initial_value(spec: VariableSpec, part: PartitionInfo | None) -> tuple[Any,
     """Return the arguments `initial_value` and `dtype` for `Variable`. The initial value may be a
     function that returns it.
 
-    The dtype is None if the initial value determines it.
+    The dtype is None if the initial value determines the dtype.
     """
     if spec.gives_value:
         return spec.initializer, None

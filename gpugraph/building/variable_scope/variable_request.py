@@ -85,8 +85,8 @@ class PartitionInfo:
         """Return the dimension in which a part of this shape is smaller than the whole variable. If
         there is no such dimension, return None.
 
-        Raises ValueError if the part has another rank than the whole variable, extends beyond it,
-        or is smaller in several dimensions.
+        Raises ValueError if the part has another rank than the whole variable, extends beyond the
+        whole variable, or is smaller in several dimensions.
         """
         if len(shape) != len(self.full_shape):
             raise ValueError(f"A part of shape {list(shape)} is of another rank than {self}")

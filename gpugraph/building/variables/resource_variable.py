@@ -94,7 +94,7 @@ class ResourceVariable(Variable):
 
     def _after(self) -> AbstractContextManager[Any]:
         """Return a context manager in which reads and changes of the variable are created. In this
-        class it adds no dependencies.
+        class, the context manager adds no dependencies.
 
         For an `UnreadVariable`, the context manager adds a dependency on the op that changed the
         variable.

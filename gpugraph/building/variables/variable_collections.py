@@ -158,7 +158,8 @@ def report_uninitialized_variables(
 
 
 def assert_variables_initialized(var_list: Sequence[Any] | None = None) -> Tensor | None:
-    """Return a tensor. Running it raises FailedPreconditionError if a variable has no value.
+    """Return a tensor. A run of the tensor raises FailedPreconditionError if a variable has no
+    value.
 
     Returns None if there are no variables. New programs use `report_uninitialized_variables`
     instead.

@@ -85,7 +85,7 @@ def answered(method: str, answer: memoryview | bytes) -> Any:
 
 
 class PendingCall:
-    """A gRPC call in progress. Calling the object waits for the response and returns it.
+    """A gRPC call in progress. Calling the object waits for the response and returns the response.
 
     Args:
       future: gRPC's future of the answer.

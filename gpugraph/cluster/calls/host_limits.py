@@ -25,7 +25,7 @@ class HostLimits:
     """Counts of unproven connections by host. Only the method `note_proven` is thread-safe.
 
     Args:
-      clock: a function that returns the time in seconds. Tests replace it.
+      clock: a function that returns the time in seconds. Tests replace the clock.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

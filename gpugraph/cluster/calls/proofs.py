@@ -8,7 +8,7 @@ authenticates its messages, including the messages of a stream. Each message is 
 code: HMAC-SHA-256, truncated to 16 bytes, over the direction, the number of the message, and all of
 its bytes. So nobody without the key can change, omit or repeat a message, return it to its sender,
 or present it as the answer to another call. Messages are not encrypted with the key. Use TLS to
-encrypt them.
+encrypt messages.
 """
 
 from __future__ import annotations
@@ -128,8 +128,8 @@ def open_call(key: bytes, method: str, incarnation: int) -> tuple[str, MessagePr
 
 
 def service_of(key: bytes) -> str:
-    """Return the gRPC service name that callers with the key use. Nobody can derive it without the
-    key.
+    """Return the gRPC service name that callers with the key use. Nobody can derive the name
+    without the key.
 
     gRPC has a queue for each registered method name, and one queue for all other names. So calls of
     strangers do not delay calls of callers that have the key.

@@ -51,7 +51,7 @@ class Joining(NamedTuple):
     Args:
       size: the total number of devices in the group.
       signature: the properties that must be the same for all members.
-      wait: a unique name of this wait. The member uses it to repeat the request or to leave.
+      wait: a unique name of this wait. The member uses the name to repeat the request or to leave.
       limit_s: the maximum duration of the wait in seconds, or 0 for no limit.
       round: the position among the steps of the session. It is used if the members are in several
         sessions.

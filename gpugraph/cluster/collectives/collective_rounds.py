@@ -4,9 +4,9 @@ A master counts the steps of its session that contain the collective. In a loop,
 often the step has already executed the collective. When members meet, the leader records the counts
 of all members. From then on a member's **place** is the number of its steps since the meeting, and
 members meet only at equal places. If a member's step fails before the meeting, no member can meet
-at this place any more. A member that waits at that place, or reaches it later, fails as well. A
-member beyond that place is not affected. So members whose steps fail together remain synchronized,
-even if they are notified late of each other's failure.
+at this place any more. A member that waits at that place, or reaches that place later, fails as
+well. A member beyond that place is not affected. So members whose steps fail together remain
+synchronized, even if they are notified late of each other's failure.
 
 If two members have not yet met in a collective, they may meet at any place. If one of them fails
 before that, another collective of the group, in which the two have met, decides whether the failure

@@ -292,7 +292,7 @@ class CollectiveStep:
 
     def _not_begun(self) -> list[BucketRun]:
         """Return the buckets in branches and loops that were skipped. Other members may be waiting
-        for them.
+        for these buckets.
         """
         begun = {bucket.operations[0].name for bucket in self._buckets}
         return [make() for name, make in self._inside.items() if name not in begun]

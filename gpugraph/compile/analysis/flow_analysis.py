@@ -267,8 +267,8 @@ class _Guards:
             flow.within[atom] = flow.of_output(source, slot) | {atom}
 
     def _behind(self, source: Node, slot: int) -> tuple[Node, int]:
-        """Return the output that computes a predicate. To find it, follow Identity, Switch,
-        LoopCond, Send and Recv backwards.
+        """Return the output that computes a predicate. To find this output, follow Identity,
+        Switch, LoopCond, Send and Recv backwards.
         """
         while source.node_class in _PASSING or source.node_class is NodeClass.RECV:
             if source.node_class is NodeClass.RECV:

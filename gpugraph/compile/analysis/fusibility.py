@@ -319,8 +319,8 @@ def _with_ones(sizes: Shape, axes: frozenset[int]) -> Shape:
 def _space_of_decomposition(
     decomposition: Decomposition, node: NodeSignature, gpu: bool
 ) -> Space | None:
-    """Return the iteration space of an op that has a decomposition. To find it, build the op's
-    kernel on trial. Return None if the decomposition is missing or not suitable.
+    """Return the iteration space of an op that has a decomposition. To find this space, build the
+    op's kernel on trial. Return None if the decomposition is missing or not suitable.
     """
     trial = Fusion(gpu)
     inputs = [

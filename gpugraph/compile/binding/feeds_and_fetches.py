@@ -53,7 +53,7 @@ class FeedsAndFetches:
         return FeedSlot(spec.name, spec.dtype, spec.shape, load)
 
     def fetch(self, node: Node) -> FetchSlot:
-        """Return the slot of a fetch. If the tensor is dead in a run, reading it raises
+        """Return the slot of a fetch. If the tensor is dead in a run, reading the slot raises
         InvalidArgumentError.
 
         Args:

@@ -51,7 +51,8 @@ def native_report(
     return None. Raises NotNativeError or another error if the code can't be bound to open sizes.
 
     Args:
-      sizes: the current sizes. Copies that are bound to one set of sizes get their arrays from it.
+      sizes: the current sizes. Copies that are bound to one set of sizes get their arrays from the
+        current sizes.
     """
     if run.native is None:
         return None

@@ -24,8 +24,8 @@ from gpugraph.plan import Run
 
 
 class OpenBinder(Binder):
-    """A binder of native calls to views with open sizes. `of` creates it from the binder of the
-    plan.
+    """A binder of native calls to views with open sizes. `of` creates an OpenBinder from the binder
+    of the plan.
 
     Args:
       constants: maps the id of a constant node whose value contains sizes to the array with its

@@ -58,7 +58,7 @@ class NumPyStep:
 
 
 class CurrentSizes:
-    """The current sizes and addresses. Steps that Python runs get their arrays from it.
+    """The current sizes and addresses. Steps that Python runs get their arrays from this object.
 
     Attributes:
       runs: the callables of steps that access containers, for the current sizes.

@@ -38,7 +38,7 @@ class _Wait(NamedTuple):
 
 def start_loops_early(graph: RuntimeGraph) -> None:
     """Find control edges through which an input of a loop waits for a result of the same loop. Move
-    them to the readers of the loop's results.
+    these control edges to the readers of the loop's results.
     """
     waits = list(_waits(graph))
     if not waits:

@@ -44,8 +44,8 @@ class ReadPaths:
                     yield edge, side
 
     def frame_of(self, edge: Edge) -> Frame:
-        """Return the frame in which the value of an edge is read. An Enter reads it outside of its
-        loop.
+        """Return the frame in which the value of an edge is read. An Enter reads the value outside
+        of its loop.
         """
         frame = self.frames.at(edge.dst)
         if edge.dst.node_class is not NodeClass.ENTER:

@@ -63,8 +63,8 @@ def _writes_repeat(unit: Unit) -> bool:
 
 
 def _variable_behind(node: Node, slot: int) -> Node | None:
-    """Return the variable to which an input refers. To find it, follow the first input of each op.
-    If the last op is not a variable, return None.
+    """Return the variable to which an input refers. To find this variable, follow the first input
+    of each op. If the last op is not a variable, return None.
     """
     while node.node_class is not NodeClass.VARIABLE:
         if not node._in:

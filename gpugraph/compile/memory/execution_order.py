@@ -8,8 +8,8 @@ and device, so reads of the same depth see the old value, regardless of the orde
 Inputs of a collective over several processes come before all other ops of their depth.
 
 With control flow, ops with equal guards stay together as long as possible. The ops of a loop take
-the position of the loop. Among themselves they are ordered: Enters, Merges, then all other ops. In
-the resulting order, small updates of variables on GPUs are deferred (`deferred_updates`).
+the position of the loop. Within a loop, the order is: Enters, Merges, then all other ops. In the
+resulting order, small updates of variables on GPUs are deferred (`deferred_updates`).
 
 Without control flow, ops whose kernels report sizes come first, together with all ops on which they
 depend.

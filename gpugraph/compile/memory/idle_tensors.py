@@ -151,7 +151,7 @@ def _uses(unit: Unit) -> tuple[dict[TensorId, list[Edge]], set[TensorId]]:
 
 def viewed(unit: Unit, edge: Edge) -> Source:
     """Return the tensor that an edge carries. If this tensor is a view, return the tensor whose
-    storage it shares.
+    storage the view shares.
     """
     node, slot = edge.src, edge.src_output
     while unit.modes.get(node.id, "").startswith("view"):

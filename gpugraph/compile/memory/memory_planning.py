@@ -210,7 +210,9 @@ class _Planner:
         return self.unit.homes[edge.src.id, edge.src_output]
 
     def _shared(self, output: _Output) -> Storage | None:
-        """Return the storage of the viewed input. If the output can't share it, return None."""
+        """Return the storage of the viewed input. If the output can't share this storage, return
+        None.
+        """
         node, slot = output.node, output.slot
         home = self._source(node, DECLARATIONS[node.type].memory.view[slot])
         storage = home.storage

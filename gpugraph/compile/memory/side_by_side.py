@@ -144,7 +144,9 @@ def _gather_all(unit: Unit, heavy: Collection[int], max_size: int) -> None:
 
 
 class _Gathered:
-    """A group of products. Each node between them is moved before or after the group."""
+    """A group of products. Each node between two products of the group is moved before or after the
+    group.
+    """
 
     def __init__(
         self,
@@ -164,8 +166,8 @@ class _Gathered:
         self._behind_is_fixed = False
 
     def take(self, node: Node, is_heavy: bool) -> bool:
-        """Take the next node of the order. Add it to the group, or to the nodes before or after the
-        group. Return whether the group may still grow.
+        """Take the next node of the order. Add the node to the group, or to the nodes before or
+        after the group. Return whether the group may still grow.
         """
         needs_group = node.id in self._needing
         if needs_group:

@@ -187,7 +187,7 @@ def _content(node: Node) -> Key | None:
 
 def _attrs(node: Node) -> Key:
     """Return a node's attrs as a key. The value and dtype of a constant are omitted, because `_key`
-    contains them.
+    contains the value and dtype.
     """
     attrs = node.attrs
     names = sorted(attrs)

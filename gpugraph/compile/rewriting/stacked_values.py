@@ -223,7 +223,7 @@ class _Group:
 
     def _forget(self, kept: _Kept, source: Source) -> None:
         """Remove the push and the pop of a tensor. The readers of the pop read `source` instead.
-        For readers of the push, an Identity replaces it.
+        For readers of the push, an Identity replaces the push.
         """
         unit, graph = self.unit, self.unit.graph
         stack, push, pop, _ = kept
@@ -243,7 +243,7 @@ class _Group:
 
     def _free_of(self, stack: Node) -> None:
         """Remove control edges from a stack's handle in loops to nodes that have other inputs.
-        Nothing uses the stack any more, so only such edges can keep it in the graph.
+        Nothing uses the stack any more, so only such edges can keep the stack in the graph.
         """
         for node in _handed_on(stack):
             for edge in list(node._out):

@@ -99,7 +99,7 @@ class MemberStep:
         return self.code if is_generated and self.calls is not None else None
 
     def switch(self, waits: bool, verifies: bool) -> None:
-        """If native code is compiled, switch to it. Then run the step once."""
+        """If native code is compiled, switch to the native code. Then run the step once."""
         piece, function = self.piece, self.prepare(waits)
         native = self.entry.native
         with noting_step(self.entry.step):
@@ -109,7 +109,7 @@ class MemberStep:
                 self.step.run()
 
     def prepare(self, waits: bool) -> Any:
-        """If native code is compiled, switch to it. Return the compiled code."""
+        """If native code is compiled, switch to the native code. Return the compiled code."""
         function = None
         if self.code is not None and self.piece is not None:
             function = self.code.get(waits)

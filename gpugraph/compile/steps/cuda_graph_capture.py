@@ -32,8 +32,8 @@ _logger = logging.getLogger(__name__)
 
 
 class Check:
-    """A check that a variable is initialized. Calling it raises an error if the variable has no
-    value.
+    """A check that a variable is initialized. A call of the check raises an error if the variable
+    has no value.
     """
 
     __slots__ = ("state",)

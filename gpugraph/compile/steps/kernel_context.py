@@ -100,7 +100,7 @@ class KernelMemory(NamedTuple):
       owned: memory that is released with the plan or, if the step is bound in each run, after the
         step.
       kept: memory that is released when the run ends.
-      pools: the blocks that steps share, by device. Several plans may time-share them.
+      pools: the blocks that steps share, by device. Several plans may time-share these blocks.
     """
 
     owned: list[Any]
@@ -207,7 +207,7 @@ class KernelBinding:
         return binding
 
     def allocate(self, shape: tuple[int, ...], dtype: DType) -> Block:
-        """Return a block of the device's memory. The caller must release it."""
+        """Return a block of the device's memory. The caller must release the block."""
         return self._device.allocate(shape, dtype, self.name)
 
     def new_handle(self, block: Block) -> NewHandle:

@@ -139,7 +139,7 @@ class RunTimeNative:
 
     def prepared(self, context: KernelBinding, arrays: Sequence[Any]) -> Prepared[Any] | None:
         """Return the code for these inputs, which may not be compiled yet. If there is no native
-        code for them, return None.
+        code for these inputs, return None.
         """
         try:
             if self.native.sizes is not None:
@@ -152,7 +152,7 @@ class RunTimeNative:
 
     def _piece(self, context: KernelBinding, arrays: Sequence[Any]) -> Piece:
         """Return the `Piece` for these arrays. Raises NotImplementedError or NotNativeError if
-        there is no native code for them.
+        there is no native code for these arrays.
         """
         if not self.native.takes_empty and not all(array.size for array in arrays):
             raise NotNativeError("a tensor was empty")

@@ -53,8 +53,8 @@ class RunRequest(NamedTuple):
 
     Args:
       connections: maps a tensor to another tensor of the graph that replaces it in this run.
-      done: operations that an earlier stage of the run has executed. Control inputs from them are
-        omitted.
+      done: operations that an earlier stage of the run has executed. Control inputs from these
+        operations are omitted.
       report: a function that receives the name of a node, and returns the Size that the node's
         kernel reports in each run, or None.
     """

@@ -417,7 +417,9 @@ def _mark(key: str) -> str:
 
 @cache
 def compiler() -> Compiler:
-    """Return this process's compiler. The value of GPUGRAPH_CC at the first call selects it."""
+    """Return this process's compiler. The value of GPUGRAPH_CC at the first call selects the
+    compiler.
+    """
     return Compiler(setting("GPUGRAPH_CC"))
 
 

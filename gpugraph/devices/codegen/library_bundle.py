@@ -4,8 +4,8 @@ once.
     <key of all keys>.bundle     the number of libraries; the key and size of each; then their bytes
 
 Each library is also a separate cache entry. Other plans use the separate entries. The bundle's plan
-also uses them if the bundle is missing or damaged. A library from a bundle is checked against its
-key, like any other library.
+also uses these entries if the bundle is missing or damaged. A library from a bundle is checked
+against its key, like any other library.
 """
 
 from __future__ import annotations

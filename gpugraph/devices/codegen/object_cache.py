@@ -9,8 +9,8 @@ been opened (`codegen.trusted_folders`). A file is renamed to its final name onl
 complete, and its digest is checked when it is read. Files that a full or broken disk has truncated,
 or that were renamed, are removed, and their code is compiled again. Threads and processes may share
 the folder, and any file may disappear at any time. The thread that compiles an entry locks its key,
-and other threads and processes wait for it. When the files exceed a size limit, the least recently
-used files are removed.
+and other threads and processes wait for that thread. When the files exceed a size limit, the least
+recently used files are removed.
 
 If the folder can't be used, nothing is stored, and `reason` contains the cause.
 """
@@ -145,7 +145,7 @@ class ObjectCache:
         the key's source.
 
         If the lock is not free after `most_seconds`, or the file system has no locks, the block
-        runs without it.
+        runs without a lock.
         """
         name = f".{self._name(key)}.lock"
         handle = self._lock(name, time.monotonic() + most_seconds)

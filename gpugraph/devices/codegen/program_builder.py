@@ -82,7 +82,7 @@ class Fusion:
     def index(self, size: int, dtype: DType) -> int:
         """Add the vector 0, 1, ..., size - 1 along the last axis.
 
-        To move it to another axis, pass it to `expand`.
+        To move the index to another axis, pass the value to `expand`.
         """
         self._check(dtype)
         return self._add(Index(dtype.base_dtype, ()), (size,))

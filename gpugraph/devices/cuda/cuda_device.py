@@ -42,7 +42,7 @@ device with little memory uses a sixteenth of it.
 
 
 class CudaDevice(Device):
-    """One GPU, or one of the devices into which a GPU is divided. `driver` controls it."""
+    """One GPU, or one of the devices into which a GPU is divided. `driver` controls the GPU."""
 
     has_kernels = True
 
@@ -124,7 +124,7 @@ class CudaDevice(Device):
 
     def read(self, array: Any) -> NDArray[Any]:
         """Return a copy of the array on the host, after all enqueued commands have ended. Raises
-        DriverError if one of them has failed.
+        DriverError if one of these commands has failed.
         """
         if not isinstance(array, Array):
             return array.copy()
@@ -145,7 +145,7 @@ class CudaDevice(Device):
 
     def copy_from(self, source: Device, array: Any, target: Any) -> Callable[[], Any]:
         """Return a callable that copies `array` on `source` to `target` on this device. Between
-        GPUs it copies peer to peer, otherwise through host memory.
+        GPUs, the callable copies peer to peer, otherwise through host memory.
         """
         if isinstance(source, CudaDevice) and isinstance(target, Array):
             return lambda: self._copy_peer(source, array, target)

@@ -58,7 +58,8 @@ _SUFFIXES = (".index", ".data-?????-of-?????")
 
 
 class BundleWriter:
-    """A checkpoint under construction. `finish` makes it visible, and `abandon` removes it.
+    """A checkpoint under construction. `finish` makes the checkpoint visible, and `abandon` removes
+    it.
 
     Raises tf.errors.OpError if the file system reports an error.
 
@@ -248,7 +249,7 @@ def _rename(sources: Sequence[str], targets: Sequence[str]) -> None:
 
 
 def _link(sources: Sequence[str], targets: Sequence[str]) -> bool:
-    """Create hard links to files. Return False if the file system does not support them."""
+    """Create hard links to files. Return False if the file system does not support hard links."""
     for source, target in zip(sources, targets):
         temporary = temporary_name(target)
         try:

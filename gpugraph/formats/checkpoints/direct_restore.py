@@ -1,8 +1,8 @@
 """Restoring of a checkpoint's tensors directly into the memory of arrays, without copies.
 
-All bytes are read twice. First they are read into one block, which stays in the processor's cache,
-and their checksums are verified. Then the tensors are read into the arrays. So no array changes
-unless all bytes are valid.
+All bytes are read twice. First the bytes are read into one block, which stays in the processor's
+cache, and their checksums are verified. Then the tensors are read into the arrays. So no array
+changes unless all bytes are valid.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ def restore_into(
 
     Args:
       threads: the maximum number of concurrent readers.
-      advance: a function that receives the number of bytes of each read. Several threads call it,
-        and all bytes are read twice.
+      advance: a function that receives the number of bytes of each read. Several threads call this
+        function, and all bytes are read twice.
     """
     pieces, values = [], []
     for name, spec, array in targets:

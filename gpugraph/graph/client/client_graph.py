@@ -217,7 +217,9 @@ class Graph(Scopes, Collections):
             self._changed.append(op)
 
     def _drop_last(self, first: int) -> None:
-        """Remove all operations from index `first` on. No operation before `first` may use them."""
+        """Remove all operations from index `first` on. No operation before `first` may use the
+        removed operations.
+        """
         with self._lock:
             self._note_consumers()
             for op in self._ops[first:]:
@@ -240,7 +242,7 @@ class Graph(Scopes, Collections):
 
     @property
     def version(self) -> int:
-        """The number of operations. Each new operation increases it."""
+        """The number of operations. Each new operation increases this number."""
         return len(self._ops)
 
     @property

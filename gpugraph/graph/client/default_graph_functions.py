@@ -16,8 +16,8 @@ from gpugraph.platform import logging
 def get_default_graph() -> Graph:
     """Return the thread's default graph.
 
-    Outside of all `with graph.as_default()` blocks, it is the thread's global default graph, which
-    is created on first use.
+    Outside of all `with graph.as_default()` blocks, the default graph is the thread's global
+    default graph, which is created on first use.
 
     >>> x = tf.constant(1.0, name="x")
     >>> tf.get_default_graph().get_tensor_by_name("x:0") is x

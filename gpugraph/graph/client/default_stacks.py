@@ -2,7 +2,8 @@
 sessions.
 
 Each thread has its own global default graph at the bottom of its graph stack. `reset_default_graph`
-replaces it. To share a graph, each thread must enter `graph.as_default()`.
+replaces the thread's global default graph. To share a graph, each thread must enter
+`graph.as_default()`.
 
 For this module, a session is any object with `run` and `graph`. `Tensor.eval` can therefore run a
 session without importing the session package.

@@ -17,8 +17,8 @@ from gpugraph.graph.op_library import constant_value
 
 
 class IndexedSlicesValue(NamedTuple):
-    """The value of IndexedSlices: a tuple of arrays. `Session.run` returns it and accepts it as a
-    feed.
+    """The value of IndexedSlices: a tuple of arrays. `Session.run` returns such a tuple and accepts
+    it as a feed.
     """
 
     values: Any

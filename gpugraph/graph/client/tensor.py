@@ -1,7 +1,7 @@
 """Tensor: the symbolic output of an operation.
 
 Tensors compare and hash by identity. The dict `OPERATORS` holds the functions behind Python's
-operators. The op library fills it.
+operators. The op library fills this dict.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class Tensor:
 
     @property
     def _consumers(self) -> Sequence[Operation]:
-        """The list that `consumers` copies. Callers must not change it."""
+        """The list that `consumers` copies. Callers must not change the list."""
         self.op.graph._note_consumers()
         return self._users or ()
 

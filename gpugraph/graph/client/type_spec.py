@@ -315,7 +315,7 @@ def _registered(value: Any) -> TypeSpec | None:
 def _of_batch(specs: list[Any]) -> TypeSpec | None:
     """Return the spec of a batch of values with these specs.
 
-    Return None if no single spec is compatible with all of them.
+    Return None if no single spec is compatible with all specs.
     """
     common = specs[0]
     if not isinstance(common, BatchableTypeSpec):

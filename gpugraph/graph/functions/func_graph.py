@@ -107,7 +107,7 @@ class FuncGraph(Graph):
 
     @property
     def fed(self) -> list[Tensor]:
-        """The arguments that are placeholders. A run of the function feeds them."""
+        """The arguments that are placeholders. A run of the function feeds these placeholders."""
         return [tensor for tensor in self.arguments if tensor.op.type == "Placeholder"]
 
     @property

@@ -164,7 +164,9 @@ def _frame_of_inputs(frames: Frames, node: Node, send: Node | None) -> Frame:
 
 
 def is_free(node: Node) -> bool:
-    """Return whether a node is a constant without control inputs. Nodes of any frame may use it."""
+    """Return whether a node is a constant without control inputs. Nodes of any frame may use such a
+    node.
+    """
     return node.node_class is NodeClass.CONSTANT and not any(e.src.id > SINK_ID for e in node._in)
 
 

@@ -132,7 +132,7 @@ class Edge:
     @property
     def is_back_edge(self) -> bool:
         """Whether this edge closes a loop: it goes from a NextIteration to a Merge. Orders of nodes
-        ignore it.
+        ignore such an edge.
         """
         return (
             self.dst.node_class is NodeClass.MERGE

@@ -174,7 +174,7 @@ class Bijector:
             return self._known_y(x)
 
     def inverse(self, y: Any, name: str = "inverse", **kwargs: Any) -> Any:
-        """Return x, given y. If several x have the same y, return them as a tuple."""
+        """Return x, given y. If several x have the same y, return all of these x as a tuple."""
         with self._scope(name, y):
             y = self._argument(y, "y")
             if not self._is_injective or kwargs:

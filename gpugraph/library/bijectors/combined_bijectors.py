@@ -185,7 +185,7 @@ class Inline(Bijector):
     """A bijector that consists of the program's functions.
 
     Each function has the arguments and the result of the method of the same name. A method raises
-    NotImplementedError if there is no function for it.
+    NotImplementedError if there is no function for the method.
     """
 
     def __init__(

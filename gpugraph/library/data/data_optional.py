@@ -19,7 +19,7 @@ from gpugraph.ops.framework.op_declaration import raw_ops
 
 
 class Optional:
-    """A structure of tensors that may be missing. A scalar variant tensor holds it."""
+    """A structure of tensors that may be missing. A scalar variant tensor holds the structure."""
 
     def __init__(self) -> None:
         raise TypeError("Make optionals by Optional.from_value and Optional.none_from_structure")

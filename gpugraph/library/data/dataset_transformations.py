@@ -127,8 +127,8 @@ class DatasetTransformations(DatasetBase):
         )
 
     def cache(self, filename: Any = "") -> Any:
-        """Return a dataset of the same elements. The first iteration stores them, later iterations
-        read them.
+        """Return a dataset of the same elements. The first iteration stores the elements, and later
+        iterations read the stored elements.
 
         The elements are stored in the file `filename`, or in memory if `filename` is "".
         """

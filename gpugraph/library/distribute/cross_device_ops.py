@@ -57,7 +57,7 @@ class CrossDeviceOps:
     def batch_reduce_implementation(
         self, reduce_op: ReduceOp, value_destination_pairs: Sequence[tuple[Any, Any]]
     ) -> list[Any]:
-        """Reduce several values. The base class reduces them one after another."""
+        """Reduce several values. The base class reduces the values one after another."""
         return [
             self.reduce_implementation(reduce_op, value, destinations)
             for value, destinations in value_destination_pairs

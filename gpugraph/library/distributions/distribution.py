@@ -1,8 +1,8 @@
 """Distribution: the base class of distributions.
 
 A subclass defines the functions that it can compute directly (`_log_prob` or `_prob`, `_variance`
-or `_stddev`, ...). The public methods derive the other functions from them. Behaviour and names are
-those of `tf.distributions` in TensorFlow 1.15.
+or `_stddev`, ...). The public methods derive the other functions from these functions. Behaviour
+and names are those of `tf.distributions` in TensorFlow 1.15.
 """
 
 from __future__ import annotations
@@ -240,7 +240,8 @@ class Distribution(DistributionParameters):
             return kl_divergence(self, other, self._allow_nan_stats)
 
     def _defined(self, statistic: Any, conditions: Sequence[tuple[Any, Any, str]]) -> Tensor:
-        """Return `statistic` where it is defined. Elsewhere it is NaN, or a run raises an error.
+        """Return `statistic` where it is defined. Elsewhere the result is NaN, or a run raises an
+        error.
 
         Args:
           conditions: triples (low, high, message). The statistic is defined where low < high is

@@ -82,8 +82,8 @@ class DistributionParameters:
         Args:
           arguments: `locals()` of the constructor.
           reparameterization_type: FULLY_REPARAMETERIZED or NOT_REPARAMETERIZED.
-          positive: the names of the parameters that must be positive. Runs check them if
-            `validate_args` is true.
+          positive: the names of the parameters that must be positive. Runs check these parameters
+            if `validate_args` is true.
         """
         arguments = {k: v for k, v in arguments.items() if k not in ("self", "__class__")}
         values = {name: arguments[name] for name in self.event_ranks}

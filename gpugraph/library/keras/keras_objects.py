@@ -36,8 +36,8 @@ _OWN_FUNCTIONS: dict[str, WeakSet[Any]] = {}
 
 
 def get_custom_objects() -> dict[str, Any]:
-    """Return the dict of the program's own classes and functions. Configurations can refer to them
-    by name.
+    """Return the dict of the program's own classes and functions. Configurations can refer to these
+    classes and functions by name.
 
     Programs may add entries to the dict.
     """

@@ -28,8 +28,8 @@ def multi_gpu_model(
     """Return a model that splits batches among GPUs. Each GPU runs `model` on its part of the
     batch.
 
-    The GPUs share the model's variables, which are not copied. To save them, save `model`, which
-    owns the variables, instead of the result.
+    The GPUs share the model's variables, which are not copied. To save the variables, save `model`,
+    which owns the variables, instead of the result.
 
     Raises ValueError for fewer than 2 GPUs, and for GPUs that Keras's session does not have.
 

@@ -351,8 +351,8 @@ class CupyDriver:
     def convolution(
         self, convolution: Any, workspace: tuple[int, int], stream: Stream
     ) -> Callable[[], None] | None:
-        """Return a callable that computes a convolution. If cuDNN does not compute it, return
-        None.
+        """Return a callable that computes a convolution. If cuDNN does not compute the convolution,
+        return None.
         """
         library = self._library_of_convolutions()
         if library is None:

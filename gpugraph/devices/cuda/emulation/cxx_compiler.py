@@ -64,7 +64,7 @@ _SYSTEM = re.compile(r"^[ \t]*#[ \t]*include[ \t]+<[^>\n]*>[^\n]*$", re.MULTILIN
 
 
 class _CudaCompiler(Compiler):
-    """The C++ compiler. No setting disables it."""
+    """The C++ compiler. No setting disables this compiler."""
 
     flags: tuple[str, ...] = FLAGS
     language = "c++"
@@ -89,7 +89,7 @@ class _CudaCompiler(Compiler):
 @cache
 def host_compiler() -> _CudaCompiler:
     """Return this process's C++ compiler for CUDA sources. The value of GPUGRAPH_CXX at the first
-    call selects it.
+    call selects the compiler.
     """
     compiler = _CudaCompiler(setting("GPUGRAPH_CXX"))
     compiler.flags = (*FLAGS, *check_flags())
@@ -139,8 +139,8 @@ def _dynamic(declaration: re.Match[str]) -> str:
 
 @cache
 def _stacks() -> mmap.mmap:
-    """Return the memory for the stacks of a block's threads. All launches share it, because a
-    process executes one launch at a time.
+    """Return the memory for the stacks of a block's threads. All launches share this memory,
+    because a process executes one launch at a time.
     """
     return mmap.mmap(-1, (MAX_THREADS + 1) * STACK_BYTES, flags=mmap.MAP_PRIVATE)
 

@@ -211,7 +211,7 @@ class StreamTimeline:
     def recorded(self) -> dict[HostStream, tuple[StreamCommand, ...]]:
         """Return the commands of all streams.
 
-        In the timeline of a capture, none of them has run.
+        In the timeline of a capture, none of these commands has run.
         """
         return {stream: tuple(stream.pending) for stream in self.streams}
 

@@ -76,7 +76,9 @@ class SummaryWriter:
         return _default_writer(self)
 
     def init(self) -> Any:
-        """Return the operation that creates the event file. Further runs of it have no effect."""
+        """Return the operation that creates the event file. Further runs of the operation have no
+        effect.
+        """
         return no_op() if self.is_noop else _op(self._open, "create_file_writer", self._folder)
 
     def flush(self) -> Any:

@@ -183,7 +183,7 @@ class _Steps:
         return stacked, states
 
     def looped(self, states: Any, zero_output: bool, length: Any) -> tuple[Any, Any]:
-        """Return all outputs and the last states. One while loop computes them.
+        """Return all outputs and the last states. One while loop computes the outputs and states.
 
         Args:
           length: the maximum number of steps, or None.

@@ -183,7 +183,7 @@ def restore_later(session: Any, restore: Callable[[], None]) -> None:
     """Register `restore()` to be called after layers in the session's graph have created variables.
 
     Each call of `get_session` that returns this session also calls `restore`. Only a weak reference
-    is kept, so the calls of `restore` stop when nothing else refers to it.
+    is kept, so the calls of `restore` stop when nothing else refers to `restore`.
     """
     _RESTORES.setdefault(session, WeakSet()).add(restore)
 

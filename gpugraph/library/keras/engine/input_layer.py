@@ -147,6 +147,6 @@ def input_tensor(
 
 def input_of(tensor: Any) -> Any:
     """Return `tensor` if a Keras layer created it. Otherwise return the output of a new InputLayer
-    for it.
+    for `tensor`.
     """
     return tensor if is_keras_tensor(tensor) else input_tensor(tensor=tensor)

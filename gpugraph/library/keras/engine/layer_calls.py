@@ -85,8 +85,8 @@ class LayerCall:
         _CALLS.stack.append(self)
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
-        """End the call. If an error ends it and a Keras layer created an input, add a note to the
-        error.
+        """End the call. If an error ends the call and a Keras layer created an input, add a note to
+        the error.
 
         The note describes the innermost call. If a Python loop or branch over tensors caused the
         error, raise TypeError instead.

@@ -84,8 +84,8 @@ class LayerWeights(LayerLosses):
             layer.trainable = value
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Set an attribute. Register variables in its value, so that Keras's session initializes
-        them.
+        """Set an attribute. Register variables in the attribute's value, so that Keras's session
+        initializes them.
         """
         super().__setattr__(name, value)
         if name not in UNSEARCHED and not isinstance(value, PLAIN):

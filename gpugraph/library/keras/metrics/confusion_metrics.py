@@ -194,7 +194,7 @@ class _Quotient(ConfusionMetric):
         return self.add_hits(y_true, y_pred, sample_weight, self.top_k, self.class_id)
 
     def result(self) -> Any:
-        """Return true positives / (true positives + the other count), for all batches so far.
+        """Return true positives / (true positives + the metric's other count), for all batches.
 
         The result is a scalar for one threshold, otherwise a vector.
         """

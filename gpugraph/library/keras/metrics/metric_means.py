@@ -53,7 +53,7 @@ class Sum(Metric):
 
     def update_state(self, values: Any, sample_weight: Any = None) -> Any:
         """Return an op that adds `values` to the sum. The values are multiplied by weights that
-        broadcast to them.
+        broadcast to the values.
         """
         values = cast(values, self._dtype)
         return self.total.assign_add(reduce_sum(weighted(values, sample_weight, False)[0]))

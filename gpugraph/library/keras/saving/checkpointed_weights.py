@@ -38,8 +38,8 @@ class CheckpointedWeights:
         """
 
     def save(self, path: str) -> None:
-        """Write a checkpoint with this path prefix. Record it as the latest checkpoint of its
-        folder.
+        """Write a checkpoint with this path prefix. Record the checkpoint as the latest checkpoint
+        of its folder.
         """
         optimizer = getattr(self._network, "optimizer", None)
         if optimizer is not None and not isinstance(optimizer, Trackable):

@@ -59,8 +59,8 @@ class ConvertedArray:
 
 
 def converted(layer: Any, weights: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
-    """Return the arrays for a layer's weights. The weights of recurrent layers in it are converted
-    to their layouts.
+    """Return the arrays for a layer's weights. The weights of recurrent layers in the layer are
+    converted to their layouts.
 
     Args:
       weights: the layer's variables.

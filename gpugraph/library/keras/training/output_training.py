@@ -62,8 +62,8 @@ class OutputTraining:
 
     @property
     def function(self) -> Any:
-        """The function that computes the loss. For a LossFunctionWrapper it is the wrapped
-        function, otherwise the loss.
+        """The function that computes the loss. For a LossFunctionWrapper, the property is the
+        wrapped function, otherwise the loss.
         """
         return self.loss.fn if isinstance(self.loss, LossFunctionWrapper) else self.loss
 

@@ -1,5 +1,5 @@
 """Sequential: a model that is a chain of layers. If no input shape is known, the first data
-determines it.
+determines the input shape.
 """
 
 from __future__ import annotations

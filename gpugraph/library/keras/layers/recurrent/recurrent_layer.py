@@ -283,7 +283,7 @@ class RNN(ConfiguredLayer):
         states ...].
 
         Args:
-          mask: bool [n, steps]. A step for which it is False leaves the states unchanged.
+          mask: bool [n, steps]. A step for which the mask is False leaves the states unchanged.
         """
         if isinstance(inputs, list):
             inputs, initial_state, constants = split_arguments(
@@ -310,7 +310,9 @@ class RNN(ConfiguredLayer):
     def run(
         self, inputs: Any, initial_state: Any, mask: Any, training: Any, constants: Any
     ) -> tuple[Any, Any, Any]:
-        """Return the last output, all outputs, and the last states. `backend.rnn` computes them."""
+        """Return the last output, all outputs, and the last states. `backend.rnn` computes the
+        outputs and states.
+        """
         steps = flatten(inputs)[0].shape.as_list()[0 if self.time_major else 1]
         if self.unroll and steps is None:
             raise ValueError(f"{_UNKNOWN_STEPS} (layer {self.name})")
