@@ -162,8 +162,8 @@ class StepMailboxes:
             return mailbox
 
     def _drop_old(self) -> None:
-        """Drop the mailboxes of steps that were not started here within ten minutes. The master of
-        such a step must be gone.
+        """Drop the mailboxes of steps that were not started on this task within ten minutes. The
+        master of such a step must be gone.
         """
         limit = monotonic() - _KEPT_S
         for step, mailbox in list(self._open.items()):

@@ -4,7 +4,8 @@ The settings are plain Python objects that programs can use like TensorFlow's pr
 Every field is declared with a type and has a default. A nested message is created when it is first
 accessed, so `config.gpu_options.allow_growth = True` works on a fresh ConfigProto. An assignment
 checks the value and stores a copy. The error for an unknown name or a wrong type lists the valid
-names or types. Fields of TensorFlow that have no effect here are stored, and `unused` reports them.
+names or types. Fields of TensorFlow that have no effect in gpugraph are stored, and `unused`
+reports them.
 
 `GPUOptions.virtual_gpus` is an addition to TensorFlow's fields. Virtual GPUs are devices of type
 GPU whose memory is on the host. Programs use them to test placements and memory limits without a

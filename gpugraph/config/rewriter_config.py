@@ -30,7 +30,9 @@ def _unused_toggles() -> tuple[Field[int], Field[int], Field[int]]:
 
 
 class AutoParallelOptions(Message):
-    """Options for training several replicas of a graph in parallel. They have no effect here."""
+    """Options for training several replicas of a graph in parallel. The options have no effect
+    in gpugraph.
+    """
 
     enable, num_replicas = boolean(), integer()
 
@@ -47,7 +49,7 @@ class ScopedAllocatorOptions(Message):
 
 
 class VerifierConfig(Message):
-    """Options for checking graphs between rewrites. The fields have no effect here."""
+    """Options for checking graphs between rewrites. The fields have no effect in gpugraph."""
 
     DEFAULT, ON, OFF = 0, 1, 2
     Toggle = EnumType("Toggle", DEFAULT=DEFAULT, ON=ON, OFF=OFF)
@@ -57,7 +59,7 @@ class VerifierConfig(Message):
 
 
 class CustomGraphOptimizer(Message):
-    """A rewrite that a program has registered. It has no effect here."""
+    """A rewrite that a program has registered. The rewrite has no effect in gpugraph."""
 
     _protobuf_name = "RewriterConfig.CustomGraphOptimizer"
 
@@ -68,10 +70,10 @@ class CustomGraphOptimizer(Message):
 class RewriterConfig(Message):
     """The graph rewrites to apply, with a field for each rewrite.
 
-    Each of the first six fields is ON, OFF, AGGRESSIVE (which has the effect of ON here), or
+    Each of the first six fields is ON, OFF, AGGRESSIVE (which has the effect of ON in gpugraph), or
     DEFAULT, which leaves the choice to OptimizerOptions. Fields that are not listed are
-    TensorFlow's and have no effect here. If one of these fields is set, `Session.explain` reports
-    it.
+    TensorFlow's and have no effect in gpugraph. If one of these fields is set, `Session.explain`
+    reports it.
 
     Fields:
       constant_folding: replace values that follow from constants and known shapes by constants.

@@ -7,7 +7,7 @@ remedies.
     All of 3.00MiB there is held by: <bytes, tensor, line of the program>
     It would fit: <the possible changes>
 
-All out-of-memory errors of devices are created here.
+All out-of-memory errors of devices are created in this module.
 """
 
 from __future__ import annotations

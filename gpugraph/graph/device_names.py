@@ -33,7 +33,7 @@ class _Fields(NamedTuple):
     device_index: int | None = None
 
     def over(self, outer: _Fields) -> _Fields:
-        """Return these fields. Fields that are None here are taken from `outer`."""
+        """Return these fields. Fields that are None in this object are taken from `outer`."""
         fields = {key: value for key, value in self._asdict().items() if value is not None}
         return outer._replace(**fields)
 

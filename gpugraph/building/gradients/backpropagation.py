@@ -182,8 +182,8 @@ def _start(y: Tensor, grad: Any, index: int) -> Gradient:
 def _check_kind(y: Tensor, grad_dtype: DType) -> None:
     """Raise TypeError if the gradient is real and `y` is complex, or vice versa.
 
-    As in TensorFlow, the shape is not checked here. If the shape is wrong, an op of the backward
-    pass rejects the gradient.
+    As in TensorFlow, this function does not check the shape. If the shape is wrong, an op of the
+    backward pass rejects the gradient.
     """
     dtype = y.dtype.base_dtype
     kind, fits = "real or integer", grad_dtype.is_floating or grad_dtype.is_integer

@@ -1,6 +1,6 @@
 """The modes through which programs request how TensorFlow synchronizes the replicas of a variable.
 
-A variable has only one replica here, so the modes have a single effect: a variable with the
+In gpugraph, a variable has only one replica, so the modes have a single effect: a variable with the
 synchronization ON_READ is not trainable by default.
 """
 

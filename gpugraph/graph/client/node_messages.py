@@ -1,7 +1,7 @@
 """Operations, signatures and graphs as protobuf messages: the serialization behind `as_graph_def`.
 
 Attrs that an op type has only in this package, and not in TensorFlow, are not written. Op types
-that exist only here are written as equivalent nodes of TensorFlow's op types.
+that exist only in this package are written as equivalent nodes of TensorFlow's op types.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ class _Replica(ReplicaContext):
 
     def run(self, merged: Any = None) -> None:
         """Resume the thread, and wait until it pauses or ends. If the thread raised an error, raise
-        the error here.
+        the error in the calling thread.
 
         Args:
           merged: the return value of the replica's `merge_call`.

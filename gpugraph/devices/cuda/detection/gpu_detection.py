@@ -3,10 +3,11 @@
     GPUGRAPH_GPU=0?  ->  driver?  ->  CuPy?  ->  versions fit?  ->  GPUs visible?  ->  CuPy imports?
                      ->  a small kernel compiles, runs and has the right result
 
-Cheap checks come first, so a machine without a GPU spends almost no time here, and CuPy is imported
-only if there is a GPU. The result is kept until the process ends. If the small kernel succeeds, the
-success is also recorded in the user's cache folder, under the versions of all packages involved,
-and the kernel is not run again. Each process still checks that the GPU can be opened.
+Cheap checks come first, so a machine without a GPU spends almost no time on detection, and CuPy is
+imported only if there is a GPU. The result is kept until the process ends. If the small kernel
+succeeds, the success is also recorded in the user's cache folder, under the versions of all
+packages involved, and the kernel is not run again. Each process still checks that the GPU can be
+opened.
 """
 
 from __future__ import annotations

@@ -281,7 +281,9 @@ class CupyDriver:
         reads: Sequence[Span] = (),
         writes: Sequence[Span] = (),
     ) -> Callable[[], None]:
-        """Return a callable that launches a kernel. `reads` and `writes` have no effect here."""
+        """Return a callable that launches a kernel. `reads` and `writes` have no effect in this
+        driver.
+        """
         find = cupy.driver.moduleGetFunction
         handle = self._call(f"find the kernel {function}", find, module, function)
         shared = geometry.shared_bytes

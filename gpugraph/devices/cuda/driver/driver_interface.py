@@ -276,7 +276,7 @@ class Driver(Protocol):
         writes: Sequence[Span] = (),
     ) -> Callable[[], None]:
         """Return a callable that launches a function of a module. Everything that does not change
-        between launches is prepared here.
+        between launches is prepared in this method.
 
         Args:
           arguments: values of type `int` (64 bits, or an address) or `float` (passed as a double).

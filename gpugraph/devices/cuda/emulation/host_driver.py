@@ -5,8 +5,8 @@ The kernels are the GPU's sources, compiled by the C++ compiler (`cxx_compiler`)
 host memory, and all addresses in launches and copies are checked to be in it. Streams execute
 commands as late as events permit (`stream_timeline`). Two accesses to the same memory raise an
 error if their order is undetermined (`stream_hazards`). Calls that CUDA forbids during a capture
-raise errors here, too. If a kernel fails, the error is raised when the host waits for the kernel's
-stream. After that, the device is lost.
+also raise errors in the emulation. If a kernel fails, the error is raised when the host waits for
+the kernel's stream. After that, the device is lost.
 
 Several drivers of one `HostMachine` are peers of each other.
 """

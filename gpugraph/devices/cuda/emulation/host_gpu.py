@@ -190,8 +190,8 @@ class HostGPU:
 
     def _place(self, stream: HostStream) -> tuple[StreamTimeline, HostStream]:
         """Return the timeline and the stream that receive a stream's commands. During a capture,
-        these belong to the capture. Otherwise they are the machine's timeline and the stream
-        itself.
+        the timeline and the stream belong to the capture. Otherwise they are the machine's timeline
+        and the stream itself.
         """
         if self._capture is not None and stream in self._capture.streams:
             return self._capture.timeline, self._capture.streams[stream]

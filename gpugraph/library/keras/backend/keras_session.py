@@ -191,8 +191,8 @@ def restore_later(session: Any, restore: Callable[[], None]) -> None:
 def restore_created() -> None:
     """Call the functions that `restore_later` registered for sessions of the default graph.
 
-    A layer calls this function after it has created its variables. The variables are not
-    initialized here, because the layer may be built inside a branch of a `cond`.
+    A layer calls this function after it has created its variables. This function itself does not
+    initialize the variables, because the layer may be built inside a branch of a `cond`.
     """
     for session in list(_RESTORES):
         if getattr(session, "_closed", False):

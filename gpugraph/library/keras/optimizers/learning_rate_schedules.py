@@ -1,6 +1,7 @@
 """Learning rates that depend on the number of the step: `tf.keras.optimizers.schedules`.
 
-The classes here call the decay functions of `tf.train` (`library/train/learning_rate_decay.py`).
+The classes of this module call the decay functions of `tf.train`
+(`library/train/learning_rate_decay.py`).
 """
 
 from __future__ import annotations
