@@ -88,7 +88,7 @@ def _virtual_gpus(count: int) -> Iterator[None]:
 
 
 class _Report:
-    """The list of missing names. It is printed on standard error if the program fails or `always`
+    """The list of missing names. The list is printed on standard error if the program fails or `always`
     is true.
     """
 

@@ -30,8 +30,8 @@ def _unused_toggles() -> tuple[Field[int], Field[int], Field[int]]:
 
 
 class AutoParallelOptions(Message):
-    """Options for training several replicas of a graph in parallel. The options have no effect
-    in gpugraph.
+    """Options for training several replicas of a graph in parallel. The options have no effect in
+    gpugraph.
     """
 
     enable, num_replicas = boolean(), integer()
@@ -41,8 +41,8 @@ class ScopedAllocatorOptions(Message):
     """Options of `RewriterConfig.scoped_allocator_optimization`.
 
     Fields:
-      enable_op: the op types whose ops are merged. If `enable_op` is empty, only
-        CollectiveReduce ops are merged.
+      enable_op: the op types whose ops are merged. If `enable_op` is empty, only CollectiveReduce
+        ops are merged.
     """
 
     enable_op = list_of(to_str)

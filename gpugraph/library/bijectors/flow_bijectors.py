@@ -189,7 +189,7 @@ def real_nvp_default_template(
     name: str | None = None,
     **kwargs: Any,
 ) -> Network:
-    """Return a network of dense layers for RealNVP. All calls share its variables.
+    """Return a network of dense layers for RealNVP. All calls share the network's variables.
 
     Args:
       hidden_layers: the number of units in each hidden layer.

@@ -56,9 +56,7 @@ def hdf5_library() -> Any:
 
 
 def is_open_file(file: Any) -> bool:
-    """Return whether `file` is an open file or group of h5py. Any other `file` is a
-    path.
-    """
+    """Return whether `file` is an open file or group of h5py. Any other `file` is a path."""
     return hasattr(file, "attrs") and hasattr(file, "create_group")
 
 
