@@ -88,8 +88,8 @@ def _virtual_gpus(count: int) -> Iterator[None]:
 
 
 class _Report:
-    """The list of missing names. The list is printed on standard error if the program fails or `always`
-    is true.
+    """The list of missing names. The list is printed on standard error if the program fails or
+    `always` is true.
     """
 
     def __init__(self, missing: MissingNames, always: bool) -> None:
