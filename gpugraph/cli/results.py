@@ -14,7 +14,7 @@ class Results(NamedTuple):
     """The destination and the format of a command's results.
 
     Args:
-      output: the path of the file to write. If it is empty, write to standard output.
+      output: the path of the file to write. If the path is empty, write to standard output.
       is_json: whether to write one line of JSON instead of text.
     """
 

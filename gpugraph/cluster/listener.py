@@ -1,9 +1,9 @@
-"""The listening side of a server, which answers calls (`transport.py`) one by one or in streams.
+"""The listening side of a server. It answers calls (`transport.py`) one by one or in streams.
 
-The metadata of each call contains the proof that the caller has access. So a call without a valid
-proof is rejected before any of its messages is read, and does not count toward `MAX_CALLS`. A
-connection is closed if several of its calls were rejected, or if it has existed for a second
-without a valid call (`calls/doorkeeper.py`).
+The metadata of each call contains the proof that the caller has the cluster's key. So a call
+without a valid proof is rejected before any of its messages is read, and does not count toward
+`MAX_CALLS`. A connection is closed if several of its calls were rejected, or if it has existed for
+a second without a valid call (`calls/doorkeeper.py`).
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class Listener:
         )
 
     def bind(self, address: str) -> int:
-        """Bind the address and return the port's number. Raises UnknownError if it is not
+        """Bind the address and return the port's number. Raises UnknownError if the address is not
         available.
         """
         try:

@@ -152,10 +152,10 @@ class Resources:
             self.release_unused()
 
     def variable(self, container: str, name: str, device: Device, dtype: DType) -> VariableState:
-        """Return the variable with this container and name. If it does not exist, create it on
-        `device`.
+        """Return the variable with this container and name. If the variable does not exist, create
+        the variable on `device`.
 
-        Raises InternalError if it exists on another device, since variables do not move.
+        Raises InternalError if the variable exists on another device, since variables do not move.
         """
         with self.lock:
             copies = self.copies.of((container, name))
@@ -172,9 +172,9 @@ class Resources:
             return state
 
     def share(self, copies: Copies, dtype: DType) -> bool:
-        """Make the first of these equal copies hold the value of all copies. Return False if this
-        is not possible, because another copy already has memory, or because the copies were
-        separated earlier.
+        """Make the first of these equal copies hold the value of all copies. Return False if the
+        copies can't share the value, because another copy already has memory, or because the copies
+        were separated earlier.
         """
         with self.lock:
             if copies.first in self.copies.separated:
@@ -212,8 +212,8 @@ class Resources:
         return state.device.name if state is not None else None
 
     def state(self, key: str, make: Callable[[], Any]) -> Any:
-        """Return the state of a kernel, by the name of its node. The first call creates it with
-        `make`.
+        """Return the state of a kernel, by the name of its node. The first call creates the state
+        with `make`.
         """
         with self.lock:
             if key not in self.states:
@@ -232,7 +232,7 @@ class Resources:
 
     def shared_object(self, container: str, name: str, make: Callable[[], Any]) -> Any:
         """Return the object, such as a queue, that all nodes with this container and name share.
-        The first call creates it with `make`.
+        The first call creates the object with `make`.
         """
         with self.lock:
             key = (container or "localhost", name)

@@ -1,9 +1,9 @@
 """Conversion between arrays and TensorProto messages, which hold the constants in files.
 
-If an array has several numbers of a common dtype, it is stored as raw bytes in `tensor_content`.
-Any other array is stored in the field for its dtype. The last value of the field is repeated for
-all remaining elements. float16 and bfloat16 are bit patterns in `half_val`, and a complex number is
-a pair of values.
+If an array has several numbers of a common dtype, the array is stored as raw bytes in
+`tensor_content`. Any other array is stored in the field for its dtype. The last value of the field
+is repeated for all remaining elements. float16 and bfloat16 are bit patterns in `half_val`, and a
+complex number is a pair of values.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def tensor_proto_of(array: NDArray[Any], dtype: DType, shape: Sequence[int]) -> 
     """Return a TensorProto of `shape` with the array's values. Strings are passed as an array of
     bytes.
 
-    If the array has fewer elements than `shape`, it is extended by its last value.
+    If the array has fewer elements than `shape`, the array is extended by its last value.
 
     Raises:
       ValueError: the content is larger than 2 GiB, protobuf's limit.

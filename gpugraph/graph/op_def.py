@@ -29,7 +29,7 @@ class ArgDef(NamedTuple):
       number_attr: for a list of tensors of one dtype, the name of the int attr that holds the
         length.
       is_ref: whether the argument is a reference to a variable.
-      rank: the rank that an input must have. If it is None, any rank is allowed.
+      rank: the rank that an input must have. If the rank is None, any rank is allowed.
     """
 
     name: str

@@ -143,8 +143,8 @@ class FunctionSpec:
 
 
 def _flat_up_to(structure: Any, values: Any) -> list[Any]:
-    """Return the values that correspond to the leaves of `structure`. Such a value may itself be
-    nested.
+    """Return the values that correspond to the leaves of `structure`. A returned value may itself
+    be nested.
 
     Raises TypeError or ValueError if the structures differ above the leaves of `structure`.
     """

@@ -1,4 +1,4 @@
-"""Hessians: second derivatives of scalars. A loop computes them row by row."""
+"""Hessians: second derivatives of scalars. A loop computes the Hessian row by row."""
 
 from __future__ import annotations
 

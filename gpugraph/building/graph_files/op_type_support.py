@@ -27,7 +27,7 @@ def op_type_refusal(op_type: str, node_name: str) -> OpError | None:
 
 
 def declared_op(op_type: str, node_name: str) -> OpDef:
-    """Return the signature of an op type. If it is not declared, raise the error of
+    """Return the signature of an op type. If the op type is not declared, raise the error of
     `op_type_refusal`.
     """
     refusal = op_type_refusal(op_type, node_name)

@@ -1,9 +1,9 @@
-"""Nodes whose op type is not declared. Their attrs are kept unchanged, and their outputs are
-guessed.
+"""Nodes whose op type is not declared. The attrs of such a node are kept unchanged, and the number
+and dtypes of its outputs are guessed.
 
-A file does not describe the outputs of such a node. Their number is the length of the node's
-`_output_shapes`, or the number of outputs that other nodes use. The dtypes are guessed from the
-node's attrs. The first consumer with a known signature then determines the dtypes.
+A file does not describe the outputs of such a node. The number of outputs is the length of the
+node's `_output_shapes`, or the number of outputs that other nodes use. The dtypes are guessed from
+the node's attrs. The first consumer with a known signature then determines the dtypes.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ class OutputGuesses:
         self._open: set[Tensor] = set()
 
     def output_types(self, number: int) -> list[DType]:
-        """Return a guess of the dtype of each output of a node. `settle` may correct it later."""
+        """Return a guess of the dtype of each output of a node. `settle` may correct the guess
+        later.
+        """
         node = self._index.nodes[number]
         count = max(self._count(node.name), len(node.attr["_output_shapes"].list.shape)
                     if "_output_shapes" in node.attr else 0)  # fmt: skip

@@ -14,7 +14,9 @@ class InputReplicationMode(enum.Enum):
 
 
 class InputContext:
-    """The argument of an input function. It gives the position of this worker among all workers."""
+    """The argument of an input function. The context gives the position of this worker among all
+    workers.
+    """
 
     def __init__(
         self,

@@ -97,16 +97,18 @@ class StrategyExtended:
         return False
 
     def variable_created_in_scope(self, v: Any) -> bool:
-        """Return whether the variable was created while this strategy was in effect."""
+        """Return whether the variable was created while this strategy was the current strategy."""
         return getattr(v, "_distribute_strategy", None) is self._container_strategy()
 
     def colocate_vars_with(self, colocate_with_variable: Any) -> AbstractContextManager[Any]:
-        """Create variables in the block on the devices of the variable `colocate_with_variable`."""
+        """Inside a `with` block, create variables on the devices of the variable
+        `colocate_with_variable`.
+        """
         return colocate_with(colocate_with_variable)
 
     def read_var(self, v: Any) -> Any:
-        """Return the value of a variable as one value for all replicas. Call it in a cross-replica
-        context.
+        """Return the value of a variable as one value for all replicas. Call this method in a
+        cross-replica context.
         """
         return v.value()
 
@@ -141,7 +143,7 @@ class StrategyExtended:
         initial_loop_values: Any = None,
     ) -> Any:
         """Build a loop of several steps, and return its `MultiStepContext`. The context's `run_op`
-        runs the loop; `last_step_outputs` are the outputs that the last step has set.
+        runs the loop. Its `last_step_outputs` are the outputs that the last step has set.
 
         Args:
           fn: the function of a step, called as `fn(context, inputs)` in the cross-replica context.
@@ -189,8 +191,8 @@ class StrategyExtended:
         return local_results(self.reduce_to(reduce_op, value, where))[0]
 
     def broadcast_to(self, tensor: Any, destinations: Any) -> Any:
-        """Return copies of a tensor on the devices of `destinations`. If it is None, copy to all
-        worker devices.
+        """Return copies of a tensor on the devices of `destinations`. If `destinations` is None,
+        copy the tensor to all worker devices.
         """
         require_cross_replica(self)
         _require_one_place(destinations)
@@ -285,7 +287,7 @@ class StrategyExtended:
         task_id: Any = None,
     ) -> None:
         """Apply the cluster settings of an estimator. A strategy that runs in one process ignores
-        them.
+        the settings.
         """
 
     def _update_config_proto(self, config_proto: Any) -> Any:

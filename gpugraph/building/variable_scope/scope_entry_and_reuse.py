@@ -69,8 +69,8 @@ def _scope(
     name_scope: str | None,
     constraint: Any,
 ) -> VariableScope:
-    """Return a new scope. Its settings come from `name_or_scope` if this is a scope, or from
-    `current` if this is a string.
+    """Return a new scope. Its settings come from `name_or_scope` if `name_or_scope` is a scope, or
+    from `current` if `name_or_scope` is a string.
     """
     if isinstance(name_or_scope, VariableScope):
         source, name, op_scope = name_or_scope, name_or_scope.name, name_or_scope._name_scope
@@ -97,8 +97,8 @@ def _apply_settings(scope: VariableScope, settings: dict[str, Any]) -> None:
 class variable_scope:
     """A context manager that enters a scope for variables, and a name scope.
 
-    Raises TypeError if there is no name, or if it is neither a string nor a scope. Raises
-    ValueError if `reuse` is invalid, or if it is set with a default name.
+    Raises TypeError if there is no name, or if the name is neither a string nor a scope. Raises
+    ValueError if `reuse` is invalid, or if `reuse` is set with a default name.
 
     Args:
       name_or_scope: a name, which is relative to the current scope; or a scope, whose name is
@@ -200,8 +200,8 @@ class variable_scope:
         )
 
     def _name_scope(self, name: str) -> AbstractContextManager[str]:
-        """Return the name scope to enter. It is a new one named `name` if requested, otherwise the
-        current one.
+        """Return the name scope to enter: a new name scope `name` if one was requested, otherwise
+        the current name scope.
         """
         if name and self._opens_name_scope:
             return self._graph.name_scope(name)

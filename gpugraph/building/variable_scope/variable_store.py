@@ -2,7 +2,7 @@
 
 `get` returns or creates the variable of a `VariableSpec`, through the custom getter if one is set.
 Only one thread at a time creates a variable, so two requests for the same name get the same
-variable. The store records the line of each request, which `explain_variables` lists.
+variable. The store records the line of each request, and `explain_variables` lists these lines.
 """
 
 from __future__ import annotations

@@ -62,8 +62,8 @@ class _Closing(NamedTuple):
 
 
 class CollectiveGroups:
-    """The meetings of which this task is the leader. No call waits for members. `settle` notifies
-    them later.
+    """The meetings that this task leads. No method waits for members. A member that must wait is
+    notified later, by a call of `settle`.
 
     Args:
       is_there: a function that returns whether a task's server answers.
@@ -164,8 +164,8 @@ class CollectiveGroups:
     def _end_late(
         self, waiting: _Waiting, attempt: Participation
     ) -> list[tuple[str, str, Outcome]]:
-        """End the waits of members for a step, because the member of `attempt` has left or passed
-        that step.
+        """End the waits of members for the member of `attempt` in a step that this member has left
+        or passed.
         """
         history = self._history(waiting.key)
         late = {wait: history.lateness(other, attempt) for wait, other in waiting.attempts.items()}
@@ -202,9 +202,9 @@ class CollectiveGroups:
         """Return the error for a joining member if another member will never join in this step.
         Otherwise return None.
 
-        If another member failed in this step, its error is returned. A closed session is reported
-        only once to each of the other sessions. If such a session joins again, it waits for the
-        session that replaces the closed one.
+        If another member has failed in this step, the error of that member is returned. A closed
+        session is reported only once to each of the other sessions. If a session that has received
+        this error joins again, that session waits for the session that replaces the closed session.
         """
         key, member, attempt = joining.key, joining.member, joining.attempt
         self._closed.pop(member.session, None)  # so the session is not closed
@@ -219,8 +219,8 @@ class CollectiveGroups:
         return error
 
     def _lost_partner(self, key: MeetingKey, member: MeetingMember) -> _Closing | None:
-        """Return the closing of a session that `member` has met, unless `member` has been notified
-        of it.
+        """Return the record of the closing of a session that `member` has met. Return None if there
+        is no such session, or if `member` has been notified already.
         """
         waiting = self._waiting.get(key)
         present = () if waiting is None else waiting.devices

@@ -61,7 +61,9 @@ _SLICE_S = 0.2
 
 
 class BucketRun:
-    """One run of a bucket's collectives on one task. Their reductions share one array."""
+    """One run of a bucket's collectives on one task. The reductions of these collectives share one
+    array.
+    """
 
     def __init__(
         self, spec: CollectiveSpec, operations: Sequence[Operation], pool: SegmentPool, round: Round
@@ -268,8 +270,8 @@ class CollectiveStep:
         self.results([bucket.operations[0].name for bucket in self._buckets], limit)
 
     def close(self, error: OpError | None) -> None:
-        """Release the memory, so that other runs can use it. With an error, leave all unfinished
-        collectives first.
+        """Release the memory, so that other runs can use it. If there is an error, first leave all
+        unfinished collectives.
         """
         if error is not None:
             with self._lock:
@@ -290,7 +292,7 @@ class CollectiveStep:
 
     def _not_begun(self) -> list[BucketRun]:
         """Return the buckets in branches and loops that were skipped. Other members may be waiting
-        for them.
+        for these buckets.
         """
         begun = {bucket.operations[0].name for bucket in self._buckets}
         return [make() for name, make in self._inside.items() if name not in begun]

@@ -4,8 +4,8 @@ Such a kernel computes outputs whose number of rows depends on values. There are
 code for it. A kernel with a counter (Where) is called twice: the counter counts the rows, and after
 the size was reported, the function of the op writes the outputs. For any other kernel, the function
 writes its outputs to side buffers, which have room for the largest possible outputs. After the size
-was reported, the rows are copied from there to the outputs. Outputs whose sizes are not reported
-are written to their own memory immediately.
+was reported, the rows are copied from the side buffers to the outputs. Outputs whose sizes are not
+reported are written to their own memory immediately.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ def native_report(
     return None. Raises NotNativeError or another error if the code can't be bound to open sizes.
 
     Args:
-      sizes: the current sizes. Copies that are bound to one set of sizes get their arrays from it.
+      sizes: the current sizes. Copies that are bound to one set of sizes get their arrays from the
+        current sizes.
     """
     if run.native is None:
         return None
@@ -59,8 +60,8 @@ def native_report(
 
 
 class _Report:
-    """A builder of the calls of one kernel. It binds them to arrays and also to views with open
-    sizes.
+    """A builder of the calls of one kernel. The builder binds these calls to arrays and also to
+    views with open sizes.
     """
 
     def __init__(
@@ -158,7 +159,8 @@ class _Report:
         """Return the call of a function in the op's native code.
 
         Args:
-          shapes: the shapes of the outputs, by default the shapes of `outputs`.
+          outputs: the arrays of the outputs, and their views with open sizes.
+          shapes: the shapes of these arrays and of these views, if the call uses other shapes.
         """
         call = self._bound(function, self._arrays, outputs[0], shapes and shapes[0])
         with literals_refused(), self.trace.recording() as conditions:

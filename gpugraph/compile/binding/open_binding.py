@@ -24,8 +24,8 @@ from gpugraph.plan import Run
 
 
 class OpenBinder(Binder):
-    """A binder of native calls to views with open sizes. `of` creates it from the binder of the
-    plan.
+    """A binder of native calls to views with open sizes. `of` creates an OpenBinder from the binder
+    of the plan.
 
     Args:
       constants: maps the id of a constant node whose value contains sizes to the array with its
@@ -184,7 +184,9 @@ def bound_call(binder: Binder, node: Node) -> Run | None:
 
 
 def _entries(binder: Binder, node: Node) -> list[GuardedStep]:
-    """Bind the node with this node's id in the binder's unit. Return the steps that this adds."""
+    """Find the node of the binder's unit that has the same id as `node`, and bind it. Return the
+    steps that this binding adds.
+    """
     before = len(binder.entries)
     binder.visit(binder.unit.order[binder.positions[node.id]])
     entries = binder.entries[before:]

@@ -3,16 +3,17 @@ the plan's native calls.
 
     plan of one set    -- opened -->   the same plan; the words that depend on sizes are known
     run with other     stage 0         computes sizes, offsets and words up to the first report
-    shapes             stage 1, ...    compute what depends on the sizes that kernels report
+    shapes             stage 1, ...    compute the words that depend on sizes that kernels report
 
-A plan of a unit with open sizes is opened once all its steps have their final code. Its native
-calls are bound a second time, to views whose sizes and offsets are `Size` objects (`OpenView`).
-This yields a formula for each word of a call's block that depends on sizes: a polynomial of the fed
-sizes, plus the address of a buffer if the word is an address.
+A plan of a unit with open sizes is opened once all its steps have their final code. The native
+calls of the plan are bound a second time, to views whose sizes and offsets are `Size` objects
+(`OpenView`). This yields a formula for each word of a call's block that depends on sizes: a
+polynomial of the fed sizes, plus the address of a buffer if the word is an address.
 
 A run has several stages if its kernels report sizes. Stage 0 runs at the start. Each later stage
-runs after the kernels on whose sizes it depends. A stage is one native call (host_sizes.c). It
-computes the words, and divides the work of each native call among threads again.
+runs after the kernels on whose sizes it depends. A stage is one native call (host_sizes.c). The
+native call of a stage computes the words, and again divides the work of all calls of that stage
+among threads.
 
 Some steps are bound to arrays for each set of shapes instead: NumPy steps, native calls that can't
 be bound to open sizes, and native calls with conditions that the set does not meet (for example, a
@@ -205,8 +206,8 @@ class OpenPlan:
         return is_bound or bool(program.accesses) or bool(stage == 0 and program.kinds)
 
     def _bind_stage(self, stage: int, shapes: Shapes) -> None:
-        """Bind the steps of a stage that need arrays of the current sizes. If they were bound to
-        these sizes before, use the existing ones.
+        """Bind the steps of a stage that need arrays of the current sizes. If the steps have been
+        bound to these sizes before, use the existing callables.
         """
         registers, program = self._registers, self.program
         rows = chain(*(rows.reported for rows in self._words.rows[1 : stage + 1]))

@@ -71,7 +71,7 @@ class OpenProgram(LoopProgram):
       bound: the steps that are bound to arrays for each set of sizes.
       bools: maps the index of an instruction to the view of the bool that it tests or sets.
       kinds: maps each (open shape, dtype) of a container's elements to the addresses of the words
-        that hold its number.
+        that hold the number of this pair.
       reasons: maps the name of a native step or copy to the reason why it must be bound to arrays
         for each set of sizes.
       loops: for each loop, the indices of its first instruction and of the instruction after it,
@@ -177,7 +177,7 @@ class OpenProgram(LoopProgram):
 
     def make_native(self, number: int, call: Run) -> None:
         """Replace an instruction that returns to Python by a native call. If the native call fails,
-        the instruction returns to Python as before.
+        Python runs the step of the instruction.
         """
         part = self.parts[number]
         self.parts[number] = part._replace(kind="call", call=call)
@@ -267,7 +267,7 @@ class OpenProgram(LoopProgram):
     # -- copies
 
     def _move(self, step: Step, run: Run, args: Move) -> None:
-        """Add a copy. If possible, it becomes a native instruction."""
+        """Add a copy. If possible, the copy becomes a native instruction."""
         keys = args.source[0], args.target[0]
         views = self._binder.views(args)
         if run in self._copies and views is not None:

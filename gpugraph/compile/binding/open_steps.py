@@ -58,7 +58,7 @@ class NumPyStep:
 
 
 class CurrentSizes:
-    """The current sizes and addresses. Steps that Python runs get their arrays from it.
+    """The current sizes and addresses. Steps that Python runs get their arrays from this object.
 
     Attributes:
       runs: the callables of steps that access containers, for the current sizes.
@@ -138,7 +138,8 @@ class ReportStep:
         """Create the callable.
 
         Args:
-          inputs, outputs: the views of the inputs and outputs. For a constant input, its value.
+          inputs, outputs: the views of the inputs and outputs. For a constant input, the tuple
+            contains the value of the constant.
         """
         self.step, self._sizes, self.step_record = run, sizes, step
         self._inputs, self._outputs = inputs, outputs

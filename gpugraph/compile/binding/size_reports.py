@@ -1,5 +1,5 @@
-"""Sizes that kernels report in a run. They divide the run into parts, and at the start of each part
-more sizes are known.
+"""Sizes that kernels report in a run. These sizes divide the run into parts, and at the start of
+each part more sizes are known.
 
     order      a   where   b   |   gather   c   unique   |   d
     known      fed sizes           size of where             size of unique
@@ -47,7 +47,9 @@ class Report(NamedTuple):
 
 
 class Flush(NamedTuple):
-    """A position in the order of nodes, and the reports after which words are written there."""
+    """A position in the order of nodes where words are written, and the reports on which these
+    words depend.
+    """
 
     position: int
     reports: Sequence[Report]

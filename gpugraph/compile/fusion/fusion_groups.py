@@ -208,7 +208,7 @@ def _join(
     groups: Sequence[Group | None], barred: int, key: Hashable, sizes: Shape, is_native: bool
 ) -> tuple[Group | None, bool]:
     """Merge the groups that a node may join. Return the resulting group, and whether several groups
-    were merged. The group is None if there is none.
+    were merged. If the node may join no group, None is returned instead of a group.
 
     Args:
       groups: the groups of the node's inputs.

@@ -169,8 +169,8 @@ def _anchors(walk: _Walk, edge: Edge, missed: int) -> frozenset[Node]:
 def _read_again(
     paths: ReadPaths, read: Node, place: _UserPosition, edges: list[Edge], later: list[Node]
 ) -> str:
-    """Add one read for the users with the properties `place`. It runs after the writes that precede
-    the users and before the writes `later`. Return a report line.
+    """Add one read for the users with the properties `place`. The read runs after the writes that
+    precede the users and before the writes `later`. Return a report line.
     """
     frame, side, _, anchors = place
     unit, graph = paths.unit, paths.unit.graph

@@ -10,11 +10,11 @@ A strategy creates a copy of each variable for each replica, and makes the same 
 copies. The nodes of the copies remain, on their devices, but all of them refer to the memory of the
 first copy. From each set of equal changes, only the change of the first copy is kept.
 
-This is possible if each change of a copy has an equal change of every other copy: an op of the same
-type, with equal attrs and equal inputs. Inputs are equal if equal ops compute them from equal
-inputs. A read of a copy is equal to the same read of another copy. If a run changes only some of
-the copies, or changes them in different ways, the copies are separated for the rest of the session
-(`Resources.separate`).
+Sharing the memory is possible if each change of a copy has an equal change of every other copy: an
+op of the same type, with equal attrs and equal inputs. Inputs are equal if equal ops compute them
+from equal inputs. A read of a copy is equal to the same read of another copy. If a run changes only
+some of the copies, or changes them in different ways, the copies are separated for the rest of the
+session (`Resources.separate`).
 """
 
 from __future__ import annotations
@@ -222,7 +222,9 @@ class _Changes:
     # -- merging
 
     def _refuse_cycles(self) -> None:
-        """Find changes that would wait for each other in a cycle if equal changes were merged."""
+        """Find changes that would wait for each other in a cycle if equal changes were merged. Mark
+        their copies as separate.
+        """
         first = {node.id: members[0].id for members in self._members.values()
                  for node in members.values()}  # fmt: skip
         pending: Counter[int] = Counter()

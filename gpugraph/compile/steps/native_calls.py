@@ -35,7 +35,7 @@ Member = tuple[GuardedStep, Calls]
 
 class Part(NamedTuple):
     """A call and the steps that it performs. If the call runs several lanes, `lanes` holds the call
-    and the steps of each lane. Otherwise `steps` holds one step for each call in it.
+    and the steps of each lane. Otherwise `steps` holds one step for each kernel that the call runs.
     """
 
     call: NativeCall

@@ -7,7 +7,7 @@ a fraction, a device may use the GPU's free memory, except for a reserve. Device
 0 across all GPUs.
 
 There are two differences from TensorFlow. First, a fraction above 1 requests unified memory in
-TensorFlow, but is an error here. Second, memory is allocated when it is needed, even without
+TensorFlow, but is an error in gpugraph. Second, memory is allocated when it is needed, even without
 `allow_growth`. TensorFlow allocates all memory at once, for all sessions. Here each session has
 separate memory, so if the first session allocated all of it, none would be left for other sessions.
 """
@@ -98,8 +98,8 @@ def splits(
     """Return the devices that these options require.
 
     Raises InvalidArgumentError if options are invalid or contradict each other. Raises UnknownError
-    if the number of GPUs to be divided differs from the number of usable GPUs. These are
-    TensorFlow's error classes.
+    if the number of GPUs to be divided differs from the number of usable GPUs. All these classes
+    are TensorFlow's error classes.
 
     Args:
       ordinals: the numbers of the usable GPUs.

@@ -93,7 +93,7 @@ def failed_at(call: Callable[[], int]) -> int:
     has failed.
 
     Args:
-      call: the result of `sequence` or `beside`. It must have returned a nonzero status.
+      call: the result of `sequence` or `beside`. The call must have returned a nonzero status.
     """
     runtime = RUNTIME.get(True)
     assert runtime is not None, "there are calls, so there is a runtime"
@@ -101,8 +101,8 @@ def failed_at(call: Callable[[], int]) -> int:
 
 
 def runtime_reason(wait: bool) -> str | None:
-    """Return the reason why native code can't run, or "" if it can. While its runtime is being
-    compiled, return None.
+    """Return the reason why native code can't run, or "" if native code can run. While the native
+    runtime is being compiled, return None.
 
     Args:
       wait: whether to wait for the compilation.
@@ -137,8 +137,8 @@ def threads_of(call: Callable[[], int]) -> int:
 
 
 def beside(calls: Sequence[Callable[[], int]]) -> Callable[[], int]:
-    """Return one call that makes these native calls at the same time. It returns the first nonzero
-    status.
+    """Return one call that makes these native calls at the same time. The returned call returns the
+    first nonzero status.
     """
     runtime = RUNTIME.get(True)
     assert runtime is not None, "there are calls, so there is a runtime"

@@ -103,7 +103,7 @@ class PassSource(ProgramSource):
 
     def _row_elements(self, row_pass: Pass) -> list[str]:
         """Return the loop of a pass over the elements from `start` to `stop`. If the pass computes
-        a reduction, it pushes the total of each block of elements to the reduction's tree.
+        a reduction, the loop pushes the total of each block of elements to the reduction's tree.
         """
         statements = [*self.element(row_pass), *self.column_sums(row_pass)]
         if not row_pass.lanes:

@@ -168,12 +168,12 @@ class Iterations:
         """Execute instructions, starting at the current one, until the end or an instruction that
         Python must execute.
 
-        Returns None at the end, otherwise the index of that instruction. To continue after it, call
-        `start`.
+        Returns None at the end, otherwise the index of that instruction. To continue after that
+        instruction, call `start`.
 
         Args:
           check: a function that is called when the loop returns after `SLICE_NS`, or because `stop`
-            is set. It raises an error to end the run.
+            is set. To end the run, this function raises an error.
         """
         block, call = self._block, self._held
         block.slice = BRIEF_NS

@@ -78,12 +78,13 @@ class OpenCall:
       tables: for each field that points to a table, the entries of the table.
       cut: the address of the C function that divides the work, or 0. The function reads the field
         `threads` as the maximum number of threads, and replaces it by the number to use.
-      scratch: maps an index in the table `at` to the kind of scratch memory (`SCRATCH_KINDS`) and
-        the bytes of an element.
+      scratch: maps an index in the block's table `at` to the kind of scratch memory
+        (`SCRATCH_KINDS`) and the bytes of an element.
       work: the name of the field with the amount of work, and the amount from which the call
         releases the GIL.
-      replaces: whether constant fields are written as well. This is necessary if the call that is
-        bound to arrays may have other values in them, for example another order of axes.
+      replaces: whether constant fields are written as well. Writing constant fields is necessary if
+        the call that is bound to arrays may have other values in them, for example another order of
+        axes.
     """
 
     fields: Mapping[str, Any] = field(default_factory=dict)

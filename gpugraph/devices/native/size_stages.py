@@ -5,7 +5,8 @@
     status = stages.run(0)                   all words of the calls up to the next report
 
 `StageRows` has the work of a stage as rows of numbers, whose columns are the fields of the C
-structures in host_sizes.c. Memory that must grow is allocated here, or by the caller.
+structures in host_sizes.c. If the arena is too small for the sizes of a run, the caller enlarges
+it. This module enlarges tables and scratch memory.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class StageRows:
         become known.
       steps: (kind, register, left, right, factor) of arithmetic on registers.
       conditions: (comparison with 0, register, outcome, call or -1).
-      owners: (call, 1 if it is bound for each set of sizes).
+      owners: (call, 1 if the call is bound for each set of sizes).
       buffers: (number, register of the size, slice of `below`) of the buffers in the arena.
       asides: (register of the size, room) of other buffers.
       tables: (address of the word, base, register of the offset, slice of `axes`, room, entries).
@@ -133,8 +134,8 @@ class SizeStages:
         sizes that they report.
       bases: an array with 0, followed by the address of each buffer.
       unmet: for each call, whether it must be bound to arrays for the current sizes.
-      calls: a native call for each stage. It returns a nonzero status if Python must act before
-        the run can continue.
+      calls: a native call for each stage. Such a call returns a nonzero status if Python must act
+        before the run can continue.
     """
 
     def __init__(

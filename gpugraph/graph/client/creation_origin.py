@@ -152,7 +152,7 @@ class TraceableObject:
     """The line of a program at which a scope was entered.
 
     Args:
-      obj: the device as a string if this is a device scope, otherwise None.
+      obj: the device as a string if the object describes a device scope, otherwise None.
       filename, lineno: the file and the line.
     """
 

@@ -98,7 +98,9 @@ def requested_device(op: Operation, state: ScopeState) -> str:
 
 
 def device_name(device: Any) -> str:
-    """Return the text of a device name or spec. Raises ValueError if it is invalid."""
+    """Return the text of a device name or spec. Raises ValueError if the name or spec is
+    invalid.
+    """
     name = device.to_string() if hasattr(device, "to_string") else str(device)
     check_valid(name)
     return name

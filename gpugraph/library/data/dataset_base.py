@@ -111,7 +111,7 @@ class DatasetBase:
 class DatasetSpec(TypeSpec):
     """The spec of a dataset that is a component of an element.
 
-    It contains the structure of specs of the inner dataset's elements.
+    The spec contains the structure of specs of the inner dataset's elements.
     """
 
     __slots__ = ("_dataset_shape", "_element_spec", "_version_2")

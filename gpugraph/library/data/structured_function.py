@@ -80,8 +80,8 @@ class StructuredFunction:
 
     @property
     def captured(self) -> list[Tensor]:
-        """The tensors that the function captures. They follow the other inputs of the dataset
-        op.
+        """The tensors that the function captures. In the inputs of the dataset op, these tensors
+        follow all other inputs.
         """
         return self.function.graph.captured
 

@@ -110,8 +110,8 @@ class MirroredExtended(DistributesInput, StrategyExtended):
         return get_default_graph().device(None)
 
     def value_container(self, value: Any) -> Any:
-        """Return the distributed variable of which `value` is a component. If there is none, return
-        `value`.
+        """Return the distributed variable of which `value` is a component. If `value` is not a
+        component, return `value`.
         """
         return container_of(value)
 

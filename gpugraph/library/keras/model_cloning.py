@@ -24,8 +24,8 @@ def clone_layer(layer: Any) -> Any:
 
 
 def _functions_in(layer: Any) -> dict[str, Any]:
-    """Return a dict from names to the functions of all Lambda layers in `layer`, if a function has
-    a name.
+    """Return a dict from names to the functions of all Lambda layers in `layer`. Functions without
+    a name are omitted.
     """
     functions: dict[str, Any] = {}
     for part in (layer, *layer.sublayers()):
@@ -39,16 +39,16 @@ def _functions_in(layer: Any) -> dict[str, Any]:
 def clone_model(
     model: Any, input_tensors: Any = None, clone_function: Callable[[Any], Any] | None = None
 ) -> Any:
-    """Return a copy of a model. It consists of copies of the layers, connected in the same way,
-    with new variables.
+    """Return a copy of a model. The copy consists of copies of the layers, connected in the same
+    way, with new variables.
 
     Raises ValueError for an object that is not a model, for a subclass that defines `call`, for a
     wrong number of inputs, and for a `clone_function` that does not return layers.
 
     Args:
       input_tensors: the inputs of the copy, by default new inputs.
-      clone_function: a function that returns the copy of a layer, by default `clone_layer`. It is
-        not called for input layers.
+      clone_function: a function that returns the copy of a layer, by default `clone_layer`. The
+        function is not called for input layers.
     """
     if not isinstance(model, Model):
         raise ValueError(f"Expected `model` argument to be a `Model` instance, got {model!r}")
@@ -124,8 +124,8 @@ def _row(model: Sequential) -> list[Any]:
 
 
 def _new_inputs(model: Model, input_tensors: Any) -> list[Any]:
-    """Return the inputs of a copy: `input_tensors` or, if it is None, the outputs of copies of the
-    input layers.
+    """Return the inputs of a copy: `input_tensors` or, if `input_tensors` is None, the outputs of
+    copies of the input layers.
     """
     if input_tensors is None:
         return [clone_layer(tensor._keras_history.layer).output for tensor in model.inputs]

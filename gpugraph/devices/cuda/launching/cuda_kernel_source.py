@@ -84,8 +84,8 @@ class CudaSource(ProgramSource):
         """Generate the source.
 
         Args:
-          layout: for a joined kernel, the positions of its arguments in the table. They affect the
-            source and therefore its key.
+          layout: for a joined kernel, the positions of its arguments in the table
+            (`joined_launches`). These positions affect the source and therefore its key.
         """
         super().__init__(program, (program, variant, *layout), whole=variant.whole)
         self.variant = variant

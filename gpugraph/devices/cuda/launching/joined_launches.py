@@ -3,12 +3,12 @@ block finds its arguments in a table.
 
     table    tensors | equal arguments | for each tensor: the end of its blocks, other arguments
 
-The table is the kernel's only parameter and is passed by value. So it needs no device memory, and a
-captured graph contains a copy of it. CUDA limits parameters to 4 KiB, so a large number of tensors
-takes several launches. An argument is stored once if it has the same value in all launches, such as
-the learning rate of an optimizer. An output that overwrites an input is also stored once. A joined
-kernel executes the same statements as the kernel of a single launch, so the results are equal bit
-by bit.
+The table is the kernel's only parameter and is passed by value. So the table needs no device
+memory, and a captured graph contains a copy of it. CUDA limits parameters to 4 KiB, so a large
+number of tensors takes several launches. An argument is stored once if it has the same value in all
+launches, such as the learning rate of an optimizer. An output that overwrites an input is also
+stored once. A joined kernel executes the same statements as the kernel of a single launch, so the
+results are equal bit by bit.
 """
 
 from __future__ import annotations

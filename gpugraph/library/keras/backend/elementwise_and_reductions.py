@@ -76,8 +76,8 @@ def _reduction(
 
     Args:
       result: the name of the result, for the docstring.
-      dtype: a function that returns the dtype to which bools are cast. If it returns "bool", every
-        input is cast. None casts nothing.
+      dtype: a function that returns the dtype to which bools are cast. If the function returns
+        "bool", every input is cast. None casts nothing.
     """
 
     @named(name, f"Return the {result} along `axis`, an int or several; None: of all elements.")

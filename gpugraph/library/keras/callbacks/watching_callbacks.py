@@ -48,8 +48,8 @@ class MonitoredValue:
         return bool(np.greater(value, best + self.min_delta))
 
     def value(self, logs: Logs, purpose: str) -> Any:
-        """Return the monitored value from the logs of an epoch. If it is missing, log a warning and
-        return None.
+        """Return the monitored value from the logs of an epoch. If the value is missing, log a
+        warning and return None.
 
         Args:
           purpose: the beginning of the warning, such as "Early stopping".

@@ -49,7 +49,7 @@ class Masking(SameShape):
         self.keep_arguments(locals())
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Tensor:
-        """Return a mask [n, steps]. It is True for steps at which a feature differs from
+        """Return a mask [n, steps]. The mask is True for steps at which a feature differs from
         `mask_value`.
         """
         del mask
@@ -64,8 +64,8 @@ class Masking(SameShape):
 
 
 class Reshape(ConfiguredLayer):
-    """A layer that reshapes each example to `target_shape`. One size in it may be -1, which is then
-    inferred.
+    """A layer that reshapes each example to `target_shape`. One size in `target_shape` may be -1.
+    This size is then inferred.
 
     A call raises ValueError if an example does not have as many elements as `target_shape`.
     """

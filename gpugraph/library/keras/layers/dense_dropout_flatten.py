@@ -118,8 +118,8 @@ class Dense(ConfiguredLayer):
 class Dropout(SameShape):
     """A layer that drops elements in training.
 
-    It sets each element to 0 with probability `rate`, and divides the remaining elements by 1 -
-    rate.
+    The layer sets each element to 0 with probability `rate`, and divides the remaining elements by
+    1 - rate.
 
     Args:
       noise_shape: the shape of the random mask, which is broadcast to the inputs: elements along an

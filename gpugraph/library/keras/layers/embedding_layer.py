@@ -24,8 +24,8 @@ class Embedding(ConfiguredLayer):
       input_dim: the number of rows. The inputs are integers from 0 to input_dim - 1.
       output_dim: the length of a row.
       mask_zero: whether 0 means padding. The outputs' mask is then False for inputs of 0.
-      input_length: the number of integers in an example, if it is the same for all examples. It may
-        also be a tuple of sizes.
+      input_length: the number of integers in an example, if this number is the same for all
+        examples. `input_length` may also be a tuple of sizes.
     """
 
     def __init__(

@@ -119,7 +119,7 @@ class DenseFeatures(ColumnsLayer):
     A call receives a dict from feature names to tensors or SparseTensors.
 
     Args:
-      feature_columns: dense columns. They are concatenated in the order of their names.
+      feature_columns: dense columns. The columns are concatenated in the order of their names.
     """
 
     def __init__(

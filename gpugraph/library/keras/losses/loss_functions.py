@@ -2,7 +2,8 @@
 shape [...].
 
 Targets and predictions have the same shape, unless the targets are class indices. The last axis is
-reduced. If the dtype of the targets is different, they are cast to the dtype of the predictions.
+reduced. If the dtype of the targets is different, the targets are cast to the dtype of the
+predictions.
 """
 
 from __future__ import annotations

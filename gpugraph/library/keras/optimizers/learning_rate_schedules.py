@@ -1,6 +1,7 @@
 """Learning rates that depend on the number of the step: `tf.keras.optimizers.schedules`.
 
-The classes here call the decay functions of `tf.train` (`library/train/learning_rate_decay.py`).
+The classes of this module call the decay functions of `tf.train`
+(`library/train/learning_rate_decay.py`).
 """
 
 from __future__ import annotations
@@ -138,9 +139,9 @@ class CosineDecay(_Decay):
 class CosineDecayRestarts(_Decay):
     """A schedule that consists of several decays, each with the form of `CosineDecay`.
 
-    The first decay has `first_decay_steps` steps. The number of steps of each further decay is that
-    of the previous decay, multiplied by `t_mul`. Its initial rate is that of the previous decay,
-    multiplied by `m_mul`.
+    The first decay has `first_decay_steps` steps. Each further decay has the number of steps of the
+    previous decay multiplied by `t_mul`, and the initial rate of the previous decay multiplied by
+    `m_mul`.
     """
 
     decay = staticmethod(learning_rate_decay.cosine_decay_restarts)

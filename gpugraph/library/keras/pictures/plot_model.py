@@ -50,9 +50,9 @@ def plot_model(
     Graphviz is not needed.
 
     Args:
-      to_file: the path of the file. With the suffix `.svg`, it is an SVG file. With `.png` or no
-        suffix, it is a PNG file, which requires the package cairosvg, or one of the programs
-        rsvg-convert and inkscape.
+      to_file: the path of the file. With the suffix `.svg`, the file is an SVG file. With `.png` or
+        no suffix, the file is a PNG file, which requires the package cairosvg, or one of the
+        programs rsvg-convert and inkscape.
       show_shapes: whether boxes show the shapes of inputs and outputs.
       show_layer_names: whether boxes show the layers' names in addition to their classes.
       rankdir: "TB" for inputs at the top, "LR" for inputs on the left.

@@ -1,8 +1,8 @@
 """Explanations, for error messages, of why a model file cannot be read.
 
-Such files come from Keras 1, Keras 3 and other programs. HDF5 files and JSON texts contain the
-version of Keras. SavedModels are recognized by their folders, and all other files by their first
-bytes.
+Files that cannot be read come from Keras 1, Keras 3 and other programs. HDF5 files and JSON texts
+contain the version of Keras. SavedModels are recognized by their folders, and all other files by
+their first bytes.
 """
 
 from __future__ import annotations

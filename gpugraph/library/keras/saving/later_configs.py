@@ -1,8 +1,8 @@
 """Converts configurations from later versions of Keras to configurations of TensorFlow 1.15.
 
 Later versions have more arguments. An additional argument is removed if its value is the one that
-1.15 always uses. Otherwise it remains, and the layer rejects it. The program's own classes receive
-all of their arguments.
+1.15 always uses. Otherwise the argument remains, and the layer rejects the argument. The program's
+own classes receive all of their arguments.
 """
 
 from __future__ import annotations

@@ -130,8 +130,8 @@ def load_model(
 
     Args:
       custom_objects: classes and functions of the program, by their names in the file.
-      compile: whether to call `compile` with the arguments in the file. If there are none, a
-        warning is logged.
+      compile: whether to call `compile` with the arguments in the file. If the file contains no
+        such arguments, a warning is logged.
       safe_mode: whether to reject code in the file, such as the code of Lambda layers, instead of
         running it.
     """

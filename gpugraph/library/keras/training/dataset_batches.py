@@ -15,8 +15,8 @@ from gpugraph.library.keras.inputs.sequence import Sequence
 
 
 class DatasetBatches(Sequence):
-    """The batches of a dataset as a Sequence. They are read in order, and each epoch starts at the
-    first batch.
+    """The batches of a dataset as a Sequence. The batches are read in order, and each epoch starts
+    at the first batch.
 
     Args:
       steps: the number of batches of an epoch, by default all batches.

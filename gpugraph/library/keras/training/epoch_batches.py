@@ -47,8 +47,8 @@ class ArrayBatches:
     """Batches of rows of arrays that have the same number of rows.
 
     Args:
-      shuffle: True, "batch" or False. If it is True, the examples are in a new random order in each
-        epoch. If it is "batch", the batches are in a random order.
+      shuffle: True, "batch" or False. If `shuffle` is True, the examples are in a new random order
+        in each epoch. If `shuffle` is "batch", the batches are in a random order.
       steps: the number of batches in an epoch.
     """
 

@@ -35,7 +35,7 @@ piece.
 
 
 def is_generator(data: Any) -> bool:
-    """Return whether data is a Sequence, a generator or another iterator. These produce whole
+    """Return whether data is a Sequence, a generator or another iterator. Such data produces whole
     batches.
     """
     return isinstance(data, BatchSequence) or hasattr(data, "__next__")

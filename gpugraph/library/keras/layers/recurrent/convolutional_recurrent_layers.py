@@ -22,7 +22,7 @@ from gpugraph.ops.framework.identity_and_shape import shape as shape_of
 
 
 class ConvLSTM2DCell(LSTMCell):
-    """An LSTM cell for images. It computes convolutions in place of matrix products.
+    """An LSTM cell for images. The cell computes convolutions in place of matrix products.
 
     The states have the size of the input convolution's outputs. The convolution of the states has
     the padding "same", stride 1 and no dilation.
