@@ -1,4 +1,6 @@
-"""Initializers of variables, under both of TensorFlow's spellings."""
+"""`tf.initializers`: initializers of variables under their short names, such as `zeros` for
+`tf.zeros_initializer`.
+"""
 
 from gpugraph.ops.random.variable_initializers import Initializer as Initializer
 from gpugraph.ops.random.variable_initializers import (

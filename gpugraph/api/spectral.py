@@ -1,4 +1,4 @@
-"""Fourier transforms, under an older TensorFlow name of `signal`."""
+"""`tf.spectral`: Fourier and cosine transforms, which are also in `tf.signal`."""
 
 from gpugraph.ops.signal.dct_and_mel import dct as dct, idct as idct
 from gpugraph.ops.signal.fourier_transforms import (

@@ -5,7 +5,8 @@ conversions are TensorFlow 1.15's. Each type has a reference twin (`float32_ref`
 the outputs of reference variables.
 
 The NumPy type of bfloat16 comes from `ml_dtypes`, an optional dependency (`base/bfloat16.py`).
-Without `ml_dtypes`, bfloat16 has all properties except those that need an array or a value of it.
+Without `ml_dtypes`, bfloat16 has all properties except the properties that need an array or a value
+of this type.
 
 This module defines `bool`. Inside the module, Python's bool is written `builtins.bool`.
 """
@@ -31,9 +32,8 @@ class DType:
 
     No attribute can be assigned.
 
-    Attributes: name: the name, such as "float32" or "float32_ref".
-
-    Args:
+    Attributes:
+      name: the name, such as "float32" or "float32_ref".
       as_datatype_enum: TensorFlow's type number. A reference type has the number of its base type
         plus 100.
       base_dtype: the type itself or, for a reference type, the type that it refers to.

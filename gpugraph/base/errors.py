@@ -109,7 +109,7 @@ class _CanonicalError(OpError):
 
 
 class CancelledError(_CanonicalError):
-    """The step was cancelled, for example because its session or queue was closed."""
+    """The run was cancelled, for example because its session or queue was closed."""
 
     _code = CANCELLED
 
@@ -131,7 +131,7 @@ class InvalidArgumentError(_CanonicalError):
 
 
 class DeadlineExceededError(_CanonicalError):
-    """The time limit of the step passed before it completed."""
+    """The time limit of the run was reached before the run completed."""
 
     _code = DEADLINE_EXCEEDED
 

@@ -130,7 +130,7 @@ def map_structure(
 def assert_same_structure(
     nest1: Any, nest2: Any, check_types: bool = True, expand_composites: bool = False
 ) -> None:
-    """Raise ValueError for structures that are not nested in the same way.
+    """Raise ValueError unless the two structures are nested in the same way.
 
     With `check_types`, sequences must also have the same type (TypeError), and dicts, whatever
     their types, must have the same keys (ValueError). With `expand_composites`, corresponding

@@ -53,10 +53,10 @@ class _Descriptor:
 class Message:
     """Base class of messages: records of declared fields, which are passed by keyword or assigned.
 
-    Two messages are equal if they have the same class, the same nested messages, and equal fields.
-    None as an argument means the field's default. A dict can be passed for a nested message. A
-    nested message is present if the message itself or one of its fields has been assigned or
-    changed. `str` returns protobuf's text format.
+    Two messages are equal if they have the same class, if the same nested messages are present in
+    both, and if all their fields are equal. None as an argument means the field's default. A dict
+    can be passed for a nested message. A nested message is present if the message itself or one of
+    its fields has been assigned or changed. `str` returns protobuf's text format.
 
     Raises:
       AttributeError: assignment to a field that does not exist.

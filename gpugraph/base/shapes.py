@@ -6,8 +6,8 @@ read. A `Dimension`, the result of `shape[i]` in programs, is created when it is
 never stored.
 
 Shapes are immutable values, compared and hashed by `sizes`. Two shapes with equal `sizes` are
-equal. So `TensorShape([None]) == TensorShape([None])`, although the comparison of two unknown
-Dimensions returns None.
+equal. Therefore `TensorShape([None]) == TensorShape([None])` is true, although the comparison of
+two unknown Dimensions returns None.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@ of a removed one.
 
 If a file were synced only when it is complete, the program would be idle for half of the total
 time. Instead, one thread writes and another syncs the written part, while the program computes the
-next bytes. Freeing the blocks of a removed file takes as long, so a thread frees them after the
-name is removed.
+next bytes. Freeing the blocks of a removed file takes a long time as well, so a thread frees them
+after the name is removed.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ _sync_data = getattr(os, "fdatasync", os.fsync)
 
 
 class StreamedFile:
-    """A new file, open for unbuffered writing. This object closes it.
+    """A new file, open for unbuffered writing, which `close` and `abandon` close.
 
-    Buffers are not copied. They are read when they are written, which may be as late as a later
-    `write` or `close`.
+    Buffers are not copied. A buffer must not change until it is written to the file, which may
+    happen as late as in `close`.
     """
 
     def __init__(self, file: BinaryIO) -> None:

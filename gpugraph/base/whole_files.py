@@ -149,7 +149,7 @@ def create_beside(path: str, buffering: int = -1) -> tuple[BinaryIO, str]:
 
 @contextlib.contextmanager
 def kept(paths: Sequence[str]) -> Iterator[None]:
-    """Prevent `remove_stale`, in any process, from removing these files inside the block, even
+    """Prevent `remove_stale`, in any process, from removing these files while the block runs, even
     after they are renamed.
     """
     with contextlib.ExitStack() as stack:
@@ -216,8 +216,8 @@ def _remove_unlocked(path: str) -> None:
 
 @uninterrupted
 def write_whole(path: str, content: bytes | memoryview) -> None:
-    """Write a file under a temporary name, sync it, and then rename it to `path`. So `path` never
-    has partial content.
+    """Write a file under a temporary name, sync it, and then rename it to `path`. Therefore the
+    file at `path` never has partial content.
 
     The folder is created if it is missing. Raises an OpError for errors of the operating system.
     """

@@ -30,8 +30,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status.
 
     Args:
-      arguments: the arguments after `gpugraph` on the command line, by default those of this
-        process.
+      arguments: the arguments after `gpugraph` on the command line, by default the arguments of
+        this process.
     """
     parser = argparse.ArgumentParser(prog="gpugraph", description=(__doc__ or "").strip())
     parser.set_defaults(is_process=arguments is None)

@@ -1,10 +1,10 @@
 """`gpugraph explain PROGRAM`: runs a program and prints how each of its plans runs, and why.
 
 A plan is the compiled form of one set of fetches and feeds. The results are printed when the
-program ends. They list the op types that took the most time and, for each plan, its steps, the
-reports of the compiler passes, and the steps that became native code. Plans that only initialize,
-check, save or restore variables are omitted, and passes that changed nothing share a line, unless
-`--all` is set.
+program ends. The results list the op types that took the most time and, for each plan, its steps,
+the reports of the compiler passes, and the steps that became native code. Plans that only
+initialize, check, save or restore variables are omitted, and passes that changed nothing share a
+line, unless `--all` is set.
 """
 
 from __future__ import annotations
@@ -90,8 +90,8 @@ class _Program:
     times: dict[str, _OpTime] = field(default_factory=dict)
 
     def add_plan(self, explanation: Explanation) -> Callable[[Explanation], None]:
-        """Add a plan. Return a function to be called when the plan ends, which records the plan's
-        final state.
+        """Add a plan. Return a function to be called when the plan ends. The function records the
+        plan's final state.
         """
         self.plans.append(explanation)
         number = len(self.plans)

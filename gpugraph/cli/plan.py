@@ -1,10 +1,10 @@
 """`gpugraph plan PROGRAM --gpus 8 --memory 24GiB`: forecasts the memory and time of a program on
 other devices.
 
-The program runs unchanged, on virtual GPUs with this memory. Its session's runs are only compiled:
-no step computes anything, and no tensor is allocated. For each run that the program requests, the
-command prints the memory on each device, the transfers, and the time and critical path that a cost
-model predicts.
+The program runs unchanged, on virtual GPUs with the requested memory. The program's session runs
+are only compiled: no step computes anything, and no tensor is allocated. For each run that the
+program requests, the command prints the memory on each device, the transfers, and the time and
+critical path that a cost model predicts.
 """
 
 from __future__ import annotations

@@ -112,7 +112,7 @@ def add_program(parser: argparse.ArgumentParser) -> None:
 
 @contextmanager
 def listen(listeners: list[Any], listener: Callable[..., Any]) -> Iterator[None]:
-    """Append `listener` to `listeners` within the block, and remove it afterwards."""
+    """Append `listener` to `listeners` at the start of a `with` block, and remove it at the end."""
     listeners.append(listener)
     try:
         yield
@@ -122,9 +122,9 @@ def listen(listeners: list[Any], listener: Callable[..., Any]) -> Iterator[None]
 
 @contextmanager
 def answer_imports(program: ProgramFile) -> Iterator[MissingNames]:
-    """Make `import tensorflow` give gpugraph within the block.
+    """Make `import tensorflow` import gpugraph inside a `with` block.
 
-    In a process that exists only for the program, this lasts until the process ends, and also
+    In a process that exists only for the program, the effect lasts until the process ends, and also
     applies to its child processes.
     """
     if program.is_process:
@@ -192,7 +192,7 @@ def run_and_write(program: ProgramFile, write: Callable[[], bool]) -> int:
 
 
 def _status_and_error(program: ProgramFile) -> tuple[int, BaseException | None]:
-    """Run the program. Return its exit status, and the error that it raised or None.
+    """Run the program. Return its exit status, and the error that the program raised, or None.
 
     The error is returned instead of raised, because `sys.excepthook` must be called while no
     exception is being handled.
@@ -286,7 +286,7 @@ def _code_of(file: str, is_python_2: bool) -> CodeType:
 
 
 def _run_module(program: ProgramFile, folder: str, name: str) -> int:
-    """Run a module, or the `__main__` of a folder, by the function that `python -m` uses.
+    """Run a module, or the `__main__` of a folder, with the function that `python -m` uses.
 
     Args:
       folder: the folder to put first in `sys.path`.
@@ -301,8 +301,8 @@ def _run_module(program: ProgramFile, folder: str, name: str) -> int:
 def _enter(program: ProgramFile, folder: str) -> None:
     """Put `folder` first in `sys.path`, where the program's own folder belongs.
 
-    In a process that runs only the program, it replaces the entry that Python added for the command
-    `gpugraph`.
+    In a process that runs only the program, `folder` replaces the entry that Python added for the
+    command `gpugraph`.
     """
     if sys.flags.safe_path if sys.version_info >= (3, 11) else sys.flags.isolated:
         return

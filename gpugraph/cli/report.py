@@ -44,9 +44,9 @@ def add_report(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 class _RunChoice:
     """The choice of the run to report. `number` counts the runs of the program, starting at 1.
 
-    `wanted` is the number that the user requested. If it is None, the last run of the plan with the
-    longest total time is chosen. A plan that only initializes, checks, saves or restores variables
-    is chosen only if the program has no other plan.
+    `wanted` is the number that the user requested. If `wanted` is None, the last run of the plan
+    with the longest total time is chosen. A plan that only initializes, checks, saves or restores
+    variables is chosen only if the program has no other plan.
 
     Args:
       scores: for each plan, whether it does more than initialize, check, save or restore variables,

@@ -14,7 +14,7 @@ class Results(NamedTuple):
     """The destination and the format of a command's results.
 
     Args:
-      output: the path of the file to write. If it is empty, write to standard output.
+      output: the path of the file to write. If the path is empty, write to standard output.
       is_json: whether to write one line of JSON instead of text.
     """
 
@@ -53,8 +53,8 @@ def add_results(parser: argparse.ArgumentParser) -> None:
 
 
 def writable_path(path: str) -> str:
-    """Return the path in an argument. Raises ArgumentTypeError if a file can't be created at this
-    path.
+    """Return `path`, an argument of the command line. Raises ArgumentTypeError if a file can't be
+    created at this path.
     """
     folder = os.path.dirname(path) or "."
     if os.path.isdir(path):

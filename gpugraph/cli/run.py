@@ -67,8 +67,8 @@ def run_command(options: argparse.Namespace) -> int:
 
 @contextmanager
 def _virtual_gpus(count: int) -> Iterator[None]:
-    """In the block, give sessions `count` virtual GPUs, also in child processes. If `count` is 0,
-    change nothing.
+    """Inside a `with` block, give sessions `count` virtual GPUs, also in child processes. If
+    `count` is 0, change nothing.
     """
     if not count:
         yield
@@ -82,8 +82,8 @@ def _virtual_gpus(count: int) -> Iterator[None]:
 
 
 class _Report:
-    """The list of missing names. It is printed on standard error if the program fails or `always`
-    is true.
+    """The list of missing names. The list is printed on standard error if the program fails or
+    `always` is true.
     """
 
     def __init__(self, missing: MissingNames, always: bool) -> None:

@@ -37,7 +37,7 @@ def known_file(path: str, beginning: bytes) -> Callable[[str], Content] | None:
 
 
 def _hdf5_file(path: str) -> Content:
-    """Return the model and the arrays of an HDF5 file. Raises OSError if it is damaged."""
+    """Return the model and the arrays of an HDF5 file. Raises OSError if the file is damaged."""
     with opened_file(path) as file:
         sections = []
         if "model_config" in file.attrs:
@@ -48,8 +48,8 @@ def _hdf5_file(path: str) -> Content:
 
 
 def _keras_file(path: str) -> Content:
-    """Return the model and the arrays of a file written by Keras 3. Raises ValueError if it is
-    damaged.
+    """Return the model and the arrays of a file written by Keras 3. Raises ValueError if the file
+    is damaged.
     """
     try:
         with zipfile.ZipFile(path) as archive:

@@ -61,8 +61,8 @@ def trace_command(options: argparse.Namespace) -> int:
 
 
 def _write(runs: Iterable[tuple[StepTrace, GraphRecord, list[Span]]], output: str) -> bool:
-    """Write the trace of the runs, print its path, and return True. If this fails, print the reason
-    and return False.
+    """Write the trace of the runs, print its path, and return True. If the trace can't be written,
+    print the reason and return False.
     """
     events, count = TraceEvents(), 0
     for times, record, spans in runs:

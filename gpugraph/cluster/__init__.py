@@ -8,9 +8,9 @@
 
 A worker runs its part of a run in stages (`run_stages.py`). The first stage contains the operations
 that need no tensor of another task. Each later stage contains operations that need tensors from
-earlier stages. Before a stage starts, it waits for these tensors. It never needs a tensor of a
-later stage, so a run of a cluster cannot deadlock with itself. `docs/cluster.md` is the page for
-users.
+earlier stages. Before a stage starts, the stage waits for these tensors. A stage never needs a
+tensor of a later stage, so a run of a cluster cannot deadlock with itself. `docs/cluster.md` is the
+page for users.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A server that is reachable from other machines needs GPUGRAPH_CLUSTER_KEY, a secret that all
 processes of the cluster share, or GPUGRAPH_CLUSTER_TLS, a folder of certificates. With a key,
 client and server authenticate each message (`calls/proofs.py`). The key keeps out strangers and
-protects messages from changes, but does not encrypt them. TLS encrypts messages, and client and
+protects messages from changes, but does not encrypt messages. TLS encrypts messages, and client and
 server each present a certificate.
 """
 
@@ -103,7 +103,7 @@ def _free_port(host: str, port: int) -> int:
     """Return `port` if it is free at all addresses of the host, else 0. If `port` is 0, return any
     port that is free.
 
-    If a host name has several addresses, gRPC is satisfied if it can bind one of them. So one
+    If a host name has several addresses, gRPC is satisfied if gRPC can bind one of them. So one
     server could get a port at localhost's IPv4 address, and another server the same port at its
     IPv6 address. A client that connects to localhost might then reach either server.
     """

@@ -161,7 +161,9 @@ class Caller:
             function()
 
     def discard(self, function: Callable[[], Any]) -> None:
-        """Unregister a function that `add` has registered; do nothing if it is not registered."""
+        """Unregister a function that `add` has registered. Do nothing if the function is not
+        registered.
+        """
         with self._lock:
             self._on_end.discard(function)
 
@@ -180,7 +182,7 @@ def current_caller() -> Caller | None:
 
 @contextlib.contextmanager
 def answering(caller: Caller | None) -> Iterator[None]:
-    """In the block, make `current_caller` return `caller` in this thread."""
+    """Inside a `with` block, make `current_caller` return `caller` in this thread."""
     before, _CURRENT.caller = _CURRENT.caller, caller
     try:
         yield
@@ -197,11 +199,11 @@ class SessionClients:
     Args:
       on_gone: called with a session's handle a second after its client has disconnected.
       on_lost: called with the handle if the client has not reconnected within `keep_s` seconds. If
-        `keep_s` is 0, it is never called.
+        `keep_s` is 0, `on_lost` is never called.
 
     Attributes:
-      on_disconnect: a function, or None. It is called with the name of a connection when the last
-        stream of this connection has ended.
+      on_disconnect: a function, or None. The function is called with the name of a connection when
+        the last stream of this connection has ended.
 
     A thread of this object calls `on_gone` and `on_lost`.
     """
@@ -219,7 +221,7 @@ class SessionClients:
         self._is_watched = self._is_stopped = False
 
     def begin_stream(self, caller: Caller) -> None:
-        """Record that a stream of a caller is open. When the stream ends, this is recorded as
+        """Record that a stream of a caller is open. When the stream ends, the end is recorded as
         well.
         """
         with self._changed:
@@ -252,8 +254,8 @@ class SessionClients:
             self._note_use(session)
 
     def _note_use(self, session: str) -> None:
-        """Stop the countdown of a session. If its client has no open stream, start the countdown
-        again.
+        """Stop the countdown of a session. If the session's client has no open stream, start the
+        countdown again.
 
         The caller must hold the lock of `_changed`.
         """
@@ -301,8 +303,8 @@ class SessionClients:
 
 @contextlib.contextmanager
 def while_waited_for(end: Callable[[CancelledError], Any]) -> Iterator[None]:
-    """During the block, call `end` with a CancelledError if the remote caller of this thread
-    disconnects.
+    """While a `with` block runs, call `end` with a CancelledError if the remote caller of this
+    thread disconnects.
     """
     caller = _CURRENT.caller
     if caller is None:

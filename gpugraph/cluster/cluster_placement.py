@@ -2,10 +2,11 @@
 
 The compiler's placer chooses among the devices of all tasks, with the master's devices first. When
 a task compiles its part of the run, the placer chooses again among that task's own devices.
-Operations that can't be separated are colocated. Handles stay with the ops that create them. The
-operations of a branch or a loop go to the single task that its computing operations request. Ops
-that only pass a tensor into the branch or loop (a Switch, an Enter) also go to this task, although
-they request the device of their tensor.
+Operations that can't be separated are colocated. An op that reads a resource handle is placed on
+the task of the op that creates the handle. All operations of a branch or a loop go to one task,
+which the computing operations of the branch or loop must request. Ops that only pass a tensor into
+the branch or loop (a Switch, an Enter) also go to this task, although they request the device of
+their tensor.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ class ClusterPlacer:
         """Return the task of each operation that the run needs, by operation name.
 
         Raises InvalidArgumentError if a placeholder is not fed or a device is unknown, and
-        UnimplementedError if a branch or loop is on several tasks.
+        UnimplementedError if the operations of a branch or loop request several tasks.
         """
         specs = [FeedSpec(tensor.name, tensor.dtype.base_dtype, None) for tensor in feeds]
         request = RunRequest(graph, specs, fetches, targets, connections, done)
@@ -94,10 +95,10 @@ def task_of(device: str) -> str:
 def _brought_together(
     unit: Unit, feeds: set[Tensor], fetches: Sequence[Tensor], targets: Sequence[Operation]
 ) -> dict[str, str]:
-    """For each operation that must be on the same task as other operations, return this task, by
-    the operation's name.
+    """Map the name of each operation that must be on the same task as other operations to this
+    task.
 
-    The result is empty if all such operations are already on the same task.
+    The result is empty if the placer has already put such operations on the same task.
     """
     nodes: dict[str, Any] = {node.name: node for node in unit.graph.op_nodes()}
     wanted = [tensor.op for tensor in fetches if tensor not in feeds]
@@ -123,7 +124,7 @@ def _common_task(group: Sequence[Operation], nodes: Mapping[str, Any], task: Any
     """Return the task for a group of inseparable operations.
 
     A member that requests a job or has a reference input can't be moved, so the group goes to its
-    task. If the group has no such member, it goes to the task of its first member. Raises
+    task. If the group has no such member, the group goes to the task of its first member. Raises
     UnimplementedError if members that can't be moved are on several tasks.
     """
     bound = {

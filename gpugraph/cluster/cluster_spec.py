@@ -11,12 +11,12 @@ from gpugraph.formats import messages_pb2
 class ClusterSpec:
     """The addresses, `"host:port"`, of the tasks of each job.
 
-    Raises TypeError if `cluster` has another type, and ValueError if a task number is not an
-    integer.
+    Raises TypeError if `cluster` has none of the types below, and ValueError if a task number is
+    not an integer.
 
     Args:
-      cluster: a ClusterDef, another ClusterSpec, or a mapping of job names. Each job is a list of
-        addresses, or a mapping from task numbers to addresses.
+      cluster: a ClusterDef, another ClusterSpec, or a mapping from job names to jobs. A job is a
+        list of addresses, or a mapping from task numbers to addresses.
     """
 
     def __init__(self, cluster: Any) -> None:
@@ -42,8 +42,8 @@ class ClusterSpec:
         return list(self._tasks)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the addresses of each job as a list or, if the numbers of tasks are not
-        consecutive, as a dict by number.
+        """Return the addresses of each job: a list or, if the task numbers are not consecutive, a
+        dict from task numbers to addresses.
         """
         return {
             job: list(tasks.values()) if list(tasks) == list(range(len(tasks))) else dict(tasks)

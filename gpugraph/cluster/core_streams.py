@@ -1,11 +1,11 @@
 """Streams on gRPC's C core, which calling and answering threads use directly.
 
-grpcio's own streams pass each message from thread to thread, which takes longer than the rest of a
-step. The streams of this module use the module `grpc._cython.cygrpc`, on which grpcio is built,
-without these threads. A caller sends and waits in its own thread, and a server's network thread
-passes each frame directly to the answering thread. `cygrpc` is not a public interface. If a release
-of grpcio lacks the functions that are used here (`has_core`), grpcio's own streams are used
-(`call_streams.CallStream`), which behave in the same way.
+grpcio's own streams pass each message from thread to thread, which takes longer than all other work
+of a small step. The streams of this module need no such threads. They use the module
+`grpc._cython.cygrpc`, on which grpcio is built. A caller sends and waits in its own thread, and a
+server's network thread passes each frame directly to the answering thread. `cygrpc` is not a public
+interface. If a release of grpcio lacks the functions that are used here (`has_core`), grpcio's own
+streams are used (`call_streams.CallStream`), which behave in the same way.
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ def has_core(channel: Any) -> bool:
 
 
 class StreamEndedError(Exception):
-    """The error of a stream that has ended. Like grpcio's RpcError, it has a code and details."""
+    """The error of a stream that has ended. Like grpcio's RpcError, this error has a code and
+    details.
+    """
 
     def __init__(self, code: int, details: str) -> None:
         super().__init__(details)
@@ -67,8 +69,8 @@ class StreamEndedError(Exception):
 
 
 class CoreStream:
-    """One stream to a server, with the methods of `CallStream`. Only one thread at a time may use
-    it.
+    """One stream to a server, with the methods of `CallStream`. Only one thread at a time may use a
+    stream.
     """
 
     def __init__(
@@ -103,7 +105,7 @@ class CoreStream:
             self._call.operate((self._send_op(frame, 0), self._receive_op(0)), _ANSWERED)
 
     def send_one_way(self, method: str, content: bytes) -> None:
-        """Send a frame that has no answer. Return when the network has accepted it."""
+        """Send a frame that has no answer. Return when the network has accepted the frame."""
         if not self.is_over:
             frame = self._proofs.attach(HEADS[method], content)
             self._call.operate((self._send_op(frame, 0),), _SENT)
@@ -161,8 +163,8 @@ class StreamPool:
         self._idle: list[LastingStream] = []
 
     def take(self) -> LastingStream:
-        """Return an idle stream or, if there is none, a new stream. No other call uses it until it
-        is returned to the pool by `give`.
+        """Return an idle stream or, if there is none, a new stream. No other call uses the stream
+        until `give` returns it to the pool.
         """
         while True:
             try:
@@ -174,7 +176,7 @@ class StreamPool:
 
     def give(self, stream: LastingStream) -> None:
         """Put back a stream whose calls have all been answered. If enough streams are idle, close
-        it instead.
+        the stream instead.
         """
         if len(self._idle) < _MAX_IDLE:
             self._idle.append(stream)

@@ -9,7 +9,7 @@ from gpugraph.base.optional_packages import package_of_extra
 
 
 def grpc() -> Any:
-    """Return the module `grpc`. If it is not installed, raise ModuleNotFoundError with
+    """Return the module `grpc`. If gRPC is not installed, raise ModuleNotFoundError with
     instructions.
     """
     with package_of_extra("cluster", "grpcio", "Servers and grpc:// targets"):

@@ -52,14 +52,14 @@ class Server:
     """A task of a cluster. It runs parts of graphs on its devices for sessions of all processes.
 
     Raises ModuleNotFoundError if grpcio is not installed, TypeError if the cluster is invalid,
-    ValueError if job or task must be named, InternalError if the task is not in the cluster,
-    UnknownError if the address is not available, and FailedPreconditionError if strangers could
-    call the server (`docs/cluster.md`).
+    ValueError if `job_name` or `task_index` is missing although the cluster has several tasks,
+    InternalError if the task is not in the cluster, UnknownError if the address is not available,
+    and FailedPreconditionError if strangers could call the server (`docs/cluster.md`).
 
     Args:
       server_or_cluster_def: a ServerDef message, or a cluster in any form that ClusterSpec accepts.
-      job_name, task_index: the task of this server. They may be omitted if the cluster has only one
-        task.
+      job_name, task_index: the task of this server. Both arguments may be omitted if the cluster
+        has only one task.
       protocol: "grpc".
       config: the settings of the task's devices, and the default settings of sessions.
       start: whether the server answers immediately, rather than only after `start()`.
@@ -134,7 +134,7 @@ class Server:
             SERVERS[self._target] = self
 
     def join(self) -> None:
-        """Wait until `stop` is called. In most programs, this never happens."""
+        """Wait until `stop` is called. Most programs never call `stop`."""
         while not self._ended.wait(_SLICE_S):
             check_run("while a server was waited for")
 
@@ -169,7 +169,7 @@ class Server:
         return links
 
     def peer(self, task: str) -> Peer:
-        """Return the connection to another task. The first call opens it.
+        """Return the connection to another task. The first call opens the connection.
 
         Raises InvalidArgumentError if the task is not in the cluster.
         """
@@ -188,7 +188,9 @@ class Server:
     # -- sessions whose client, or whose master, has gone
 
     def _note_gone(self, handle: str) -> None:
-        """Notify the sessions that share collectives with this session that its client has gone."""
+        """Record that a session's client has disconnected, and notify all sessions that share
+        collectives with this session.
+        """
         with contextlib.suppress(OpError):  # it may have been closed, and its partners may be gone
             if self.master.has(handle):
                 self.master.leave_collectives(handle)
@@ -281,8 +283,8 @@ class Server:
     def _keeper(self, handle: str) -> Master | Worker:
         """Return the object that manages a session's memory.
 
-        If the session was created at this server, this is the master, which manages the memory of
-        all tasks. Otherwise it is the worker, which manages the memory of this task.
+        If the session was created at this server, return the master, which manages the memory of
+        all tasks. Otherwise return the worker, which manages the memory of this task.
         """
         return self.master if self.master.has(handle) else self._worker
 

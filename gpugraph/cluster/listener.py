@@ -1,9 +1,9 @@
-"""The listening side of a server, which answers calls (`transport.py`) one by one or in streams.
+"""The listening side of a server. It answers calls (`transport.py`) one by one or in streams.
 
-A caller sends the proof that it has access in the metadata of a call. So a call without a valid
-proof is rejected before any of its messages is read, and does not count toward `MAX_CALLS`. A
-connection is closed if several of its calls were rejected, or if it has had no valid call
-(`calls/doorkeeper.py`).
+The metadata of each call contains the proof that the caller has the cluster's key. So a call
+without a valid proof is rejected before any of its messages is read, and does not count toward
+`MAX_CALLS`. A connection is closed if several of its calls were rejected, or if it has existed for
+a second without a valid call (`calls/doorkeeper.py`).
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class Listener:
         )
 
     def bind(self, address: str) -> int:
-        """Bind the address and return the port's number. Raises UnknownError if it is not
+        """Bind the address and return the port's number. Raises UnknownError if the address is not
         available.
         """
         try:
@@ -320,6 +320,8 @@ class _Entrance:
     Args:
       admitted: the function that checks the caller's proof.
       refusal: the function that returns the handler of a rejected call.
+
+    Attributes:
       makers: functions that create the handlers, by the paths of the methods.
     """
 

@@ -93,8 +93,8 @@ class MasterSession:
         self._lock = new_rlock()
 
     def registered(self, names: StepNames) -> RegisteredRun:
-        """Return the run with these names. The first request for it places its operations, divides
-        them into parts, and registers the parts.
+        """Return the run with these names. The first request for a run places the run's operations,
+        divides them into parts, and registers the parts.
         """
         with self._lock:
             run = self._runs.get(names)
@@ -108,8 +108,8 @@ class MasterSession:
             return run
 
     def in_slot(self, slot: int, names: StepNames | None) -> RegisteredRun | None:
-        """Return the run that a client calls `slot`. Return None if the client must send the names
-        again.
+        """Return the run to which a client has given the number `slot`. Return None if the client
+        must send the names again.
         """
         if names is not None:
             run = self.registered(names)
@@ -165,8 +165,8 @@ class MasterSession:
 
     @contextlib.contextmanager
     def _begun(self, step: MasterStep) -> Iterator[None]:
-        """Register a step during the block, so that `close` can end it. Raises CancelledError if
-        the session is closed.
+        """Register a step while the `with` block runs, so that `close` can end the step. Raises
+        CancelledError if the session is closed.
         """
         with self._lock:
             if self._is_closed:
@@ -257,7 +257,7 @@ class MasterSession:
 
     def keeper(self, tensor: str) -> WorkerLink:
         """Return the link to the worker that keeps a tensor. Raises InvalidArgumentError if no
-        worker keeps it.
+        worker keeps the tensor.
         """
         link = self.links.get(task_of(tensor.rpartition(";")[2]))
         if link is None or not link.has(self.handle):
@@ -275,8 +275,8 @@ class MasterSession:
 
 
 def _begun_by(local: str, stages: Mapping[str, Sequence[StageSpec]]) -> Collection[str]:
-    """Return the tasks whose parts the first stage of the local task starts. These are all other
-    tasks, or none.
+    """Return the tasks whose parts the first stage of the local task starts. The result contains
+    all other tasks, or none.
 
     The messages of that stage can start a part if the part has nothing to do before it receives
     them.
@@ -368,7 +368,7 @@ class Master:
         return dict(sorted(seen.items(), key=lambda item: item[0] != self.task))
 
     def session(self, handle: str) -> MasterSession:
-        """Return the session with this handle. Raises AbortedError if it does not exist."""
+        """Return the session with this handle. Raises AbortedError if there is no such session."""
         return session_of(self._sessions, handle, self.task)
 
     def list_devices(self, handle: str) -> Sequence[DeviceAttributes]:
@@ -376,7 +376,7 @@ class Master:
         return self.session(handle).devices
 
     def close_session(self, handle: str) -> None:
-        """Close the session with this handle. Raises NotFoundError if it does not exist."""
+        """Close the session with this handle. Raises NotFoundError if there is no such session."""
         with self._lock:
             session = self._sessions.pop(handle, None)
         if session is None:

@@ -13,7 +13,8 @@ from gpugraph.cluster.worker_links import PartRun, WorkerLink
 class MasterStep:
     """A step in progress on all of its tasks.
 
-    If one part fails, the master ends all parts, and the context manager raises the first error.
+    The step is a context manager. If one part fails, the master ends all parts, and the step raises
+    the first error at the end of the `with` block.
     """
 
     def __init__(

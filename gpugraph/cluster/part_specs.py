@@ -52,7 +52,7 @@ class PartSpec(NamedTuple):
 
     Args:
       feeds: the names of the feeds that the part reads.
-      fetches: the names of the fetches that it computes.
+      fetches: the names of the fetches that the part computes.
       others: the other tasks of the run.
     """
 
@@ -79,7 +79,9 @@ class StepOptions(NamedTuple):
     graphs: list[bytes] | None = None
 
     def take_reports(self, answer: Any) -> None:
-        """Append the reports in another process's answer, a Values message, to these lists."""
+        """Append the reports in a Values message, the answer of another process, to the lists of
+        these options.
+        """
         if self.trace is not None:
             self.trace.extend(answer.step_stats)
         if self.graphs is not None:

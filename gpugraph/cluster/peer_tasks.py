@@ -41,8 +41,8 @@ class PeerTasks:
     ) -> None:
         """Send tensors of a step to a task, without waiting for their arrival.
 
-        The message does not contain large tensors. The receiver fetches them separately, or reads
-        them in shared memory.
+        The message does not contain large tensors. The receiver fetches large tensors separately,
+        or reads them in shared memory.
 
         Args:
           keys: the tensors' rendezvous keys.
@@ -74,8 +74,8 @@ class PeerTasks:
     def see_values(self, task: str, messages: Sequence[Any], seen: SeenByTask) -> list[Any]:
         """Return the arrays in Value messages from a task.
 
-        Arrays in the task's shared memory are not copied. They are recorded in `seen`, which must
-        later be passed to `end`.
+        Arrays in the task's shared memory are not copied. These arrays are recorded in `seen`,
+        which must later be passed to `end`.
         """
         noted = seen.setdefault(task, [])
         return self._peer(task).see_values(messages, self.segments, noted)
@@ -85,10 +85,10 @@ class PeerTasks:
         return self._peer(task).read_copies(messages, self.segments)
 
     def end(self, seen: SeenByTask, has_failed: bool) -> None:
-        """Notify the senders that this process no longer reads these parcels.
+        """Notify the senders that this process no longer reads the parcels in `seen`.
 
-        If the step has failed, the senders are not notified, so they do not reuse the memory. In
-        this case the memory is only unmapped here.
+        If the step has failed, the senders are not notified, so they do not reuse the memory. After
+        a failure, the memory is only unmapped in this process.
         """
         for task, parcels in seen.items():
             if has_failed:

@@ -6,8 +6,8 @@
      |   once all addresses are known, each actor starts its server
      '-- a thread supervises them: a new process gets its server back, at the old address
 
-Ray is an extra, `gpugraph[ray]`. It pickles the functions of `run` and their data;
-messages between the servers contain no pickles.
+Ray is an extra, `gpugraph[ray]`. Ray pickles the functions of `run` and their
+data. Messages between the servers contain no pickles.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Addresses = Mapping[str, list[str]]
 
 
 def ray() -> Any:
-    """Return the module `ray`. If it is not installed, raise ModuleNotFoundError with
+    """Return the module `ray`. If Ray is not installed, raise ModuleNotFoundError with
     instructions.
     """
     with package_of_extra("ray", "ray", "Clusters on Ray"):
@@ -48,8 +48,8 @@ def ray() -> Any:
 
 
 class TaskLocation(NamedTuple):
-    """The data of a task's server: all addresses, Ray's id of its machine, and the cluster's
-    key.
+    """The data that a task's server needs: the addresses of all tasks, Ray's id of the server's
+    machine, and the cluster's key.
     """
 
     addresses: Addresses
@@ -58,10 +58,10 @@ class TaskLocation(NamedTuple):
 
 
 class RayTask:
-    """The task that executes a call of a function that was passed to `RayCluster.run`. It is the
-    function's first argument.
+    """The task that executes a call of a function that was passed to `RayCluster.run`. This object
+    is the first argument of the function.
 
-    Args:
+    Attributes:
       job, index: the task's name.
       cluster: the ClusterSpec.
       server: the task's Server.
@@ -154,8 +154,9 @@ def ray_cluster(
 ) -> RayCluster:
     """Return a cluster whose servers are actors of Ray.
 
-    If all tasks are on the program's machine, they listen on localhost. Otherwise they need a
-    GPUGRAPH_CLUSTER_KEY. If the program has none, a new key is created and set.
+    If all tasks are on the program's machine, the servers of the tasks listen on localhost.
+    Otherwise the servers need a GPUGRAPH_CLUSTER_KEY. If the program has none, a new key is created
+    and set.
 
     Raises ModuleNotFoundError if Ray is not installed. Raises InvalidArgumentError if a job has no
     tasks, or if `resources` names an unknown job. Raises UnavailableError if Ray can't place the
@@ -198,8 +199,8 @@ def ray_cluster(
 
 
 class RayCluster:
-    """Servers that are actors of Ray, created by `ray_cluster`. Used as a context manager, it ends
-    the servers on exit.
+    """Servers that are actors of Ray, created by `ray_cluster`. Used as a context manager, a
+    RayCluster ends the servers on exit.
 
     Attributes:
       cluster_spec: the ClusterSpec.

@@ -18,9 +18,9 @@ Variables, handles, and constants without control inputs are in every stage of t
 them.
 
 As in one process, a read of a variable after a write in the same run returns the written value
-(`compile/lowering/read_after_write.py`). Among the writes on which the read depends, the last write
-determines a stage. The value that the variable has at the end of this stage is fed to the read. The
-read does not use the variable's shared `read`.
+(`compile/lowering/read_after_write.py`). The last write on which the read depends belongs to a
+stage, and the value that the variable has at the end of that stage is fed to the read. This value
+replaces the output of the Identity `read`, which all readers of the variable share.
 """
 
 from __future__ import annotations
@@ -146,9 +146,9 @@ class _Cutter:
     def _note_inside(self) -> None:
         """Mark the collectives over several processes that are in branches and loops.
 
-        A plan with such a collective waits for the other members. They must be in other sessions,
-        because otherwise two stages of one run could wait for each other. Raises UnimplementedError
-        if two members are in this run.
+        A plan with such a collective waits for the other members. The other members must be in
+        other sessions, because otherwise two stages of one run could wait for each other. Raises
+        UnimplementedError if two members are in this run.
         """
         for op, group in self.collectives.items():
             if not (group.is_spread and op in self.graph.groups):
@@ -249,8 +249,8 @@ class _Cutter:
         return level
 
     def _last_write(self, reader: Operation, tensor: Tensor) -> Operation | None:
-        """Return the write of a variable on which `reader` depends. If it depends on several,
-        return one with the highest level.
+        """Among the writes of a variable, return the write on which `reader` depends. If there are
+        several, return one with the highest level.
 
         Returns None if there is no such write, or if `tensor` is neither a variable nor a
         variable's shared read.
@@ -272,7 +272,7 @@ class _Cutter:
     def _last_level(self, tensor: Tensor) -> int:
         """Return the level of the stage that fetches a tensor.
 
-        If the tensor is a variable, this is the last stage of its task.
+        If the tensor is a variable, return the level of the last stage of the variable's task.
         """
         if tensor.op not in self.shared:
             return self.levels[tensor.op]
@@ -365,7 +365,9 @@ class _Cutter:
         stage.feeds.setdefault(tensor, tensor.name)
 
     def _take_far(self, stage: RunStage, tensor: Tensor, level: int) -> None:
-        """Add a tensor of another task to the inputs of a stage; it is sent once to each task."""
+        """Add a tensor of another task to the inputs of a stage. The tensor is sent only once to
+        each task.
+        """
         if tensor._dtype is resource:
             raise UnimplementedError(
                 tensor.op._record,
@@ -386,8 +388,8 @@ class _Cutter:
 
     def _receive(self, stage: RunStage, home: RunStage, meeting: str, key: str) -> None:
         """Make `stage` receive a value from `home`, a stage of another task, unless an earlier
-        stage of its task receives it already. If later stages of its task receive the value, they
-        no longer do so.
+        stage of its task receives it already. If a later stage of the same task receives the value,
+        remove the value from the inputs of that stage.
 
         Args:
           meeting: the rendezvous key.
@@ -407,8 +409,8 @@ class _Cutter:
 
 
 def _read_variable(tensor: Tensor) -> Operation | None:
-    """Return the reference variable whose reference or shared read `tensor` is. Return None for any
-    other tensor.
+    """Return the reference variable if `tensor` is its reference or its shared read. Return None
+    for any other tensor.
     """
     op = tensor.op
     if op.type == "Identity" and not op._control_inputs and op.name.endswith("/read"):

@@ -21,9 +21,9 @@ def server_def_of(
 ) -> Any:
     """Return the ServerDef of a server. The parameters are those of `Server`.
 
-    Raises TypeError if the first argument is neither a ServerDef nor a cluster, ValueError if a job
-    or task must be named or the job is unknown, and InvalidArgumentError if the protocol is not
-    "grpc".
+    Raises TypeError if the first argument is neither a ServerDef nor a cluster, ValueError if the
+    job is unknown, or if the job or task is missing although the cluster has several tasks, and
+    InvalidArgumentError if the protocol is not "grpc".
     """
     result = messages_pb2.ServerDef()
     if isinstance(server_or_cluster_def, messages_pb2.ServerDef):
@@ -98,12 +98,12 @@ def own_address(cluster: ClusterSpec, server_def: Any) -> str:
 
 
 def task_name(job: str, index: int) -> str:
-    """Return the name of a task. The names of the task's devices begin with it."""
+    """Return the name of a task. The names of the task's devices begin with this name."""
     return f"/job:{job}/replica:0/task:{index}"
 
 
 def config_of(content: bytes) -> ConfigProto:
-    """Parse a serialized ConfigProto. Raises InvalidArgumentError if it is malformed."""
+    """Parse a serialized ConfigProto. Raises InvalidArgumentError if the message is malformed."""
     try:
         return ConfigProto.FromString(content)
     except (ValueError, TypeError, messages_pb2.DecodeError) as error:

@@ -1,10 +1,11 @@
 """Memory shared by the processes of one machine: anonymous files of Linux (memfd).
 
 A segment has no name in the file system, so no file remains when its process is killed. Its size
-can't change, and the system frees it when the last process has unmapped it. Other processes open it
-as `/proc/<pid>/fd/<number>`. A random token is stored at its start. The owner sends the same token
-over gRPC, which proves that both processes are on the same machine and that the right file was
-opened. A process that can't open the segment receives the tensors over gRPC instead.
+can't change, and the system frees it when the last process has unmapped it. Other processes open
+this file as `/proc/<pid>/fd/<number>`. A random token is stored at the start of the segment. The
+owner sends the same token over gRPC, which proves that both processes are on the same machine and
+that the right file was opened. A process that can't open the segment receives the tensors over gRPC
+instead.
 """
 
 from __future__ import annotations
@@ -92,7 +93,9 @@ class Segment:
         self.content = np.frombuffer(memory, np.uint8)[_HEAD_BYTES:]
 
     def free(self) -> None:
-        """Return the memory to the system. A process that still maps it then reads zeros."""
+        """Return the memory to the system. A process that still maps the memory then reads
+        zeros.
+        """
         with contextlib.suppress(OSError):  # otherwise it is freed with the last mapping
             self._memory.madvise(mmap.MADV_REMOVE)
 
@@ -120,7 +123,7 @@ def is_possible() -> bool:
 
 def _available_bytes() -> int:
     """Return the number of bytes that Linux estimates as available (MemAvailable). Raises OSError
-    if it is unknown.
+    if the number is unknown.
     """
     with open("/proc/meminfo", encoding="ascii") as file:
         lines = dict(line.split(":") for line in file if ":" in line)
@@ -147,11 +150,12 @@ def mapped(name: SegmentName) -> Any | None:
 
 
 class SegmentLease:
-    """The beginning part of a segment, shared by several holders. The last `drop` returns the
-    segment to its pool.
+    """The first bytes of a segment, shared by several holders. The last `drop` returns the segment
+    to its pool.
 
     If a step fails, a reader might still use the memory. The lease is then never dropped, and the
-    memory is never reused. The system frees it when neither this process nor the reader maps it.
+    memory is never reused. The system frees the memory when neither this process nor the reader
+    maps it.
     """
 
     def __init__(self, pool: SegmentPool, segment: Segment, size: int) -> None:
@@ -166,7 +170,7 @@ class SegmentLease:
         return self
 
     def drop(self) -> None:
-        """Remove a holder. If it was the last one, return the segment to its pool."""
+        """Remove a holder. If this holder was the last one, return the segment to its pool."""
         with self._lock:
             self._num_holders -= 1
             is_last = self._num_holders == 0
@@ -187,8 +191,8 @@ class SegmentPool:
         self._lock = new_lock()
 
     def probe(self) -> SegmentName:
-        """Return the name of a small segment. Another process maps it to test whether it can map
-        segments of this task.
+        """Return the name of a small segment. Another process maps the segment to test whether it
+        can map segments of this task.
 
         The name is empty if this system does not support segments.
         """
@@ -277,7 +281,7 @@ class SegmentPool:
             del self._mapped[name]
 
     def map(self, name: SegmentName) -> Any | None:
-        """Return the content of another task's segment, or None if it can't be mapped.
+        """Return the content of another task's segment, or None if the segment can't be mapped.
 
         The mapping is kept for later steps.
         """

@@ -88,7 +88,8 @@ class StepMailbox:
 
         Args:
           ask: a function that requests the sender's progress, called after 2 seconds of waiting.
-          check: a function that is called every `slice_s` seconds. It may raise.
+          check: a function that is called every `slice_s` seconds. If the function raises an error,
+            the wait ends.
         """
         began = asked = monotonic()
         unknown_since = 0.0
@@ -143,8 +144,8 @@ class StepMailboxes:
         self._over: OrderedDict[int, None] = OrderedDict()
 
     def of(self, step: int) -> StepMailbox:
-        """Return the mailbox of a step. Other tasks may send tensors to it before this task's part
-        starts.
+        """Return the mailbox of a step. Other tasks may send tensors to the mailbox before this
+        task's part starts.
 
         Raises the error that has ended the step, or ResourceExhaustedError if too many steps have
         mailboxes.
@@ -161,8 +162,8 @@ class StepMailboxes:
             return mailbox
 
     def _drop_old(self) -> None:
-        """Drop the mailboxes of steps that were not started here within ten minutes. The master of
-        such a step must be gone.
+        """Drop the mailboxes of steps that were not started on this task within ten minutes. The
+        master of such a step must be gone.
         """
         limit = monotonic() - _KEPT_S
         for step, mailbox in list(self._open.items()):

@@ -45,7 +45,8 @@ def session_of(sessions: Mapping[str, T], handle: str, task: str) -> T:
 
 
 class TaskDevices:
-    """The devices of one task, and the variables and queues on them, which outlive sessions.
+    """The devices of one task, and the variables and queues on these devices. Variables and queues
+    outlive sessions.
 
     Args:
       name: the task's name, such as `/job:worker/replica:0/task:1`.
@@ -121,12 +122,12 @@ class TaskSession(DirectSession):
 
 
 class SessionGraph:
-    """A server's copy of a client's graph. When the client adds operations to the graph, they are
-    sent and added to the copy.
+    """A server's copy of a client's graph. When the client adds operations to the graph, the new
+    operations are sent to the server and added to the copy.
 
     Attributes:
       increments: the serialized GraphDefs from which the copy was built. Each is paired with the
-        number of operations that the client's graph had after it.
+        number of operations that the client's graph had after this increment.
     """
 
     def __init__(self) -> None:

@@ -2,8 +2,9 @@
 
 A call without a time limit goes over a stream (`call_streams.py`). A call with a time limit is a
 separate gRPC call. Two methods are streams of bytes: `Fetch` returns the memory that a ticket
-identifies, and `Store` sends memory and returns a ticket for it. A caller sends its proof in the
-metadata. All messages, and all answers (`calls/answers.py`), are authenticated (`calls/proofs.py`).
+identifies, and `Store` sends memory and returns a ticket for it. A caller sends, in the metadata,
+its proof that it has the cluster's key. All messages, and all answers (`calls/answers.py`), are
+authenticated (`calls/proofs.py`).
 """
 
 from __future__ import annotations
@@ -98,7 +99,7 @@ OPTIONS = (
 
 
 class Peer:
-    """The connection to one server, which sends requests and receives answers."""
+    """A connection to one server. It sends requests and receives answers."""
 
     def __init__(self, address: str, access: Credentials) -> None:
         self.address = address
@@ -149,8 +150,8 @@ class Peer:
     ) -> tuple[tuple[tuple[str, str], ...], MessageProofs]:
         """Return the metadata of a call, and the object that authenticates the call's messages.
 
-        The first call to a server with a key is a `GREETING`. No other message is sent before the
-        server has proven that it has the key.
+        If the cluster has a key, the first call to a server is a `GREETING`. No other message is
+        sent before the server has proven that it has the key.
 
         Args:
           wait_s, limit_s: the time limits of the greeting, as in `call`.
@@ -182,8 +183,8 @@ class Peer:
         return self._begin_in_stream(method, message).content()
 
     def begin(self, method: str, message: Any, limit_s: float = 0.0) -> PendingCall | StreamedCall:
-        """Start a call and return it. With a time limit, it is a separate gRPC call. Without one,
-        it uses a stream.
+        """Start a call and return it. With a time limit, the call is a separate gRPC call. Without
+        a time limit, the call uses a stream.
         """
         if limit_s:
             return self.start(method, message, limit_s)
@@ -215,7 +216,7 @@ class Peer:
 
     def is_near(self) -> bool:
         """Return whether the server and this process share memory. The answer is cached as long as
-        they are connected.
+        the server and this process are connected.
         """
         with self._lock:
             self._sending_stream()
@@ -263,8 +264,8 @@ class Peer:
         return PendingCall(method, future, proofs, self._as_op_error)
 
     def _checked(self, method: str, message: Any) -> bytes:
-        """Serialize a message and add its checksum. Raises ResourceExhaustedError if it is too
-        large.
+        """Serialize a message and add its checksum. Raises ResourceExhaustedError if the message is
+        too large.
         """
         content: bytes = message.SerializeToString()
         if len(content) > MAX_MESSAGE_BYTES:
@@ -278,7 +279,7 @@ class Peer:
         """Send a message without waiting for the answer, and ignore failures.
 
         If the method is `ONE_WAY` and the stream of `send` is open, the message uses that stream.
-        Otherwise it is a separate call of at most `limit_s` seconds.
+        Otherwise the message is a separate call of at most `limit_s` seconds.
         """
         if method in ONE_WAY and self._sending is not None:
             content = self._checked(method, message)
@@ -334,7 +335,8 @@ class Peer:
         """Return the arrays in a field of this server's answer, without copying arrays that are in
         the server's shared memory.
 
-        These arrays are recorded in `seen`, which the caller must later pass to `free`.
+        The arrays that are not copied are recorded in `seen`, which the caller must later pass to
+        `free`.
         """
         return read_values(field, self.fetch, partial(see_parcel, segments, seen))
 
@@ -350,7 +352,7 @@ class Peer:
         return values
 
     def free(self, seen: SeenParcels) -> None:
-        """Notify the server that this process no longer reads these parcels."""
+        """Notify the server that this process no longer reads the parcels in `seen`."""
         message = message_of("Tickets", ticket=[ticket for ticket, _ in seen])
         self.tell("FreeParcels", message, limit_s=_FREEING_S)
 
@@ -406,7 +408,7 @@ class StreamedCall:
 
     def when_lost(self, function: Callable[[OpError], Any]) -> None:
         """Register a function to be called, in some thread, if the server is lost before the
-        answer. It receives the error.
+        answer. The function receives the error.
         """
         self._peer._on_loss[self] = function
         watch = self._peer._watch

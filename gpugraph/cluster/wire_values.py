@@ -68,8 +68,8 @@ def write_values(
 
     Args:
       put: a function that stores the memory of a large array and returns a ticket for it.
-      share: a function that is tried before `put`. It returns a ticket and the name of the shared
-        memory that holds the array, or None if the array can't be in shared memory.
+      share: a function that is tried before `put`. The function returns a ticket and the name of
+        the shared memory that holds the array, or None if the array can't be in shared memory.
     """
     for value in arrays:
         array = np.asarray(value)
@@ -133,8 +133,8 @@ def read_values(
 
     Args:
       take: a function that receives a ticket and a size, and returns the memory.
-      see: a function that receives a Value message and returns its shared memory, or None if that
-        is not accessible.
+      see: a function that receives a Value message and returns its shared memory, or None if this
+        memory is not accessible.
     """
     return [_read(message, take, see) for message in messages]
 
@@ -144,8 +144,8 @@ SeenParcels = list[tuple[str, SegmentName]]
 
 
 def see_parcel(segments: SegmentPool, seen: SeenParcels, message: Any) -> Memory | None:
-    """Return the shared memory that a Value message names, and record it in `seen`. If it is not
-    accessible, return None.
+    """Return the shared memory that a Value message names, and record it in `seen`. If this memory
+    is not accessible, return None.
     """
     name = read_segment(message.segment)
     content = segments.map(name) if name.size >= message.size else None
@@ -265,7 +265,8 @@ class Parcels:
         Args:
           owners: the step and the connection of the parcel. The parcel is dropped when the step
             fails or the connection ends.
-          lease: the lease of the memory, if it is shared. It is held until the parcel is freed.
+          lease: the lease of the memory, if it is shared. The lease is held until the parcel is
+            freed.
         """
         ticket = os.urandom(16).hex()
         with self._lock:
@@ -284,8 +285,8 @@ class Parcels:
         return ticket
 
     def share(self, memory: Memory, owners: Owners = NO_OWNERS) -> tuple[str, SegmentName] | None:
-        """Store memory as `put` does, but in shared memory. `memory` is copied there unless it
-        already is in shared memory.
+        """Store memory as `put` does, but in shared memory. `memory` is copied into shared memory
+        unless it already is in shared memory.
 
         Returns the ticket and the name of the segment, or None if there is no shared memory.
         """
@@ -298,8 +299,8 @@ class Parcels:
         return self.put(lease.content, owners, lease), lease.name
 
     def end(self, step: int) -> None:
-        """Record that a step has failed. Its parcels, including those that are stored later, are
-        dropped after a few seconds.
+        """Record that a step has failed. The parcels of the step, including parcels that are stored
+        later, are dropped after a few seconds.
         """
         with self._lock:
             self._ended[step] = None

@@ -70,7 +70,9 @@ class Worker:
         session.graph.extend(content, old_version, new_version)
 
     def adopt(self, handle: str, config: ConfigProto, graph: SessionGraph) -> WorkerSession:
-        """Return the worker's session for the master in this process. Both use the same graph."""
+        """Return the worker's session for the master in this process. The master and the worker's
+        session use the same graph.
+        """
         with self._lock:
             session = self._sessions.get(handle)
             if session is None:
@@ -179,8 +181,8 @@ class Worker:
         return CollectiveStep(self.peers, pool, handle, step, buckets, inside)
 
     def _fail(self, part: TaskPart, step: int, mailbox: StepMailbox, error: OpError) -> None:
-        """End a step on this task and on the part's other tasks, unless another task has already
-        ended the step.
+        """End a step on this task and on the other tasks that run it, unless another task has
+        already ended the step.
         """
         if mailbox.failure is not None:
             return
@@ -327,8 +329,8 @@ class Worker:
         return lease.content.view(array.dtype).reshape(array.shape)
 
     def deliver(self, step: int, names: Sequence[str], messages: Sequence[Any]) -> None:
-        """Put tensors from another task into the step's mailbox. Raises InvalidArgumentError if
-        there are not as many names as messages.
+        """Put tensors from another task into the step's mailbox. Raises InvalidArgumentError if the
+        number of names differs from the number of messages.
         """
         if len(names) != len(messages):
             raise invalid_argument(f"{len(messages)} values came for {len(names)} names")
@@ -369,7 +371,7 @@ class Worker:
 
     def read_kept(self, handle: str, tensor: str) -> Any:
         """Return the value of a tensor that a session keeps. Raises InvalidArgumentError if the
-        session does not keep it.
+        session does not keep the tensor.
         """
         return self._kept(handle).read(tensor)
 

@@ -97,7 +97,7 @@ class LocalRun:
             raise
 
     def when_done(self, function: Callable[[OpError | None], Any]) -> None:
-        """Register a function that is called if the part fails. It receives the error."""
+        """Register a function that is called, with the error, if the part fails."""
         self._on_failure = function
 
     def cancel(self) -> None:
@@ -107,8 +107,8 @@ class LocalRun:
 
 
 class SessionMemory(ABC):
-    """Access to the memory of a server's sessions. A session of a master extends over all tasks, a
-    session of a worker over one task.
+    """Access to the memory of a server's sessions. A session of a master uses memory on all tasks,
+    and a session of a worker uses memory on one task.
     """
 
     @property
@@ -137,8 +137,8 @@ class SessionMemory(ABC):
         """Delete tensors that a session keeps, given their handles.
 
         Args:
-          must_be_there: whether an unknown handle raises InvalidArgumentError. Otherwise it is
-            ignored.
+          must_be_there: whether an unknown handle raises InvalidArgumentError. Otherwise an unknown
+            handle is ignored.
         """
         message = message_of("KeptTensors", handle=handle, tensor=tensors)
         message.must_be_there = must_be_there
@@ -242,7 +242,9 @@ class RemoteWorker(SessionMemory):
         tell_end(self.peer, step, error)
 
     def close_session(self, handle: str) -> None:
-        """Drop the worker's session, if it has one. Ignore errors if the server is gone."""
+        """Make the worker drop the session `handle`, if it has this session. Do nothing if the
+        server is gone.
+        """
         with self._lock:
             is_known = self._versions.pop(handle, None) is not None
         if is_known:
@@ -282,8 +284,8 @@ class RemoteRun:
         return self._peer.read_values(answer.value)
 
     def when_done(self, function: Callable[[OpError | None], Any]) -> None:
-        """Register a function to be called, in some thread, if the server is lost. It receives the
-        error.
+        """Register a function to be called, in some thread, if the server is lost. The function
+        receives the error.
 
         If the part fails on the server, the function is not called, because the worker itself ends
         the step on all tasks.
@@ -387,8 +389,8 @@ def devices_of(messages: Any) -> list[DeviceAttributes]:
 
 
 def write_memory(field: Any, use: Mapping[str, MemoryUse]) -> None:
-    """Append the memory use of each device to a repeated field of messages. A counter of -1 is
-    unknown.
+    """Append the memory use of each device to a repeated field of messages. An unknown counter is
+    written as -1.
     """
     for device, memory in use.items():
         counters = [getattr(memory, counter) for counter in _COUNTERS]

@@ -40,8 +40,8 @@ class CompiledStage(NamedTuple):
       fetches: maps the key of a result to its index among the runner's results.
       receives, sends: for each other task, the rendezvous keys of values, and the values' keys in
         the store.
-      lendable: for each fetch that may be in shared memory, by its index, the receivers (tasks, or
-        CLIENT).
+      lendable: maps the index of each fetch that may be in shared memory to the fetch's receivers
+        (tasks, or CLIENT).
       large: the indices of the fetches that have been larger than `INLINE_BYTES`.
       handles: maps the key of a tensor handle to the session's kept tensors, or to None if the
         client does not fetch the handle.
@@ -65,9 +65,9 @@ class TaskPart(NamedTuple):
       is_alone: whether the part exchanges no tensors with other tasks and has no collective over
         several processes.
       waits: whether the part may wait for other runs.
-      lent: the keys of those results of collectives that are sent or fetched. They are copied,
-        because the next run overwrites their memory.
-      copied: the keys of received values that are fetched. They are copied.
+      lent: the keys of those results of collectives that are sent or fetched. These results are
+        copied, because the next run overwrites the memory of the collectives.
+      copied: the keys of received values that are fetched. These values are copied.
     """
 
     stages: Sequence[CompiledStage]
@@ -130,7 +130,7 @@ class WorkerSession:
         return number
 
     def part(self, number: int) -> TaskPart:
-        """Return the part with this number. Raises AbortedError if it does not exist."""
+        """Return the part with this number. Raises AbortedError if there is no such part."""
         with self._lock:
             part = self._parts.get(number)
             if part is None:

@@ -130,7 +130,7 @@ the plan from it.
 
 
 def pass_names() -> list[str]:
-    """Return the names of the passes, as plans report them, in order."""
+    """Return the names of the passes, as reports show them, in the order of execution."""
     passes = [change.__module__.rpartition(".")[2] for change in PASSES]
     return ["run options", "settings", "open_sizes", "prune", *passes, "binder"]
 
@@ -169,8 +169,8 @@ class OpenUnit:
 
         Raises the error of a pass. If the shapes of an op in a branch or a loop don't match, raises
         the op's error. The caller then compiles without open sizes, since only that compilation
-        gives the right error message. Raises NotReportedError if sizes that depend on values can't
-        be written during a run.
+        gives the right error message. Raises NotReportedError if sizes depend on values and the
+        plan can't receive such sizes during a run.
 
         Args:
           request: the run. The shapes of its feeds contain Sizes of `trace`.
@@ -197,7 +197,7 @@ class OpenUnit:
         self, inputs: Sequence[int], reported: Mapping[str, int] | None = None
     ) -> SizeValues | None:
         """Return the values of all Sizes, given the input sizes and the sizes that kernels report.
-        If they do not meet all conditions, return None.
+        If these values violate a condition of the unit, return None.
         """
         return self._trace.values(inputs, reported)
 
@@ -236,16 +236,19 @@ class OpenUnit:
 
 
 class Opening(NamedTuple):
-    """The unit with open sizes of a plan, and the binder that created the plan from it."""
+    """The data needed to make a plan an open plan: the plan's unit with open sizes, and the binder
+    that created the plan.
+    """
 
     unit: OpenUnit
     binder: Binder
 
     def open(self, plan: Plan, fed: FedSizes, lock: Any) -> bool:
-        """Let the plan run all shapes of its unit. Return False if it can't, or not yet.
+        """Make `plan` an open plan, which runs with all shapes that its unit allows. Return False
+        if the plan can't be opened, or can't be opened yet.
 
         Args:
-          fed: how the sizes of the feeds determine the sizes of the unit.
+          fed: the correspondence between the sizes of the feeds and the inputs of the unit's trace.
           lock: the session's lock. The caller must hold the plan's lock.
         """
         plan.warm = plan.warm or all(state.initialized for state in plan.variables)
@@ -267,7 +270,7 @@ def part_of_memory(target: Target, request: RunRequest) -> float:
     """Return the fraction of a GPU's free memory that the arena of the requested run would occupy.
 
     If there are several GPUs, return the largest fraction. If an arena does not fit, the session's
-    idle plans are dropped first. Raises ResourceExhaustedError if it still does not fit.
+    idle plans are dropped first. Raises ResourceExhaustedError if the arena still does not fit.
     """
     gpus = [device for device in target.devices if device.device_type == "GPU"]
     with _without_collector():
@@ -345,7 +348,7 @@ def _time_of_recomputation(unit: Unit) -> str:
 
 def _degrees_tried(units: Sequence[Unit], limit: int) -> list[str]:
     """Return report lines with the memory and time of each degree of recomputation that was tried.
-    If no degree fits into `limit` bytes, a last line states this.
+    If no degree fits into `limit` bytes, the last line states that no degree fits.
     """
     sizes = [sum(unit.arena_sizes.values()) for unit in units]
     lines = [
@@ -363,8 +366,8 @@ def _swapped(target: Target, request: RunRequest, unit: Unit, by_heuristics: boo
     swapped, return `unit` itself.
 
     Args:
-      by_heuristics: whether the tensors are chosen by the time for which they are idle. Such swaps
-        are undone if the arenas of the GPUs do not shrink.
+      by_heuristics: whether the tensors are chosen by the time for which they are idle. Swaps that
+        are chosen in this way are undone if the arenas of the GPUs do not shrink.
     """
     if "GPU" not in unit.device_types.values():
         unit.amend("host_swapping", f"nothing: no GPU. {target.no_gpu}", ())
@@ -402,7 +405,9 @@ def _compiled(
 
 
 def _report_unused(unit: Unit) -> None:
-    """Add a report of the settings that the user has changed but that have no effect here."""
+    """Add a report of the settings that the user has changed but that have no effect on this
+    unit.
+    """
     names = unused(unit.target.config)
     if names:
         with unit.report("settings") as set_outcome:

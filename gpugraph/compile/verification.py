@@ -182,8 +182,8 @@ def _check_contents(unit: Unit) -> None:
 
 
 class _Replay:
-    """The contents of memory at a point of the order. Storage has several contents at once if they
-    were written under guards that are never true at the same time.
+    """The contents of memory at a point of the order. A storage has several contents at the same
+    time if they were written under guards that are never true together.
     """
 
     def __init__(self, unit: Unit) -> None:
@@ -208,7 +208,7 @@ class _Replay:
         self._held[_bytes(storage)] = [*left, (frame, guard, content)]
 
     def _reading(self, edge: Edge) -> tuple[Frame | None, Guard]:
-        """Return the frame and the guard in which the tensor of an edge is read."""
+        """Return the frame that reads the tensor of an edge, and the guard of the read."""
         source, user, flow = edge.src, edge.dst, self.unit.flow
         if flow is None:
             return None, ALWAYS
@@ -323,8 +323,8 @@ class _Replay:
                 self.content[node.id, slot] = self.content[edge.src.id, edge.src_output]
 
     def _merge(self, node: Node) -> None:
-        """Record the content of a Merge. It is the input that was computed in the Merge's storage
-        or, if there is none, the input that was copied to it.
+        """Record the content of a Merge. The content is the input that was computed in the Merge's
+        storage or, if there is none, the input that was copied to it.
         """
         unit, flow = self.unit, self.unit.flow
         assert flow is not None

@@ -28,7 +28,7 @@ class CallableOptions(Message):
     Fields:
       feed: names of the tensors whose values the callable takes as arguments, in order.
       fetch: names of the tensors whose values the callable returns.
-      target: names of the operations that it runs without returning a value.
+      target: names of the operations that the callable runs without returning a value.
       run_options: settings of each of its runs.
       tensor_connection: tensors that are fed with the values of other tensors, see
         TensorConnection.

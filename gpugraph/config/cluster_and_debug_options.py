@@ -1,4 +1,6 @@
-"""Settings of clusters, thread pools and debuggers. They are stored but have no effect here."""
+"""Settings of clusters, thread pools and debuggers. The settings are stored but have no effect in
+gpugraph.
+"""
 
 from __future__ import annotations
 

@@ -4,7 +4,8 @@ The settings are plain Python objects that programs can use like TensorFlow's pr
 Every field is declared with a type and has a default. A nested message is created when it is first
 accessed, so `config.gpu_options.allow_growth = True` works on a fresh ConfigProto. An assignment
 checks the value and stores a copy. The error for an unknown name or a wrong type lists the valid
-names or types. Fields of TensorFlow that have no effect here are stored, and `unused` reports them.
+names or types. Fields of TensorFlow that have no effect in gpugraph are stored, and `unused`
+reports them.
 
 `GPUOptions.virtual_gpus` is an addition to TensorFlow's fields. Virtual GPUs are devices of type
 GPU whose memory is on the host. Programs use them to test placements and memory limits without a
@@ -84,7 +85,7 @@ class GPUOptions(Message):
         means n virtual GPUs of 256 MiB each. Raises ValueError if a number is negative or not an
         int.
       emulated_gpus: memory limits in the same form, for emulated GPUs. The host's C++ compiler
-        compiles their CUDA kernels. They are slow, but otherwise behave like CUDA GPUs.
+        compiles their CUDA kernels. These GPUs are slow, but otherwise they behave like CUDA GPUs.
 
     >>> config = tf.ConfigProto(gpu_options=tf.GPUOptions(virtual_gpus=2))
     >>> [device.device_type for device in tf.Session(config=config).list_devices()]
@@ -138,8 +139,10 @@ class OptimizerOptions(Message):
         opt_level L0.
       max_folded_constant_in_bytes: the size of the largest constant that folding may create, or 0
         for the default.
-      opt_level: L1, which is the default, or L0 for no rewrites.
-      global_jit_level: DEFAULT, OFF, ON_1 or ON_2, for native code that fuses operations.
+      opt_level: L1, the default, which enables all rewrites, or L0, which enables only the rewrites
+        that another field requests.
+      global_jit_level: DEFAULT (native code is compiled in the background), OFF (there is no native
+        code), or ON_1 or ON_2 (the first run waits for the compilation).
     """
 
     L1, L0 = 0, -1
@@ -278,8 +281,8 @@ class RunOptions(Message):
 class RunMetadata(Message):
     """The report of a run: step_stats, partition_graphs and cost_graph, as TensorFlow's messages.
 
-    They are built when they are first accessed. function_graphs is always empty, because functions
-    are inlined.
+    These messages are built when they are first accessed. function_graphs is always empty, because
+    functions are inlined.
 
     >>> metadata = tf.RunMetadata()
     >>> options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)

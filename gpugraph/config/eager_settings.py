@@ -12,7 +12,7 @@ def get_device_policy() -> str:
 
 
 def set_device_policy(device_policy: str | None) -> None:
-    """Store how eager execution treats inputs on another device. This has no effect.
+    """Store how eager execution treats inputs on another device. The stored value has no effect.
 
     Raises ValueError if the value is not one of those listed.
 
@@ -31,5 +31,7 @@ def get_synchronous_execution() -> bool:
 
 
 def set_synchronous_execution(enable: bool | None) -> None:
-    """Store whether eager execution waits for each op. None means True. This has no effect."""
+    """Store whether eager execution waits for each op. None means True. The stored value has no
+    effect.
+    """
     _settings["synchronous"] = enable is None or bool(enable)

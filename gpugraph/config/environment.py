@@ -20,8 +20,9 @@ class EnvironmentVariable(NamedTuple):
 
     Args:
       meaning: the meaning of its value, for the documentation.
-      values: the valid values, with the meaning of each. It is empty if any value is valid.
-      default: the value if the variable is not set. It is empty if there is no default.
+      values: the valid values, with the meaning of each. The dict is empty if any value is valid.
+      default: the value if the variable is not set. If the variable has no default, this is an
+        empty string.
     """
 
     meaning: str
@@ -160,7 +161,7 @@ def setting(name: str) -> str:
 def seconds(name: str) -> float:
     """Return the value of a variable that holds a time in seconds.
 
-    Raises InvalidArgumentError unless it is a number from 0 to `threading.TIMEOUT_MAX`.
+    Raises InvalidArgumentError unless the value is a number from 0 to `threading.TIMEOUT_MAX`.
     """
     value = setting(name)
     try:
@@ -174,7 +175,7 @@ def seconds(name: str) -> float:
 def whole_number(name: str, unit: str) -> int:
     """Return the value of a variable that holds a count.
 
-    Raises InvalidArgumentError unless it is an integer that is at least 0.
+    Raises InvalidArgumentError unless the value is an integer that is at least 0.
 
     Args:
       unit: a plural noun for the counted things, for the error.

@@ -54,10 +54,11 @@ def watch(watcher: Watcher) -> None:
 
 
 def enable_tensor_float_32_execution(enabled: bool) -> None:
-    """Set whether GPUs may round float32 to TF32 in matrix products. By default they may not.
+    """Set whether GPUs may round float32 to TF32 in matrix products. By default, GPUs must not
+    round.
 
-    GPUs with TF32 tensor cores (Ampere and later) then compute products several times as fast. TF32
-    has 10 bits of mantissa.
+    With TF32, GPUs that have TF32 tensor cores (Ampere and later) compute products several times as
+    fast. TF32 has 10 bits of mantissa.
 
     The name is from TensorFlow 2.4, where TF32 is enabled by default. Existing plans of sessions
     are compiled again. Raises TypeError if `enabled` is not a bool.

@@ -50,7 +50,7 @@ def forget() -> None:
 
 def get_soft_device_placement() -> bool:
     """Return whether an op in a new session without a config uses another device if its own device
-    has no kernel for it. By default it does not.
+    has no kernel for it. By default, such an op uses no other device.
     """
     return bool(_numbers.get("allow_soft_placement", False))
 
@@ -65,8 +65,8 @@ def set_soft_device_placement(enabled: bool) -> None:
 
 
 def get_log_device_placement() -> bool:
-    """Return whether new sessions without a config print the device of each op. By default they do
-    not.
+    """Return whether new sessions without a config print the device of each op. By default, the
+    devices are not printed.
     """
     return bool(_numbers.get("log_device_placement", False))
 

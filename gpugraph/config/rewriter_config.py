@@ -30,7 +30,9 @@ def _unused_toggles() -> tuple[Field[int], Field[int], Field[int]]:
 
 
 class AutoParallelOptions(Message):
-    """Options for training several replicas of a graph in parallel. They have no effect here."""
+    """Options for training several replicas of a graph in parallel. The options have no effect in
+    gpugraph.
+    """
 
     enable, num_replicas = boolean(), integer()
 
@@ -39,15 +41,15 @@ class ScopedAllocatorOptions(Message):
     """Options of `RewriterConfig.scoped_allocator_optimization`.
 
     Fields:
-      enable_op: the op types whose ops are merged. If it is empty, only CollectiveReduce ops are
-        merged.
+      enable_op: the op types whose ops are merged. If `enable_op` is empty, only CollectiveReduce
+        ops are merged.
     """
 
     enable_op = list_of(to_str)
 
 
 class VerifierConfig(Message):
-    """Options for checking graphs between rewrites. The fields have no effect here."""
+    """Options for checking graphs between rewrites. The fields have no effect in gpugraph."""
 
     DEFAULT, ON, OFF = 0, 1, 2
     Toggle = EnumType("Toggle", DEFAULT=DEFAULT, ON=ON, OFF=OFF)
@@ -57,7 +59,7 @@ class VerifierConfig(Message):
 
 
 class CustomGraphOptimizer(Message):
-    """A rewrite that a program has registered. It has no effect here."""
+    """A rewrite that a program has registered. The rewrite has no effect in gpugraph."""
 
     _protobuf_name = "RewriterConfig.CustomGraphOptimizer"
 
@@ -68,9 +70,10 @@ class CustomGraphOptimizer(Message):
 class RewriterConfig(Message):
     """The graph rewrites to apply, with a field for each rewrite.
 
-    Each of the first six fields is ON, OFF, AGGRESSIVE (which has the effect of ON here), or
-    DEFAULT, with which OptimizerOptions decides. Fields that are not listed are TensorFlow's and
-    have no effect here. `Session.explain` reports those of them that are set.
+    Each of the first six fields is ON, OFF, AGGRESSIVE (which has the effect of ON in gpugraph), or
+    DEFAULT, which leaves the choice to OptimizerOptions. Fields that are not listed are
+    TensorFlow's and have no effect in gpugraph. If one of these fields is set, `Session.explain`
+    reports it.
 
     Fields:
       constant_folding: replace values that follow from constants and known shapes by constants.
@@ -88,11 +91,11 @@ class RewriterConfig(Message):
         if computation hides the copies. With MANUAL or any of the values above, inputs that ops
         list in their attr `_swap_to_host` are also moved, and ops with the attr `_recompute_hint`
         are recomputed.
-      memory_optimizer_target_node_name_scope: the name scope of gradients. If it is empty, the
-        scope is `gradients/`.
+      memory_optimizer_target_node_name_scope: the name scope of gradients. If the name is empty,
+        the scope is `gradients/`.
       scoped_allocator_optimization: if ON, CollectiveReduce ops of one group over several processes
         are merged into one (`docs/cluster.md`).
-      scoped_allocator_opts: the op types that this merges.
+      scoped_allocator_opts: the op types that `scoped_allocator_optimization` merges.
       recomputation_limit_mb: a field that TensorFlow does not have. Values are recomputed only if
         the arenas of a run would otherwise need more MiB than this. If recomputing cheap ops is not
         enough, all ops between checkpoints are recomputed.

@@ -37,8 +37,8 @@ def set_experimental_options(options: Mapping[str, Any]) -> None:
 
     Args:
       options: maps names to values. The value is True or False for a rewriter, such as
-        "constant_folding", and for "disable_model_pruning" and "disable_meta_optimizer". It is a
-        number for "min_graph_nodes". Any other name has no effect.
+        "constant_folding", and for "disable_model_pruning" and "disable_meta_optimizer". The value
+        is a number for "min_graph_nodes". Any other name has no effect.
     """
     checked: dict[str, Any] = {}
     for name, value in options.items():

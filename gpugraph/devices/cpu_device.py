@@ -1,5 +1,5 @@
 """The CPU device, which runs NumPy kernels on host memory. The preferred factory of the allocator
-registry creates its allocator.
+registry creates the device's allocator.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class CPUDevice(HostDevice):
 
 
 def _of_host_memory(allocator: Allocator) -> Allocator:
-    """Return the allocator unchanged. Raises InvalidArgumentError if it does not implement
-    `host_region`, which returns the bytes at an address.
+    """Return the allocator unchanged. Raises InvalidArgumentError if the allocator does not
+    implement `host_region`, which returns the bytes at an address.
     """
     inner = allocator
     while (
@@ -72,8 +72,8 @@ class CPUDeviceFactory:
 class GPUCompatibleCPUDeviceFactory(CPUDeviceFactory):
     """The factory of the CPU devices of a process with GPUs.
 
-    It differs from `CPUDeviceFactory` only in its priority. The devices are the same, since GPU
-    devices can copy from any host memory.
+    This factory differs from `CPUDeviceFactory` only in its priority. The devices are the same,
+    since GPU devices can copy from any host memory.
     """
 
 

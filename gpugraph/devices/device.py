@@ -1,7 +1,7 @@
 """Devices: a device has a memory space, and executes kernels in it.
 
-A device owns an allocator, and its arrays are views of memory from this allocator. It binds kernels
-to arrays, copies arrays to and from the host, and tests whether an array is in its memory.
+A device owns an allocator, and its arrays are views of memory from this allocator. The device binds
+kernels to arrays, copies arrays to and from the host, and tests whether an array is in its memory.
 `HostDevice` implements these functions with NumPy in host memory. The CPU and virtual GPUs are host
 devices. Other devices derive from `Device`.
 """
@@ -81,17 +81,14 @@ class Block:
 class Device(ABC):
     """A device of a session.
 
-    has_kernels: whether it has a launcher, `kernels`, that may bind steps in place of the method
-    `bind`. It is true for CUDA and emulated GPUs. shared_bytes: the maximum bytes of shared memory
-    of a block, for kernels of the launcher. shares_memory: whether its kernels may read and write
-    the memory of other devices for which this is true.
-
     Args:
       name: the full name, such as `/job:j/replica:r/task:t/device:TYPE:0`.
 
     Attributes:
       has_kernels: whether the device has a launcher, `kernels`, that may bind steps instead of the
-        method `bind`. It is true for CUDA and emulated GPUs.
+        method `bind`. The attribute is true for CUDA and emulated GPUs.
+      shares_memory: whether kernels of the device may access the memory of all other devices whose
+        `shares_memory` is true.
       shared_bytes: the maximum shared memory of a block in bytes, for kernels of the launcher.
     """
 
@@ -157,7 +154,7 @@ class Device(ABC):
 
     def constant(self, value: NDArray[Any]) -> Any:
         """Return `value`, the host array of a Const, if kernels of this device can read it in host
-        memory. If it must be copied, return None.
+        memory. If the array must be copied, return None.
         """
         return None
 
@@ -172,16 +169,16 @@ class Device(ABC):
 
     def fetching(self, array: Any) -> Any:
         """Return an object that fetches an array asynchronously in each run. If the device does not
-        support this, return None. The array is then fetched by `read`.
+        support asynchronous fetches, return None. The array is then fetched by `read`.
 
         The object's `begin` is the callable of a step that enqueues the copy. `read()` waits for
-        the copy and returns it. `release()` frees its memory.
+        the copy and returns the array. `release()` frees its memory.
         """
         return None
 
     def swapping(self, array: Any, target: Any) -> Any:
         """Return an object that copies an array to host memory and back while other commands run.
-        Only devices with `kernels` support this.
+        Only devices with `kernels` support swapping.
 
         The object has these methods: `leave` begins the copy to the host, and `left` makes later
         commands wait for this copy. `come` begins the copy back to `target`, and `back` makes later
@@ -264,7 +261,9 @@ class Device(ABC):
 
 
 def _nothing_to_reclaim() -> None:
-    """Do nothing. This is the default of `Device.reclaim`, for a device that is in no session."""
+    """Do nothing. This function is the default of `Device.reclaim`, for a device that is in no
+    session.
+    """
 
 
 class HostDevice(Device):
@@ -298,8 +297,8 @@ class HostDevice(Device):
             array[()] = value  # for a scalar, a quarter of np.copyto's time
 
     def writing(self, array: NDArray[Any]) -> Callable[[Any], None]:
-        """Return a callable that assigns its argument to the array. If possible, this is one of
-        NumPy's own methods, which is faster.
+        """Return a callable that assigns its argument to the array. If possible, the callable is
+        one of NumPy's own methods, which is faster.
         """
         return partial(array.__setitem__, ... if array.dtype.hasobject else ())
 
@@ -310,8 +309,8 @@ class HostDevice(Device):
     def copy_from(
         self, source: Device, array: NDArray[Any], target: NDArray[Any]
     ) -> Callable[[], Any]:
-        """Return a callable that copies `array` on `source` into `target`. Between host devices it
-        assigns directly. Otherwise it calls `read` and `write`.
+        """Return a callable that copies `array` on `source` into `target`. Between host devices the
+        callable assigns directly. Otherwise `copy_from` calls `read` and `write`.
         """
         if not isinstance(source, HostDevice):
             return lambda: self.write(target, source.read(array))

@@ -20,7 +20,9 @@ class SupportsCreateDevices(Protocol):
     """The interface of a device factory."""
 
     def create_devices(self, options: SessionOptions, name_prefix: str) -> Sequence[Device]:
-        """Create the devices that the options request. Their names begin with `name_prefix`."""
+        """Create the devices that the options request. The names of the devices begin with
+        `name_prefix`.
+        """
 
 
 class _Entry(NamedTuple):
@@ -95,8 +97,8 @@ class DeviceFactory:
     def add_devices(cls, options: SessionOptions, name_prefix: str) -> list[Device]:
         """Create all devices for these options, the CPUs first.
 
-        Raises NotFoundError if there is no CPU factory, or if it creates no device. Raises
-        AlreadyExistsError if two devices have the same name.
+        Raises NotFoundError if there is no CPU factory, or if that factory creates no device.
+        Raises AlreadyExistsError if two devices have the same name.
         """
         cpu = cls.get_factory("CPU")
         if cpu is None:

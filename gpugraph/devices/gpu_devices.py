@@ -1,10 +1,10 @@
 """GPU devices: one factory creates CUDA GPUs, emulated GPUs or virtual GPUs.
 
 A virtual GPU is a device of type GPU with its own memory space and memory limit on the host.
-Programs are placed, partitioned and planned for it as for a CUDA GPU. Binding a kernel to arrays in
-the memory of another device raises an error. So placement and memory use can be tested without a
-GPU. A virtual GPU runs the NumPy `Call` of each kernel, so its results are equal to the CPU's bit
-by bit. An emulated GPU runs CUDA kernels on the host.
+Programs are placed, partitioned and planned for a virtual GPU in the same way as for a CUDA GPU.
+Binding a kernel to arrays in the memory of another device raises an error. So placement and memory
+use can be tested without a GPU. A virtual GPU runs the NumPy `Call` of each kernel, so its results
+are equal to the CPU's bit by bit. An emulated GPU runs CUDA kernels on the host.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ def _is_emulating() -> bool:
 
 def _limits_of_process() -> list[int]:
     """Return the memory limits in MiB of the virtual GPUs that GPUGRAPH_VIRTUAL_GPU_COUNT requests.
-    They apply to sessions whose options request no such GPUs. Raises InvalidArgumentError if its
-    value is invalid.
+    These GPUs are created in sessions with options that request neither virtual nor emulated GPUs.
+    Raises InvalidArgumentError if the variable's value is invalid.
     """
     return [_PROCESS_LIMIT] * whole_number(COUNT_SETTING, "GPUs")
 
 
 class VirtualGPUDevice(HostDevice):
-    """A device of type GPU with its own memory space on the host, which runs NumPy kernels."""
+    """A device of type GPU that runs NumPy kernels. It has its own memory space on the host."""
 
     def __init__(self, name: str, index: int, memory_limit: int) -> None:
         allocator = GPUBFCAllocator(
@@ -72,14 +72,14 @@ class VirtualGPUDevice(HostDevice):
 class GPUDeviceFactory:
     """The factory of all GPU devices.
 
-    It creates the virtual GPUs of `gpu_options.virtual_gpus` or the emulated GPUs of
-    `emulated_gpus`. Each is a list of memory limits in MiB. If neither is set, it creates the
-    number of virtual GPUs that GPUGRAPH_VIRTUAL_GPU_COUNT requests. If that is not set either, it
-    creates the CUDA GPUs.
+    The factory creates the virtual GPUs of `gpu_options.virtual_gpus` or the emulated GPUs of
+    `emulated_gpus`. Each is a list of memory limits in MiB. If neither is set, the factory creates
+    the number of virtual GPUs that GPUGRAPH_VIRTUAL_GPU_COUNT requests. If
+    GPUGRAPH_VIRTUAL_GPU_COUNT is not set either, the factory creates the CUDA GPUs.
 
     `device_count["GPU"]` limits the number of these GPUs. Raises InvalidArgumentError if virtual or
     emulated GPUs are combined with other options for the number or memory of GPUs. If there is no
-    GPU, such options are ignored, as in TensorFlow.
+    GPU, options for the number or memory of GPUs are ignored, as in TensorFlow.
     """
 
     def create_devices(self, options: SessionOptions, name_prefix: str) -> list[Device]:
@@ -102,7 +102,9 @@ class GPUDeviceFactory:
 
 
 def _emulated(machine: HostMachine, name: str, index: int, limit: int) -> Device:
-    """Create an emulated GPU. Its total memory is `limit` plus 64 MiB for the driver itself."""
+    """Create an emulated GPU. The total memory of the GPU is `limit` plus 64 MiB for the driver
+    itself.
+    """
     driver = HostDriver(index, machine, total_bytes=limit + (64 << 20))
     return CudaDevice(name, index, driver, limit)
 
@@ -126,8 +128,8 @@ def _refuse_conflicts(options: GPUOptions) -> None:
 
 
 def no_gpu_reason(options: SessionOptions) -> str:
-    """Return the reason why a session with these options has no GPU, for placement errors. If it
-    has a GPU, return "".
+    """Return the reason why a session with these options has no GPU, for placement errors. If the
+    session has a GPU, return "".
     """
     if options.config.device_count.get("GPU") == 0:
         return 'ConfigProto.device_count["GPU"] is 0'

@@ -26,8 +26,8 @@ class NewHandle(bytes):
 
 
 class KeptTensors:
-    """The tensors that one session keeps between runs. When the entry of a tensor is removed, its
-    memory is freed.
+    """The tensors that one session keeps between runs. When the entry of a tensor is removed, the
+    memory of the tensor is freed.
     """
 
     def __init__(self) -> None:
@@ -43,8 +43,8 @@ class KeptTensors:
         return handle
 
     def keep(self, handle: NewHandle) -> None:
-        """Keep the tensor of a new handle until it is deleted. Do nothing if the tensor is already
-        kept.
+        """Keep the tensor of a new handle until the handle is deleted. Do nothing if the tensor is
+        already kept.
         """
         block, handle.block = handle.block, None
         if block is not None:

@@ -7,7 +7,7 @@ remedies.
     All of 3.00MiB there is held by: <bytes, tensor, line of the program>
     It would fit: <the possible changes>
 
-All out-of-memory errors of devices are created here.
+All out-of-memory errors of devices are created in this module.
 """
 
 from __future__ import annotations
@@ -64,12 +64,13 @@ class PlainSpace:
 
 
 class StepMemory(NamedTuple):
-    """The memory that a step would need. It describes a step that is rejected before it runs.
+    """The memory that a step would need. This record describes a step that is rejected before it
+    runs.
 
     Args:
       place: the first op for which memory does not suffice, with the user's line.
-      summary: a sentence about the step's peak.
-      holders: the tensors that the step would hold at that point.
+      summary: a sentence about the step's peak memory.
+      holders: the tensors that the step would hold at the op `place`.
       advice: possible remedies, one per line.
     """
 
@@ -91,7 +92,7 @@ def short_type(dtype: DType) -> str:
 
 def largest_hole(device: MemorySpace) -> int | None:
     """Return the size in bytes of the largest possible allocation, or None if the allocator does
-    not report it.
+    not report this size.
     """
     stats = device.allocator.get_stats()
     hole = device.allocator.largest_free_chunk()
@@ -136,8 +137,8 @@ def out_of_memory(
 
 
 def _heading(held: Sequence[HeldMemory]) -> str:
-    """Return the line above the list of holders. It states the fraction of the occupied memory that
-    the list covers.
+    """Return the line above the list of holders. The line states the fraction of the occupied
+    memory that the list covers.
     """
     total = sum(holder.num_bytes for holder in held)
     named = sum(holder.num_bytes for holder in held[:MAX_HOLDERS])

@@ -7,8 +7,8 @@ and pools contain their scratch memory.
 A plan's steps are bound to addresses. So plans that run alternately are bound to one block per
 device, which has the size of their largest arena. A run acquires the `RunMemory` for its duration.
 Nothing in an arena or in scratch memory outlives a run. Data that lives longer (variables,
-constants, captured graphs) has separate memory. If a run finds the memory in use, it does not wait.
-Its plan is moved to other memory instead.
+constants, captured graphs) has separate memory. If a run finds the memory in use, the run does not
+wait. The plan of the run is moved to other memory instead.
 
 If the arena of a plan is larger than the block, the plan gets a new block. If the old blocks are
 not small compared with the new block, the plans in them are dropped. When these plans run the next
@@ -81,8 +81,8 @@ class SharedBlock(Block):
         return lease
 
     def leave(self, lease: Lease) -> None:
-        """Remove a user. If an interrupt (Ctrl-C) has ended a call of this method, it may be called
-        again.
+        """Remove a user. If an interrupt (Ctrl-C) has ended a call of this method, the method may
+        be called again.
         """
         with _USERS:
             self.users.pop(lease, None)
@@ -94,7 +94,7 @@ class SharedBlock(Block):
 
     def note_users(self) -> None:
         """Record the owners of the memory for messages. This method does nothing. A subclass
-        overrides it if the owners depend on the block's users.
+        overrides this method if the owners depend on the block's users.
         """
 
 
@@ -116,7 +116,7 @@ class ArenaBlock(SharedBlock):
 
 
 class Lease:
-    """The right of one user to use a `SharedBlock`. `SharedBlock.lease` returns it.
+    """The right of one user to use a `SharedBlock`. `SharedBlock.lease` returns a lease.
 
     Args:
       user: a name for messages.
@@ -156,7 +156,7 @@ class RunMemory:
 
     def lease(self, device: Device, num_bytes: int, user: str) -> Lease | None:
         """Return a lease of the device's block for an arena of `num_bytes`. If the block is too
-        small, it is replaced. If there is not enough memory, return None.
+        small, the block is replaced. If there is not enough memory, return None.
         """
         block = self._largest(device)
         lease = block.lease(user, num_bytes) if block and block.num_bytes >= num_bytes else None
@@ -207,9 +207,9 @@ class ScratchPool:
     """Blocks of scratch memory on one device. Steps share the blocks, because steps run one after
     another.
 
-    A step gets the smallest block that is large enough and that it does not use already. If there
-    is no such block, a new block is allocated, which is a little larger than needed. So all plans
-    together hold about as much scratch memory as the step that needs the maximum.
+    A step gets the smallest block that is large enough and that the step does not use already. If
+    there is no such block, a new block is allocated, which is a little larger than needed. So all
+    plans together hold about as much scratch memory as the step that needs the maximum.
     """
 
     def __init__(self, device: Device) -> None:

@@ -75,7 +75,9 @@ class VariableState:
             return block
 
     def copy_to(self, other: VariableState) -> None:
-        """Give another variable, of a device that shares this one's memory, the same value."""
+        """Copy the value to another variable, whose device can read the memory of this variable's
+        device.
+        """
         other.by_handle, other.initialized = self.by_handle, self.initialized
         if self.block is not None:
             source = self.block.array
@@ -185,8 +187,9 @@ class Resources:
             return state
 
     def share(self, copies: Copies, dtype: DType) -> bool:
-        """Let the first of these equal copies hold the value of all. Return whether it does: not
-        if one of the others has memory, or if the copies once had to be separated.
+        """Make the first of these equal copies hold the value of all copies. Return False if the
+        copies can't share the value, because another copy already has memory, or because the copies
+        were separated earlier.
         """
         with self.lock:
             if copies.first in self.copies.separated:
@@ -226,8 +229,8 @@ class Resources:
         return state.device.name if state is not None else None
 
     def state(self, key: str, make: Callable[[], Any]) -> Any:
-        """Return the state of a kernel, by the name of its node. The first call creates it with
-        `make`.
+        """Return the state of a kernel, by the name of its node. The first call creates the state
+        with `make`.
         """
         with self.lock:
             if key not in self.states:
@@ -246,7 +249,7 @@ class Resources:
 
     def shared_object(self, container: str, name: str, make: Callable[[], Any]) -> Any:
         """Return the object, such as a queue, that all nodes with this container and name share.
-        The first call creates it with `make`.
+        The first call creates the object with `make`.
         """
         with self.lock:
             key = (container or "localhost", name)

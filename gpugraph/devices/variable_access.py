@@ -3,10 +3,10 @@
 The variables that a plan reads and writes are known before it runs. A run of the plan enters the
 session's table with these two sets. If another run in the table uses one of the variables, the run
 waits, unless both runs only read this variable. So no update of a resource variable is lost, and no
-run reads a partly written value. TensorFlow achieves this with one lock per variable. In addition,
-the values that a run reads do not change until the run ends. Runs are admitted in the order of
-their arrival, but a run may overtake runs with which it does not collide. While a step waits for
-other runs, its run leaves the table (`WaitingRun`).
+run reads a partly written value. TensorFlow prevents lost updates and partial reads with one lock
+per variable. Here, unlike in TensorFlow, the values that a run reads also do not change until the
+run ends. Runs are admitted in the order of their arrival, but a run may overtake runs with which it
+does not collide. While a step waits for other runs, its run leaves the table (`WaitingRun`).
 
 Reference variables are not protected in this way. Their ops have `use_locking`.
 
@@ -105,8 +105,8 @@ class RunAccess:
     def collides(self, other: RunAccess) -> bool:
         """Return whether this run and the other run must not overlap.
 
-        They collide if both runs use a variable and at least one of them writes it. If this run
-        interrupts the other run, they do not collide.
+        Two runs collide if both runs use a variable and at least one of them writes it. A run does
+        not collide with a run that it interrupts.
         """
         return other not in self.around and not (
             self.writes.isdisjoint(other.writes)
@@ -208,8 +208,8 @@ class RunAccess:
             self._admit()
 
     def _admit(self) -> None:
-        """Admit the waiting runs that collide with no run before them. The caller must hold the
-        table's lock.
+        """Admit the waiting runs that collide with no earlier run. The caller must hold the table's
+        lock.
         """
         table = self.table
         waiting, table.waiting = table.waiting, []

@@ -28,13 +28,15 @@ class Copies(NamedTuple):
 
     @property
     def first(self) -> Key:
-        """The key of the copy whose memory the others share."""
+        """The key of the copy whose memory all other copies share."""
         return self.keys[0]
 
 
 class VariableCopies:
-    """The copies of a session that share memory, by the key of each copy. separated: the first keys
-    of copies that no longer may.
+    """The copies of a session that share memory, by the key of each copy.
+
+    Attributes:
+      separated: the keys of first copies that must not share their memory any more.
     """
 
     def __init__(self) -> None:
@@ -42,7 +44,7 @@ class VariableCopies:
         self.separated: set[Key] = set()
 
     def of(self, key: Key) -> Copies | None:
-        """Return the copies that share memory with the variable `key`, and itself."""
+        """Return the set of copies that contains the variable `key` and shares memory, or None."""
         return self._shared.get(key)
 
     def add(self, copies: Copies) -> None:
@@ -56,7 +58,7 @@ class VariableCopies:
         self.separated.add(copies.first)
 
     def forget(self, key: Key) -> None:
-        """Forget the copies of a variable that no longer exists."""
+        """Remove the set of copies of a variable that no longer exists."""
         copies = self._shared.get(key)
         for other in () if copies is None else copies.keys:
             self._shared.pop(other, None)

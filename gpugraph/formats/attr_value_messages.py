@@ -3,7 +3,7 @@
 A value is plain Python: a number, a string, a `DType`, a `TensorShape`, an array, or a list of one
 of these. A function is a NameAttrList message, or an object that creates one. The attr's kind, such
 as `"list(int)"`, determines the field of the AttrValue. If the kind is unknown, because the attr is
-in no signature (such as `_class`), it is derived from the value.
+in no signature (such as `_class`), the kind is derived from the value.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def write_attr(message: Any, value: Any, kind: str = "") -> None:
     """Store a value in the AttrValue `message`. Raises TypeError if no attr can hold the value.
 
     Args:
-      kind: the attr's kind. If it is empty, it is derived from the value.
+      kind: the attr's kind. If the kind is empty, the kind is derived from the value.
     """
     kind = kind or kind_of(value)
     if kind in _PLAIN:
@@ -121,7 +121,7 @@ def read_attr_value(message: Any) -> Any:
 
 
 def plain_attr(value: Any) -> Any:
-    """Return the value in an AttrValue. If it is a string, return it as `str`.
+    """Return the value in an AttrValue. If the value is a string, return the string as `str`.
 
     A value that is not a message is returned unchanged.
     """

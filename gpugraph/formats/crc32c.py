@@ -2,8 +2,8 @@
 
 A checksum is the remainder of a division of polynomials over bits. Without native code, two sparse
 multiples of CRC-32C's polynomial make the division fast. To reduce the bytes by such a multiple,
-each block is XORed into the bytes at a few fixed distances after it. NumPy and Python's integers do
-this at the speed of memory.
+each block is XORed into the bytes at a few fixed distances after it. NumPy and Python's integers
+perform these XORs at the speed of memory.
 
 If a C compiler and the processor's CRC instruction are available, native code is used
 (`provide_native`).
@@ -92,8 +92,8 @@ called for large data, until it reports that the native function will never be a
 
 
 def crc32c(data: Any, crc: int = 0) -> int:
-    """Return the CRC-32C of `data`. `crc` is the checksum of the preceding bytes. By default there
-    are none.
+    """Return the CRC-32C of `data`. If `data` continues other bytes, `crc` is the checksum of these
+    preceding bytes.
 
     Args:
       data: bytes or any contiguous buffer. The bytes of a NumPy array are used.
@@ -141,7 +141,7 @@ def _crc32c_by_numpy(source: memoryview, crc: int) -> int:
 
 
 def mask_crc(crc: int) -> int:
-    """Return the masked form of a checksum, which files store.
+    """Return the masked form of a checksum, as files store it.
 
     Masking is necessary because a CRC detects errors poorly in data that contains CRCs.
     """
@@ -155,7 +155,7 @@ def unmask_crc(masked: int) -> int:
 
 
 def masked_crc32c(data: Any) -> int:
-    """Return the masked checksum of `data`, which files store."""
+    """Return the masked checksum of `data`, as files store it."""
     return mask_crc(crc32c(data))
 
 
@@ -181,7 +181,7 @@ def _folded(scratch: Any) -> Any:
     """Reduce an array of bytes or words in place, and return the few elements at its end that
     remain. They have the same remainder as the array had.
 
-    Each element is the coefficient of a power of x, so at most 5685 elements remain.
+    The elements are coefficients of powers of x. At most 5685 elements remain.
     """
     degree, exponents = _FEW_TERMS
     lags = [degree - exponent for exponent in exponents]

@@ -31,9 +31,8 @@ _LISTS = frozenset((0x0A, 0x12, 0x1A))  # tags of the lists of a feature
 
 
 class ExampleFeature(NamedTuple):
-    """A feature: the kind of its list, and its values: a list of bytes, or a vector.
-
-    Vectors are of float32 or int64.
+    """A feature: the kind of its list, and the values in the list. The values are a list of bytes,
+    or a vector of float32 or int64.
     """
 
     kind: int
@@ -47,8 +46,8 @@ _EMPTY = ExampleFeature(NOTHING, ())
 
 
 def _number(content: bytes, position: int, end: int) -> tuple[int, int]:
-    """Return the varint at `position`, and the position after it. Raises ValueError if it extends
-    beyond `end`.
+    """Return the varint at `position`, and the position after it. Raises ValueError if the varint
+    extends beyond `end`.
     """
     value = shift = 0
     while position < end and shift < 7 * _LONGEST:
@@ -105,9 +104,9 @@ def example_features(content: bytes) -> dict[bytes, Span]:
 def _plain_entries(content: bytes) -> dict[bytes, Span] | None:
     """Return the spans of an Example whose bytes have the form that protobuf writes.
 
-    In this form there is one `Features` message, and each of its entries has a key and then a
-    value. For other bytes, return None or raise IndexError or ValueError. The caller then uses a
-    general parser.
+    In the form that protobuf writes, there is one `Features` message, and each of its entries has a
+    key and then a value. For other bytes, return None or raise IndexError or ValueError. The caller
+    then uses a general parser.
     """
     end = len(content)
     if not end or content[0] != _ENTRY:
@@ -175,7 +174,7 @@ def list_of_features(content: bytes, span: Span) -> list[Span]:
 
 
 def read_feature(content: bytes, span: Span) -> ExampleFeature:
-    """Return the feature in a span; if it has several lists, the last one."""
+    """Return the feature in a span. If the feature has several lists, use the last one."""
     first, last = span
     if last - first > 2 and content[first] in _LISTS and first + 2 + content[first + 1] == last:
         number = content[first] >> 3  # the usual case: one list with a length below 128

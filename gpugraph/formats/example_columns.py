@@ -1,8 +1,9 @@
-"""The locations of features in a batch of Examples. NumPy computes them for all examples together.
+"""The locations of features in a batch of Examples. NumPy computes the locations for all examples
+together.
 
-Examples usually have the form that protobuf writes: one `Features` message. Each entry in it is a
-name followed by a feature, and each feature is one list. NumPy then reads the n-th entries of all
-examples in one step:
+Examples usually have the form that protobuf writes: one `Features` message. Each entry in this
+message is a name followed by a feature, and each feature is one list. NumPy then reads the n-th
+entries of all examples in one step:
 
     example 0    0a size | 0a size 0a size NAME 12 size [0a|12|1a] size LIST | 0a size ...
     example 1    0a size | 0a size 0a size NAME 12 size [0a|12|1a] size LIST | ...
@@ -31,7 +32,7 @@ _FEW = 8  # with fewer examples left, parsing one by one is faster
 class Irregular(ValueError):
     """The bytes do not have the form that protobuf writes for an Example.
 
-    They may be a valid Example in another form.
+    The bytes may be a valid Example in another form.
     """
 
 

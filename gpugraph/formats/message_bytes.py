@@ -32,7 +32,7 @@ def varint(value: int) -> bytes:
 
 
 def bytes_field(number: int, content: bytes) -> bytes:
-    """Encode a field that is a string, bytes or a message. It is not omitted if it is empty."""
+    """Encode a field that is a string, bytes or a message. An empty field is encoded too."""
     return varint(number << 3 | LENGTH) + varint(len(content)) + content
 
 
@@ -42,8 +42,8 @@ def int_field(number: int, value: int) -> bytes:
 
 
 def float_field(number: int, value: float) -> bytes:
-    """Encode a float field. It is not omitted if the value is 0. Values out of the range of float32
-    become infinite.
+    """Encode a float field. The value 0 is encoded too. Values out of the range of float32 become
+    infinite.
     """
     try:
         content = _FOUR.pack(value)
@@ -59,12 +59,12 @@ def double_field(number: int, value: float) -> bytes:
 
 
 def doubles_field(number: int, values: Sequence[float]) -> bytes:
-    """Encode a packed field of doubles. For an empty list, return nothing."""
+    """Encode a packed field of doubles. For an empty list, return no bytes."""
     return bytes_field(number, struct.pack(f"<{len(values)}d", *values)) if len(values) else b""
 
 
 def _read_varint(content: bytes, start: int) -> tuple[int, int]:
-    """Return the varint at `start`, and the position after it. Raises ValueError if it is
+    """Return the varint at `start`, and the position after it. Raises ValueError if the varint is
     truncated.
     """
     value = 0

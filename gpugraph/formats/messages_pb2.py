@@ -1,6 +1,6 @@
 """TensorFlow's messages by their names: `messages_pb2.GraphDef`, `messages_pb2.DT_FLOAT`.
 
-They are classes of protobuf, which is imported when a name is first accessed.
+The messages are classes of protobuf, which is imported when a name is first accessed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The messages that are public names, such as `tf.GraphDef` and `tf.train.Example`.
 
-If a public module does not define a name, the name is looked up here (`tensorflow_import`). So a
-program imports protobuf when it first uses a message, not when it imports the package.
+If a public module does not define a name, `tensorflow_import` looks the name up in this
+module. So a program imports protobuf when it first uses a message, not when it imports the package.
 """
 
 from __future__ import annotations

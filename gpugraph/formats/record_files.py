@@ -106,8 +106,8 @@ def _window(kind: str, bits: int) -> int:
 
 
 class _Compressed:
-    """A writable file that compresses the written bytes. If `compressor` is None, it writes them
-    unchanged.
+    """A writable file that compresses the written bytes. If `compressor` is None, the file writes
+    the bytes unchanged.
     """
 
     def __init__(self, target: BinaryIO, compressor: Any) -> None:
@@ -234,8 +234,8 @@ def tf_record_iterator(path: Any, options: Any = None) -> Iterator[bytes]:
     is damaged or truncated.
 
     Args:
-      options: `TFRecordOptions` or a compression type. It must be the compression with which the
-        file was written.
+      options: `TFRecordOptions` or a compression type. The argument must be the compression with
+        which the file was written.
     """
     kind, name = TFRecordOptions.get_compression_type_string(options), os.fsdecode(path)
     with system_errors(name), open_to_read(name) as source:

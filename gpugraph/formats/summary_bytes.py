@@ -177,7 +177,7 @@ def plugin_metadata(
 
 
 def file_version_event(wall_time: float) -> bytes:
-    """Return the Event with which every event file starts. It contains the version of the file
-    format.
+    """Return the Event with which every event file starts. This event contains the version of the
+    file format.
     """
     return event_message(wall_time, 0, "file_version", b"brain.Event:2")

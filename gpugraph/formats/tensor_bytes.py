@@ -106,7 +106,7 @@ def _sizes(content: bytes) -> list[int]:
 
 
 def _typed(dtype: DType, parts: dict[int, list[tuple[int, bytes]]], raw: bytes, count: int) -> Any:
-    """Return the values in the field for `dtype`, which may be packed or separate.
+    """Return the values in the field for `dtype`. In this field, values may be packed or separate.
 
     Args:
       parts: (wire type, content) of all fields, by number.

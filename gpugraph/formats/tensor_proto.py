@@ -1,9 +1,9 @@
 """Conversion between arrays and TensorProto messages, which hold the constants in files.
 
-If an array has several numbers of a common dtype, it is stored as raw bytes in `tensor_content`.
-Any other array is stored in the field for its dtype. The last value of the field is repeated for
-all remaining elements. float16 and bfloat16 are bit patterns in `half_val`, and a complex number is
-a pair of values.
+If an array has several numbers of a common dtype, the array is stored as raw bytes in
+`tensor_content`. Any other array is stored in the field for its dtype. The last value of the field
+is repeated for all remaining elements. float16 and bfloat16 are bit patterns in `half_val`, and a
+complex number is a pair of values.
 """
 
 from __future__ import annotations
@@ -68,12 +68,10 @@ _NEVER_AS_BYTES = frozenset(
 
 
 def tensor_proto_of(array: NDArray[Any], dtype: DType, shape: Sequence[int]) -> Any:
-    """Return a TensorProto of `shape` with the array's values; strings are an array of bytes.
+    """Return a TensorProto of `shape` with the array's values. Strings are passed as an array of
+    bytes.
 
-    If the array has fewer elements than `shape`, it is extended by its last value.
-
-    Args:
-      as_values: whether the values are never stored as raw bytes, regardless of their number.
+    If the array has fewer elements than `shape`, the array is extended by its last value.
 
     Raises:
       ValueError: the content is larger than 2 GiB, protobuf's limit.
@@ -87,10 +85,12 @@ def tensor_proto_of(array: NDArray[Any], dtype: DType, shape: Sequence[int]) -> 
 def write_tensor(
     proto: Any, array: NDArray[Any], dtype: DType, shape: Sequence[int], as_values: bool = False
 ) -> None:
-    """Fill an empty TensorProto in place; other arguments and errors as in `tensor_proto_of`.
+    """Fill an empty TensorProto. The arguments and errors are those of `tensor_proto_of`, except
+    for two arguments.
 
     Args:
-      as_values: never store raw bytes, whatever the number of values.
+      proto: the empty TensorProto.
+      as_values: whether the values are never stored as raw bytes, regardless of their number.
     """
     proto.dtype = dtype.as_datatype_enum
     proto.tensor_shape.SetInParent()

@@ -45,8 +45,8 @@ def read_records(source: Any, name: Any) -> Iterator[bytes]:
 
     Args:
       source: an object whose `read(n)` returns at most n bytes, and no bytes at the end. If it has
-        an attribute `consumed` that is not None, this is the number of compressed bytes that it has
-        read.
+        an attribute `consumed` that is not None, this attribute is the number of compressed bytes
+        that the source has read.
       name: the path for errors.
     """
     offset, ahead = 0, _ReadAhead(source)

@@ -207,7 +207,7 @@ def _count(op_def: OpDef, arg: ArgDef, available: int, known: dict[str, Any]) ->
     """Return the number of tensors in one argument of an op.
 
     If no attr determines the length of a list, and the op has no other list, the list consists of
-    all tensors that the other arguments leave over.
+    all tensors that do not belong to any other argument.
     """
     if not arg.is_list:
         return 1

@@ -3,12 +3,12 @@
 A full name is `/job:worker/replica:0/task:1/device:GPU:2`. A missing field or `*` matches any
 value. `/gpu:2` and `/cpu:0` are the old spelling of the last field. Other modules pass names as
 strings. Programs may also use `DeviceSpec` (TensorFlow 1's, which is mutable) and `DeviceSpecV2`
-(immutable). Inside this module names are `_Fields`, which are immutable. Each string is parsed once
-and cached, because placement repeats the same few queries for every node.
+(immutable). Inside this module, a name is a `_Fields` object, which is immutable. Each string is
+parsed once and cached, because placement repeats the same few queries for every node.
 
 There are two ways to combine requests. In `merge_specs`, the inner request overrides the outer
 request field by field, as nested `tf.device` blocks do. `combine_specs` combines the requests of
-nodes that must share a device, and rejects a conflict. Follows TensorFlow's
+nodes that must share a device, and rejects a conflict. The rules are those of TensorFlow's
 python/framework/device_spec.py and core/util/device_name_utils.cc.
 """
 
@@ -33,7 +33,7 @@ class _Fields(NamedTuple):
     device_index: int | None = None
 
     def over(self, outer: _Fields) -> _Fields:
-        """Return these fields. Fields that are None here are taken from `outer`."""
+        """Return these fields. Fields that are None in this object are taken from `outer`."""
         fields = {key: value for key, value in self._asdict().items() if value is not None}
         return outer._replace(**fields)
 
@@ -196,7 +196,7 @@ Name: TypeAlias = str | DeviceSpecV2 | None
 def canonical_name(device: Name) -> str:
     """Return the canonical spelling: `"/gpu:1"` becomes `"/device:GPU:1"`, None becomes `""`.
 
-    Raises ValueError for an invalid device name, like every function of this module.
+    Raises ValueError for an invalid device name, as every function of this module does.
     """
     return _fields_of(device).text
 

@@ -2,9 +2,9 @@
 
 The same inference function serves three callers: the client graph (sizes of placeholders may be
 unknown), the fold pass (the shapes of fed values are known), and a step of a plan whose sizes are
-known only when it runs. The callers find the values of constant inputs in different ways. They pass
-a function `value` of the input index to the constructor, or override the methods `value` and
-`partial` in a subclass.
+known only when it runs. The callers find the values of constant inputs in different ways. A caller
+passes a function `value` of the input index to the constructor, or overrides the methods `value`
+and `partial` in a subclass.
 """
 
 from __future__ import annotations
@@ -83,16 +83,16 @@ class InferContext:
     def variable_shape(self, index: int) -> TensorShape:
         """Return the static shape of the variable whose handle is input `index`.
 
-        The base class returns an unknown shape. The client graph's subclass overrides this.
+        The base class returns an unknown shape. The client graph's subclass overrides this method.
         """
         del index
         return TensorShape.of(None)
 
     def variable_dtype(self, index: int) -> DType | None:
-        """Return the dtype of the variable whose handle is input `index`. If it is unknown, return
-        None.
+        """Return the dtype of the variable whose handle is input `index`. If the dtype is unknown,
+        return None.
 
-        The base class returns None. The client graph's subclass overrides this.
+        The base class returns None. The client graph's subclass overrides this method.
         """
         del index
         return None

@@ -25,12 +25,11 @@ class ArgDef(NamedTuple):
 
     Exactly one of `type`, `type_attr` and `type_list_attr` determines the dtype.
 
-    Attributes: number_attr: for a list of tensors of one dtype, the name of the int attr that holds
-    the length.
-
     Args:
+      number_attr: for a list of tensors of one dtype, the name of the int attr that holds the
+        length.
       is_ref: whether the argument is a reference to a variable.
-      rank: the rank that an input must have. If it is None, any rank is allowed.
+      rank: the rank that an input must have. If the rank is None, any rank is allowed.
     """
 
     name: str
@@ -68,9 +67,8 @@ class OpDef(NamedTuple):
 
     A stateful op is never folded or merged with an equal op.
 
-    Attributes: infer: a function from an `InferContext` to one `TensorShape` for each output.
-
     Args:
+      infer: a function that receives an `InferContext` and returns a `TensorShape` for each output.
       host_inputs, host_outputs: the indices of arguments that are in host memory on any device,
         such as axes and shapes. The code that launches the kernel must read their values.
       deprecation: the first GraphDef version in which graphs can't contain the op, and a sentence

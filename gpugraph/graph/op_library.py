@@ -18,9 +18,8 @@ V = TypeVar("V")
 class OpTable(dict[str, V]):
     """A table by op type. Modules that are imported on demand register its entries.
 
-    Attributes: load: a function that imports the module that registers the entry of a name.
-
-    Args:
+    Attributes:
+      load: a function that imports the module that registers the entry of a name.
       load_all: a function that imports all these modules, so that iterations include every entry.
     """
 
@@ -93,7 +92,8 @@ def register_constant_value(function: Callable[[Any, bool], Any]) -> None:
 
 
 def constant_value(tensor: Any, as_shape: bool) -> Any:
-    """Return a tensor's value if it is the same in every run. If it is not constant, return None.
+    """Return a tensor's value if it is the same in every run. If the value is not constant, return
+    None.
 
     Args:
       as_shape: whether to return a vector of sizes as a TensorShape, in which sizes that are not

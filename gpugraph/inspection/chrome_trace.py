@@ -1,9 +1,10 @@
 """Step statistics as a trace in the JSON format of Chrome's trace viewer, which Perfetto also
 opens.
 
-Each device is a process of the trace. Its threads are lanes of steps. The steps in one lane do not
-overlap. A transfer is an arrow from the step that computes a tensor to the step that receives it.
-The number of live bytes is a counter. Times are microseconds since the first step.
+Each device is a process of the trace. The threads of such a process are lanes of steps. The steps
+in one lane do not overlap. A transfer is an arrow from the step that computes a tensor to the step
+that receives it. The number of live bytes is a counter. Times are microseconds since the first
+step.
 """
 
 from __future__ import annotations
@@ -219,10 +220,11 @@ def duration_of(stats: Any) -> float:
 
 
 def parts_of(stats: Any) -> tuple[str, list[str], str]:
-    """Return the op type, the inputs and the rest of a step's label, `name = Op(inputs)rest`.
+    """Return the op type, the inputs and the remaining text of a step's label, `name =
+    Op(inputs)rest`.
 
-    If a label has another form, the inputs and the rest are empty. The op type is then the text
-    after " = ", or the node's name if the label has no " = ".
+    If a label does not have this form, the inputs and the remaining text are empty. The op type is
+    then the text after " = ", or the node's name if the label has no " = ".
     """
     match = _LABEL.fullmatch(stats.timeline_label)
     if match is None:
@@ -240,8 +242,8 @@ def trace_faults(trace: Any) -> Iterator[str]:
     """Yield a sentence for each violation of the rules that trace viewers rely on.
 
     The rules: Every event has the fields that its phase requires. Times are not negative. The steps
-    of a lane do not overlap. Both ends of each arrow lie within steps and are in the order of time.
-    Processes have names.
+    of a lane do not overlap. The start and the end of each arrow lie within steps, and the start is
+    not later than the end. Processes have names.
     """
     if not isinstance(trace, dict) or not isinstance(trace.get("traceEvents"), list):
         yield "the trace is not an object with a list 'traceEvents'"

@@ -1,7 +1,7 @@
 """Plain Python records with the fields of TensorFlow's protobuf messages.
 
-A run collects its statistics in these records, because they are faster than protobuf messages. They
-are converted to messages when a program reads them.
+A run collects its statistics in these records, because they are faster than protobuf messages. The
+records are converted to messages when a program reads them.
 """
 
 from __future__ import annotations

@@ -184,8 +184,8 @@ def _milliseconds(seconds: float) -> str:
 
 
 def short_device(name: str) -> str:
-    """Return a device's type and number. If the device belongs to another process, its task
-    precedes them.
+    """Return a device's type and number. If the device belongs to another process, the device's
+    task precedes the type and number.
     """
     task, _, device = name.partition("/device:")
     return device if "localhost" in task or not device else f"{task.lstrip('/')} {device}"

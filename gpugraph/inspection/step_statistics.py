@@ -23,8 +23,8 @@ _MAX_NAMES = 50
 
 
 class _StepNode(NamedTuple):
-    """A step's first node and its position in the order. If the node has no record, these are None
-    and -1.
+    """A step's first node and its position in the order. If the node has no record, the node is
+    None and the position is -1.
     """
 
     position: int
@@ -114,8 +114,8 @@ def member_names(
 
 
 def span_of(step: Step, known: Mapping[str, tuple[int, NodeRecord]]) -> tuple[int, int]:
-    """Return the positions of a step's first and last node in the order. If they are unknown,
-    return -1 for both.
+    """Return the positions of a step's first and last node in the order. If the positions are
+    unknown, return -1 for both.
     """
     first, _, last = step.name.partition(" .. ")
     position = known[first][0] if first in known else -1

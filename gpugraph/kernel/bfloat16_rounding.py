@@ -43,7 +43,8 @@ def bind_widened(
       context: the `KernelContext`.
       arrays: the inputs, then the outputs.
       writes: the indices of inputs that the kernel writes.
-      dynamic: whether the kernel returns its outputs. They are then not among the arrays.
+      dynamic: whether the kernel returns its outputs. In this case, the outputs are not among the
+        arrays.
     """
     wide = _Widened(context)
     widened = [wide.array(array) for array in arrays]
@@ -70,8 +71,8 @@ def bind_widened(
 
 
 def _as_declared(arrays: Sequence[Any], types: Sequence[DType]) -> list[Any]:
-    """Return the arrays that a kernel returned. Round those arrays to bfloat16 whose declared dtype
-    is bfloat16.
+    """Return the arrays that a kernel returned. Arrays with the declared dtype bfloat16 are rounded
+    to bfloat16.
     """
     return [
         np.asarray(array).astype(BFLOAT16) if dtype.base_dtype is bfloat16 else array

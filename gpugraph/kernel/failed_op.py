@@ -1,4 +1,6 @@
-"""A record, on an error, of the op that raised it. Steps that run several ops need it."""
+"""A record, stored on an error, of the op that raised the error. Without it, a step that runs
+several ops could not name the op that failed.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +8,8 @@ from typing import Any
 
 
 def note_op(error: BaseException, name: str, origin: Any) -> None:
-    """Record the op that raised an error, and the op's origin, on the error. Keep an earlier
-    record.
+    """Record the op that raised an error, and the op's origin, on the error. If the error already
+    has such a record, keep that record.
     """
     error.__dict__.setdefault("_raised_in", (name, origin))
 

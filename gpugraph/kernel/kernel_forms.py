@@ -29,26 +29,28 @@ class Call(NamedTuple):
     """A NumPy kernel: a Python function that writes the outputs, in one of two forms.
 
     `function(*inputs, *outputs)` is called in each run. `make(context, *inputs, *outputs)` is
-    called once, when the arrays are bound. It returns a callable without arguments, which each run
-    calls. So everything that follows from sizes and attrs is computed once.
+    called once, when the arrays are bound. `make` returns a callable without arguments, which each
+    run calls. So everything that follows from sizes and attrs is computed once.
 
     Host inputs (whose values are known when the kernel is bound) are not among the arguments:
     `context.value` reads them. `op`, the declaration of an op, sets `direct` and `writes`.
 
     Args:
-      dynamic: the outputs' sizes depend on the inputs' values; the call returns the outputs, which
-        are not among its arguments.
-      late: host inputs are arguments, as arrays in host memory, because their values are computed
-        during a run (the index of an element, the handle of a TensorArray).
-      waits: the call may wait for other runs, or forever, since it calls user functions; other runs
-        may use the run's variables meanwhile. Such a kernel is dynamic; its inputs are copies, and
-        several such kernels of a run may be called at the same time.
-      gives_up: a kernel with `waits` that itself checks whether its run must end (`check_run`), as
-        ops on queues do. The run need not call it in a separate thread that can be abandoned.
-      direct: the arguments are the arrays themselves, for kernels that only move elements.
-        Otherwise arrays of bfloat16 are passed as float32; outputs, and the inputs numbered in
-        `writes`, are rounded after the call (`bfloat16_rounding`).
-      by_lapack: the call factors the matrices of its arguments by LAPACK.
+      dynamic: whether the sizes of the outputs depend on the values of the inputs. The call then
+        returns the outputs, which are not among its arguments.
+      late: whether host inputs are passed as arguments, as arrays in host memory, because their
+        values are computed during a run (the index of an element, the handle of a TensorArray).
+      waits: whether the call may wait for other runs, or forever, since it calls user functions.
+        During the wait, other runs may use the variables of its run. Such a kernel must be dynamic.
+        The inputs of such a kernel are copies, and several such kernels of a run may be called at
+        the same time.
+      gives_up: whether a kernel with `waits` itself checks if its run must end (`check_run`), as
+        ops on queues do. If the kernel checks this, it need not be called in a separate thread that
+        can be abandoned.
+      direct: whether the call receives arrays of bfloat16 as they are, for kernels that only move
+        elements. Otherwise the call receives such arrays as float32. Outputs, and the inputs with
+        the indices in `writes`, are then rounded after the call (`bfloat16_rounding`).
+      by_lapack: whether the call factors matrices with LAPACK.
     """
 
     function: Callable[..., Any] | None = None
@@ -83,7 +85,7 @@ class Elementwise(NamedTuple):
 
     `(U)` converts to the output's type. float16 is computed in float32 and rounded at the end.
     `rounded(...)` in the expression marks the places where the NumPy kernel rounds to float16. So
-    both kernels have equal results.
+    the C kernel and the NumPy kernel have equal results.
     """
 
     expression: str
@@ -112,8 +114,8 @@ class Source(NamedTuple):
 
     Args:
       launches: `launches(signature)` returns the launches, in order. If the file has no function
-        for the attrs, dtypes or shapes, it raises NotImplementedError with the reason. Then `host`
-        runs on copies in host memory.
+        for the attrs, dtypes or shapes, `launches` raises NotImplementedError with the reason. Then
+        `host` runs on copies in host memory.
       optional: indices of arrays (as in `Arg`) that may be empty. If any other array is empty,
         `host` runs.
       tensor_cores: `tensor_cores(signature)` returns the launches for GPUs with the tensor cores
@@ -141,15 +143,15 @@ class Sized(NamedTuple):
     Then `host`, a dynamic `Call`, runs on copies in host memory instead.
 
     Args:
-      measure: `measure(signature)` returns the first launches. They write counts to the scratch
-        memory `SIZES`. If there are no launches, there are no counts. The host waits until the
-        launches have ended, and raises an error if an error flag is set.
+      measure: `measure(signature)` returns the first launches. These launches write counts to the
+        scratch memory `SIZES`. If there are no launches, there are no counts. The host waits until
+        the launches have ended, and raises an error if an error flag is set.
       shapes: `shapes(signature, numbers)` returns the outputs' shapes, given the counts `numbers`.
       fill: `fill(signature, numbers)` returns the launches that compute the outputs. These launches
         can still read the scratch memory of `measure`.
       types: the possible dtypes of the attr `T`, if the op has that attr.
       known: `known(signature)` returns the counts if the outputs' shapes are static, so that the
-        host need not wait. It is None for an op whose counts do not follow from the shapes.
+        host need not wait. `known` is None for an op whose counts do not follow from the shapes.
     """
 
     file: str

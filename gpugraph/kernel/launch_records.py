@@ -53,10 +53,10 @@ class MovableState(Protocol):
     """A state of numbers that is initially on the host, and can be moved to a device's memory."""
 
     def move(self, device: str, put: Callable[[Any], DeviceState]) -> DeviceState:
-        """Return the numbers on `device`. If they are on the host, call `put` to move them to the
-        device.
+        """Return the numbers on `device`. If the numbers are on the host, call `put` to move them
+        to the device.
 
-        Raises NotImplementedError, with the reason, if they are on another device.
+        Raises NotImplementedError, with the reason, if the numbers are on another device.
         """
 
 
@@ -106,8 +106,8 @@ class Launch(NamedTuple):
         the computation), T_LOAD(x) and T_STORE(x).
       defines: other macros.
       file: the CUDA file, if it is not the file of the kernel.
-      aligned: by macro, an array and a number of bytes. The macro is 1 if the address of the array
-        is a multiple of this number, else 0.
+      aligned: maps a macro to an array and a number of bytes. The macro is 1 if the address of the
+        array is a multiple of this number, else 0.
     """
 
     function: str

@@ -29,8 +29,8 @@ class Builder(Protocol):
         """Add a constant, which becomes part of the generated source."""
 
     def index(self, size: int, dtype: DType) -> int:
-        """Add the vector 0, 1, ... size - 1. It contains the index of each element along the last
-        axis.
+        """Add the vector 0, 1, ... size - 1. The vector contains the index of each element along
+        the last axis.
         """
 
     def apply(
@@ -70,25 +70,26 @@ def _no_macros(_: Signature) -> Mapping[str, str]:
 class RowSource(NamedTuple):
     """The C function `function` of the file `kernels/<file>`, over arrays of several dtypes.
 
-    Its results have the same bits as the NumPy kernel's, unless `is_exact` is false. The function
-    may refuse its input before it has written anything. The NumPy kernel then runs and raises the
-    error.
-
-    parameters(signature): the integers that the function takes; it raises NotImplementedError, with
-    the reason, for attrs, dtypes or shapes that the function does not support.
+    The results of the function have the same bits as the NumPy kernel's, unless `is_exact` is
+    false. The function may reject its input before it has written anything. The NumPy kernel then
+    runs and raises the error.
 
     Args:
+      parameters: `parameters(signature)` returns the integers that the function receives.
+        `parameters` raises NotImplementedError, with the reason, for attrs, dtypes or shapes that
+        the function does not support.
       element: the index of the array for whose dtype (float32, float64, int32 or int64) the file is
-        compiled, or None for a function that only moves bytes. macros(signature): C macros by name;
-        their text may call functions that are not exact (`EXPENSIVE`).
+        compiled, or None for a function that only moves bytes.
+      macros: `macros(signature)` returns C macros by name.
       sizes: for an op whose outputs' sizes depend on values: `sizes(signature, *inputs)` returns
         the largest possible shapes of the outputs. The function's last array is then a single
         int64, in which it stores the actual number of rows of the outputs numbered in `counted`.
       separate: whether each output has its own number of rows. The function's last array then has
         an int64 for each output, and `counted` is not used.
       takes_empty: whether arrays may be empty.
-      counter: a function of the same file that takes the inputs and only stores the number of rows.
-        It is for ops for which counting takes a small part of the time.
+      counter: the name of a function in the same file that receives the inputs and only stores the
+        number of rows, or "". Such a function exists for ops whose rows can be counted in a small
+        part of the time.
     """
 
     file: str
@@ -108,13 +109,13 @@ class Decomposition(NamedTuple):
     """An op as elementwise expressions and reductions.
 
     `build(builder, signature, inputs)` returns the values of the op's outputs. If the op writes
-    variables, it returns the new values of the written inputs, in their order. `inputs` are the
-    values of all inputs except host inputs. The signature has the arrays of host inputs. The shape
-    of a value may differ from the shape of its output by axes of size 1. `build` raises
-    NotImplementedError, with the reason, for attrs or shapes that it does not support.
+    variables, `build` returns the new values of the written inputs, in their order. `inputs` are
+    the values of all inputs except host inputs. `signature.value` returns the arrays of host
+    inputs. The shape of a value may differ from the shape of its output by axes of size 1. `build`
+    raises NotImplementedError, with the reason, for attrs or shapes that it does not support.
 
     Args:
-      alone: a C function for the op as a step by itself, used where it supports the shapes.
+      alone: a C function for the op as a step by itself, used if this function supports the shapes.
     """
 
     build: Callable[[Builder, Signature, Sequence[int]], Sequence[int]]
@@ -125,8 +126,8 @@ class ViewCopies(NamedTuple):
     """An op that only copies data.
 
     `views(signature, *inputs, *outputs)` returns (source, target) pairs. A source is a view of one
-    of these arrays, or a number of the same dtype. It is broadcast to the target, which is a view.
-    The copies are performed in order. Host inputs are not among the arguments.
+    of these arrays, or a number of the same dtype. The source is broadcast to the target, which is
+    a view. The copies are performed in order. Host inputs are not among the arguments.
     """
 
     views: Callable[..., Sequence[tuple[Any, Any]]]
@@ -136,7 +137,7 @@ class MatrixProducts(NamedTuple):
     """An op that consists of matrix products.
 
     `matrices(signature, *inputs, *outputs)` returns triples (a, b, out) for the products out = a @
-    b. These are views of the arguments with equal leading axes.
+    b. The matrices are views of the arguments with equal leading axes.
     """
 
     matrices: Callable[..., Sequence[tuple[Any, Any, Any]]]
@@ -150,11 +151,11 @@ GG_MATMUL_DEPTH.
 
 
 class Epilogue(NamedTuple):
-    """Operations on a matrix product before it is stored.
+    """Operations on a matrix product, applied before the product is stored.
 
-    The operations have this order. First, `bias`, a vector along the last axis, is added. Then
-    `addend`, which has the product's shape, is added. Finally, if `relu` is true, negative elements
-    are set to 0.
+    The operations are applied in this order. First, `bias`, a vector along the last axis, is added.
+    Then `addend`, which has the product's shape, is added. Finally, if `relu` is true, negative
+    elements are set to 0.
     """
 
     bias: Any = None
@@ -163,7 +164,7 @@ class Epilogue(NamedTuple):
 
 
 class MatmulWithEpilogue(NamedTuple):
-    """An op that is one matrix product with an epilogue. On GPUs it is one kernel.
+    """An op that is one matrix product with an epilogue. On GPUs, the op is one kernel.
 
     `products` gives the matrix product as one triple. `epilogue(signature, *inputs, *outputs)`
     returns the epilogue, whose arrays are views of the arguments.
@@ -182,8 +183,8 @@ class CSource(NamedTuple):
 
     Args:
       parameters: `parameters(signature)` returns the integers that the function receives after the
-        addresses of the arrays. It raises NotImplementedError, with the reason, for attrs or shapes
-        that the function does not support.
+        addresses of the arrays. `parameters` raises NotImplementedError, with the reason, for attrs
+        or shapes that the function does not support.
       turned: `turned(signature)` returns the order of axes of each array that the function receives
         transposed, by the array's index among the inputs and the output.
     """

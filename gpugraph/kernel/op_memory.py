@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, kw_only=True)
 class OpMemory:
-    """How an op type uses memory. Inputs and outputs are given by their indices.
+    """The use of memory by an op type. Inputs and outputs are given by their indices.
 
     Args:
       alias: for each output, the input whose memory the output may overwrite if nothing reads that
         input afterwards.
-      view: for each output, the input whose bytes it has. If both share memory, no kernel runs,
-        except for a stateful op: its kernel gets the same array as input and output.
+      view: for each output, the input whose bytes it has. If the output and this input share
+        memory, no kernel runs, except for a stateful op: its kernel gets the same array as input
+        and output.
       writes: the ref inputs whose variable this op changes.
       host_inputs: the inputs that the kernel reads in host memory.
       host_outputs: the outputs that the kernel writes in host memory.

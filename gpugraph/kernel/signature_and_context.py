@@ -71,8 +71,8 @@ class KernelContext(Signature, Protocol):
     def scratch(self, shape: tuple[int, ...], dtype: DType) -> Any:
         """Return an array in the device's memory that is valid while the step runs.
 
-        Other steps use the same memory. Its contents are undefined at the start of each run of the
-        step.
+        Other steps use the same memory. The contents of this memory are undefined at the start of
+        each run of the step.
         """
 
     def lasting(self, shape: tuple[int, ...], dtype: DType) -> Any:
@@ -81,7 +81,8 @@ class KernelContext(Signature, Protocol):
         """
 
     def passing(self, slot: int, shape: tuple[int, ...], dtype: DType) -> Any:
-        """Return temporary array number `slot` of this step. It is valid while the step runs.
+        """Return temporary array number `slot` of this step. The array is valid while the step
+        runs.
 
         Other steps use the same memory at other times.
         """
@@ -107,16 +108,16 @@ class KernelContext(Signature, Protocol):
     def compiled(self, file: str, dtype: str = "float32") -> Callable[[float], CompiledFile | None]:
         """Return a function that waits for a compiled C file of `kernels/`.
 
-        The function receives the maximum number of seconds to wait. It returns None if the file is
-        not compiled by then, or if native code is disabled. It is for kernels that are partly
-        written in C and whose results are bitwise equal to NumPy's.
+        The function receives the maximum number of seconds to wait. The function returns None if
+        the file is not compiled by then, or if native code is disabled. This method is for kernels
+        that are partly written in C and whose results are bitwise equal to NumPy's.
 
         Args:
           dtype: the dtype for which the file is compiled.
         """
 
     def own(self, container: Any) -> None:
-        """Call `container.release()` when the plan is released."""
+        """Arrange for `container.release()` to be called when the plan is released."""
 
     def new_handle(self, block: Any) -> Any:
         """Return a handle for a block from `allocate`. With the handle, the session can keep the
@@ -130,7 +131,7 @@ class KernelContext(Signature, Protocol):
         """
 
     def keep(self, container: Any) -> None:
-        """Call `container.release()` when the current run is over."""
+        """Arrange for `container.release()` to be called when the current run is over."""
 
     def function(self, function: Any) -> Any:
         """Return a new callable for a `GraphFunction`, which is the value of an attr. The callable

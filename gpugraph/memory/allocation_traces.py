@@ -8,7 +8,7 @@ A replay computes how much memory an allocation policy needs for the requests of
 
   bound         the maximum of live bytes: no policy needs less
   arena         offsets planned in advance from the lifetimes
-  BFC           TensorFlow's allocator, buffer by buffer, in one region: its last byte in use
+  BFC           TensorFlow's allocator, buffer by buffer, in one region: the end of its used part
   size classes  blocks of four sizes per power of two, each kept for the next request of its class,
                 as allocators with a cache of blocks do
 

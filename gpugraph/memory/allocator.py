@@ -111,12 +111,14 @@ class Allocator(ABC):
 
     def allocation_id(self, address: int) -> int:
         """Return the number of the allocation, counted from 1. If the allocator does not count
-        them, return 0.
+        allocations, return 0.
         """
         return 0
 
     def get_stats(self) -> AllocatorStats:
-        """Return a copy of the counters. They are zero if the allocator does not count."""
+        """Return a copy of the counters. They are zero if the allocator does not count its
+        allocations.
+        """
         return AllocatorStats()
 
     def clear_stats(self) -> None:  # noqa: B027, meant to be empty
@@ -183,15 +185,15 @@ class AllocatorWrapper(Allocator):
         return self._inner.tracks_allocation_sizes
 
     def requested_size(self, address: int) -> int:
-        """Return the inner allocator's number of bytes requested."""
+        """Return the number of bytes that were requested for this address."""
         return self._inner.requested_size(address)
 
     def allocated_size(self, address: int) -> int:
-        """Return the inner allocator's number of bytes allocated."""
+        """Return the number of bytes that the inner allocator uses for this address."""
         return self._inner.allocated_size(address)
 
     def allocation_id(self, address: int) -> int:
-        """Return the inner allocator's id of the allocation."""
+        """Return the inner allocator's id of the allocation at this address."""
         return self._inner.allocation_id(address)
 
     def get_stats(self) -> AllocatorStats:

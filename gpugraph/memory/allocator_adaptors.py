@@ -1,5 +1,5 @@
 """Adaptors: allocators on top of other allocators that record, log or refuse requests. They can be
-  stacked in any order.
+stacked in any order.
 
     LimitingAllocator    refuses requests beyond a limit            (limiting_allocator.py)
     TrackingAllocator    statistics of one consumer                 (tracking_allocator.py)

@@ -34,8 +34,8 @@ class AllocatorStats:
             self.largest_alloc_size = num_bytes
 
     def record_reserved(self, num_bytes: int) -> None:
-        """Count `num_bytes` obtained from the layer below. A negative number counts bytes that were
-        returned to it.
+        """Count `num_bytes` obtained from the layer below. A negative number means bytes that were
+        returned to that layer.
         """
         self.bytes_reserved += num_bytes
         self.peak_bytes_reserved = max(self.peak_bytes_reserved, self.bytes_reserved)

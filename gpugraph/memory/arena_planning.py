@@ -14,14 +14,14 @@ The policy. Several cheap plans are computed one after another, and the smallest
 search stops as soon as a plan meets the lower bound:
 
 1. Scan by time. At each step, the buffers that end are returned to a list of holes (ordered by
-   size; adjacent holes are joined). Then each buffer that begins, largest first, gets the smallest
+   size). Adjacent holes are joined. Then each buffer that begins, largest first, gets the smallest
    hole in which it fits. Among holes of the same size, it gets the lowest. If it fits in no hole,
-   the block grows, and a hole at the block's end is extended. O(n log n).
+   the block grows, and a hole at the block's end is extended. The time is O(n log n).
 2. The same scan with time reversed (up to 50,000 buffers).
 3. For up to 1,000 buffers, the buffers are placed in each of three orders: by size and then
    duration, by size times duration, and by duration. Each buffer gets the smallest gap that fits
-   among the buffers placed before it that live at the same time. O(n * n), but these plans usually
-   meet the bound on forward/backward graphs.
+   among the buffers placed before it that live at the same time. This takes O(n * n),
+   but these plans usually meet the bound on forward/backward graphs.
 4. If no plan is within half a percent of the bound, the best of these orders is varied: some large
    buffers are placed earlier. `_SEARCH` limits the number of trials. If the new order gives a plan
    that is no larger, the next variation starts from that order.

@@ -1,4 +1,4 @@
-"""Restacking, which computes new offsets for an arena whose buffers have other sizes than in its
+"""Restacking, which computes new offsets for an arena if the sizes of its buffers differ from the
 plan.
 
 For any two buffers that are live at the same step, a plan determines which of them lies below the
@@ -76,7 +76,7 @@ class Stacking:
     """The order in which buffers are stacked.
 
     Attributes:
-      steps: each buffer, after all buffers directly below it, with those buffers.
+      steps: pairs (buffer, buffers directly below it). The lower buffers come first.
 
     Args:
       below: for each buffer, the indices of the buffers directly below it, from `buffers_below`.

@@ -100,7 +100,7 @@ class LimitingAllocator(AllocatorWrapper):
             self._stats.clear()
 
     def live_allocations(self) -> list[LiveAllocation]:
-        """Return the ranges in use through this wrapper, by address."""
+        """Return the ranges in use through this wrapper, sorted by address."""
         with self._lock:
             addresses = set(self._in_use)
         return [live for live in self._inner.live_allocations() if live.address in addresses]

@@ -30,7 +30,7 @@ class BufferRecord(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The tensor's op, dtype and shape, and the user's line."""
+        """A text with the op, dtype and shape of the buffer's first tensor, and the user's line."""
         line = "" if self.origin is None else f" (defined at {self.origin})"
         return f"'{self.op}' {self.dtype.name}{shape_text(self.shape)}{line}"
 

@@ -70,7 +70,7 @@ def spans_between(begun: int, ended: int) -> list[Span]:
 
 
 class WatchAll:
-    """A switch for watching all iterators, and their watches."""
+    """The switch that watches all iterators, and the watches of these iterators."""
 
     def __init__(self) -> None:
         self.is_on = False

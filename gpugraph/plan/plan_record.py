@@ -7,8 +7,8 @@ a callable that receives an array, and a fetch is a callable that returns an arr
 graph are used only as labels in messages and statistics.
 
 A well-formed plan (see `compile/verification.py`):
-  - steps are in an order in which every step's inputs were written before it;
-  - a step reads and writes only memory of the device that runs it, except for the copies of a Recv;
+  - the inputs of each step are written by earlier steps, or before the run,
+  - a step reads and writes only memory of the device that runs it, except for the copies of a Recv,
   - nothing outlives a run except variables.
 """
 
@@ -182,24 +182,25 @@ class Plan:
     run it, a caller must also acquire its `memory`, which other plans may share. Plans that share
     memory have the same dict `holder`, which is `{0: plan}` while a run of `plan` uses the memory.
     A caller has acquired the memory if `holder.setdefault(0, plan) is plan`. `has_arena_in` returns
-    whether the arena is in a given block.
+    whether the plan's arena is in a given memory block.
 
     The callables in `ends` run after a run's fetches. They raise the errors that devices have
     reported. `waits` has a function for each device that waits until the device has completed all
     enqueued work. `in_use` has a function for each device that returns the bytes that the device's
     allocator has in use.
 
-    `access` is the run's entry in the session's table of runs that use variables. A run enters it
-    before its first step, and leaves it at its end. `runs` counts runs, so that a waiting thread
-    can detect whether the lock's holder is still in the same run. A plan that `runs_once` becomes
-    stale when its run begins, and its memory is freed when the run ends.
+    `access` is the run's entry in the session's table of runs that use variables. A run calls
+    `access.enter` before its first step, and `access.leave` at its end. `runs` counts runs, so that
+    a waiting thread can detect whether the lock's holder is still in the same run. A plan that
+    `runs_once` becomes stale when its run begins, and its memory is freed when the run ends.
 
     `sized_in_run` has two numbers for each device: how many tensors are not in the arena, because
     their size is known only in a run, and the device's memory limit in bytes. `loops` describes the
     memory that iterations keep in addition to the arena. A plan with `sizes` can run many sets of
-    shapes. `sizes.select` prepares the plan for one of them before a run. `opening` creates these
-    sizes for a plan. `reported` has, for each node, the number of rows that its kernel counted in
-    the last run. `at_end` is called once, when the plan's memory is released.
+    shapes. Before a run, `sizes.select` prepares the plan for one set of shapes. `opening` is the
+    object that can turn a plan for one set of shapes into a plan with `sizes`. `reported` has, for
+    each node, the number of rows that its kernel counted in the last run. `at_end` is called once,
+    when the plan's memory is released.
 
     `graph_record` is set when a run has been traced (`graph_record.py`).
 
@@ -209,9 +210,9 @@ class Plan:
     directly, and errors are attributed to it.
 
     `watched` are the variables whose memory is bound to steps. If the memory of one of them has
-    `moved`, the plan is stale. The lock is reentrant. If a kernel calls the session, and the call
-    needs the plan that is executing the kernel, the call finds this plan `running` instead of
-    deadlocking.
+    `moved`, the plan is stale. The lock is reentrant. A kernel may call the session, and this call
+    may need the very plan that is executing the kernel. In this case, the call does not deadlock.
+    It sees that the plan is `running`.
 
     Args:
       variables: all variables that the plan uses.

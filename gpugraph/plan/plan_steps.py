@@ -97,7 +97,7 @@ class StepGroup(ABC):
         """Return report lines on the current state of the steps.
 
         Args:
-          codes: the code of each step of the plan, by the step's label.
+          codes: a dict from the labels of the plan's steps to the code of each step.
         """
         return ()
 
@@ -139,9 +139,9 @@ class Access(Protocol):
         """Enter again in the middle of a run, after `leave`."""
 
     def leave(self) -> None:
-        """Remove the entry, so that other runs can proceed.
+        """Remove this run's entry from the table of runs, so that other runs can proceed.
 
-        If the run has not entered, do nothing.
+        If the entry is not in the table, do nothing.
         """
 
 

@@ -32,7 +32,7 @@ class TimeLimit(NamedTuple):
         return cls(seconds, monotonic() + seconds)
 
     def check(self, where: str) -> None:
-        """Raise DeadlineExceededError if the time has passed.
+        """Raise DeadlineExceededError if the limit has been reached.
 
         Args:
           where: the place in the run, for the message.

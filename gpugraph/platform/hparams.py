@@ -21,7 +21,9 @@ class HParams:
     """An object whose attributes are hyperparameters. A new value is converted to the type of the
     initial value.
 
-    HParams(learning_rate=0.1, layers=[64, 64]).parse("learning_rate=0.3,layers[0]=32")
+    For example, `HParams(learning_rate=0.1, layers=[64,
+    64]).parse("learning_rate=0.3,layers[0]=32")` changes the learning rate and the first item of
+    `layers`.
     """
 
     def __init__(self, hparam_def: Any = None, model_structure: Any = None, **kwargs: Any) -> None:
@@ -53,7 +55,7 @@ class HParams:
 
     def set_hparam(self, name: str, value: Any) -> None:
         """Set a hyperparameter's value. Raises KeyError if the name is unknown, and ValueError if
-        the value has another type.
+        the hyperparameter's type does not allow the value.
         """
         kind, is_list = self._hparam_types[name]
         if isinstance(value, list):

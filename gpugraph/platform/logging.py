@@ -60,7 +60,9 @@ _DEPTH = 2
 
 
 def _log_function(type_name: str) -> Callable[..., None]:
-    """Return a function with the name `log` or `vlog`."""
+    """Return the function `log` or `vlog`, which both write a message at a given level. Its name is
+    `type_name`.
+    """
 
     @named(type_name, "Write `msg % args` if `level` is at least the verbosity.")
     def write(level: int, msg: Any, *args: Any, **kwargs: Any) -> None:

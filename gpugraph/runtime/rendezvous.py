@@ -1,6 +1,7 @@
-"""Rendezvous, which are tables through which senders pass tensors to receivers by key.
+"""Rendezvous, which are tables through which senders pass tensors to receivers. Each tensor has a
+key.
 
-A key names one transfer of a step: "source;incarnation;target;edge;frame:iteration". `send` never
+A key names one transfer of a run: "source;incarnation;target;edge;frame:iteration". `send` never
 blocks. The values of one key are received in the order in which they were sent. A receiver waits
 until a value arrives, the rendezvous is aborted, or its timeout expires. A tensor of a branch that
 was not taken is sent with a mark that it is dead. The design follows TensorFlow's
@@ -19,7 +20,7 @@ from gpugraph.base.errors import DeadlineExceededError, OpError, invalid_argumen
 def parse_key(key: str) -> tuple[str, int, str, str, tuple[int, int]]:
     """Return (source, incarnation, target, edge, (frame, iteration)).
 
-    Raises InvalidArgumentError if the key has another form.
+    Raises InvalidArgumentError if the key does not have this format.
     """
     parts = key.split(";")
     try:
@@ -80,6 +81,6 @@ class Rendezvous:
             self._arrived.notify_all()
 
     def clear(self) -> None:
-        """Drop the values that were not received. This is called before the next step."""
+        """Drop the values that were not received. This is called between two runs."""
         with self._arrived:
             self._values.clear()

@@ -1,17 +1,19 @@
 """The path of an error from a failing kernel to the exception of the user's program.
 
 1. A kernel on the CPU raises a Python exception or an `OpError`. A GPU's kernel sets an error flag
-   instead, and the step that reads the flags (a fetch, or the end of the run) raises the error;
-   `noted_op` then returns the node that the flag belongs to; for a fused kernel, it returns the
-   member.
+   instead. The step that reads the flags (a fetch, or the end of the run) raises the error. Then
+   `noted_op` returns the node to which the flag belongs. For a fused kernel, it returns the member.
 2. `StepSequence.run` annotates the error with the step, unless an inner sequence (of a region, a
-   loop, a run of steps) has done so: the annotation is the innermost step (`plan/plan_steps.py`).
-   If a native call refuses its input, the step's kernel runs instead and raises the error.
-3. The executor ends the run, takes the annotation (`failed_step`) and raises `as_op_error` from the
-   kernel's exception: TensorFlow's class, with the node, its line and its device in the message.
-4. The session finds the operation of that name in the client's graph and raises `same_kind` with it
-   (`session/direct_runner.py`): `error.op` and `error.node_def` are set.
-An error of a fed value, before the first step, reaches the user unchanged.
+   loop or a run of steps) has already annotated it. Therefore the annotation is the innermost step
+   (`plan/plan_steps.py`). If a native call refuses its input, the step's kernel runs instead and
+   raises the error.
+3. The executor ends the run, takes the annotation (`failed_step`), and raises the result of
+   `as_op_error` for the kernel's exception. The result has TensorFlow's class. Its message contains
+   the node, the node's line and the device.
+4. The session finds the operation with the node's name in the client's graph, and raises the result
+   of `same_kind` (`session/session_backend.py`), which has `error.op` and `error.node_def`.
+
+If a fed value causes an error before the first step, the error reaches the user unchanged.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ class StepTime(NamedTuple):
       ended: the time at which the device had completed the step.
       sized: how many more bytes the device's allocator had in use after the step than before the
         run, for tensors whose size is known only in the run.
-      code: the code that ran a single step.
+      code: the kind of code that ran the step, if the step is not a group.
     """
 
     step: Step

@@ -245,7 +245,7 @@ class BaseSession:
             )
 
     def partial_run_setup(self, fetches: Any, feeds: Any = None) -> str:
-        """Begin a step that `partial_run` executes in parts, and return its handle.
+        """Begin a run that calls of `partial_run` execute in parts, and return its handle.
 
         Raises the errors of `run`. Raises InvalidArgumentError if there is nothing to compute, or a
         tensor is both fed and fetched.
@@ -259,13 +259,13 @@ class BaseSession:
         return self._partial_runs.setup(fetches, () if feeds is None else feeds)
 
     def partial_run(self, handle: str | None, fetches: Any, feed_dict: Any = None) -> Any:
-        """Run one part of a step and return the values of `fetches`.
+        """Run one part of a run that `partial_run_setup` began, and return the values of `fetches`.
 
         A part can use everything that earlier parts have fed and computed. It runs all operations
-        of the step whose feeds are available and that have not run yet. Between two parts, the
-        session may run parts of other steps, or `run`. The handle expires after the last feed and
-        fetch. A part that fails ends the step, and later parts raise the same error. If the handle
-        is empty, this method is `run`.
+        that were set up for this handle, whose feeds are available, and that have not run yet.
+        Between two parts, the session may run parts of other handles, or `run`. The handle expires
+        after the last feed and fetch. If a part fails, all later parts with the handle raise the
+        same error. If the handle is empty, this method is `run`.
 
         Raises the errors of `run`. Raises RuntimeError if an operation is among the fetches. Raises
         InvalidArgumentError if the handle is invalid, or if a tensor was not set up, was already
@@ -333,8 +333,8 @@ class BaseSession:
         return lambda *values, **kwargs: call(*values, options=options, **kwargs)[fetched]
 
     def explain(self, fetches: Any, feed_dict: Any = None) -> Any:
-        """Return an explanation of how `run` would execute these arguments. It contains the devices
-        with reasons, the memory, and the compiler passes.
+        """Return an explanation of how a call of `run` with these arguments would be executed. It
+        contains the devices with reasons, the memory, and the compiler passes.
 
         If the plan does not exist yet, it is compiled, but not run. To read the result, print it,
         or use the methods of `Explanation`.

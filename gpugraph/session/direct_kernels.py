@@ -1,4 +1,6 @@
-"""Kernels of ops whose outputs have sizes by values, called on arrays without a run of a plan."""
+"""Kernels of ops whose output sizes depend on the values of inputs. They are called on arrays,
+without a run of a plan.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from gpugraph.plan.plan_steps import all_steps
 
 
 def _slice(source: Any, begin: Any, size: Any) -> Any:
-    """Return a part of an array as a view. Raises ValueError if it is not inside."""
+    """Return a part of an array as a view. Raises ValueError if the part is not inside the
+    array.
+    """
     first, sizes = begin.tolist(), size.tolist()
     parts = []
     for start, count, whole in zip(first, sizes, source.shape, strict=True):
@@ -46,8 +50,8 @@ class DirectKernel:
     """The kernel of an op in a compiled plan. Several threads may call it at the same time.
 
     Args:
-      fed: for each input of the op, its place among the arguments of a call. The place of a
-        constant is -1.
+      fed: for each input of the op, its index among the arguments of a call, or -1 if the input is
+        a constant.
     """
 
     def __init__(self, step: DynamicStep, fed: Sequence[int]) -> None:
@@ -106,7 +110,7 @@ _READS = ("LookupTableFindV2", "LookupTableFind")
 
 def kernel_in(plan: Plan, op: Operation, feeds: Sequence[Tensor]) -> DirectKernel | None:
     """Return the kernel of an op that a plan runs on these feeds. Return None if the op has an
-    effect, or if the plan runs it otherwise.
+    effect, or if the plan has no step whose kernel can be called on arrays.
     """
     is_reading = op.type in _READS
     if op._op_def.is_stateful and not is_reading:

@@ -188,8 +188,8 @@ class DirectRunner(Runner):
             raise
 
     def _rehearsed(self, shapes: Shapes) -> list[Any]:
-        """Return zeros in place of the fetches' values for feeds of these shapes. The graph is
-        compiled, but not run.
+        """Compile the graph for feeds of these shapes, but do not run it. Return zeros in place of
+        the fetches' values.
         """
         if self._rehearsal is None:
             wanted = [*(tensor.name for tensor in self.fetches), *(op.name for op in self.targets)]
@@ -206,8 +206,8 @@ class DirectRunner(Runner):
             self.plans.promote(shapes)
 
     def _idle_plan(self, values: Sequence[Any], execution: TracedExecution | None) -> CachedPlan:
-        """Find an idle plan for values of these shapes, acquire its lock and its memory, and return
-        it.
+        """Find an idle plan for feeds with the shapes of `values`, acquire its lock and its memory,
+        and return it.
         """
         limit = None if execution is None else execution.limit
         while True:
@@ -284,7 +284,7 @@ class DirectRunner(Runner):
         return plan.graph_record
 
     def explain(self, values: Sequence[Any]) -> Explanation:
-        """Return an explanation of how a run with values of these shapes is executed.
+        """Return an explanation of how a run is executed whose feeds have the shapes of `values`.
 
         If the run has no plan yet, compile it.
         """
@@ -296,7 +296,7 @@ class DirectRunner(Runner):
     def plan_for(
         self, values: Sequence[Any], execution: TracedExecution | None = None
     ) -> CachedPlan:
-        """Return the plan for values of these shapes, and compile it if necessary.
+        """Return the plan for feeds with the shapes of `values`, and compile it if necessary.
 
         Raises ValueError if a shape does not fit its tensor. Raises all errors of compilation.
 

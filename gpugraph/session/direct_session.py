@@ -112,8 +112,8 @@ class DirectSession(SessionBackend):
             device.close()
 
     def settings_changed(self) -> None:
-        """Drop all plans if there is a GPU, because matrix products on GPUs depend on the old
-        settings.
+        """Drop all plans if there is a GPU, because their matrix products were compiled with the
+        old settings.
         """
         if self.has_gpu:
             with self.lock:

@@ -1,14 +1,16 @@
-"""Functions cut at ops whose outputs have sizes by values, such as DecodeJpeg and StringSplit.
+"""Functions that are cut into pieces. The cuts are ops whose output sizes depend on the values of
+inputs, such as DecodeJpeg and StringSplit.
 
     decode | flip, crop, scale | where | gather, sum
 
-The shapes of all tensors between two cuts follow from the shapes of the tensors that enter. So each
-part of the function between cuts is a run with fed shapes: one native call for all sizes
-(`compile/binding/open_plan.py`). An op at a cut is called alone, and its results need no copy.
-Ops on strings, which are not native, are called alone too.
+The shapes of all tensors between two cuts follow from the shapes of the tensors that enter.
+Therefore each part of the function between cuts is a run of which all shapes are known when it
+starts. One native call can execute such a run for any sizes (`compile/binding/open_plan.py`). An op
+at a cut is called alone, and its results need no copy. Ops on strings, which are not native, are
+called alone too.
 
-A function is not cut if it has branches or loops, or if an order of ops or a handle would cross a
-cut.
+A function is not cut if it has branches or loops, or if a control dependency or a handle would
+cross a cut.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ class FunctionPiece(NamedTuple):
       fetches: the tensors that later pieces use, or results of the function.
       targets: the operations that run even if no tensor needs them.
       has_seeds: whether an operation of the piece draws random numbers.
-      cut: the operation, if the piece is a single operation whose outputs have sizes by values.
+      cut: the operation, if the piece is a single operation at a cut. Otherwise it is None.
     """
 
     feeds: tuple[Tensor, ...]
@@ -46,14 +48,16 @@ class FunctionPiece(NamedTuple):
 
 
 def whole_function(graph: FuncGraph) -> FunctionPiece:
-    """Return a function as one piece."""
+    """Return a piece that is the whole function."""
     return FunctionPiece(
         tuple(graph.fed), tuple(graph.outputs), tuple(graph.controls), graph.has_seeds
     )
 
 
 def pieces_of(graph: FuncGraph) -> Sequence[FunctionPiece]:
-    """Return the pieces of a function, in order. Without a cut there is one piece."""
+    """Return the pieces of a function in the order in which they run. Without a cut there is one
+    piece.
+    """
     whole = whole_function(graph)
     if any(op._control_flow_context is not None for op in graph._ops):
         return [whole]
@@ -68,8 +72,8 @@ class _Levels:
     """The levels of the ops of a function.
 
     The level of an op is the maximum number of cuts on a path to it. Ops run in the order of their
-    levels; of one level, the cuts run last. Ops that depend on no argument and have no effect are
-    free: they are part of each piece that uses them.
+    levels. Within a level, the cuts run last. Ops that depend on no argument and have no effect
+    have no level. They are free, which means that they are part of each piece that uses them.
     """
 
     def __init__(self, graph: FuncGraph) -> None:
@@ -166,8 +170,11 @@ def _has_handles(tensors: Iterable[Tensor]) -> bool:
 
 
 def _is_called_alone(op: Operation, by_value: set[Tensor]) -> bool:
-    """Return whether a call of the op's kernel alone takes less time than a step of a run: if the
-    sizes of the outputs, or the part that the op returns, depend on values, and for strings.
+    """Return whether the op's kernel is called alone, because this takes less time than a step of a
+    run.
+
+    This is the case if the sizes of the outputs, or the part of an input that the op returns,
+    depend on values. It is also the case for ops on strings that have no effect.
     """
     if op.type in VIEWS and not by_value.isdisjoint(op._inputs[1:]):
         return True

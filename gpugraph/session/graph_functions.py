@@ -1,12 +1,14 @@
 """The graph functions that kernels call. Each function is compiled once, in the same way as the
 runs of a session.
 
-A function is cut into pieces at the ops whose outputs have sizes by values (`function_pieces`). A
-call of a piece uses an idle `_Instance` of it, or creates another. So several threads can call the
-function at the same time, and it can call itself. An instance has a runner with plans by shapes,
-like the fetches of a session. They use the session's variables, tables and queues. Other states,
-such as positions in random streams, are separate. A `KernelFunction` with states reserves an
-instance, so each iterator of a dataset draws the same numbers again.
+A function is cut into pieces at the ops whose output sizes depend on the values of inputs
+(`function_pieces`). A call of a piece uses an idle `_Instance` of the piece. If there is no idle
+instance, the call creates another. Therefore several threads can call the function at the same
+time, and the function can call itself. An instance has a runner, which has a plan for each set of
+shapes. Instances use the session's variables, tables and queues. Any other state, such as the
+position in a random stream, is separate in each instance. A `KernelFunction` with such a state
+reserves an instance, so that each iterator of a dataset draws the same random numbers from the
+beginning.
 """
 
 from __future__ import annotations
@@ -62,7 +64,7 @@ class GraphFunctions:
             raise CancelledError.of_no_node("Session has been closed.")
 
     def bound(self, function: GraphFunction) -> KernelFunction | PiecesCall:
-        """Return a new call of the function, for one iterator."""
+        """Return a new object that calls the function, for one iterator."""
         self.check_open()
         with self._lock:
             parts = self._parts.get(function)
@@ -98,11 +100,11 @@ class _Part(NamedTuple):
 
 
 class KernelFunction:
-    """A piece of a function, or a function of one piece, in the form in which kernels call it: with
-    arrays for the feeds, returning arrays of the results.
+    """A piece of a function, or a function of one piece, which kernels call. A call receives arrays
+    for the feeds and returns arrays of the results.
 
-    If the piece draws random numbers, the call has its own instance, whose random streams begin
-    anew. Otherwise it uses any idle instance.
+    If the piece draws random numbers, this object has its own instance, whose random streams start
+    again from the beginning. Otherwise each call uses any idle instance.
     """
 
     __slots__ = ("_exclusive", "_functions", "_lock", "_part", "function")
@@ -115,11 +117,11 @@ class KernelFunction:
         self._lock = new_lock() if part.piece.has_seeds else None
 
     def again(self) -> KernelFunction:
-        """Return a new call of this function, for another iterator."""
+        """Return a new object that calls this function, for another iterator."""
         return KernelFunction(self._functions, self.function, self._part)
 
     def of(self, function: GraphFunction) -> KernelFunction | PiecesCall:
-        """Return a call of another function in the same session."""
+        """Return an object that calls another function in the same session."""
         return self._functions.bound(function)
 
     def __call__(self, values: Sequence[Any]) -> list[Any]:
@@ -137,8 +139,8 @@ class KernelFunction:
             self._part.idle.append(instance)
 
     def kernel(self, values: Sequence[Any]) -> DirectKernel | None:
-        """Return the kernel of the piece, which is a cut, once a plan for values of these shapes
-        has it.
+        """Return the kernel of the piece, which must be a cut. Return None if the plan for values
+        of these shapes has no such kernel.
         """
         instance = self._instance()
         try:
@@ -161,7 +163,7 @@ class KernelFunction:
         return [[name, state.position()] for name, state in states if hasattr(state, "position")]
 
     def go_to(self, positions: Sequence[Sequence[Any]]) -> None:
-        """Set the positions of the random streams. They are a result of `positions`."""
+        """Set the positions of the random streams to an earlier result of `positions`."""
         if self._lock is not None:
             with self._lock:
                 if self._exclusive is None:
@@ -177,7 +179,7 @@ class KernelFunction:
             return self._functions.new_instance(self.function, self._part.piece)
 
     def release(self) -> None:
-        """Make the instance of this call available to other calls."""
+        """Make the instance that this object has reserved available to other callers."""
         instance, self._exclusive = self._exclusive, None
         if instance is not None:
             self._part.idle.append(instance)
@@ -188,10 +190,11 @@ _MOST_SEARCHES = 16
 
 
 class CutCall:
-    """A call of a single op whose outputs have sizes by values: by its kernel, once a plan has it.
+    """A call of a single op whose output sizes depend on the values of inputs.
 
-    A plan runs the op in the first call, and wherever the kernel raises an error: the plan's error
-    names the node and the user's line.
+    The first call runs the op in a plan. Later calls use the kernel of this plan, if it can be
+    called on arrays. If the kernel raises an error, the plan runs the op again, because the plan's
+    error names the node and the user's line.
     """
 
     __slots__ = ("_call", "_kernels", "_searches")
@@ -224,7 +227,7 @@ class CutCall:
 
 
 class PiecesCall:
-    """A function of several pieces, in the form of a `KernelFunction`."""
+    """A function of several pieces, with the methods of `KernelFunction`."""
 
     __slots__ = ("_calls", "_functions", "_outputs", "_parts", "_steps", "_views", "function")
 
@@ -249,11 +252,11 @@ class PiecesCall:
         self._views = [slot for slot, place in enumerate(self._outputs) if place in views]
 
     def again(self) -> PiecesCall:
-        """Return a new call of this function, for another iterator."""
+        """Return a new object that calls this function, for another iterator."""
         return PiecesCall(self._functions, self.function, self._parts)
 
     def of(self, function: GraphFunction) -> KernelFunction | PiecesCall:
-        """Return a call of another function in the same session."""
+        """Return an object that calls another function in the same session."""
         return self._functions.bound(function)
 
     def __call__(self, values: Sequence[Any]) -> list[Any]:
@@ -293,12 +296,14 @@ class PiecesCall:
         return [position for call in self._calls for position in call.positions()]
 
     def go_to(self, positions: Sequence[Sequence[Any]]) -> None:
-        """Let the ops of all pieces continue at these positions."""
+        """Set the positions of the random streams of all pieces to an earlier result of
+        `positions`.
+        """
         for call in self._calls:
             call.go_to(positions)
 
     def release(self) -> None:
-        """Make the instances of this call available to others."""
+        """Make the instances that the pieces have reserved available to other callers."""
         for call in self._calls:
             call.release()
 
@@ -366,6 +371,8 @@ def _as_array(value: Any) -> Any:
 
 
 def _without_large_base(array: Any) -> Any:
-    """Return an array, copied if it is a small part of another array that it keeps alive."""
+    """Return an array. If it is a small part of a larger array that it keeps alive, return a
+    copy.
+    """
     base = array.base
     return array if base is None or 2 * array.nbytes >= base.nbytes else array.copy()

@@ -1,4 +1,4 @@
-"""Compilation with open sizes, which gives the units of a runner whose feeds have varying shapes.
+"""Compilation with open sizes, which produces units for a runner whose feeds vary in shape.
 
 For the first set of shapes, the graph is compiled for exactly these shapes. From the second set on,
 the sizes that have differed so far are left open (`base/sizes`). The passes then run once for many
@@ -68,7 +68,8 @@ class OpenShapes:
     """The units of one runner.
 
     Args:
-      compile_open: a function that compiles a unit for shapes with open sizes (`Size`) of a trace.
+      compile_open: a function that receives shapes with open sizes (`Size`) and the `SizeTrace` to
+        which these sizes belong, and compiles a unit.
       is_strict: whether to raise errors that ops or passes raise only because sizes are open.
         Otherwise these errors are logged, and exact plans are compiled.
     """

@@ -124,8 +124,8 @@ class PartialRun:
                 )
 
     def _fail(self, error: BaseException) -> None:
-        """End the step because of an error, and drop all values. Later parts raise the same
-        error.
+        """End the partial run because of an error, and drop all values. Later parts of the run
+        raise the same error.
         """
         if isinstance(error, OpError):
             self.failure = error

@@ -1,5 +1,5 @@
-"""A check that a run of a plan with open sizes fits into the memory of the GPUs. It is made before
-the run.
+"""A check before a run of a plan with open sizes. It finds out whether the run fits into the memory
+of the GPUs.
 
 Such a plan allocates its tensors while it runs. For the check, an exact plan is compiled for new
 shapes, up to the planning of the arena. This raises an error for shapes that do not fit. The
@@ -36,7 +36,7 @@ class RoomForOpenSizes:
         self._largest: tuple[int, float] | None = None  # (number of elements, fraction)
 
     def check(self, shapes: Shapes) -> None:
-        """Raise ResourceExhaustedError if a run of these shapes does not fit."""
+        """Raise ResourceExhaustedError if a run of these shapes does not fit into the memory."""
         elements = sum(map(prod, shapes))
         if self._surely_fits(shapes, elements):
             return

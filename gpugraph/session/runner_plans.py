@@ -1,10 +1,10 @@
-"""The plans of one runner, with the search for the plan for a set of shapes of its feeds.
+"""The plans of one runner, and the search for the plan that fits the shapes of its feeds.
 
-    exact    a set of shapes has a plan
-    opened   a plan of a unit with open sizes runs all sets of the unit, once its steps have their
-             final code (`compile/binding/open_plan.py`)
-    open     shapes without a unit: after several exact plans, one plan that leaves the varying
-             sizes open and allocates tensors during a run
+    exact    a plan for one set of shapes
+    opened   a plan for all sets of shapes for which a unit is valid. It exists once the steps have
+             their final code (`compile/binding/open_plan.py`)
+    open     a plan for all shapes without a unit. It exists after several exact plans, leaves the
+             varying sizes open, and allocates tensors during a run
 
 The number of plans therefore does not grow with new shapes.
 """
@@ -40,11 +40,13 @@ _BESIDE = "only this plan uses this memory, since runs overlapped"
 class RunnerPlans:
     """The plans of one runner: `exact` by the shapes of the feeds, and `open` for all other shapes.
 
+    The caller of a method must hold the cache's lock, except for `drop_idle_spares` and
+    `move_off_contended_memory`.
+
     Args:
       compile_plan: a function that compiles a plan in a run memory. None in feed shapes means an
         open size.
-      memory: the run memory of all plans of the session. The caller must hold the cache's lock,
-        except for `drop_idle_spares` and `move_off_contended_memory`.
+      memory: the run memory that all plans of the session share.
     """
 
     def __init__(
@@ -68,8 +70,8 @@ class RunnerPlans:
         self.open_shapes: OpenShapes | None = None
 
     def find(self, shapes: Shapes) -> CachedPlan | None:
-        """Return the plan for exactly these shapes. If there is none, or it is stale, return
-        None.
+        """Return the plan for exactly these shapes. Return None if these shapes have no plan, or if
+        the plan is stale.
         """
         cached = self.exact.get(shapes)
         return None if cached is None or cached.plan.stale else cached
@@ -283,8 +285,8 @@ class RunnerPlans:
             self._cache.lock.release()
 
     def move_off_contended_memory(self, cached: CachedPlan, limit: TimeLimit | None) -> bool:
-        """Drop a plan if a run of another plan is using its memory. The plan that replaces it has
-        other memory.
+        """Drop a plan if a run of another plan is using its memory. The plan that replaces it uses
+        different memory.
 
         Return whether the plan was dropped. It is not dropped if its memory is free, or if the plan
         itself is running.

@@ -48,7 +48,9 @@ class Runner(ABC):
 
     @abstractmethod
     def explain(self, values: Sequence[Any]) -> Any:
-        """Return an explanation of how a run with values of these shapes is executed."""
+        """Return an explanation of how a run is executed whose feeds have the shapes of
+        `values`.
+        """
 
     def report(self, values: Sequence[Any]) -> Any:
         """Run the graph once with these values, and return a report. Raises UnimplementedError if
@@ -109,8 +111,9 @@ class SessionBackend(ABC):
         return 0
 
     def plan_rows(self) -> list[tuple[str, str, int]]:
-        """Return the fetches, the shapes of the feeds and the number of runs of each plan that this
-        process has compiled."""
+        """For each plan that this process has compiled, return its fetches, the shapes of its
+        feeds, and its number of runs.
+        """
         return []
 
     @abstractmethod

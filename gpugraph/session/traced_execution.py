@@ -124,7 +124,7 @@ class TracedExecution:
 
 
 class CostModelRuns:
-    """A counter of the runs with RunMetadata, which decides the runs whose metadata has a cost
+    """A counter of the runs with RunMetadata. It determines which of these runs return a cost
     graph.
     """
 

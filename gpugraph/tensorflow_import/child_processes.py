@@ -1,5 +1,5 @@
-"""The setup by which `import tensorflow` also imports gpugraph in the Python processes that a
-program starts.
+"""A setup for the Python processes that a program starts. In these processes, `import tensorflow`
+also imports gpugraph.
 
 These processes run `for_child_processes/sitecustomize.py` first, because it is on their
 `PYTHONPATH`. Forked processes need no preparation, because they inherit the state of their parent.

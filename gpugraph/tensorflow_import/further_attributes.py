@@ -17,12 +17,14 @@ _lookups = threading.local()
 
 
 def further_attribute(path: str, name: str) -> Any:
-    """Look up a name that a public module lacks in the module table, and return its value.
+    """Look up a name that a public module lacks, and return its value. The name is looked up in the
+    module table.
 
     The look-up may import a library such as tensorflow-estimator. In that case, `import tensorflow`
-    imports this package from then on. Raises AttributeError if the name is missing or refused. A
-    look-up in the table reads the attributes of public modules. It raises AttributeError also if
-    such a look-up is in progress in the thread.
+    imports this package from then on. Raises AttributeError if the name is missing or refused.
+
+    A look-up in the table reads the attributes of public modules, which may call this function
+    again. If the name is missing, such a nested call also raises AttributeError.
     """
     if getattr(_lookups, "is_running", False):
         raise AttributeError(name)

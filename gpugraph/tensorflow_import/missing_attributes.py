@@ -49,9 +49,9 @@ _MissingAttributeError.__module__ = "builtins"
 def _answer(path: str, module: ModuleType, answer: Callable[[str], Any] | None, name: str) -> Any:
     """Return the value of the attribute `name`, which the public module at `path` lacks.
 
-    The value is the result of `answer`. If `answer` finds nothing, it is a message class, or the
-    value of a name in the module table (for example in `tf.compat.v2` and `tf.estimator`). If there
-    is no value, an AttributeError with the reason is raised.
+    The value is the result of `answer`. If `answer` finds nothing, the value is a message class, or
+    the value of a name in the module table (for example in `tf.compat.v2` and `tf.estimator`). If
+    the name has no value, an AttributeError with the reason is raised.
 
     Args:
       answer: the module's original `__getattr__`, which is called first.

@@ -40,8 +40,8 @@ class MissingName(NamedTuple):
 
     @property
     def place(self) -> str:
-        """The file and the line that used the name. If the file belongs to an installed library,
-        they follow the library's name and version.
+        """A text with the file and the line that used the name. If the file belongs to an installed
+        library, the text starts with the library's name and version.
         """
         library = library_of(self.file)
         return f"{library and f'{library}, '}{self.file}:{self.line}"

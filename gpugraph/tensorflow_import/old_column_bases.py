@@ -2,7 +2,8 @@
 
 In this package, the newer classes inherit from the older ones. In TensorFlow the two are unrelated,
 and programs derive classes from both, with the older class first. The classes in this module allow
-that order. Because of `__subclasshook__`, instances of the newer classes are instances of them.
+that order. Because of `__subclasshook__`, instances of the newer classes are also instances of the
+classes in this module.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Static check of a program, which finds the TensorFlow names that it uses, and those of them that
-are missing.
+"""A static check, which finds the TensorFlow names that a program uses, and the names among them
+that gpugraph lacks.
 
 Names are followed through imports, aliases (`slim = tf.contrib.slim`) and chains of attributes,
 according to Python's scopes. Names that a program computes, such as `getattr(tf, name)`, are not
@@ -36,8 +36,8 @@ class NameUse(NamedTuple):
 class ProgramNames(NamedTuple):
     """The TensorFlow names that a program uses, in order of first use.
 
-    `fault` is the reason if the program can't be parsed, and empty if it can. `assigned` are the
-    names that the program sets.
+    If the program can't be parsed, `fault` is the reason. Otherwise `fault` is empty. `assigned`
+    are the names that the program sets.
     """
 
     uses: list[NameUse]
@@ -86,7 +86,7 @@ def _use(path: str, lines: list[int]) -> NameUse:
 def value_of(path: str) -> object:
     """Return the value of a path relative to `tensorflow`.
 
-    Raises AttributeError if it does not exist.
+    Raises AttributeError if the path does not exist.
     """
     owner = path
     while not is_module(owner):

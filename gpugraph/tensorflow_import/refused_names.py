@@ -23,7 +23,7 @@ def listen_to_refusals(listener: Callable[[str], None]) -> None:
 
 
 class _RefusedType(type):
-    """The type of placeholders, which defines what the access to an attribute and a call do."""
+    """The type of placeholders. It defines the results of calls and of the access to attributes."""
 
     refused_path: str
     refused_reason: str

@@ -154,7 +154,9 @@ def _installed_libraries() -> tuple[str, ...]:
 
 
 def _is_installed(module: str) -> bool:
-    """Return whether a module can be imported. Its package is not imported to find out."""
+    """Return whether a module can be imported. The module and its package are not imported for
+    this.
+    """
     root, *rest = module.split(".")
     spec = PathFinder.find_spec(root)
     for folder in (spec.submodule_search_locations or ()) if spec else ():

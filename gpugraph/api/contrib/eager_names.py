@@ -1,4 +1,4 @@
-"""`tf.contrib.eager`: those of its names that also work in graph mode, such as `defun` and
+"""`tf.contrib.eager`: only the names that also work in graph mode, such as `defun` and
 `py_func`.
 """
 

@@ -11,8 +11,8 @@ run a session.
 
 A run may take a long time, and may call Python functions of the user. Handlers run immediately
 inside these Python functions (`call_interruptibly`). A run polls for pending signals
-(`poll_signals`) at points where it checks whether to continue (`plan/run_clock.py`). Python's own
-SIGINT handler, which only raises KeyboardInterrupt, runs immediately. At such a point, any other
+(`poll_signals`) at points where it checks whether to continue (`plan/run_clock.py`). At these
+polls, Python's own SIGINT handler, which only raises KeyboardInterrupt, runs immediately. Any other
 handler runs only if its signal has been pending for a second. The delay exists because a handler
 may read variables, which are only consistent between runs.
 
@@ -224,13 +224,17 @@ def _handle(number: int, frame: FrameType | None) -> None:
 
 
 def _insists(number: int) -> bool:
-    """Return whether the signal `number` is a second Ctrl-C, at least a second after the first."""
+    """Return whether the signal `number` is a repeated Ctrl-C, at least one second after the
+    first.
+    """
     is_own = _handlers.get(number) is signal.default_int_handler
     return is_own and time.monotonic() - PENDING.get(number, float("inf")) >= _PATIENCE_S
 
 
 def _uninterrupted_frames(frame: FrameType | None) -> list[FrameType]:
-    """Return the enclosing uninterrupted calls, innermost first, up to an interruptible one."""
+    """Return the frames of uninterrupted functions among `frame` and its callers, innermost first.
+    Stop at a function in which handlers run immediately.
+    """
     frames = []
     while frame is not None and frame.f_code not in _INTERRUPTIBLE:
         if frame.f_code in _UNINTERRUPTED:

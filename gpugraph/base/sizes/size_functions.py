@@ -9,7 +9,9 @@ from gpugraph.base.sizes.size_traces import Size, hint
 
 
 def hint_of_shape(sizes: Sequence[Any]) -> tuple[int, ...]:
-    """Return the hint of each size of a shape: its value for the trace's first inputs."""
+    """Return the hint of each size of a shape: the value of the size for the first inputs of its
+    `SizeTrace`.
+    """
     return tuple([hint(size) for size in sizes])
 
 

@@ -6,8 +6,8 @@
     plus       r[to] = r[left] + factor * r[right]     sums of products
     //, %      r[to] = r[left] // r[right]
 
-A size that a kernel reports in a run is known only from a later stage of the run on, and so are
-the registers that depend on it.
+A size that a kernel reports is unknown until that kernel has run. The registers that depend on this
+size are computed at a later stage of the run.
 """
 
 from __future__ import annotations
@@ -37,11 +37,12 @@ class SizeStep(NamedTuple):
 
 
 class FedSizes(NamedTuple):
-    """How the sizes of the feeds determine the inputs of a trace.
+    """The correspondence between the sizes of a run's feeds and the inputs of a `SizeTrace`. Fed
+    sizes that must be equal share one input.
 
     Args:
       inputs: for each input of the trace, the positions of the fed sizes that it represents.
-      closed: the values of all other fed sizes, by position.
+      closed: the required values of all other fed sizes, by position.
     """
 
     inputs: Sequence[Sequence[int]]
@@ -53,8 +54,8 @@ class FedSizes(NamedTuple):
         return len(self.closed) + sum(map(len, self.inputs))
 
     def of(self, sizes: Sequence[int]) -> list[int] | None:
-        """Return the inputs of the trace for these fed sizes. If the sizes do not fit, return
-        None.
+        """Return the values of the trace's inputs for these fed sizes. Return None if two sizes
+        that share an input differ, or if a closed size does not have its required value.
         """
         if any(sizes[position] != size for position, size in self.closed.items()):
             return None
@@ -68,14 +69,14 @@ class FedSizes(NamedTuple):
 class SizeRegisters:
     """The registers of a trace's sizes, and the steps that compute them.
 
-    Attributes: values: the initial value of each register. stages: for each register, the number of
-    reports after which its value is known. steps: the steps, in an order in which each operand is
-    computed before its use. conditions: comparisons that must hold, as (register, comparison with
-    0, outcome).
-
-    Args:
-      fed: the registers of the fed sizes. atoms: the registers of the trace's atoms. reported: the
-        registers of the sizes that kernels report, by name.
+    Attributes:
+      values: the initial value of each register.
+      stages: for each register, the number of reports after which its value is known.
+      steps: the steps, in an order in which each operand is computed before its use.
+      conditions: comparisons that must hold, as (register, comparison with 0, outcome).
+      fed: the registers of the fed sizes.
+      atoms: the registers of the trace's atoms.
+      reported: the registers of the sizes that kernels report, by name.
     """
 
     def __init__(
@@ -84,8 +85,8 @@ class SizeRegisters:
         """Compute the registers of all atoms and conditions of a trace.
 
         Args:
-          reports: by the name of a reported size, the stage from which it is known, and the name
-            whose register it shares.
+          reports: maps the name of a reported size to the stage from which the size is known, and
+            the name whose register it shares.
         """
         self.fed = slice(_FED, _FED + fed.num_sizes)
         self.values = [0, 1] + [0] * fed.num_sizes

@@ -3,14 +3,14 @@
     trace = SizeTrace([32, 10])          a first run's batch and length
     batch, length = trace.sizes
     batch * length + 1                   a Size: 321 here, computed again for other inputs
-    if length > 1: ...                   taken as it is here; the trace records the condition
+    if length > 1: ...                   the outcome for length 10; the trace records the condition
 
 Passes can compute with a `Size` wherever they compute with an int. Arithmetic yields Sizes in a
 normal form, so that equal expressions are equal without a condition. If the outcome of a comparison
 depends on the inputs, the trace returns the outcome for the first inputs, and records it as a
 condition. Where an int is required (`__index__`), the trace returns the value for the first inputs,
-and records that value as a condition. So the result of a compilation with Sizes is valid for all
-inputs that meet every condition. For other inputs `SizeTrace.values` returns None.
+and records that value as a condition. The result of a compilation with Sizes is therefore valid for
+all inputs that meet every condition. For all other inputs, `SizeTrace.values` returns None.
 """
 
 from __future__ import annotations
@@ -62,7 +62,9 @@ class SizeTrace:
 
     @property
     def atoms(self) -> Sequence[tuple[str, Terms, Terms]]:
-        """The atoms: ("", (), ()) for an input, the name of a reported size, or an operation."""
+        """The atoms as (name, left operand, right operand): ("", (), ()) for an input, (name, (),
+        ()) for a reported size, or an operation with its operands.
+        """
         return [atom or ("", (), ()) for atom in self._atoms]
 
     @property

@@ -78,8 +78,8 @@ def add_line(error: Exception, trace: TracebackType | None) -> None:
 
 
 def translated(error: Exception) -> Exception:
-    """Return an error of the same class whose message shows the lines of the converted functions
-    that it passed.
+    """Return an error of the same class. Its message shows the lines of the converted functions
+    through which the error has passed.
 
     If the class has its own constructor, for example because the user has defined it, return the
     error unchanged.

@@ -128,7 +128,7 @@ def converted_call(
 
     Args:
       caller_fn_scope: the scope of the converted function that makes the call.
-      options: the options of the conversion, by default those of that scope.
+      options: the options of the conversion, by default the options of that scope.
     """
     if options is None:
         if caller_fn_scope is None:

@@ -1,8 +1,8 @@
 """Operators of converted functions that repeat a body: `while` and `for`.
 
 A `for` loop over a tensor, and a `while` loop whose condition is a tensor, become a
-`tf.while_loop`. All other loops run in Python, except that `register_for_loop` can define loops
-over a class, such as a dataset's.
+`tf.while_loop`. All other loops run in Python, except `for` loops over objects of a class for which
+`register_for_loop` has registered a function, such as datasets.
 """
 
 from __future__ import annotations

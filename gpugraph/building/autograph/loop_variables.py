@@ -1,8 +1,8 @@
 """The variables of a loop of a converted function that becomes a `tf.while_loop`.
 
 If a variable is first assigned in the loop, it has no value before the loop. A trial call of the
-body then determines its dtype and shape, and its initial value is zero. If the loop ends without an
-iteration, the run fails.
+body then determines its dtype and shape, and its initial value is zero. If such a loop ends without
+an iteration, the run fails.
 """
 
 from __future__ import annotations

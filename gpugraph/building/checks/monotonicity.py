@@ -1,4 +1,4 @@
-"""Tests of whether the elements of a tensor are in order."""
+"""Tests of whether the elements of a tensor are in ascending order."""
 
 from __future__ import annotations
 

@@ -128,7 +128,8 @@ def assert_rank_in(
     """Return an operation that fails unless the rank of `x` is one of `ranks`, a list of int32
     scalars.
 
-    If the ranks are known, they are checked now. Raises ValueError if the check fails.
+    If the ranks are known at graph construction, the check is made then, and raises ValueError if
+    it fails.
     """
     with _scope(name, "assert_rank_in", x, ranks, data):
         x = convert_to_tensor(x, name="x")

@@ -127,7 +127,7 @@ class AutomaticControlDependencies:
                     tensor.op._add_control_input(effect)
 
     def mark_as_return(self, tensor: Any) -> Tensor:
-        """Return a copy of a tensor that waits for all ops of the block that have effects."""
+        """Return a copy of a tensor. The copy waits for all ops of the block that have effects."""
         copy: Tensor = raw_ops.Identity(tensor)
         self._returned.append(copy)
         return copy
@@ -207,7 +207,7 @@ class AutomaticControlDependencies:
                 self._effects[op] = None
 
     def summary(self) -> dict[Any, bool]:
-        """Map each resource that the ops of the block use to whether they only read it."""
+        """Return, for each resource that the ops of the block use, whether they only read it."""
         return {key: uses.write is None for key, uses in self._uses.items()}
 
     # -- trial calls
@@ -252,7 +252,8 @@ def _maker(tensor: Tensor) -> Any:
 
 
 def resource_uses(graph: Graph, arguments: Mapping[Tensor, Tensor]) -> dict[Any, bool]:
-    """Map each resource that a call of a traced function uses to whether the call only reads it.
+    """Return, for each resource that a call of a traced function uses, whether the call only reads
+    it.
 
     Args:
       graph: the function's graph.
@@ -281,7 +282,7 @@ class InnerBlocks:
         self._inner: list[AutomaticControlDependencies] = []
 
     def after_pending(self, tensors: Sequence[Any]) -> list[Any]:
-        """Return copies of the tensors that wait for all effects that precede the branch or
+        """Return copies of the tensors. The copies wait for all effects that precede the branch or
         loop.
         """
         ops = [] if self._outer is None else self._outer.pending()
@@ -297,8 +298,8 @@ class InnerBlocks:
     def block(self) -> Iterator[Callable[[Sequence[Tensor]], list[Tensor]]]:
         """Order the ops of a `with` block. Yield a function for the block's results.
 
-        The block must pass its results to this function at its end. The function returns copies of
-        them that wait for the block's effects.
+        At its end, the block must pass its results to this function, which returns copies of the
+        results. The copies wait for the block's effects.
         """
         if self._outer is None:
             yield list

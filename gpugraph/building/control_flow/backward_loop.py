@@ -6,9 +6,9 @@
 The forward tensors that the backward loop reads are kept on stacks, one for each tensor. There are
 two exceptions: constants are created again in the backward loop, and loop invariants enter it
 through another Enter. Control dependencies order the pushes with the forward counter and the pops
-with the backward counter. So each iteration pops the value that the matching iteration has pushed,
-even if iterations run in parallel. A stack for a value of an inner loop holds the values of all
-iterations of the outer loop as well.
+with the backward counter. Therefore each backward iteration pops the value that the matching
+forward iteration has pushed, even if iterations run in parallel. A stack for a value of an inner
+loop holds the values of all iterations of the outer loop as well.
 
 The class follows GradLoopState of TensorFlow's python/ops/control_flow_state.py.
 """
@@ -395,8 +395,8 @@ class LoopGradient:
                 self._close_with_zeros(merged, entered)
 
     def forget(self, needed: set[Operation]) -> None:
-        """Remove the control dependencies on pushes and pops, unless an op in `needed` uses the
-        value.
+        """Remove the control dependencies on the push and the pop of a value, unless an op in
+        `needed` uses that value.
         """
         for popped, stack in self._pops.items():
             if popped in needed:

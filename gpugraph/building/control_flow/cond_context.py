@@ -139,8 +139,8 @@ class CondContext(ControlFlowContext):
         for its predicate.
 
         Args:
-          grads: the gradients at the two outputs of the Switch. The gradient from the other branch
-            is zeros from `zeros_for_switch`.
+          grads: the gradients at the two outputs of the Switch. This context's branch uses only one
+            of these outputs. The gradient at the other output is zeros from `zeros_for_switch`.
         """
         if grads[1 - self.branch] is None:
             return [None, None]

@@ -25,8 +25,9 @@ def merge_gradients(grads: Sequence[Any], source: Tensor, name: str) -> Tensor |
     is alive.
 
     If one gradient is IndexedSlices, the result is IndexedSlices too, and a dense gradient is
-    converted to slices of all its rows. The dense shape is the shape of `source`. The shape of a
-    gradient could be a constant, which would be alive whichever branch is taken.
+    converted to slices of all its rows. The dense shape is the shape of `source`, not of a
+    gradient: the shape of a gradient could be a constant, which would be alive whichever branch is
+    taken.
     """
     if not any(isinstance(grad, IndexedSlices) for grad in grads):
         return merge(grads, name)

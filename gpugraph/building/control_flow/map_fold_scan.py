@@ -114,10 +114,10 @@ def map_fn(
 ) -> Any:
     """Apply `fn` to each element of `elems` along its first axis, and stack the results.
 
-    Raises TypeError if `fn` is not callable or if the type of its result's structure differs from
-    `dtype`. Raises ValueError if `elems` contains a scalar or if the result's structure differs
-    from `dtype`. A run raises InvalidArgumentError if the results have other dtypes or differing
-    shapes.
+    Raises TypeError if `fn` is not callable, or if its result and `dtype` are structures of
+    different types. Raises ValueError if `elems` contains a scalar or if the result's structure
+    differs from `dtype`. A run raises InvalidArgumentError if the results of `fn` have other dtypes
+    than `dtype`, or if their shapes differ.
 
     Args:
       elems: a tensor, or a structure of tensors whose first sizes are equal. `fn` receives the

@@ -24,7 +24,7 @@ def static_bool(value: Any) -> bool | None:
 
 
 def smart_cond(chosen: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any]) -> Any:
-    """Return the result of `true_fn` if `chosen` is true, otherwise that of `false_fn`.
+    """Return the result of `true_fn` if `chosen` is true, otherwise the result of `false_fn`.
 
     The choice is made now if the value of `chosen` is known, otherwise in each run, by `cond`.
     """

@@ -41,7 +41,8 @@ def while_loop(
     maximum_iterations: Any = None,
     return_same_structure: bool = False,
 ) -> Any:
-    """Apply `body` to `loop_vars` repeatedly while `cond` of them is true, and return the result.
+    """Apply `body` to `loop_vars` repeatedly, as long as `cond` returns true for them, and return
+    the result.
 
     The result has the structure that `body` returns. `cond` and `body` are each called once, when
     the graph is built.

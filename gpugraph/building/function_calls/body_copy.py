@@ -33,7 +33,8 @@ class BodyCopy:
     """The copies of operations of `source` in `target`, created in the current scopes of `target`.
 
     Attributes:
-      tensors, ops: the copy of each original. At first, `tensors` has only the arguments.
+      tensors, ops: dicts from each original to its copy. At first, `tensors` has only the
+        arguments.
     """
 
     def __init__(self, source: Graph, target: Graph, arguments: Mapping[Tensor, Tensor]) -> None:
@@ -49,7 +50,7 @@ class BodyCopy:
         self._later: list[tuple[Operation, int, Tensor]] = []
 
     def make(self, ops: Sequence[Operation] | None = None) -> None:
-        """Copy operations: all of the function except its arguments, or only `ops`."""
+        """Copy `ops` or, by default, all operations of the function except its arguments."""
         chosen = self.source._ops if ops is None else ops
         originals = [op for op in chosen if op not in self._skipped]
         for op in _inputs_first(originals):
@@ -196,7 +197,9 @@ class BodyCopy:
                 new.__dict__[key] = value
 
     def _call(self, call: InlinedCall) -> InlinedCall | None:
-        """Return, for the copies, the record of a call that was inlined in the function."""
+        """Return the record of a call that was inlined in the function, with the operations
+        replaced by their copies.
+        """
         if not all(op in self.ops for op in call.body):
             return None
         return call._replace(

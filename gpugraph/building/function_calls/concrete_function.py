@@ -111,7 +111,7 @@ class ConcreteFunction:
         self.definition_source.add_to(g or get_default_graph())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the function with a tensor for each of its tensor arguments, in order or by name.
+        """Call the function with a tensor for each of its tensor arguments, by position or by name.
 
         Raises TypeError if the number of arguments is wrong or a name is unknown. Raises ValueError
         if the shape of a tensor does not match the signature.
@@ -181,8 +181,8 @@ def traced(
     kind: type[ConcreteFunction] = ConcreteFunction,
     orders_effects: bool = True,
 ) -> Any:
-    """Trace a Python function with arguments. Those that have a spec become tensors of the
-    function.
+    """Trace a Python function with these arguments. The arguments that have a spec become tensors
+    of the function's graph.
 
     Args:
       kind: the class of the result.

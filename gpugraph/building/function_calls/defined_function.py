@@ -35,17 +35,17 @@ _CALL_OPTIONS = ("noinline", "compiled", "separate_compiled_gradients")
 class Defun:
     """A decorator that defines a function whose arguments have the types `input_types`.
 
-    If no types are declared but the function has parameters, it is defined again for each list of
-    argument types that it is called with. Some options of TensorFlow, such as `capture_by_value`,
-    are accepted but have no effect.
+    If no types are declared but the function has parameters, the function is defined separately for
+    each list of argument types with which it is called. Some options of TensorFlow, such as
+    `capture_by_value`, are accepted but have no effect.
 
     Args:
-      func_name: the function's name, which is the op type of its calls. By default it is derived
-        from the name of the Python function.
-      grad_func: a function defined by Defun that computes the gradient. It receives the arguments
-        and the gradients at the results.
-      python_grad_func: a Python function that computes the gradient. It receives the op and the
-        gradients at the results.
+      func_name: the function's name, which is the op type of its calls. By default the name is
+        derived from the name of the Python function.
+      grad_func: a function defined by Defun that computes the gradient. The gradient function
+        receives the arguments and the gradients at the results.
+      python_grad_func: a Python function that computes the gradient. The gradient function receives
+        the op and the gradients at the results.
       shape_func: receives the op of a call and returns the static shapes of the results.
       out_names: the names of the results.
     """
@@ -119,7 +119,7 @@ class DefinedFunction:
         self._function: GraphFunction | None = None
 
     def traced(self) -> GraphFunction:
-        """Return the traced function. Trace it if this has not happened yet."""
+        """Return the traced function. If the function has not been traced yet, trace it first."""
         if self._function is None:
             specs = [TensorSpec(TensorShape(None), dtype) for dtype in self._types]
             base = str(self._func_name or getattr(self._func, "__name__", "function"))
@@ -266,8 +266,8 @@ class OverloadedFunction:
         return overload
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Add a call to the default graph. The called function is the one for the arguments'
-        types.
+        """Add a call to the default graph. The types of the arguments determine which function is
+        called.
         """
         tensors = [convert_to_tensor(arg) for arg in args]
         types = [tensor.dtype.base_dtype for tensor in tensors]
@@ -275,8 +275,8 @@ class OverloadedFunction:
 
 
 def _results(returned: Any) -> list[Tensor]:
-    """Return the results of the Python function as tensors. Raises ValueError if it returned
-    several results and one of them is None.
+    """Return the results of the Python function as tensors. Raises ValueError if the function
+    returned several results and one of them is None.
     """
     if returned is None:
         return []

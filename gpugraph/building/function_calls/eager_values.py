@@ -1,8 +1,8 @@
 """Tensors with values, for the functions of `tf.py_function`.
 
-Such a function runs while a session runs a graph, and its tensors have values. They belong to an
-`EagerGraph`. An op on them is added to this graph, and is computed by a separate session when the
-function reads a value (`tensor.numpy()`, `if tensor:`) or returns.
+Such a function runs while a session runs a graph, and its tensors have values. These tensors belong
+to an `EagerGraph`. An op on such tensors is added to this graph, and is computed by a separate
+session when the function reads a value (`tensor.numpy()`, `if tensor:`) or returns.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from gpugraph.session import Session
 
 
 class EagerTensor(Tensor):
-    """A tensor of an `EagerGraph`. Its value is computed when it is first read."""
+    """A tensor of an `EagerGraph`. The value of the tensor is computed when it is first read."""
 
     __slots__ = ()
 
@@ -77,7 +77,7 @@ class EagerGraph(Graph):
             tensor.__class__ = EagerTensor
 
     def with_value(self, value: Any) -> Tensor:
-        """Return a tensor whose value is this array."""
+        """Return a tensor whose value is the array `value`."""
         array = convert_to_tensor(value) if isinstance(value, bytes) else None
         if array is not None:
             return array
@@ -88,8 +88,8 @@ class EagerGraph(Graph):
         return tensor
 
     def values_of(self, tensors: Sequence[Tensor]) -> list[Any]:
-        """Return the values of tensors. Before that, run all preceding ops with effects that have
-        not run yet.
+        """Return the values of tensors. First run all earlier ops of the graph that have effects
+        and have not run yet.
         """
         needed = list(dict.fromkeys(tensor for tensor in tensors if self._known(tensor) is None))
         effects = [

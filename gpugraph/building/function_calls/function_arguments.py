@@ -143,10 +143,10 @@ class FunctionSpec:
 
 
 def _flat_up_to(structure: Any, values: Any) -> list[Any]:
-    """Return the values that correspond to the leaves of `structure`. Such a value may itself be
-    nested.
+    """Return the values that correspond to the leaves of `structure`. A returned value may itself
+    be nested.
 
-    Raises TypeError or ValueError if the structures differ above the leaves.
+    Raises TypeError or ValueError if the structures differ above the leaves of `structure`.
     """
     if not is_nested(structure):
         return [values]

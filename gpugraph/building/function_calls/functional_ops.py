@@ -29,10 +29,10 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 def If(cond: Any, inputs: Any, then_branch: Any, else_branch: Any, name: str | None = None) -> Any:
-    """Call one of two functions with `inputs`. Return its results as a list of tensors.
+    """Call one of two functions with `inputs`. Return the results of the call as a list of tensors.
 
     Args:
-      cond: a scalar. A number is true if it is not zero, and a string is true if it is not empty.
+      cond: a scalar. A number is true unless it is 0, and a string is true unless it is empty.
       then_branch, else_branch: functions defined by Defun, whose results have equal types.
     """
     args = [convert_to_tensor(cond), *(convert_to_tensor(value) for value in inputs)]
@@ -111,9 +111,10 @@ def _results(op: Operation) -> Any:
 def While(
     input_: Any, cond: Any, body: Any, name: str | None = None, hostmem: Any = None
 ) -> list[Tensor]:
-    """Apply `body` to `input_` repeatedly while `cond` of it is true, and return the result.
+    """Start with the values `input_`, and apply `body` to the current values as long as `cond`
+    returns true for them. Return the last values.
 
-    Raises ValueError if `cond` captures tensors, or if the types of the functions differ.
+    Raises ValueError if `cond` captures tensors, or if the argument types of the functions differ.
 
     Args:
       cond, body: functions defined by Defun, with the same argument types.
@@ -172,7 +173,7 @@ def For(
     Args:
       start, limit, delta: the range: its first number, the number before which it ends, and the
         step.
-      body: a function defined by Defun. It receives an int32 and the inputs.
+      body: a function defined by Defun. The body receives an int32 and the inputs.
       hostmem, rewrite_with_while: ignored, since the result is always a `tf.while_loop`.
     """
     del hostmem, rewrite_with_while
@@ -208,7 +209,8 @@ def partitioned_call(
     config: Any = None,
     executor_type: Any = None,
 ) -> Any:
-    """Call a function defined by Defun and return its results. If it has no results, return the op.
+    """Call a function defined by Defun and return its results. If the function has no results,
+    return the op.
 
     Args:
       args: the arguments, including captured tensors.

@@ -1,5 +1,5 @@
-"""Variables that a traced function creates. They are created in the graph that contains the
-function.
+"""Variables that a traced function creates. The variables are created in the graph that contains
+the function.
 """
 
 from __future__ import annotations
@@ -57,11 +57,11 @@ def _with_creator(function: Callable[..., Any], creator: Callable[..., Any]) -> 
 
 
 def _lifted(value: Any, graph: Any) -> Any:
-    """Return a variable's initial value as a tensor of the default graph, which contains the
-    function's graph `graph`.
+    """Return a variable's initial value as a tensor of the outermost graph around the function
+    whose graph is `graph`.
 
     If the value is a tensor of the function, copy it with the operations on which it depends.
-    Raises ValueError if it depends on an argument of the function.
+    Raises ValueError if the value depends on an argument of the function.
     """
     if not isinstance(value, Tensor) or not isinstance(graph, FuncGraph):
         return value

@@ -104,7 +104,7 @@ class Function:
         """Return the trace for these arguments, which are tensors, TensorSpecs and Python values.
 
         Without arguments, return the trace for the `input_signature`. Raises ValueError if the
-        arguments do not match it.
+        arguments do not match the signature.
         """
         signature = self.input_signature
         if signature is not None:
@@ -142,8 +142,9 @@ class Function:
         arguments: Arguments,
         specs: list[TensorSpec | None],
     ) -> tuple[ConcreteFunction | None, list[TensorSpec | None]]:
-        """Return a trace with unknown sizes that accepts the arguments, and their specs. If there
-        is none, return None and the specs to trace with.
+        """Return a trace with unknown sizes that accepts the arguments, and the specs of the
+        arguments. If there is no such trace, return None and the specs with which to trace the
+        function.
 
         If the sizes of an axis differ between the arguments and an earlier trace, the new specs
         leave this size unknown.
@@ -188,7 +189,7 @@ class Function:
 
 
 def _traces_of(graph: Graph) -> WeakKeyDictionary[Function, dict[Key, ConcreteFunction]]:
-    """Return the traces of each Function in a graph. The graph holds them."""
+    """Return the traces of each Function in a graph. The graph holds the traces."""
     traces = graph.__dict__.get(_TRACES)
     if traces is None:
         traces = graph.__dict__[_TRACES] = WeakKeyDictionary()
@@ -208,8 +209,8 @@ def function(
 ) -> Any:
     """Return `func` as a Function, which is traced once for each signature and called as one op.
 
-    The function may create variables only in its first call. Its ops with effects run in program
-    order.
+    The function may create variables only in its first call. The function's ops with effects run in
+    program order.
 
     Without `func`, return a decorator.
 
@@ -218,7 +219,7 @@ def function(
         TensorSpecs.
       autograph: whether statements that depend on tensors are converted (`tf.autograph`).
       experimental_autograph_options: the optional features of that conversion.
-      experimental_relax_shapes: whether a trace leaves those sizes unknown that vary between calls.
+      experimental_relax_shapes: whether sizes that vary between calls are unknown in a trace.
       experimental_compile: ignored, since all graphs are compiled.
     """
     del experimental_compile
@@ -245,8 +246,8 @@ def defun(
     experimental_autograph_options: Any = None,
     experimental_relax_shapes: bool = False,
 ) -> Any:
-    """Return `func` as a Function, as `tf.function` does. Here, every trace may create
-    variables.
+    """Return `func` as a Function, as `tf.function` does. Unlike with `tf.function`, every trace
+    may create variables.
     """
 
     def decorated(inner: Callable[..., Any]) -> Function:

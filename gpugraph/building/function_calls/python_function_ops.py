@@ -20,12 +20,12 @@ def py_function(func: Callable[..., Any], inp: Any, Tout: Any, name: str | None 
 
     `func` receives a tensor for each of `inp`. It may read values (`x.numpy()`, `if x > 0:`) and
     use TensorFlow's functions, whose ops are computed when a value is read or returned. If `Tout`
-    is a dtype, `func` returns one value. If `Tout` is a list of dtypes, it returns one value for
-    each. A returned None means zero. The gradient is computed from the ops in `func`.
+    is a dtype, `func` returns one value. If `Tout` is a list of dtypes, `func` returns one value
+    for each dtype. A returned None means zero. The gradient is computed from the ops in `func`.
 
-    Returns a list of tensors if `Tout` is a list or tuple, one tensor if it is a dtype, and the
-    operation if it is empty. Raises ValueError if `func` is not callable. A run raises the same
-    errors as for `tf.py_func`.
+    Returns a list of tensors if `Tout` is a list or tuple, one tensor if `Tout` is a dtype, and the
+    operation if `Tout` is empty. Raises ValueError if `func` is not callable. A run raises the same
+    errors as a run of `tf.py_func`.
     """
     if not callable(func):
         raise ValueError(

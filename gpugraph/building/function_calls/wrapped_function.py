@@ -32,8 +32,8 @@ class WrappedFunction(ConcreteFunction):
     def prune(
         self, feeds: Any, fetches: Any, name: str | None = None, input_signature: Any = None
     ) -> WrappedFunction:
-        """Return a function that computes `fetches` from the tensors `feeds`. Both are elements of
-        this function's graph.
+        """Return a function that computes `fetches` from the tensors `feeds`. The feeds and the
+        fetches are elements of this function's graph.
         """
         del input_signature
         graph = self.graph
@@ -102,8 +102,9 @@ def wrap_function(
 ) -> WrappedFunction:
     """Return `fn` as a function that is traced once and has separate variables.
 
-    There are three differences from `tf.function`. As in a session, only the ops run on which the
-    results depend. The function may always create variables. AutoGraph does not convert it.
+    There are three differences from `tf.function`. A call runs only the ops on which the results
+    depend, as a session does. The function may always create variables. AutoGraph does not convert
+    the function.
 
     Args:
       fn: the Python function.

@@ -4,9 +4,9 @@
     function.graph.inputs, function.graph.captured, function.graph.outputs
     function.add_to(graph)                      # the FunctionDef is then part of its GraphDef
 
-An op that calls the function has an attr of kind "func" with the function as its value. Its inputs
-are the arguments, followed by the captured tensors. As in TensorFlow 1.15, the default seed of a
-random op is its index among the operations of the function.
+An op that calls the function has an attr of kind "func" with the function as its value. The inputs
+of the op are the arguments, followed by the captured tensors. As in TensorFlow 1.15, the default
+seed of a random op is its index among the operations of the function.
 """
 
 from __future__ import annotations
@@ -60,15 +60,15 @@ def trace(
     Args:
       name: the first part of the function's name in the library of its graph. A number makes the
         name unique.
-      flatten: converts the value that the Python function returns to a list of tensors. It is
-        called while the function's graph is the default graph. The default accepts a list of
-        tensors, one tensor, or None. The value itself becomes `graph.structured_outputs`.
+      flatten: converts the value that the Python function returns to a list of tensors. This
+        conversion runs while the function's graph is the default graph. The default accepts a list
+        of tensors, one tensor, or None. The value itself becomes `graph.structured_outputs`.
       outer_graph: the graph that contains the function, by default the default graph.
       argument_names: the names of the placeholders, by default `args_0` and so on.
       captures_by_value: whether the operations behind a captured tensor are copied into the
         function.
       orders_effects: whether all ops with effects run in program order, once in each call.
-        Otherwise only those ops run on which the results depend.
+        Otherwise a call runs only the ops on which the results depend.
     """
     outer = get_default_graph() if outer_graph is None else outer_graph
     variable_store(outer)  # made there, so that the function shares it

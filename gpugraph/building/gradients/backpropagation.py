@@ -1,10 +1,11 @@
 """Symbolic gradients: new ops in the graph that compute d ys / d xs.
 
-Backpropagation visits each op between `xs` and `ys` once, after all its consumers. The gradients
-at its outputs are summed and passed to the gradient function that its op type declares.
+Backpropagation visits each op between `xs` and `ys` once, after all its consumers. The gradients at
+its outputs are summed and passed to the gradient function that its op type declares.
 
 A gradient is a tensor, or IndexedSlices if only some of its rows are not 0. Only a few gradient
-functions of this package accept IndexedSlices. All others receive a dense tensor instead.
+functions of this package accept IndexedSlices. All other gradient functions receive a dense tensor
+instead.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ class UnconnectedGradients:
 
 
 class AggregationMethod:
-    """TensorFlow's methods of summing several gradients at a tensor. Here each of them adds one
+    """TensorFlow's methods of summing several gradients at a tensor. Here each method adds one
     AddN.
 
     If all gradients are IndexedSlices, their rows are concatenated instead.
@@ -181,8 +182,8 @@ def _start(y: Tensor, grad: Any, index: int) -> Gradient:
 def _check_kind(y: Tensor, grad_dtype: DType) -> None:
     """Raise TypeError if the gradient is real and `y` is complex, or vice versa.
 
-    As in TensorFlow, the shape is not checked here. If it is wrong, an op of the backward pass
-    rejects it.
+    As in TensorFlow, this function does not check the shape. If the shape is wrong, an op of the
+    backward pass rejects the gradient.
     """
     dtype = y.dtype.base_dtype
     kind, fits = "real or integer", grad_dtype.is_floating or grad_dtype.is_integer
@@ -247,7 +248,7 @@ class _Sweep:
         return any(self.pending.get(tensor.op) for tensor in op._inputs)
 
     def collect(self, tensor: Tensor, grad: Gradient | None) -> None:
-        """Add `grad` to the gradients that were collected at `tensor`, unless it is None."""
+        """Add `grad` to the gradients that were collected at `tensor`, unless `grad` is None."""
         if grad is not None:
             self.grads.setdefault(tensor, []).append(grad)
 

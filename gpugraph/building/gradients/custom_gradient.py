@@ -30,12 +30,13 @@ _NUMBER = count()
 def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
     """Decorate a function of tensors that returns a pair: its result and its gradient function.
 
-    `f(*args)` receives tensors. Its result is a tensor or a structure of tensors. Its gradient
-    function, `grad_fn`, is called with the gradient at each tensor of the result, and returns the
-    gradient at each of `args`.
+    `f(*args)` receives tensors. The result of `f` is a tensor or a structure of tensors. The
+    gradient function, `grad_fn`, is called with the gradient at each tensor of the result, and
+    returns the gradient at each of `args`.
 
     If `f` reads trainable variables, `grad_fn` is also called with `variables=`, a list of these
-    variables. It then returns (gradients at `args`, a list of gradients at the variables).
+    variables. In this case, `grad_fn` returns (gradients at `args`, a list of gradients at the
+    variables).
 
     Raises ValueError if there are keyword arguments or the number of gradients is wrong. Raises
     TypeError if `f` does not return such a pair, if it creates variables that are not resource
@@ -115,7 +116,7 @@ class _Call:
         """Return the gradients at the inputs of the IdentityN, which `grad_fn` computes.
 
         The first inputs are the function's results, whose gradients are None. The gradients at the
-        function's arguments follow, then the gradients at the variables that it reads.
+        function's arguments follow, then the gradients at the variables that the function reads.
         """
         keywords = {"variables": self.variables} if self.variables else {}
         results = self.grad_fn(*grads[: self.count], **keywords)
@@ -140,8 +141,8 @@ def _in_branch(op: Operation, of_variables: Sequence[Any]) -> list[Any]:
     """Return the gradients at variables as tensors that are dead unless the branch of `op` is
     taken.
 
-    `grad_fn` may compute them from tensors outside of the branch, which are always alive. If `op`
-    is not in a branch, return the gradients unchanged.
+    `grad_fn` may compute the gradients from tensors outside of the branch, which are always alive.
+    If `op` is not in a branch, return the gradients unchanged.
     """
     context = op._control_flow_context
     if not isinstance(context, CondContext):

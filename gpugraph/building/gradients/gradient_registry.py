@@ -1,4 +1,4 @@
-"""The gradient function of an op, which its op type declares or the program registers.
+"""The gradient function of an op. The op type declares it, or the program registers it.
 
 A program may register gradient functions under names of its choice, and apply them to ops that it
 creates inside a `graph.gradient_override_map({"Relu": "GuidedRelu"})` block. The attr

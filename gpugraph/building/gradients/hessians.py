@@ -1,4 +1,4 @@
-"""Hessians: second derivatives of scalars. A loop computes them row by row."""
+"""Hessians: second derivatives of scalars. A loop computes the Hessian row by row."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def hessians(
 ) -> list[Tensor]:
     """Return the second derivatives of the sum of `ys` with respect to each of `xs` separately.
 
-    Each result has the shape x.shape + x.shape. Raises LookupError if the first gradient contains
-    an op without a gradient. Raises ValueError if neither the ys nor the first gradient depends on
-    an x. `name` has no effect, as in TensorFlow.
+    Each result has the shape x.shape + x.shape. Raises LookupError if the first derivatives are
+    computed by an op without a gradient. Raises ValueError if neither the ys nor their first
+    derivatives depend on an x. `name` has no effect, as in TensorFlow.
 
     >>> x = tf.placeholder(tf.float32, [2])
     >>> session.run(tf.hessians(tf.reduce_sum(x ** 3), x), {x: [1, 2]})

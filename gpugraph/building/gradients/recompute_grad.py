@@ -50,10 +50,12 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _values(ops: Sequence[Operation], variable: Any) -> list[Any]:
-    """Return the tensors whose gradients are the gradient at a variable that `ops` read.
+    """Return the tensors to differentiate with respect to, to compute the gradient at a variable
+    that `ops` read.
 
     In a loop, these are the tensors inside the loop that hold the variable's value, since the
-    gradient of a single iteration can't leave the loop. Otherwise it is the variable itself.
+    gradient of a single iteration can't leave the loop. Outside of loops, the value is the variable
+    itself.
     """
     is_in_loop = loop_of(current(get_default_graph())) is not None
     return (values_in_loop(ops, variable) if is_in_loop else []) or [variable]

@@ -1,5 +1,5 @@
-"""The attrs of a node in a file. They are read according to the op type's signature, checked, and
-completed by defaults.
+"""The attrs of a node in a file. The attrs are read according to the op type's signature, checked,
+and completed by defaults.
 
 The errors are those of TensorFlow's node_def_util.cc.
 """
@@ -118,7 +118,7 @@ def _unknown_value(key: str, message: Any, name: str, op_def: OpDef) -> Any:
 
 
 def _value(attr: AttrDef, message: Any, name: str, op_def: OpDef) -> Any:
-    """Return the value of an attr from its AttrValue message. Raises ValueError if it is not
+    """Return the value of an attr from its AttrValue message. Raises ValueError if the value is not
     allowed.
     """
     field = message.WhichOneof("value")

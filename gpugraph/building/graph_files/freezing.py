@@ -91,7 +91,7 @@ def _paths_to_handles(node: Any, nodes: dict[str, Any]) -> _HandlePaths:
     the op.
 
     The search follows the first input of Identities and of the ops of branches and loops, and all
-    inputs of a Merge. Raises ValueError if it ends at an op that is not a VarHandleOp.
+    inputs of a Merge. Raises ValueError if the search ends at an op that is not a VarHandleOp.
     """
     paths = _HandlePaths([], [])
     pending = [node_name(node.input[0])] if node.input else []

@@ -56,8 +56,8 @@ def inline_calls(nodes: NodeImport) -> None:
 
 
 def _bind(nodes: NodeImport, op: Operation) -> None:
-    """Import the functions that are values of the op's attrs. If this fails, running the op raises
-    the error.
+    """Import the functions that are values of the op's attrs. If the import fails, running the op
+    raises the error.
     """
 
     def add_body(graph: Graph) -> AddBody:
@@ -179,8 +179,8 @@ class _Call:
         """Import a function's body into a name scope.
 
         Args:
-          named: a NameAttrList message. Its attrs replace the placeholders in the attrs of the
-            body's nodes.
+          named: a NameAttrList message. The attrs of this message replace the placeholders in the
+            attrs of the body's nodes.
         """
         with self.graph.name_scope(scope):
             return self.body_of(named.name, named.attr, arguments)

@@ -107,7 +107,7 @@ class FunctionLibrary:
     def _source(
         self, text: str, nodes: Mapping[str, Any], arguments: set[Source], function: str
     ) -> Source:
-        """Return the node's name and the output index for the name of a tensor in a function's
+        """Return the node's name and the output index that a tensor's name denotes in a function's
         body.
 
         Args:

@@ -1,4 +1,4 @@
-"""`tf.graph_util`: extraction of the nodes that some nodes depend on, and removal of nodes that
+"""`tf.graph_util`: extraction of chosen nodes and their dependencies, and removal of nodes that
 only training needs.
 """
 

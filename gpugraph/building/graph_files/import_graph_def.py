@@ -27,7 +27,8 @@ def import_graph_def(
     op_dict: Any = None,
     producer_op_list: Any = None,
 ) -> list[Any] | None:
-    """Add the nodes of a GraphDef to the default graph. If this fails, add none of them.
+    """Add the nodes of a GraphDef to the default graph. If any node can't be added, add none of the
+    nodes.
 
     If the op type of a node is not declared, the node becomes an operation that raises an error
     with the reason when a run needs it. Calls of functions in the GraphDef's library are inlined.
@@ -40,11 +41,11 @@ def import_graph_def(
       name: the name scope of the added nodes, `"import"` by default. An empty string means no
         scope.
       op_dict: ignored.
-      producer_op_list: the OpList of the program that wrote the GraphDef. If an attr is unknown
-        here and has its default value in this list, it is dropped.
+      producer_op_list: the OpList of the program that wrote the GraphDef. An attr that this package
+        does not have is dropped if its value is the default in this list.
 
-    Returns:
-      The operations and tensors that `return_elements` names, or None if it is None.
+    Returns: The operations and tensors that `return_elements` names, or None if `return_elements`
+    is None.
 
     Raises:
       TypeError: an argument has the wrong type.
@@ -146,7 +147,7 @@ def _mapped(name: str | None, input_map: Mapping[str, Any]) -> dict[Source, Any]
     `_inputs`.
 
     Args:
-      name: the argument of `import_graph_def`. If it is empty, a value that must be converted
+      name: the argument of `import_graph_def`. If the name is empty, a value that must be converted
         raises ValueError.
     """
     mapped: dict[Source, Any] = {}
@@ -174,8 +175,8 @@ def _is_element(key: str, item: Any) -> bool:
 
 
 def _without_unknown_defaults(graph_def: Any, producer_op_list: Any) -> Any:
-    """Return a copy of a GraphDef without attrs that only its producer has, if they have their
-    default value.
+    """Return a copy of a GraphDef without those attrs that only the GraphDef's producer has and
+    that have their default values.
     """
     defaults = {
         (op.name, attr.name): attr.default_value
@@ -203,7 +204,7 @@ def _same(message: Any, other: Any) -> bool:
 
 def readable_versions(versions: Any) -> VersionDef:
     """Return the versions of a GraphDef. Raises ValueError if this package is not allowed to read
-    it.
+    the GraphDef.
     """
     if versions.producer < GRAPH_DEF_VERSION_MIN_PRODUCER:
         raise ValueError(
@@ -260,7 +261,7 @@ def _unique(name: str, taken: set[str], future: set[str]) -> str:
     """Return `name`, with a number appended if it is in `taken`. Add the result to `taken`.
 
     Args:
-      future: names that other nodes will get. The result must not be one of them.
+      future: names that other nodes will get. The result must not be one of these names.
     """
     unique, count = name, 0
     while unique in taken or (count and unique in future):

@@ -1,7 +1,7 @@
 """Functions that are values of attrs of imported ops. Each becomes a function with its own graph.
 
-The last arguments of a function are captured tensors. The op has a separate argument for them:
-`other_arguments`, or an argument with the attr's name and a suffix.
+The last arguments of a function are captured tensors. The op has a separate argument for the
+captured tensors: `other_arguments`, or an argument with the attr's name and a suffix.
 """
 
 from __future__ import annotations

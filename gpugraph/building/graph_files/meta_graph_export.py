@@ -48,13 +48,13 @@ def export_scoped_meta_graph(
       filename: the file to write, or None.
       graph_def: a GraphDef that supplies the nodes, by default the graph's.
       graph: the graph, by default the default graph.
-      export_scope: the scope to export. It is removed from the names.
+      export_scope: the scope to export. The scope's name is removed from the names in the result.
       as_text: whether the file is in protobuf's text format.
       unbound_inputs_col_name: the name of the collection that lists the inputs from outside the
         scope.
       clear_devices: whether to drop the device of each node.
       saver_def: the SaverDef of the MetaGraphDef.
-      clear_extraneous_savers: whether to omit the operations of all savers except that of
+      clear_extraneous_savers: whether to omit the operations of all savers except the saver of
         `saver_def`.
       strip_default_attrs: whether nodes omit attrs that have their default value.
       meta_info_def: a MetaInfoDef that supplies the initial values of the MetaGraphDef's fields.
@@ -213,8 +213,8 @@ def _strip_scope(node: Any, export_scope: str | None, unbound: list[str]) -> Non
     """Remove the scope from the names in a node: its own name, and the names of its inputs and
     frame.
 
-    The prefix `UNBOUND` is added to the name of an input from outside. This new name is appended to
-    `unbound`.
+    The prefix `UNBOUND` is added to the name of an input from outside. The resulting name is
+    appended to `unbound`.
     """
     if not export_scope:
         return
@@ -239,9 +239,7 @@ def _strip_scope(node: Any, export_scope: str | None, unbound: list[str]) -> Non
 
 
 def _nodes_of_other_savers(graph_def: Any, saver_def: Any) -> frozenset[str]:
-    """Return the names of the nodes that belong to the scopes of all savers except that of
-    `saver_def`.
-    """
+    """Return the names of the nodes in the scopes of all savers except the saver of `saver_def`."""
     saves = {node.name for node in graph_def.node if node.op in _SAVES}
     scopes = {name.rpartition("/")[0] for name in saves} - saves
     if saver_def is not None:
@@ -256,7 +254,9 @@ def _nodes_of_other_savers(graph_def: Any, saver_def: Any) -> frozenset[str]:
 
 @uninterrupted
 def _add_collection(meta_graph: Any, key: Any, items: list[Any], export_scope: str | None) -> None:
-    """Write a collection into a MetaGraphDef. If it can't be serialized, log a warning instead."""
+    """Write a collection into a MetaGraphDef. If the collection can't be serialized, log a warning
+    instead.
+    """
     if not isinstance(key, (str, bytes)):
         logging.warning(
             "Only collections with string type keys will be serialized. This key has %s", type(key)

@@ -31,8 +31,8 @@ _VARIABLES = frozenset(
 
 
 def read_meta_graph_file(filename: Any) -> Any:
-    """Return the MetaGraphDef in a file, in binary or text format. Raises OSError if it can't be
-    read.
+    """Return the MetaGraphDef in a file, in binary or text format. Raises OSError if the file can't
+    be read.
     """
     path = os.fspath(filename)
     if not files.Exists(path) or files.IsDirectory(path):

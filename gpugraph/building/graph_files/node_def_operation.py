@@ -61,8 +61,8 @@ def _make_of_node_def(
 
 
 def _checked_inputs(name: str, graph: Graph, inputs: Any, input_types: Any) -> tuple[Tensor, ...]:
-    """Return the inputs. Raises an error unless they are tensors of this graph and have the types
-    `input_types`.
+    """Return the inputs. Raises an error unless the inputs are tensors of this graph and have the
+    types `input_types`.
     """
     if not isinstance(inputs, (list, tuple, type(None))):
         raise TypeError(f"inputs needs to be a list of Tensors: {shown(inputs)}")
@@ -87,7 +87,7 @@ def _checked_inputs(name: str, graph: Graph, inputs: Any, input_types: Any) -> t
 
 def _checked_controls(control_inputs: Any) -> list[Operation]:
     """Return the operations in `control_inputs`. A tensor is replaced by the operation that
-    produces it.
+    produces the tensor.
     """
     elements = [getattr(element, "op", element) for element in control_inputs or ()]
     for element in elements:

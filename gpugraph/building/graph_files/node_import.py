@@ -1,5 +1,5 @@
-"""Import of a GraphDef's nodes as operations. They are added to the graph together, when all of
-them exist.
+"""Import of a GraphDef's nodes as operations. The operations are added to the graph together, when
+all of them exist.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class NodeImport:
     def enter(self) -> None:
         """Add the operations to the graph, and apply the scopes that are active around the import.
 
-        These are device scopes, control dependencies and control flow contexts.
+        The active scopes are device scopes, control dependencies and control flow contexts.
         """
         graph, ops = self.graph, [*self.ops.values()]
         _rename_frames(graph, [op for op in ops if op.type in _ENTERS])
@@ -204,8 +204,8 @@ class NodeImport:
         return tuple(complete_inputs), tuple(controls)  # type: ignore[arg-type]
 
     def output(self, user: str, source: Source) -> Tensor:
-        """Return the tensor that `source`, an input of `user`, denotes. Raises ValueError if it
-        doesn't exist.
+        """Return the tensor that `source`, an input of `user`, denotes. Raises ValueError if the
+        tensor doesn't exist.
         """
         outputs = self.ops[source[0]]._outputs
         if source[1] >= len(outputs):
@@ -216,8 +216,8 @@ class NodeImport:
         return outputs[source[1]]
 
     def _close(self, op: Operation, slot: int, source: Source) -> None:
-        """Set input `slot` of a Merge, which is the back edge of its loop, to the tensor that
-        `source` denotes.
+        """Set the input `slot` of a Merge, which is the input for the loop's back edge, to the
+        tensor that `source` denotes.
         """
         tensor = self.output(op.name, source)
         check_type(op.name, slot, tensor, op._inputs[slot]._dtype)
@@ -248,8 +248,8 @@ class NodeImport:
     # -- shapes
 
     def infer_again(self) -> None:
-        """Infer all static shapes again. Call this when the shapes of the results of calls have
-        become known.
+        """Infer all static shapes again. Call this method when the shapes of the results of calls
+        have become known.
         """
         for op in self.ops.values():
             if op.type in ("Merge", "RefMerge") or op._op_def.infer is None:
@@ -298,8 +298,8 @@ class NodeImport:
 
 
 def _check_sizes(op: Operation) -> None:
-    """Raise ValueError if the inferred size of an axis is 2^63 or more, which for example a sum of
-    sizes can be.
+    """Raise ValueError if the inferred size of an axis is 2^63 or more, which can happen if, for
+    example, sizes are added.
     """
     for tensor in op._outputs:
         if max((size or 0 for size in tensor._shape.sizes or ()), default=0) >= 1 << 63:

@@ -1,4 +1,4 @@
-"""Whether nodes of an op type can run here, and the reason if not."""
+"""Checks whether an op type is declared, and the errors for nodes of undeclared op types."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def op_type_refusal(op_type: str, node_name: str) -> OpError | None:
 
 
 def declared_op(op_type: str, node_name: str) -> OpDef:
-    """Return the signature of an op type. If it is not declared, raise the error of
+    """Return the signature of an op type. If the op type is not declared, raise the error of
     `op_type_refusal`.
     """
     refusal = op_type_refusal(op_type, node_name)

@@ -1,9 +1,9 @@
-"""Nodes whose op type is not declared. Their attrs are kept unchanged, and their outputs are
-guessed.
+"""Nodes whose op type is not declared. The attrs of such a node are kept unchanged, and the number
+and dtypes of its outputs are guessed.
 
-A file does not describe the outputs of such a node. Their number is the length of the node's
-`_output_shapes`, or the number of outputs that other nodes use. The dtypes are guessed from the
-node's attrs. The first consumer with a known signature then determines the dtypes.
+A file does not describe the outputs of such a node. The number of outputs is the length of the
+node's `_output_shapes`, or the number of outputs that other nodes use. The dtypes are guessed from
+the node's attrs. The first consumer with a known signature then determines the dtypes.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ class OutputGuesses:
         self._open: set[Tensor] = set()
 
     def output_types(self, number: int) -> list[DType]:
-        """Return a guess of the dtype of each output of a node. `settle` may correct it later."""
+        """Return a guess of the dtype of each output of a node. `settle` may correct the guess
+        later.
+        """
         node = self._index.nodes[number]
         count = max(self._count(node.name), len(node.attr["_output_shapes"].list.shape)
                     if "_output_shapes" in node.attr else 0)  # fmt: skip
@@ -57,8 +59,8 @@ class OutputGuesses:
         return [dtype] * max(count, 1)
 
     def _count(self, name: str) -> int:
-        """Return the number of outputs that a node must have at least because its consumers use
-        them.
+        """Return the minimum number of outputs of a node: enough for all outputs that its consumers
+        use.
         """
         if self._counts is None:
             self._counts = {}

@@ -17,7 +17,7 @@ def write_graph(
     """Write a Graph, or a message such as a GraphDef, to the file `name` in the folder `logdir`.
 
     `logdir` is created if it does not exist. An existing file is replaced atomically. If writing
-    fails, it remains unchanged.
+    fails, the existing file remains unchanged.
 
     Args:
       graph_or_graph_def: a Graph, or any protobuf message, for example a SaverDef.

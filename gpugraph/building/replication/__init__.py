@@ -1,5 +1,5 @@
 """Replication: strategies, which build a computation for several replicas, and the contexts that
-are active meanwhile.
+are active while it is built.
 
 `replica_contexts` holds the current strategy. `strategy` and `strategy_extended` define the base
 classes. `default_strategy` has a single replica and is current outside of all scopes.

@@ -14,7 +14,7 @@ from gpugraph.graph.client.default_graph_functions import get_default_graph
 
 
 class DefaultIterator:
-    """An iterator over a dataset. Before it is used, a program must run the operations of
+    """An iterator over a dataset. Before the iterator is used, a program must run the operations of
     `initialize()`.
     """
 
@@ -44,12 +44,16 @@ class DefaultExtended(StrategyExtended):
 
     @property
     def worker_devices(self) -> tuple[str, ...]:
-        """Not defined. Reading it raises RuntimeError, because the replica has no fixed device."""
+        """Not defined. Reading this attribute raises RuntimeError, because the replica has no fixed
+        device.
+        """
         raise RuntimeError("worker_devices() method unsupported by default tf.distribute.Strategy.")
 
     @property
     def parameter_devices(self) -> tuple[str, ...]:
-        """Not defined. Reading it raises RuntimeError, because variables have no fixed device."""
+        """Not defined. Reading this attribute raises RuntimeError, because variables have no fixed
+        device.
+        """
         raise RuntimeError("parameter_devices() method unsupported by default "
                            "tf.distribute.Strategy.")  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""`InputContext`: the argument of an input function; `InputReplicationMode`."""
+"""`InputContext`, the argument of an input function, and `InputReplicationMode`."""
 
 from __future__ import annotations
 
@@ -6,13 +6,17 @@ import enum
 
 
 class InputReplicationMode(enum.Enum):
-    """How often a strategy calls an input function: once for each worker."""
+    """The options for the number of calls of an input function. The only option is one call for
+    each worker.
+    """
 
     PER_WORKER = "PER_WORKER"
 
 
 class InputContext:
-    """The argument of an input function. It gives the position of this worker among all workers."""
+    """The argument of an input function. The context gives the position of this worker among all
+    workers.
+    """
 
     def __init__(
         self,

@@ -16,8 +16,8 @@ class ReduceOp(enum.Enum):
 
     @staticmethod
     def from_variable_aggregation(aggregation: Any) -> ReduceOp:
-        """Return the ReduceOp for a VariableAggregation. Raises ValueError unless it is SUM or
-        MEAN.
+        """Return the ReduceOp for a VariableAggregation. Raises ValueError unless `aggregation` is
+        SUM or MEAN.
         """
         for name in ("SUM", "MEAN"):
             if aggregation == VariableAggregation[name]:

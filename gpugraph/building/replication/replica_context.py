@@ -47,8 +47,8 @@ class ReplicaContext:
         """Call `merge_fn(strategy, *args, **kwargs)` once for all replicas, in the cross-replica
         context, and return the result.
 
-        The method waits until all replicas have called it. Each argument of `merge_fn` has one
-        component per replica, which is the argument that this replica passed to the method. If the
+        The method waits until all replicas have called this method. Each argument of `merge_fn` has
+        one component per replica: the argument that the replica has passed to the method. If the
         result has one component per replica, the component of this replica is returned.
 
         Raises RuntimeError unless this is the current context.

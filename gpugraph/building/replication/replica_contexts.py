@@ -62,8 +62,8 @@ def has_strategy() -> bool:
 
 
 def get_strategy() -> Any:
-    """Return the current strategy. Outside of all scopes, it is the default strategy, which has a
-    single replica.
+    """Return the current strategy. Outside of all scopes, the current strategy is the default
+    strategy, which has a single replica.
     """
     context = current()
     return DEFAULT[0] if context is None else context.strategy
@@ -72,8 +72,8 @@ def get_strategy() -> Any:
 def get_replica_context() -> Any:
     """Return the context of the replica for which ops are currently built.
 
-    In a cross-replica context, return None. This is the context inside `strategy.scope()`, except
-    in functions that the strategy calls for each replica.
+    In a cross-replica context, return None. The context inside `strategy.scope()` is a
+    cross-replica context, except in functions that the strategy calls for each replica.
     """
     context = current()
     return DEFAULT[0].extended._replica_context if context is None else context.replica_context

@@ -49,7 +49,7 @@ class Strategy:
 
     @contextmanager
     def _scale_loss_for_estimator_enabled(self) -> Iterator[None]:
-        """In the block, make optimizers divide their losses by the number of replicas."""
+        """Inside a `with` block, make optimizers divide their losses by the number of replicas."""
         self._scale_loss_for_estimator = True
         try:
             yield
@@ -63,7 +63,8 @@ class Strategy:
 
     @contextmanager
     def scope(self) -> Iterator[Strategy]:
-        """Make this strategy the current one. Variables that are created in the scope belong to it.
+        """Make this strategy the current strategy. Variables that are created in the scope belong
+        to this strategy.
 
         Raises RuntimeError inside the scope of another strategy, or in a replica context.
         """
@@ -94,7 +95,7 @@ class Strategy:
         """Call `fn` once per replica, with the replica's components of the arguments. Return the
         results of all replicas.
 
-        If the results of the replicas differ, they become a per-replica value.
+        If the results of the replicas differ, the results become a per-replica value.
         `experimental_local_results` returns its components, and `reduce` returns their sum or mean.
         """
         with self.scope():
@@ -169,8 +170,8 @@ class Strategy:
         return self._extended._make_input_fn_iterator(input_fn, replication_mode)
 
     def colocate_vars_with(self, colocate_with_variable: Any) -> AbstractContextManager[Any]:
-        """In the block, create variables on the devices of a variable: deprecated, see
-        `extended.colocate_vars_with`.
+        """Inside a `with` block, create variables on the devices of `colocate_with_variable`.
+        Deprecated: use `extended.colocate_vars_with`.
         """
         return self._extended.colocate_vars_with(colocate_with_variable)
 
@@ -245,7 +246,8 @@ def _without_partitioner(getter: Callable[..., Any], *args: Any, **kwargs: Any) 
 
 
 def colocated(variable: Any) -> AbstractContextManager[Any]:
-    """In the block, create variables on the devices of `variable`, which is a variable or a tensor.
+    """Inside a `with` block, create variables on the devices of `variable`, which is a variable or
+    a tensor.
 
     In the scope of a strategy, a variable has copies on the devices of all replicas.
     """

@@ -98,16 +98,18 @@ class StrategyExtended:
         return False
 
     def variable_created_in_scope(self, v: Any) -> bool:
-        """Return whether the variable was created while this strategy was in effect."""
+        """Return whether the variable was created while this strategy was the current strategy."""
         return getattr(v, "_distribute_strategy", None) is self._container_strategy()
 
     def colocate_vars_with(self, colocate_with_variable: Any) -> AbstractContextManager[Any]:
-        """Create variables in the block on the devices of the variable `colocate_with_variable`."""
+        """Inside a `with` block, create variables on the devices of the variable
+        `colocate_with_variable`.
+        """
         return colocate_with(colocate_with_variable)
 
     def read_var(self, v: Any) -> Any:
-        """Return the value of a variable as one value for all replicas. Call it in a cross-replica
-        context.
+        """Return the value of a variable as one value for all replicas. Call this method in a
+        cross-replica context.
         """
         return v.value()
 
@@ -142,7 +144,7 @@ class StrategyExtended:
         initial_loop_values: Any = None,
     ) -> Any:
         """Build a loop of several steps, and return its `MultiStepContext`. The context's `run_op`
-        runs the loop; `last_step_outputs` are the outputs that the last step has set.
+        runs the loop. Its `last_step_outputs` are the outputs that the last step has set.
 
         Args:
           fn: the function of a step, called as `fn(context, inputs)` in the cross-replica context.
@@ -248,9 +250,7 @@ class StrategyExtended:
             return self._update_result(fn(*args, **kwargs), group)
 
     def _update_result(self, result: Any, group: bool) -> Any:
-        """Return the result of an update in the form that `update` returns. Only a single copy was
-        updated.
-        """
+        """Return the result of the update of a single copy, in the form that `update` returns."""
         if not group:
             return nest.map_structure(self._local_results, result)
         return grouped(result) if _is_operation(result) else result
@@ -291,7 +291,7 @@ class StrategyExtended:
         task_id: Any = None,
     ) -> None:
         """Apply the cluster settings of an estimator. A strategy that runs in one process ignores
-        them.
+        the settings.
         """
 
     def _update_config_proto(self, config_proto: Any) -> Any:

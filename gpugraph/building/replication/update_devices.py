@@ -1,5 +1,5 @@
-"""The replica whose copy of a variable is being updated. It is recorded while a strategy updates
-all copies.
+"""The replica whose copy of a variable is being updated. The replica is recorded while a strategy
+updates all copies.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def update_replica() -> int | None:
 
 @contextmanager
 def updating(replica: int | None) -> Iterator[None]:
-    """In the block, record that the copy of `replica` is being updated."""
+    """Inside a `with` block, record that the copy of `replica` is being updated."""
     old, _UPDATE.replica = _UPDATE.replica, replica
     try:
         yield

@@ -1,4 +1,6 @@
-"""The base of objects in object-based checkpoints, which have named dependencies and values."""
+"""The base class of objects in object-based checkpoints. Such an object has named dependencies and
+values.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,7 @@ class Trackable:
 
     def _no_dependency(self, value: Any) -> Any:
         """Return `value` in a form that is not tracked if it is assigned to an attribute. This
-        class returns it unchanged.
+        class returns `value` unchanged.
         """
         return value
 

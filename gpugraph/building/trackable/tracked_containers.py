@@ -31,7 +31,7 @@ class PlainContainer(Trackable):
 
 
 def _name(key: Any, container: Any) -> str:
-    """Return the name of a key. Raises ValueError if it is not a string."""
+    """Return the name of a key. Raises ValueError if the key is not a string."""
     if isinstance(key, str):
         return key
     text = f"The dictionary contains a non-string key, {key!r}, which maps to a trackable object"
@@ -51,8 +51,8 @@ def _items(container: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def followed(value: Any) -> Trackable | None:
-    """Return `value` if it is trackable. If it is a list, tuple or dict that contains trackable
-    objects, return a PlainContainer of it. Otherwise return None.
+    """Return `value` if it is trackable. If `value` is a list, tuple or dict that contains
+    trackable objects, return a PlainContainer of it. Otherwise return None.
     """
     if isinstance(value, Trackable):
         return value
@@ -74,7 +74,8 @@ def identity_of(item: Any) -> int:
 
 
 def _checked(value: Any, kind: str) -> Any:
-    """Return `value`, or the value in a NoDependency. Raises ValueError if it is not trackable.
+    """Return `value`, or the value in a NoDependency. Raises ValueError if the value is not
+    trackable.
 
     Args:
       kind: the name of the class that stores the value, for the error.
@@ -132,8 +133,8 @@ class List(Trackable, list):  # type: ignore[type-arg]
 class Mapping(Trackable, AnyMapping):  # type: ignore[type-arg]
     """A dict from strings to trackable objects. Its entries can't be changed or removed.
 
-    The constructor raises TypeError if a key is not a string. It raises ValueError if a value is
-    not trackable, or if a key already has another value.
+    The constructor raises TypeError if a key is not a string. The constructor raises ValueError if
+    a value is not trackable, or if a key already has another value.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -187,7 +188,7 @@ class UniqueNameTracker(Trackable):
         return [TrackableReference(*item) for item in self._names.items()]
 
     def track(self, trackable: Any, base_name: str) -> Any:
-        """Track an object and return it. Raises ValueError if it is not trackable."""
+        """Track an object and return it. Raises ValueError if the object is not trackable."""
         if not isinstance(trackable, Trackable):
             raise ValueError(f"Expected a trackable value, got {trackable} which does not inherit "
                              "from tf.track.Trackable.")  # fmt: skip

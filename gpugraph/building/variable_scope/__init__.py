@@ -3,19 +3,19 @@ name.
 
 A graph has one `VariableStore`, which holds the variables by their full names. Each thread has its
 own stack of `VariableScope`s for that graph. The innermost scope determines the prefix of names,
-and whether a variable must, may or must not exist already. It also determines the defaults of
-`get_variable` for initializer, regularizer, device, dtype, partitioner and getter.
+and whether a variable must, may or must not exist already. The innermost scope also determines the
+defaults of `get_variable` for initializer, regularizer, device, dtype, partitioner and getter.
 
     with tf.variable_scope("layer"):
         w = tf.get_variable("w", [2, 3])            # layer/w
     with tf.variable_scope("layer", reuse=True):
         same = tf.get_variable("w")                 # the same variable
 
-`variable_request` describes a requested variable. `variable_store` returns or creates it, as a
-single variable (`single_variable`) or partitioned (`partition_slices`). `scope_settings` defines
-the scopes, `scope_entry_and_reuse` the `with tf.variable_scope(...)` blocks, and `sharing_errors`
-the error messages. `explain_variables` lists the variables of a graph and the lines of the program
-that share them.
+`variable_request` describes a requested variable. `variable_store` returns or creates the variable,
+as a single variable (`single_variable`) or partitioned (`partition_slices`). `scope_settings`
+defines the scopes, `scope_entry_and_reuse` the `with tf.variable_scope(...)` blocks, and
+`sharing_errors` the error messages. `explain_variables` lists the variables of a graph and the
+lines of the program that share them.
 """
 
 from gpugraph.building.variable_scope.create_partitioned_variables import (

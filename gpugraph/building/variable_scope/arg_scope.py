@@ -44,13 +44,15 @@ _DECORATED: weakref.WeakKeyDictionary[Any, tuple[str, ...]] = weakref.WeakKeyDic
 
 
 def arg_scope_func_key(op: Any) -> Any:
-    """Return the key of `op` in a scope, which is the function before it was decorated."""
+    """Return the key of the function `op` in a scope. The key is the function before it was
+    decorated.
+    """
     return getattr(op, "_key_op", op)
 
 
 def current_arg_scope() -> Scope:
     """Return the arguments of the current scope, by the key of each function. Callers must not
-    change them.
+    change the arguments.
     """
     return _SCOPES.stack[-1]
 
@@ -74,11 +76,11 @@ def arg_scoped_arguments(func: Any) -> tuple[str, ...]:
 
 @contextmanager
 def arg_scope(list_ops_or_scope: Any, **kwargs: Any) -> Iterator[Scope]:
-    """Make `kwargs` the default arguments of these functions inside the block.
+    """Make `kwargs` the default arguments of these functions inside a `with` block.
 
-    Yields the scope. Raises TypeError if the first argument has another type. Raises ValueError if
-    `kwargs` are passed with a scope, or if a function is not decorated with `add_arg_scope`. If a
-    function does not have one of the arguments, its call raises TypeError.
+    Yields the scope. Raises TypeError if the first argument is neither a list or tuple nor a scope.
+    Raises ValueError if `kwargs` are passed with a scope, or if a function is not decorated with
+    `add_arg_scope`. If a function does not have one of the arguments, its call raises TypeError.
 
     Args:
       list_ops_or_scope: a list or tuple of functions, or a scope from `with arg_scope(...) as
@@ -164,8 +166,8 @@ def add_arg_scope(func: _F) -> _F:
 
 
 def _parameters(func: Callable[..., Any]) -> Iterable[inspect.Parameter]:
-    """Return the parameters of `func`. Return none if they are unknown, which is the case for some
-    functions written in C.
+    """Return the parameters of `func`. If the parameters are unknown, return an empty list. The
+    parameters of some functions written in C are unknown.
     """
     try:
         return list(inspect.signature(func).parameters.values())

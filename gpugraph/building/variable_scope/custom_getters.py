@@ -1,7 +1,7 @@
 """Custom getters, which `get_variable` calls instead of the store, and their parameters.
 
-The innermost scope's getter is called first. Its argument `getter` calls the getter of the next
-outer scope. The argument `getter` of the outermost getter calls the store.
+The innermost scope's getter is called first. The argument `getter` of a custom getter calls the
+getter of the next outer scope. The argument `getter` of the outermost getter calls the store.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def needs_nothing(function: Callable[..., Any]) -> bool:
 
 
 def _parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
-    """Return the parameters of `function`. Return none if they are unknown, which is the case for
-    some functions written in C.
+    """Return the parameters of `function`. If the parameters are unknown, return an empty dict. The
+    parameters of some functions written in C are unknown.
     """
     try:
         return dict(inspect.signature(function).parameters)

@@ -8,7 +8,7 @@
 A site is a line of the program that requested the variable through `tf.get_variable`, together with
 the lines of its callers. A variable created by `tf.Variable` has one site, the line that created
 it. If the name of a variable directly extends the name of another variable, as for an optimizer's
-slots, it is listed under that variable.
+slots, the variable with the longer name is listed under the other variable.
 """
 
 from __future__ import annotations
@@ -67,9 +67,9 @@ class ExplainedVariable:
       num_bytes: the size of its value. None if its shape is not fully defined or its elements are
         strings.
       parts: the number of its parts if it is partitioned, otherwise 1.
-      shared: whether `tf.get_variable` can return it again.
-      collections: the names of the collections that contain it or, if it is partitioned, its first
-        part.
+      shared: whether `tf.get_variable` can return the variable again.
+      collections: the names of the collections that contain the variable or, if the variable is
+        partitioned, its first part.
     """
 
     name: str
@@ -181,7 +181,7 @@ class VariablesExplanation:
         return scope
 
     def variable(self, name: str) -> ExplainedVariable:
-        """Return the variable of this full name. Raises KeyError if it does not exist."""
+        """Return the variable of this full name. Raises KeyError if there is no such variable."""
         for candidate in self.variables:
             if candidate.name == name:
                 return candidate

@@ -38,16 +38,16 @@ def get_variable(
     name.
 
     Raises ValueError if the variable exists although `reuse` is False, or does not exist although
-    `reuse` is True. Also raises ValueError if it exists with another shape, dtype or partitioning,
-    or if the arguments exclude each other.
+    `reuse` is True. Also raises ValueError if the variable exists with another shape, dtype or
+    partitioning, or if the arguments exclude each other.
 
     Args:
       shape: must be fully defined for a new variable, unless `initializer` determines it.
       dtype: by default float32, or the dtype of an initial value.
       initializer: `f(shape, dtype=..., partition_info=...)`, a class of such functions, a callable
-        without arguments, or the initial value itself. `shape` must not be passed if this is an
-        initial value or a callable without arguments. The default is Glorot's uniform initializer
-        for floating types, and zeros for integers, bool and string.
+        without arguments, or the initial value itself. `shape` must not be passed if `initializer`
+        is an initial value or a callable without arguments. The default is Glorot's uniform
+        initializer for floating types, and zeros for integers, bool and string.
       regularizer: a function that receives a new variable and returns a loss, which is added to the
         collection REGULARIZATION_LOSSES.
       trainable: whether the variable is added to the collection TRAINABLE_VARIABLES. True by

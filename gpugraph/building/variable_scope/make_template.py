@@ -7,10 +7,10 @@
     shared = tf.make_template("network", network)
     first, second = shared(a), shared(b)                # one network/w, two network*/MatMul
 
-The first call opens a variable scope. With `create_scope_now_`, `make_template` opens it instead.
-Every call enters this scope, and every call after the first reuses the variables. Each call has a
-separate name scope, inside the name scope of its caller. If the first call fails, the next call is
-treated as the first.
+The first call opens a variable scope. With `create_scope_now_`, `make_template` itself opens this
+scope instead. Every call enters this scope, and every call after the first reuses the variables.
+Each call has a separate name scope, inside the name scope of its caller. If the first call fails,
+the next call is treated as the first.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def make_template(
     Args:
       name_: the name of the template's variable scope, which is made unique in the enclosing scope.
       create_scope_now_: whether the scope is opened now instead of in the first call.
-      unique_name_: the exact name of the scope. If it is passed, `name_` is ignored.
+      unique_name_: the exact name of the scope. If `unique_name_` is passed, `name_` is ignored.
       custom_getter_: the custom getter of the scope, see `tf.get_variable`.
       kwargs: arguments of `func_` in each call, unless the call passes other values.
 
@@ -100,11 +100,11 @@ _CALLS = _Calls()
 
 
 class Template(Trackable):
-    """A function whose calls share variables. `make_template` creates it.
+    """A function whose calls share variables. `make_template` creates a Template.
 
-    Calling it returns the result of the function. If a call after the first creates a trainable
-    variable, it raises ValueError. If the function raises an error, the line that created the
-    template is added to the error's message.
+    Calling the Template returns the result of the function. If a call after the first creates a
+    trainable variable, the call raises ValueError. If the function raises an error, the line that
+    created the template is added to the error's message.
     """
 
     def __init__(
@@ -186,8 +186,8 @@ class Template(Trackable):
         return mine
 
     def _call_again(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call the function again. If it creates a variable that is trainable, raise ValueError. If
-        it creates any other variable, log its name.
+        """Call the function again. If the function creates a variable that is trainable, raise
+        ValueError. If the function creates any other variable, log its name.
 
         Variables that other threads create at the same time are ignored.
         """
@@ -229,8 +229,8 @@ class Template(Trackable):
 
     @property
     def variable_scope(self) -> VariableScope | None:
-        """The scope of its variables. It is None before the first call, unless `create_scope_now_`
-        is set.
+        """The scope of the template's variables. It is None before the first call, unless
+        `create_scope_now_` is set.
         """
         return self._scope
 

@@ -18,7 +18,7 @@ from gpugraph.ops.indexing.strided_slice import slice as slice_of
 
 def full_shape(spec: VariableSpec) -> TensorShape:
     """Return the requested shape of the whole variable. If the initial value is a tensor, merge the
-    shape with the tensor's.
+    requested shape with the shape of the tensor.
     """
     shape = as_shape(spec.shape)
     if isinstance(spec.initializer, Tensor):
@@ -100,8 +100,8 @@ def check_count(name: str, count: int, known: Any) -> None:
 
 
 def share(spec: VariableSpec, part_name: str, offset: list[int], shape: list[int]) -> Any:
-    """Return the initializer of one part. It is the initializer of the whole variable if that is a
-    function, else a slice of its initial value.
+    """Return the initializer of one part. If the initializer of the whole variable is a function,
+    return this function. Otherwise return a slice of the initial value.
     """
     graph = get_default_graph()
     with graph.name_scope(f"{part_name}/PartitionedInitializer"):

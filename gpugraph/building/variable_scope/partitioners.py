@@ -15,8 +15,8 @@ Partitioner = Callable[..., list[int]]
 
 
 def fixed_size_partitioner(num_shards: int, axis: int = 0) -> Partitioner:
-    """Return a partitioner that divides a variable into `num_shards` parts along `axis`. If there
-    are fewer rows, each row is a part.
+    """Return a partitioner that divides a variable into `num_shards` parts along `axis`. If the
+    axis has fewer rows, each row is a part.
     """
 
     def partitioner(shape: TensorShape, dtype: DType, **_: Any) -> list[int]:
@@ -69,8 +69,8 @@ def min_max_variable_partitioner(
     """Return a partitioner that divides the variable's size in bytes by `min_slice_size`, rounds
     up, and returns this number of parts.
 
-    There is at least one part. There are at most `max_partitions` parts, and at most as many as
-    there are rows.
+    The number of parts is at least one, and at most `max_partitions` or the number of rows,
+    whichever is less.
     """
 
     def partitioner(shape: TensorShape, dtype: DType, **_: Any) -> list[int]:

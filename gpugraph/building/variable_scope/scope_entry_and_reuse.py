@@ -69,8 +69,8 @@ def _scope(
     name_scope: str | None,
     constraint: Any,
 ) -> VariableScope:
-    """Return a new scope. Its settings come from `name_or_scope` if this is a scope, or from
-    `current` if this is a string.
+    """Return a new scope. Its settings come from `name_or_scope` if `name_or_scope` is a scope, or
+    from `current` if `name_or_scope` is a string.
     """
     if isinstance(name_or_scope, VariableScope):
         source, name, op_scope = name_or_scope, name_or_scope.name, name_or_scope._name_scope
@@ -97,8 +97,8 @@ def _apply_settings(scope: VariableScope, settings: dict[str, Any]) -> None:
 class variable_scope:
     """A context manager that enters a scope for variables, and a name scope.
 
-    Raises TypeError if there is no name, or if it is neither a string nor a scope. Raises
-    ValueError if `reuse` is invalid, or if it is set with a default name.
+    Raises TypeError if there is no name, or if the name is neither a string nor a scope. Raises
+    ValueError if `reuse` is invalid, or if `reuse` is set with a default name.
 
     Args:
       name_or_scope: a name, which is relative to the current scope; or a scope, whose name is
@@ -107,8 +107,8 @@ class variable_scope:
       values: input tensors of the ops in the scope. Their graph becomes the default graph inside
         the scope.
       reuse: with True, variables must exist. With tf.AUTO_REUSE, missing variables are created.
-        With None or False, the setting of the outer scope applies, and at the root variables must
-        not exist.
+        With None or False, the setting of the outer scope applies, and in the root scope
+        variables must not exist.
       initializer, regularizer, caching_device, partitioner, custom_getter, dtype, use_resource: the
         defaults of `get_variable`, which inner scopes inherit.
       constraint: a default of `get_variable` that inner scopes do not inherit.
@@ -200,8 +200,8 @@ class variable_scope:
         )
 
     def _name_scope(self, name: str) -> AbstractContextManager[str]:
-        """Return the name scope to enter. It is a new one named `name` if requested, otherwise the
-        current one.
+        """Return the name scope to enter: a new name scope `name` if one was requested, otherwise
+        the current name scope.
         """
         if name and self._opens_name_scope:
             return self._graph.name_scope(name)

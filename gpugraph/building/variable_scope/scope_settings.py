@@ -46,10 +46,10 @@ def _setting(name: str, doc: str) -> Any:
 
 
 class VariableScope:
-    """The settings of the variables under `name`. A setting of None is not set.
+    """The settings of the variables under `name`. None means that a setting is not set.
 
     Args:
-      reuse: with True, variables must exist. With False, they must not exist. With AUTO_REUSE,
+      reuse: with True, variables must exist. With False, variables must not exist. With AUTO_REUSE,
         missing variables are created.
     """
 
@@ -207,9 +207,9 @@ class VariableScope:
     def _get_partitioned_variable(
         self, name: str | None, shape: Any, partitioner: Any, **arguments: Any
     ) -> PartitionedVariable:
-        """Return a partitioned variable. Without a name, it has the name of the scope.
+        """Return a partitioned variable. Without a name, the variable has the name of the scope.
 
-        Raises ValueError if a custom getter is set, since it would be bypassed.
+        Raises ValueError if a custom getter is set, since the getter would be bypassed.
         """
         if self._custom_getter is not None:
             raise ValueError(

@@ -1,4 +1,6 @@
-"""The errors of variable sharing, which show the request, the existing variable and a remedy."""
+"""The errors of variable sharing. Each error shows the request, the existing variable and a
+remedy.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,8 @@ def not_there(name: str, known: Iterable[str], kind: str = "Variable") -> ValueE
     """Return the error for a request to reuse a variable that does not exist.
 
     Args:
-      known: the names of existing variables. The message lists those that are similar.
+      known: the names of existing variables. The message lists the names that are similar to
+        `name`.
     """
     text = (
         f"{kind} {name} does not exist, or was not created with tf.get_variable(). To make it, "

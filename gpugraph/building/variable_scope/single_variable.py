@@ -1,8 +1,8 @@
-"""Requests for one variable of the store. If it exists, it is checked against the request.
-Otherwise it is created.
+"""Requests for one variable of the store. If the variable exists, it is checked against the
+request. Otherwise the variable is created.
 
 The initializer runs outside of control dependencies, branches and loops. So even a variable that is
-first requested inside of them can be initialized by a separate run.
+first requested inside of a branch or loop can be initialized by a separate run.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _initial_value(spec: VariableSpec, part: PartitionInfo | None) -> tuple[Any,
     """Return the arguments `initial_value` and `dtype` for `Variable`. The initial value may be a
     function that returns it.
 
-    The dtype is None if the initial value determines it.
+    The dtype is None if the initial value determines the dtype.
     """
     if spec.gives_value:
         return spec.initializer, None
@@ -104,8 +104,8 @@ def default_initializer(name: str, dtype: DType) -> Callable[..., Any]:
 
 
 def _regularize(variable: Any, spec: VariableSpec) -> None:
-    """Add the loss that the regularizer returns to the collection REGULARIZATION_LOSSES, unless it
-    is None.
+    """Add the loss that the regularizer returns to the collection REGULARIZATION_LOSSES, unless the
+    loss is None.
     """
     graph = get_default_graph()
     with (

@@ -23,19 +23,19 @@ AUTO_REUSE = _ReuseMode.AUTO_REUSE
 
 
 def no_regularizer(_: Any) -> None:
-    """Return None, which means no loss. Passed as a regularizer, it overrides the regularizer of an
-    outer scope.
+    """Return None, which means no loss. Passed as a regularizer, this function overrides the
+    regularizer of an outer scope.
     """
 
 
 @dataclass(frozen=True)
 class VariableSpec:
-    """A request for the variable with the full name `name`. For the other fields, see
+    """A request for the variable with the full name `name`. All other fields are parameters of
     `get_variable`.
 
     Args:
-      reuse: with True, the variable must exist. With False, it must not exist. With any other
-        value, it is created if it does not exist.
+      reuse: with True, the variable must exist. With False, the variable must not exist. With any
+        other value, the variable is created if it does not exist.
     """
 
     name: str
@@ -64,7 +64,7 @@ class VariableSpec:
 
 @dataclass(frozen=True)
 class PartitionInfo:
-    """The position in the whole variable of the part that an initializer initializes."""
+    """The position, in the whole variable, of the part that is being initialized."""
 
     full_shape: Sequence[int]
     var_offset: Sequence[int]
@@ -82,11 +82,11 @@ class PartitionInfo:
         return 0 if axis is None else self.var_offset[axis]
 
     def single_slice_dim(self, shape: Sequence[int]) -> int | None:
-        """Return the dimension in which a part of this shape is smaller than the whole variable.
-        Return None if there is none.
+        """Return the dimension in which a part of this shape is smaller than the whole variable. If
+        there is no such dimension, return None.
 
-        Raises ValueError if the part has another rank than the whole variable, extends beyond it,
-        or is smaller in several dimensions.
+        Raises ValueError if the part has another rank than the whole variable, extends beyond the
+        whole variable, or is smaller in several dimensions.
         """
         if len(shape) != len(self.full_shape):
             raise ValueError(f"A part of shape {list(shape)} is of another rank than {self}")

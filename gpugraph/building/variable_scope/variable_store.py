@@ -2,7 +2,7 @@
 
 `get` returns or creates the variable of a `VariableSpec`, through the custom getter if one is set.
 Only one thread at a time creates a variable, so two requests for the same name get the same
-variable. The store records the line of each request, which `explain_variables` lists.
+variable. The store records the line of each request, and `explain_variables` lists these lines.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ class VariableStore:
     Attributes:
       variables: the variables by full name, including the parts of partitioned variables.
       partitioned: the PartitionedVariables by full name.
-      sites: for each variable name, the number of calls by (line of the program, whether the call
-        created the variable).
+      sites: for each variable name, a dict that counts the requests. A key is the requesting line
+        of the program, and whether the request created the variable.
       default_scopes: the full names of scopes that were opened by default names.
     """
 

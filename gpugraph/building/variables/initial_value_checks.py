@@ -9,8 +9,8 @@ from gpugraph.graph.client.tensor import Tensor
 
 
 def check_outside(value: Tensor, name: str) -> None:
-    """Raise ValueError if the initial value was created in a branch or a loop, because that may
-    never run.
+    """Raise ValueError if the initial value was created in a branch or a loop, because the branch
+    or loop may never run.
     """
     if value.op._control_flow_context is not None:
         raise ValueError(

@@ -21,8 +21,8 @@ class Module(AutoTrackable):
     The constructor raises ValueError if the name is not an identifier.
 
     Args:
-      name: a Python identifier, by default the class's name in snake case. It is the name scope of
-        the operations that methods decorated with `with_name_scope` add.
+      name: a Python identifier, by default the class's name in snake case. The name is also the
+        name scope of the operations that methods decorated with `with_name_scope` add.
     """
 
     _TF_MODULE_IGNORED_PROPERTIES: frozenset[str] = frozenset({"_tracked"})
@@ -42,8 +42,8 @@ class Module(AutoTrackable):
 
     @property
     def name(self) -> str:
-        """The name that was passed to the constructor. By default it is derived from the class's
-        name.
+        """The name that was passed to the constructor. By default the name is derived from the
+        class's name.
         """
         return self._name
 

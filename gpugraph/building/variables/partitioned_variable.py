@@ -35,12 +35,12 @@ def _by_parts(kind: str, doc: str) -> Callable[..., list[Any]]:
 
 
 class PartitionedVariable:
-    """The parts of the variable `name`, in order. It is iterable, and can be used wherever a tensor
-    can.
+    """The parts of the variable `name`, in order. The object is iterable, and can be used wherever
+    a tensor can.
 
     Args:
       shape, dtype: the shape and dtype of the whole variable.
-      variable_list: the parts. Their positions are in their `SaveSliceInfo`.
+      variable_list: the parts. The positions of the parts are in their `SaveSliceInfo`.
       partitions: the number of parts in each dimension. Only one of these numbers may be above 1.
     """
 
@@ -116,7 +116,9 @@ class PartitionedVariable:
         return self._partitions
 
     def _axis(self) -> int:
-        """Return the axis along which the variable is divided. If it has one part, return 0."""
+        """Return the axis along which the variable is divided. If the variable has one part, return
+        0.
+        """
         return next((axis for axis, parts in enumerate(self._partitions) if parts > 1), 0)
 
     def as_tensor(self) -> Tensor:

@@ -25,8 +25,8 @@ class PrivateVariableState:
 
     @property
     def _unique_id(self) -> str:
-        """The key by which optimizers store the variable's slots. It is the name of the variable's
-        op.
+        """The key by which optimizers store the variable's slots. The key is the name of the
+        variable's op.
         """
         name: str = self._shared_name  # type: ignore[attr-defined]
         return name

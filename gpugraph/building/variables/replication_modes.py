@@ -1,6 +1,6 @@
 """The modes through which programs request how TensorFlow synchronizes the replicas of a variable.
 
-A variable has only one replica here, so the modes have a single effect: a variable with the
+In gpugraph, a variable has only one replica, so the modes have a single effect: a variable with the
 synchronization ON_READ is not trainable by default.
 """
 
@@ -86,7 +86,9 @@ def _checked(modes: type[enum.Enum], mode: Any, kind: str, name: object) -> enum
 
 
 def trains(trainable: bool | None, synchronization: object) -> bool:
-    """Return `trainable`. If it is None, return whether `synchronization` is not ON_READ."""
+    """Return `trainable`. If `trainable` is None, return whether `synchronization` is not
+    ON_READ.
+    """
     if trainable is None:
         return synchronization is not VariableSynchronization.ON_READ
     return bool(trainable)

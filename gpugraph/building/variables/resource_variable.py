@@ -82,8 +82,8 @@ class ResourceVariable(Variable):
 
     @contextmanager
     def _beside(self) -> Iterator[None]:
-        """Place the ops of the block on the variable's device, regardless of the current device and
-        colocation scopes.
+        """Inside a `with` block, place ops on the variable's device, regardless of the current
+        device and colocation scopes.
         """
         graph = self._graph
         with (
@@ -93,10 +93,11 @@ class ResourceVariable(Variable):
             yield
 
     def _after(self) -> AbstractContextManager[Any]:
-        """Return a context manager for creating reads and changes of the variable. Here it adds no
-        dependencies.
+        """Return a context manager in which reads and changes of the variable are created. In this
+        class, the context manager adds no dependencies.
 
-        For an `UnreadVariable`, it adds a dependency on the op that changed the variable.
+        For an `UnreadVariable`, the context manager adds a dependency on the op that changed the
+        variable.
         """
         return nullcontext()
 

@@ -1,5 +1,5 @@
-"""The position of a part of a partitioned variable in the whole variable. A checkpoint records
-it.
+"""The position of a part of a partitioned variable in the whole variable. A checkpoint records the
+position.
 """
 
 from __future__ import annotations

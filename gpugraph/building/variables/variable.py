@@ -49,17 +49,18 @@ VARIABLE_LISTENERS: list[Callable[[Variable], None]] = []
 
 class Variable(VariableInProto, metaclass=CreatedByScopes):
     """A value that a session keeps. It can be used wherever a tensor can. `v[1:3].assign(x)`
-    changes a slice of it.
+    changes a slice of the variable.
 
     Args:
       initial_value: a value convertible to a tensor, or a callable without arguments that returns
         one. The callable is called outside of the current control dependencies. The static shape
         must be fully defined unless `validate_shape` is False.
       trainable: whether optimizers change the variable by default (collection TRAINABLE_VARIABLES).
-      collections: the graph collections to which it is added, [GLOBAL_VARIABLES] by default.
+      collections: the graph collections to which the variable is added, [GLOBAL_VARIABLES] by
+        default.
       constraint: a function that optimizers apply to the variable's value after each update.
-      use_resource: whether it is a resource variable, `ResourceVariable`. By default the variable
-        scope decides, or else `tf.resource_variables_enabled()`.
+      use_resource: whether the variable is a resource variable, `ResourceVariable`. By default the
+        variable scope decides, or else `tf.resource_variables_enabled()`.
 
     >>> v = tf.Variable(1.0, name="v")
     >>> session.run(v.initializer)

@@ -62,8 +62,8 @@ def model_variables(scope: str | None = None) -> list[Any]:
 
 
 def moving_average_variables(scope: str | None = None) -> list[Any]:
-    """Return the variables in the collection MOVING_AVERAGE_VARIABLES. Moving averages of them are
-    kept.
+    """Return the variables in the collection MOVING_AVERAGE_VARIABLES. Moving averages of these
+    variables are kept.
     """
     return get_default_graph().get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
 
@@ -108,7 +108,7 @@ def local_variables_initializer() -> Operation:
 
 def tables_initializer(name: str = "init_all_tables") -> Operation:
     """Return an operation that runs the operations in the collection TABLE_INITIALIZERS. If the
-    collection is empty, it is a NoOp.
+    collection is empty, the returned operation is a NoOp.
 
     >>> session.run(tf.tables_initializer())
     """
@@ -158,7 +158,8 @@ def report_uninitialized_variables(
 
 
 def assert_variables_initialized(var_list: Sequence[Any] | None = None) -> Tensor | None:
-    """Return a tensor. Running it raises FailedPreconditionError if a variable has no value.
+    """Return a tensor. A run of the tensor raises FailedPreconditionError if a variable has no
+    value.
 
     Returns None if there are no variables. New programs use `report_uninitialized_variables`
     instead.

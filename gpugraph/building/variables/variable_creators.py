@@ -53,7 +53,7 @@ class CreatedByScopes(type):
 
 
 def variable_creator_scope(variable_creator: Callable[..., Any]) -> AbstractContextManager[None]:
-    """In the block, in this thread, create the default graph's variables through
+    """Inside a `with` block, create this thread's variables of the default graph through
     `variable_creator`.
 
     The creator of the innermost scope is called first. `tf.get_variable` also calls the creators.

@@ -85,7 +85,7 @@ def answered(method: str, answer: memoryview | bytes) -> Any:
 
 
 class PendingCall:
-    """A gRPC call in progress. Calling the object waits for the response and returns it.
+    """A gRPC call in progress. Calling the object waits for the response and returns the response.
 
     Args:
       future: gRPC's future of the answer.
@@ -124,8 +124,8 @@ class PendingCall:
         self._future.add_done_callback(lambda _: function())
 
     def when_lost(self, function: Callable[[OpError], Any]) -> None:
-        """Register a function to be called, in some thread, if the call fails. It receives the
-        error.
+        """Register a function to be called, in some thread, if the call fails. The function
+        receives the error.
         """
 
         def tell() -> None:

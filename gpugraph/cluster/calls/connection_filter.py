@@ -1,11 +1,11 @@
 """A kernel filter that drops the connection requests of certain hosts before they reach this
 process.
 
-The filter is a program of the classic Berkeley packet filter. It is attached to the listening
-socket, which needs no privileges (Linux, socket(7), SO_ATTACH_FILTER). Accepted sockets inherit the
-filter. The filter drops only SYN packets, so it does not affect established connections, even those
-of hosts whose requests are dropped. A host whose request was dropped repeats its SYN after 1 s, 3 s
-and 7 s.
+The filter is a program of the classic Berkeley packet filter. The filter is attached to the
+listening socket. This needs no privileges (Linux, socket(7), SO_ATTACH_FILTER). Accepted sockets
+inherit the filter. The filter drops only SYN packets, so it does not affect established
+connections, even those of hosts whose requests are dropped. A host whose request was dropped
+repeats its SYN after 1 s, 3 s and 7 s.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ and constant.
 def drop_requests(listening: socket.socket, shares: Mapping[str, float]) -> None:
     """Make a listening socket drop some of the SYN packets of some hosts.
 
-    This replaces the socket's previous filter. Only the last `MAX_HOSTS` hosts are used. Raises
-    OSError if the kernel rejects the filter.
+    The new filter replaces the socket's previous filter. Only the last `MAX_HOSTS` hosts are used.
+    Raises OSError if the kernel rejects the filter.
 
     Args:
       shares: the fraction to drop (0 to 1) for each host. A host is an IPv4 address or the first 64

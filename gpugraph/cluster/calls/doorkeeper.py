@@ -2,11 +2,12 @@
 
 gRPC itself never closes a connection that is silent, sends half of a call, or sends ten thousand
 calls that are rejected. Each such connection holds a file descriptor, threads and memory. Therefore
-a thread inspects the sockets that the server's port has accepted, which Linux lists. It shuts a
-connection without a proof after a second, and a connection with eight wrong proofs immediately. If
-more than 512 connections have no proof, it shuts the oldest of them as well. A connection with a
-valid proof remains open until its client closes it. If connections of one host repeatedly end
-without a proof, the kernel drops connection requests of that host (`host_limits.py`).
+a thread periodically inspects the connections that the server's port has accepted. It finds them in
+Linux's list of sockets. The thread shuts a connection without a proof after a second, and a
+connection with eight wrong proofs immediately. If more than 512 connections have no proof, the
+thread also shuts the oldest of these connections. A connection with a valid proof remains open
+until its client closes it. If connections of one host repeatedly end without a proof, the kernel
+drops connection requests of that host (`host_limits.py`).
 """
 
 from __future__ import annotations
@@ -65,8 +66,8 @@ class Doorkeeper:
         self._is_stopped = False
 
     def start(self) -> None:
-        """Start the thread that inspects connections. Do nothing if the system does not list
-        them.
+        """Start the thread that inspects connections. Do nothing if the system provides no list of
+        connections.
         """
         if _FILES.is_dir():
             threading.Thread(target=self._watch, name="gpugraph-door", daemon=True).start()
@@ -106,7 +107,7 @@ class Doorkeeper:
 
     def look(self) -> None:
         """Inspect all sockets of the process once, shut connections that must be closed, and update
-        the kernel's filter.
+        the kernel's filter of connection requests.
         """
         noted = {*self._proven, *self._num_refused}  # later proofs may concern newer sockets
         sockets = _sockets()
@@ -138,8 +139,9 @@ class Doorkeeper:
                 self._limits.note_unproven(_host(address))
 
     def _unwelcome(self, unproven: dict[str, Address]) -> list[str]:
-        """Return the sockets to shut. These have been unproven for too long, had too many calls
-        rejected, or exceed the limit on their number.
+        """Return the names of the sockets to shut. A socket without a proof is shut if it is too
+        old, if too many of its calls were rejected, or if it is one of the oldest and there are too
+        many such sockets.
         """
         num_over = len(unproven) - _MAX_NEW
         return [
@@ -189,8 +191,9 @@ class Doorkeeper:
     def _copy(self, sockets: dict[str, int], name: str) -> socket.socket | None:
         """Return a duplicate of a socket of this port. Return None for any other socket.
 
-        In the meantime the file descriptor may have been reused for another socket, so the inode of
-        the duplicate is compared with the socket's name. No other code can close the duplicate.
+        After the sockets were listed, the file descriptor may have been reused for another socket.
+        Therefore the inode of the duplicate is compared with the socket's name. No other code can
+        close the duplicate.
         """
         with contextlib.suppress(OSError):
             copy = socket.socket(fileno=os.dup(sockets[name]))
@@ -203,7 +206,9 @@ class Doorkeeper:
 
 
 def _sockets() -> dict[str, int]:
-    """Return a file descriptor of each socket of this process, by its name `socket:[INODE]`."""
+    """Map the name `socket:[INODE]` of each socket of this process to one of its file
+    descriptors.
+    """
     return {name: number for name, number in _files() if name.startswith("socket:")}
 
 

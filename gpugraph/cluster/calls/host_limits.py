@@ -1,11 +1,11 @@
-"""Limits on connection requests of a host, for hosts whose connections too often end without a
-proof.
+"""Limits on the connection requests of hosts whose connections too often end without a proof that
+the client has the cluster's key.
 
 Each connection that ends without a proof adds 1 to the count of its host. The count falls by
 `FALL_PER_S` each second. If the count is above `MANY`, the kernel drops three of four connection
-requests of the host. If the count is above `TOO_MANY`, it drops all of them. There is one
-exception: if another connection of the host has sent a valid proof within the last minute, one of
-four requests is always accepted.
+requests of the host. If the count is above `TOO_MANY`, the kernel drops all connection requests of
+the host. There is one exception: if another connection of the host has sent a valid proof within
+the last minute, one of four requests is always accepted.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class HostLimits:
     """Counts of unproven connections by host. Only the method `note_proven` is thread-safe.
 
     Args:
-      clock: a function that returns the time in seconds. Tests replace it.
+      clock: a function that returns the time in seconds. Tests replace the clock.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

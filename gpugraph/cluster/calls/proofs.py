@@ -3,11 +3,12 @@
 Before any message, the caller sends a proof in the metadata of the call. It consists of the time, a
 random name of the caller's process, the number of the call within that process, the incarnation of
 the called server, and an authentication code of these data and the method. From these data and the
-key, both sides derive a key for this call. With this derived key, each side authenticates its
-messages, including the messages of a stream. Each message is followed by its code: HMAC-SHA-256,
-truncated to 16 bytes, over the direction, the number of the message, and all of its bytes. So
-nobody without the key can change, omit or repeat a message, return it to its sender, or present it
-as the answer to another call. The key does not encrypt messages, but TLS does.
+key, the caller and the server derive a key for this call. With this derived key, each side
+authenticates its messages, including the messages of a stream. Each message is followed by its
+code: HMAC-SHA-256, truncated to 16 bytes, over the direction, the number of the message, and all of
+its bytes. So nobody without the key can change, omit or repeat a message, return it to its sender,
+or present it as the answer to another call. Messages are not encrypted with the key. Use TLS to
+encrypt messages.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class MessageProofs:
     the other side.
 
     Args:
-      key: the key of this call. If it is empty, messages are not authenticated.
+      key: the key of this call. If the key is empty, messages are not authenticated.
       is_server: whether this process answers the call.
     """
 
@@ -61,7 +62,7 @@ class MessageProofs:
             self._sending, self._receiving = reversed(codes) if is_server else codes
 
     def attach(self, *parts: Any) -> bytes:
-        """Return the next message to send: the parts that were passed, followed by the message's
+        """Return the next message to send: the arguments, joined, and then the message's
         authentication code.
         """
         if not self._has_key:
@@ -100,8 +101,8 @@ class _OwnCalls:
         self.renew()
 
     def renew(self) -> None:
-        """Choose a new name. A forked child must call this, because otherwise it would repeat its
-        parent's call numbers.
+        """Choose a new name. A forked child must call this method, because otherwise it would
+        repeat its parent's call numbers.
         """
         self.name, self.numbers = os.urandom(12).hex(), count(1)
 
@@ -112,8 +113,8 @@ if hasattr(os, "register_at_fork"):
 
 
 def open_call(key: bytes, method: str, incarnation: int) -> tuple[str, MessageProofs]:
-    """Return the proof to send with a new call (empty without a key), and the object that
-    authenticates the call's messages.
+    """Return the proof to send with a new call, and the object that authenticates the call's
+    messages. If `key` is empty, the proof is empty.
 
     Args:
       incarnation: the incarnation of the called server, or `NO_INCARNATION` for `GREETING`.
@@ -127,8 +128,8 @@ def open_call(key: bytes, method: str, incarnation: int) -> tuple[str, MessagePr
 
 
 def service_of(key: bytes) -> str:
-    """Return the gRPC service name that callers with the key use. Nobody can derive it without the
-    key.
+    """Return the gRPC service name that callers with the key use. Nobody can derive the name
+    without the key.
 
     gRPC has a queue for each registered method name, and one queue for all other names. So calls of
     strangers do not delay calls of callers that have the key.
@@ -138,7 +139,7 @@ def service_of(key: bytes) -> str:
 
 
 def _derived(key: bytes, method: str, head: str) -> tuple[bytes, str]:
-    """Return the key of a call, and the code that proves that the caller has it."""
+    """Return the key of a call, and the code that proves that the caller has the cluster's key."""
     own_key = hmac.digest(key, f"gpugraph|{method}|{head}".encode(), _SHA)
     return own_key, hmac.digest(own_key, b"opening", _SHA).hex()
 

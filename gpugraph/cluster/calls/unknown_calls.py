@@ -4,9 +4,9 @@ Callers with the key use method names that nobody can derive without it (`proofs
 calls of unregistered methods come from strangers, or from callers with a wrong key, which must
 receive an error. The Python package grpcio requests the next call from gRPC's C core as soon as it
 has received one. With ten thousand pending calls, the process would do little else. Calls that are
-not requested wait in the core, which holds a few thousand calls and drops any more. The limit uses
-internals of grpcio's server, which are not a public interface. If a release of grpcio has different
-internals, such calls are delivered without a limit.
+not requested wait in the core, which holds a few thousand calls and drops all further calls. The
+limit uses internals of grpcio's server, which are not a public interface. If a release of grpcio
+has different internals, such calls are delivered without a limit.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _PAUSE_S = 0.01
 
 
 class SlowServer:
-    """A wrapper around the C core's server object inside a grpcio server, which limits its requests
-    for calls.
+    """A wrapper around the C core's server object. It limits how often a grpcio server requests
+    calls from the core.
     """
 
     def __init__(self, server: Any) -> None:
@@ -59,8 +59,8 @@ class SlowServer:
             self._server.request_call(*arguments)
 
     def shutdown(self, *arguments: Any) -> None:
-        """Issue a delayed request now, because grpcio waits for its end. Then shut down the core's
-        server.
+        """If a request is delayed, issue it now, because grpcio waits until all requests have
+        ended. Then shut down the core's server.
         """
         with self._lock:
             self._ask()

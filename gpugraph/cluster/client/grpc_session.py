@@ -1,4 +1,4 @@
-"""GrpcSession: a session on a server, which executes its runs.
+"""GrpcSession: a session that executes its runs on a server.
 
 The server has a copy of the graph. If the client's graph has grown, the copy is extended before a
 run. The client sends names and fed values, and receives values. A server in the same process is
@@ -39,8 +39,8 @@ _PLACE = re.compile(r"\[\[node (\S+) \((?:defined at .*?|made by the runtime)\)(
 class _KeptOnServer(KeptTensors):
     """The tensors that a session keeps on the devices of its cluster.
 
-    A program may drop the handle of a tensor at any time. The tensor is then deleted together with
-    the session's next call.
+    A program may drop the handle of a tensor at any time. The tensor is deleted when the session
+    next calls the server.
     """
 
     def __init__(self, session: GrpcSession) -> None:
@@ -64,8 +64,8 @@ class _KeptOnServer(KeptTensors):
         self._session.master.delete_kept(self._session.handle(), [handle], True)
 
     def discard(self, handle: str) -> None:
-        """Delete the tensor together with the session's next call. A tensor that does not exist is
-        ignored then.
+        """Delete the tensor when the session next calls the server. Do nothing if the tensor no
+        longer exists by that time.
         """
         self._discarded.append(handle)
 
@@ -104,7 +104,8 @@ class GrpcSession(SessionBackend):
         self._graph = graph
 
     def handle(self) -> str:
-        """Return the session's handle on the server. The first call creates the session there.
+        """Return the session's handle on the server. The first call creates the session on the
+        server.
 
         Raises CancelledError if the session is closed, and UnavailableError if the server does not
         answer.
@@ -160,7 +161,7 @@ class GrpcSession(SessionBackend):
     def run(
         self, slot: int, names: StepNames, values: Sequence[Any], options: StepOptions
     ) -> list[Any]:
-        """Return the values of the fetches, like a run of a DirectSession.
+        """Run one step on the server and return the values of the fetches.
 
         Args:
           slot: the runner's number. In the first run, the server stores the names under this
@@ -186,8 +187,8 @@ class GrpcSession(SessionBackend):
             raise self._with_op(error) from error.__cause__
 
     def _with_op(self, error: OpError) -> OpError:
-        """Return a server's error, with the client's operation and the lines of the program that
-        created the operation.
+        """Return a copy of a server's error that names the client's operation and the lines of the
+        program that created the operation.
         """
         graph = self._graph
         assert graph is not None
@@ -212,8 +213,8 @@ class GrpcSession(SessionBackend):
     def memory_stats(self) -> dict[str, MemoryUse]:
         """Return the memory counters and owners of each device of the cluster, by full device name.
 
-        They include all sessions on these devices. Raises UnavailableError if a task does not
-        answer.
+        The counters include the memory of all sessions on these devices. Raises UnavailableError if
+        a task does not answer.
         """
         handle = self.handle()
         self._kept.flush(handle)
@@ -229,7 +230,7 @@ class GrpcSession(SessionBackend):
         """Do nothing: the factory's `reset` has cleared the containers of the server."""
 
     def close(self) -> None:
-        """Close the session on the server, if it can be reached."""
+        """Close the session on the server, if the server can be reached."""
         if self._is_closed:
             return
         self._is_closed = True
@@ -246,7 +247,7 @@ class GrpcSession(SessionBackend):
 class GrpcRunner(Runner):
     """One set of feeds, fetches and targets of a GrpcSession.
 
-    Args:
+    Attributes:
       handles: the indices of the fetches that return handles of kept tensors.
     """
 
@@ -337,8 +338,8 @@ class GrpcSessionFactory:
         return options.target.startswith(SCHEME)
 
     def new_session(self, options: SessionOptions) -> GrpcSession:
-        """Return a session on the target's server. Raises InvalidArgumentError for a malformed
-        address.
+        """Return a session on the target's server. Raises InvalidArgumentError if the address is
+        malformed.
         """
         host, _, port = options.target.removeprefix(SCHEME).rpartition(":")
         if not host or not port.isdecimal():

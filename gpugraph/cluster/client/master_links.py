@@ -28,7 +28,7 @@ class LocalMaster:
     """The link to the master of a server in this process.
 
     Args:
-      timeout_ms: the time limit of runs of sessions that set none, or 0 for no limit.
+      timeout_ms: the time limit of a run if its session sets no time limit, or 0 for no limit.
     """
 
     def __init__(self, master: Master, timeout_ms: int) -> None:
@@ -117,8 +117,8 @@ class RemoteMaster(SessionMemory):
     def run(
         self, handle: str, slot: int, names: StepNames, values: Sequence[Any], options: StepOptions
     ) -> Sequence[Any]:
-        """Run one step and return the values of the fetches. The names are sent only until the
-        server has recorded them for the slot.
+        """Run one step and return the values of the fetches. The names of the feeds, fetches and
+        targets are sent until the server has stored them under the number `slot`.
         """
         for has_names in (True,) if slot not in self._known else (False, True):
             message = message_of("RunStep", handle=handle, slot=slot)

@@ -7,10 +7,10 @@ that computes a member's input passes the input on immediately, and the collecti
 to later stages.
 
 With `RewriterConfig.scoped_allocator_optimization`, reductions that have the same group and kind
-and start in one stage form a bucket of up to `GPUGRAPH_COLLECTIVE_BUCKET` bytes. They are reduced
-together, as soon as the last input is available. The contents of a bucket depend only on the graph,
-so sessions with equal graphs have equal buckets. If the buckets of two members differ, both members
-receive an error.
+and start in one stage form a bucket of up to `GPUGRAPH_COLLECTIVE_BUCKET` bytes. The reductions of
+a bucket are reduced together, as soon as the last input is available. The contents of a bucket
+depend only on the graph, so sessions with equal graphs have equal buckets. If the buckets of two
+members differ, both members receive an error.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ class CollectiveSpec(NamedTuple):
         members, in the order of their devices.
       leader: the task where the members of all tasks meet.
       is_whole: whether all members are in one run.
-      is_inside: whether the collective is in a branch or a loop, whose plan waits for the result.
+      is_inside: whether the collective is in a branch or a loop. If the collective is in a branch
+        or a loop, the plan itself waits for the result.
     """
 
     operations: Sequence[str]
@@ -104,7 +105,7 @@ def collective_specs(
     config: ConfigProto,
     leader: str,
 ) -> list[CollectiveSpec]:
-    """Return the collectives over several processes that start in a stage of one task, in buckets.
+    """Return buckets of the collectives over several processes that start in a stage of one task.
 
     Args:
       leader: the task where members in several runs meet, unless `config` names a task.
@@ -164,7 +165,9 @@ def _bucket_kind(
 
 
 def _size(op: Operation) -> int | None:
-    """Return the size of a reduction in bytes. If its shape is not known, return None."""
+    """Return the size of a reduction in bytes. If the shape of its result is not known, return
+    None.
+    """
     sizes = op._outputs[0].shape.sizes
     if sizes is None or None in sizes:
         return None

@@ -3,9 +3,9 @@
 One member computes each element of the result, and sends it unchanged to the other members. The
 order of the summands depends only on the number of members and the element's index. So the results
 of all members are equal bit by bit, and equal inputs give equal results in every run. The order
-differs between the three algorithms. The size of the array determines which is used:
+differs between the three algorithms. The size of the array determines the algorithm:
 
-    halving and doubling  small arrays: log2(n) exchanges of halves, then log2(n) back
+    halving and doubling  small arrays: log2(n) exchanges to reduce halves, log2(n) to gather
     ring                  large arrays: n parts circulate; all members always send and receive
     shared memory         large arrays, with all members on one machine (`shared_segments.py`)
 """
@@ -51,7 +51,7 @@ class Wire(Protocol):
 
     def send(self, rank: int, name: str, array: Any) -> None:
         """Queue an array for the member `rank`, without waiting. The caller must not change the
-        array until it is received.
+        array until the array is received.
         """
 
     def ask(self, rank: int, name: str) -> Callable[[], Any]:
@@ -84,7 +84,7 @@ def all_reduce(wire: Wire, array: Any, merge: Merge, divisor: int) -> None:
 
 
 def halving_doubling(wire: Wire, array: Any, merge: Merge, divisor: int) -> None:
-    """Reduce in log2(n) exchanges of halves, and gather in the same number of exchanges.
+    """Reduce the array in log2(n) exchanges of halves, and gather the results in as many exchanges.
 
     If n is not a power of two, let p be the largest power of two below n. The members with index p
     or higher first send their arrays to the first p members, and at the end receive the results

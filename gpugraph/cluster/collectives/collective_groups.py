@@ -4,9 +4,9 @@ A request to join contains the member's keys, the group's size, a signature (ope
 shape) and the member's devices. When all members have joined, each receives the list of members and
 a number for their exchange. No call blocks: the leader notifies members when their wait is over.
 Members repeat their request periodically, since the leader may have been restarted. If a member's
-request contradicts those of the other members, all members that have joined fail. Members also fail
-if the server of a missing member is gone, or if they have waited for `GPUGRAPH_COLLECTIVE_WAIT`
-seconds.
+request contradicts the requests of the other members, all members that have joined fail. Members
+also fail if the server of a missing member is gone, or if they have waited for
+`GPUGRAPH_COLLECTIVE_WAIT` seconds.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ class _Closing(NamedTuple):
 
 
 class CollectiveGroups:
-    """The meetings of which this task is the leader. No call waits for members. `settle` notifies
-    them later.
+    """The meetings that this task leads. No method waits for members. A member that must wait is
+    notified later, by a call of `settle`.
 
     Args:
       is_there: a function that returns whether a task's server answers.
@@ -164,8 +164,8 @@ class CollectiveGroups:
     def _end_late(
         self, waiting: _Waiting, attempt: Participation
     ) -> list[tuple[str, str, Outcome]]:
-        """End the waits of members for a step, because the member of `attempt` has left or passed
-        that step.
+        """End the waits of members for the member of `attempt` in a step that this member has left
+        or passed.
         """
         history = self._history(waiting.key)
         late = {wait: history.lateness(other, attempt) for wait, other in waiting.attempts.items()}
@@ -202,9 +202,9 @@ class CollectiveGroups:
         """Return the error for a joining member if another member will never join in this step.
         Otherwise return None.
 
-        If another member failed in this step, its error is returned. A closed session is reported
-        only once to each of the other sessions. If such a session joins again, it waits for the
-        session that replaces the closed one.
+        If another member has failed in this step, the error of that member is returned. A closed
+        session is reported only once to each of the other sessions. If a session that has received
+        this error joins again, that session waits for the session that replaces the closed session.
         """
         key, member, attempt = joining.key, joining.member, joining.attempt
         self._closed.pop(member.session, None)  # so the session is not closed
@@ -219,8 +219,8 @@ class CollectiveGroups:
         return error
 
     def _lost_partner(self, key: MeetingKey, member: MeetingMember) -> _Closing | None:
-        """Return the closing of a session that `member` has met, unless `member` has been notified
-        of it.
+        """Return the record of the closing of a session that `member` has met. Return None if there
+        is no such session, or if `member` has been notified already.
         """
         waiting = self._waiting.get(key)
         present = () if waiting is None else waiting.devices
@@ -307,7 +307,7 @@ class CollectiveGroups:
         self, key: MeetingKey, wait: str, error: OpError, attempt: Participation, is_own: bool
     ) -> None:
         """Record that a member won't join in a step, or no longer waits. The members that wait for
-        it fail.
+        this member fail.
 
         Args:
           wait: the name of the member's wait, if the wait has begun.
@@ -335,7 +335,8 @@ class CollectiveGroups:
         return ended
 
     def close_session(self, session: str, error: OpError) -> None:
-        """Record that a session's members are gone. Waiting members that have met them fail.
+        """Record that a session's members are gone. Waiting members that have met the session's
+        members fail.
 
         Members that join later receive the error once. After that they wait for the missing members
         to join from a new session.

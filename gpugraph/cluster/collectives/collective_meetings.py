@@ -20,8 +20,8 @@ class MeetingMember(NamedTuple):
 
     Args:
       devices: the members' devices, by full names.
-      segment: the shared memory that holds their input. If there is no shared memory, its name is
-        empty.
+      segment: the name of the shared memory that holds the members' input. The name is empty if
+        there is no shared memory.
     """
 
     task: str
@@ -35,7 +35,8 @@ class Round(NamedTuple):
 
     Args:
       step: the number of the session's steps so far that contain the collective.
-      turn: in a loop, how often the current step has already executed the collective.
+      turn: in a loop, the number of times that the current step has already executed the
+        collective.
       sequence: the number of the session's steps so far that contain any collective.
     """
 
@@ -50,7 +51,7 @@ class Joining(NamedTuple):
     Args:
       size: the total number of devices in the group.
       signature: the properties that must be the same for all members.
-      wait: a unique name of this wait. The member uses it to repeat the request or to leave.
+      wait: a unique name of this wait. The member uses the name to repeat the request or to leave.
       limit_s: the maximum duration of the wait in seconds, or 0 for no limit.
       round: the position among the steps of the session. It is used if the members are in several
         sessions.
@@ -66,7 +67,7 @@ class Joining(NamedTuple):
 
     @property
     def attempt(self) -> Participation:
-        """The member and the round of this request; the leader keeps this record after the wait has
+        """The member and the round of this request. The leader keeps this record after the wait has
         ended.
         """
         return Participation(self.member.devices[0], self.member.session, self.round)

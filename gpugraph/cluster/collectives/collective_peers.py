@@ -1,9 +1,9 @@
 """Communication of a collective's members with each other and with their leader.
 
 Arrays that members send each other are kept in a mailbox until they are requested, like tensors
-between stages, and are sent over the same connections. The number of the meeting is used in place
-of a step's number. A member that has waited for a long time checks whether the other member's
-server still answers.
+between stages, and are sent over the same connections. Such an array carries the number of the
+meeting where a tensor between stages carries the number of the step. A member that has waited for a
+long time checks whether the other member's server still answers.
 """
 
 from __future__ import annotations
@@ -296,7 +296,9 @@ class PeerWire:
             raise self._mailbox.failure.bare()
 
     def finish(self) -> None:
-        """Drop the mailbox. This member must have sent and received everything."""
+        """Drop the mailbox. Before this call, this member must have sent and received
+        everything.
+        """
         self._peers.mailboxes.end(self._meeting.step)
 
 

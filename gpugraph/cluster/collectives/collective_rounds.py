@@ -4,12 +4,12 @@ A master counts the steps of its session that contain the collective. In a loop,
 often the step has already executed the collective. When members meet, the leader records the counts
 of all members. From then on a member's **place** is the number of its steps since the meeting, and
 members meet only at equal places. If a member's step fails before the meeting, no member can meet
-at this place any more. A member that waits at that place, or reaches it later, fails as well. A
-member beyond that place is not affected. So members whose steps fail together remain synchronized,
-even if they are notified late of each other's failure.
+at this place any more. A member that waits at that place, or reaches that place later, fails as
+well. A member beyond that place is not affected. So members whose steps fail together remain
+synchronized, even if they are notified late of each other's failure.
 
-If two members have not yet met in a collective, they meet there at any place. If one of them then
-fails, another collective of the group, in which the two have met, decides whether the failure
+If two members have not yet met in a collective, they may meet at any place. If one of them fails
+before that, another collective of the group, in which the two have met, decides whether the failure
 affects the other member. For this, the numbers of their steps with any collective since that
 meeting are compared. If a member's session has not met any other member, the member receives the
 error of a failure once, provided that the failure is less than 10 seconds old.
@@ -54,8 +54,8 @@ class CollectiveHistory:
         """Return how far `attempt` is ahead of `other`: the number of steps, and the number of
         executions within a step.
 
-        Steps are counted from the meeting of their sessions. Returns None if the sessions have not
-        met in this collective.
+        The steps are counted from the meeting of the two sessions. Returns None if these sessions
+        have not met in this collective.
         """
         met = _are_in(self._met, attempt, other)
         if met is None:
@@ -69,7 +69,7 @@ class CollectiveHistory:
         has left.
 
         If the two members have not met in this collective yet, their last meeting in another
-        collective decides. Returns None if they have not met at all.
+        collective decides. Returns None if the two members have not met at all.
         """
         order = self._order(attempt, failed)
         if order is not None:
@@ -102,7 +102,9 @@ class CollectiveHistory:
         return None
 
     def _forget_older(self, attempt: Participation) -> None:
-        """Drop the failures of the device's earlier session, if that session met no others."""
+        """Drop the failures of the device's earlier session, if that session has not met any other
+        session.
+        """
         for failure in list(self._failures.values()):
             device, session, _ = failure.attempt
             is_other = device == attempt.device and session != attempt.session
@@ -148,7 +150,7 @@ class CollectiveHistory:
         """Record that a member has left a step because of an error.
 
         Args:
-          is_own: whether its step failed by itself, not because another member had failed.
+          is_own: whether the member's step failed by itself, not because another member had failed.
           informed: the devices of members that have been notified.
         """
         self._forget_older(attempt)
@@ -167,8 +169,8 @@ class CollectiveHistory:
 def _are_in(
     met: Mapping[str, Participation], attempt: Participation, other: Participation
 ) -> tuple[Round, Round] | None:
-    """Return the rounds of two members in their last meeting. Return None unless both members met
-    in their current sessions.
+    """Return the rounds of two members in their last meeting. Return None unless both sessions in
+    that meeting are the current sessions of the members.
     """
     first, second = met.get(attempt.device), met.get(other.device)
     if first is None or second is None:

@@ -8,8 +8,8 @@ run.
        |                  reduces with them         (`collective_exchange.py`)
     later stages       are fed the results
 
-So the plan continues to compute while its first gradients are being reduced. Only if the collective
-is in a branch or a loop, the plan itself waits for the result (`_CollectiveExchange`). No stage
+So the plan continues to compute while its first gradients are being reduced. If the collective is
+in a branch or a loop, the plan itself must wait for the result (`_CollectiveExchange`). No stage
 waits for a collective of the same level, so a run does not wait for itself. A collective with
 members in other sessions waits until they join, or until it is certain that they never will.
 """
@@ -61,7 +61,9 @@ _SLICE_S = 0.2
 
 
 class BucketRun:
-    """One run of a bucket's collectives on one task. Their reductions share one array."""
+    """One run of a bucket's collectives on one task. The reductions of these collectives share one
+    array.
+    """
 
     def __init__(
         self, spec: CollectiveSpec, operations: Sequence[Operation], pool: SegmentPool, round: Round
@@ -230,7 +232,7 @@ class CollectiveStep:
         return result
 
     def begin(self, specs: Iterable[CollectiveSpec]) -> None:
-        """Start those of the given collectives that need no input from this task."""
+        """Start the collectives in `specs` that need no input from this task."""
         for spec in (spec for spec in specs if not spec.is_inside):
             bucket = self._bucket_of[spec.operations[0]]
             if not bucket.missing:
@@ -268,8 +270,8 @@ class CollectiveStep:
         self.results([bucket.operations[0].name for bucket in self._buckets], limit)
 
     def close(self, error: OpError | None) -> None:
-        """Release the memory, so that other runs can use it. With an error, leave all unfinished
-        collectives first.
+        """Release the memory, so that other runs can use it. If there is an error, first leave all
+        unfinished collectives.
         """
         if error is not None:
             with self._lock:
@@ -290,7 +292,7 @@ class CollectiveStep:
 
     def _not_begun(self) -> list[BucketRun]:
         """Return the buckets in branches and loops that were skipped. Other members may be waiting
-        for them.
+        for these buckets.
         """
         begun = {bucket.operations[0].name for bucket in self._buckets}
         return [make() for name, make in self._inside.items() if name not in begun]

@@ -17,7 +17,7 @@ def all_reduce_gradients(
 ) -> list[tuple[Any, Any]]:
     """Return the means of the gradients of all workers, for `Optimizer.apply_gradients`.
 
-    Each gradient is a separate reduction that starts as soon as the gradient is available. With
+    Each gradient is reduced separately, as soon as it is available. With
     `RewriterConfig.scoped_allocator_optimization`, small gradients are reduced together
     (`docs/cluster.md`). Raises ValueError if there are fewer than two workers, or if a gradient has
     no device.

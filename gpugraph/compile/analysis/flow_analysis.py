@@ -2,9 +2,9 @@
 under which the op runs.
 
 Ops with equal guards (`compile/unit/guards.py`) become regions of the plan, and a region is run or
-skipped as a whole. The ops outside of a loop treat it as a single op, which runs if its inputs may
-be alive. Inside a loop, guards are relative to the start of an iteration. If the graph has no
-control flow, `unit.flow` remains None.
+skipped as a whole. In the guards of ops outside of a loop, the whole loop is a single op, which
+runs if its inputs may be alive. Inside a loop, guards are relative to the start of an iteration. If
+the graph has no control flow, `unit.flow` remains None.
 
 If an input of an op is dead, the op is dead too, even if the input is a control edge or comes from
 another device. There are two exceptions. A Merge is alive if one of its data inputs is alive,
@@ -43,8 +43,8 @@ def has_control_flow(unit: Unit) -> bool:
 
 @compile_pass()
 def flow(unit: Unit) -> Outcome:
-    """Set `unit.flow` if there is control flow. Raises InvalidArgumentError if the frame of a loop
-    is not well-formed.
+    """Set `unit.flow` if the graph has branches or loops. Raises InvalidArgumentError if the frame
+    of a loop is not well-formed.
     """
     if not has_control_flow(unit):
         return "no branches and no loops", ()
@@ -208,7 +208,7 @@ class _Guards:
         """Return the guard that an Enter has inside its loop.
 
         A loop-invariant Enter is alive in every iteration. Any other Enter is alive only in the
-        first iteration. If only the loop's Merge reads it, this restriction is omitted.
+        first iteration. If only the loop's Merge reads the Enter, the guard omits this restriction.
         """
         guard = ALWAYS
         entered = self.flow.entered.get(node.id, ALWAYS)
@@ -228,8 +228,8 @@ class _Guards:
         return NEVER if guard >= NEVER else guard
 
     def _merged(self, node: Node) -> Guard:
-        """Return the guard of a Merge. Its control inputs do not affect the guard, because a Merge
-        waits for them but is alive even if they are dead.
+        """Return the guard of a Merge. The control inputs of a Merge do not affect its guard,
+        because a Merge waits for them but is alive even if they are dead.
         """
         flow = self.flow
         if is_loop_merge(node):
@@ -267,8 +267,8 @@ class _Guards:
             flow.within[atom] = flow.of_output(source, slot) | {atom}
 
     def _behind(self, source: Node, slot: int) -> tuple[Node, int]:
-        """Return the output that computes a predicate. To find it, follow Identity, Switch,
-        LoopCond, Send and Recv backwards.
+        """Return the output that computes a predicate. To find this output, follow Identity,
+        Switch, LoopCond, Send and Recv backwards.
         """
         while source.node_class in _PASSING or source.node_class is NodeClass.RECV:
             if source.node_class is NodeClass.RECV:
@@ -310,8 +310,8 @@ class _Guards:
         return guards.pop() if len(guards) == 1 else None
 
     def _end(self, frame: Frame) -> None:
-        """Record the guard of another iteration of a loop. Mark as irregular the Exits that may be
-        dead even though the loop has run.
+        """Record the guard under which a loop has another iteration. Mark as irregular the Exits
+        that may be dead even though the loop has run.
         """
         flow = self.flow
         go_on = flow.go_on[frame] = self._go_on(frame)

@@ -1,10 +1,10 @@
 """Fusibility: whether an op may be a member of a fused kernel, and the elements over which that
 kernel would iterate.
 
-With native code (a C compiler, or a GPU with kernels), a group becomes one kernel. It may contain
-elementwise ops, reductions along the last axes, and, at its end, reductions over all rows or all
-elements. Without native code, a group consists of elementwise ops over large tensors, which NumPy
-computes tile by tile.
+With native code (a C compiler, or a GPU with kernels), a group becomes one kernel. A group may
+contain elementwise ops, reductions along the last axes, and, at its end, reductions over all rows
+or all elements. Without native code, a group consists of elementwise ops over large tensors, which
+NumPy computes tile by tile.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ class Space(NamedTuple):
     """The elements over which a kernel iterates if it contains an op.
 
     Attributes:
-      inside: for each output of the op, whether other ops of the same kernel may read it. They may
-        not read an output that is complete only after the kernel has covered all rows.
+      inside: for each output of the op, whether other ops of the same kernel may read it. Other ops
+        may not read an output that is complete only after the kernel has covered all rows.
     """
 
     sizes: Shape
@@ -69,8 +69,8 @@ class Space(NamedTuple):
 
 
 def is_large(sizes: Shape) -> bool:
-    """Return whether tensors of these sizes are large enough for tiling (`LARGE`). Open sizes have
-    their first values.
+    """Return whether tensors of these sizes are large enough for tiling (`LARGE`). For an open
+    size, the value in the first run is used.
     """
     return prod(map(hint, sizes)) >= LARGE
 
@@ -126,8 +126,8 @@ def _signature_over(unit: Unit, node: Node, edges: Sequence[Edge]) -> NodeSignat
 
 
 def kernels_on(unit: Unit, native: bool) -> dict[str, bool]:
-    """Return the devices on which ops are fused. The value for each device is whether a group
-    becomes one native kernel there.
+    """Return a mapping from each device on which ops are fused to a bool: whether a group becomes
+    one native kernel on this device.
 
     For the CPU, the value is `native`, which is whether native code is enabled. A GPU is included
     if it runs kernels.
@@ -153,8 +153,8 @@ class FusibleOps:
         self._attrs: dict[int, Hashable] = {}  # keys of attrs, by the id of the attrs
 
     def may_be(self, node: Node) -> bool:
-        """Return whether the op could be a member of a group: its device fuses ops, it is
-        stateless, and it has an output. Only `find` gives the final answer.
+        """Return whether the op could be a member of a group: the op's device fuses ops, and the op
+        is stateless and has an output. Only `find` gives the final answer.
         """
         is_there = node.assigned_device in self._natives
         return is_there and not node.op_def.is_stateful and bool(node.output_types)
@@ -214,7 +214,9 @@ class FusibleOps:
         return key
 
     def _look(self, node: Node, edges: Sequence[Edge]) -> Fusible | None:
-        """Examine the first op that has a certain key. Return None if no group may contain it."""
+        """Examine the first op that has a certain key. Return None if no group may contain the
+        op.
+        """
         signature = _signature_over(self._unit, node, edges)
         if signature is None or APART in node.attrs or SWAP_HINT in node.attrs:
             return None
@@ -265,8 +267,8 @@ def _refers(node: Node, edges: Sequence[Edge]) -> bool:
 def _space_of(
     expressions: Expressions, node: NodeSignature, is_shaped: bool, native: bool, gpu: bool
 ) -> Space | None:
-    """Return the iteration space of an op whose kernel consists of these expressions. If it can't
-    be fused, return None.
+    """Return the iteration space of an op whose kernel consists of these expressions. If the op
+    can't be fused, return None.
     """
     if native:
         input_types = [node.input_types[index] for index in node.device_inputs()]
@@ -318,8 +320,8 @@ def _with_ones(sizes: Shape, axes: frozenset[int]) -> Shape:
 def _space_of_decomposition(
     decomposition: Decomposition, node: NodeSignature, gpu: bool
 ) -> Space | None:
-    """Return the iteration space of an op that has a decomposition. To find it, build the op's
-    kernel on trial. Return None if the decomposition is missing or not suitable.
+    """Return the iteration space of an op that has a decomposition. To find this space, build the
+    op's kernel on trial. Return None if the decomposition is missing or not suitable.
     """
     trial = Fusion(gpu)
     inputs = [

@@ -2,10 +2,10 @@
 
 The Merge of a loop variable starts with the shape of the value from the Enter. If the value from
 the NextIteration has another shape, the Merge gets the common shape of both values, with unknown
-sizes where they differ. The traversal of the graph is repeated until no shape changes. Likewise,
-the elements of a stack or a TensorArray have the common shape of all values written to it, and
-reads from it return this shape. If all pushes to a stack push the same constant (a shape, in a
-gradient), its pops return that constant.
+sizes where the two shapes differ. The traversal of the graph is repeated until no shape changes.
+Likewise, the elements of a stack or a TensorArray have the common shape of all values written to
+it, and reads from it return this shape. If all pushes to a stack push the same constant (a shape,
+in a gradient), its pops return that constant.
 
 If the shape function of an op rejects its inputs and the op runs in every run, the compilation
 fails. If the op is in a branch or a loop, the error is raised when the op runs. The ops that depend
@@ -184,8 +184,8 @@ class Inference:
         return [self.reporters[name] for name in sorted(set(map(counting_node, names)))]
 
     def _never(self, node: Node) -> Sequence[TensorShape]:
-        """Mark the node as one that never has a value. Return unknown shapes for its outputs, but
-        for a reference the shape of the variable that the node would write.
+        """Mark the node as one that never has a value. Return an unknown shape for each output that
+        is a value, and the shape of the variable for each output that is a reference.
         """
         self.failing.add(node.id)
         decl = DECLARATIONS.get(node.type)
@@ -265,8 +265,8 @@ class Inference:
 
 
 def container_of(node: Node) -> Node | None:
-    """Return the node that creates the stack or TensorArray in the first input of a node. If it is
-    not found, return None.
+    """Return the node that creates the stack or TensorArray in the first input of a node. If this
+    node is not found, return None.
     """
     source = node.input_edge(0).src
     while source.node_class in _PASSING or source.type == "TensorArrayGradV3":

@@ -1,7 +1,7 @@
 """The binder allocates the plan's memory, binds kernels to arrays, and creates the plan.
 
-It first allocates the arena on each device. Each node then gets the arrays of its inputs and
-outputs, and the node's device binds the kernel to these arrays. The result is a callable, which
+The binder first allocates the arena on each device. Each node then gets the arrays of its inputs
+and outputs, and the node's device binds the kernel to these arrays. The result is a callable, which
 becomes a step. Nodes that do nothing in a run (constants, variables, views, fed and fetched
 tensors) get no step. If the size of a tensor is known only in a run, the step binds its kernel
 again in each run (`compile/steps/dynamic_steps.py`).
@@ -55,7 +55,9 @@ def bind(unit: Unit) -> Plan:
 
 
 def bind_by(binder: Binder) -> Plan:
-    """Return the plan of the unit of `binder`, a new binder, as `bind` does."""
+    """Bind the unit of `binder`, which is a new binder, and return the plan. Raises the errors of
+    `bind`.
+    """
     try:
         return _bound(binder.unit, binder)
     except BaseException:
@@ -118,7 +120,9 @@ def _bytes_in_use(device: Device) -> Callable[[], int]:
 
 
 class Binder(StepList):
-    """An object that binds the nodes in their order, and adds their steps to the list of steps."""
+    """An object that binds the nodes in their order, and adds their steps to the plan's list of
+    steps.
+    """
 
     def __init__(self, unit: Unit) -> None:
         super().__init__(unit)
@@ -335,8 +339,9 @@ class Binder(StepList):
     # -- transfers
 
     def _send(self, send: Node) -> None:
-        """Add a step for a Send if a size is known only in the run. The step posts the tensor to
-        the mailbox. Any other Send needs no step, because the Recv's step copies the tensor.
+        """Add a step for a Send if a size of the sent tensor is known only in the run. The step
+        posts the tensor to the mailbox. Any other Send needs no step, because the Recv's step
+        copies the tensor.
         """
         key, home = self.home(send, 0)
         if not self._is_static(send, self.recvs[send.id]):

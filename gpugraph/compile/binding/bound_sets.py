@@ -64,8 +64,8 @@ class BoundSet(NamedTuple):
 
 
 def can_open(plan: Plan, unit: Unit) -> bool:
-    """Return whether a plan can become an open plan now. It must have one device, its variables
-    must have values, and all steps must have their final code.
+    """Return whether a plan can become an open plan now. The plan must have one device, its
+    variables must have values, and all steps must have their final code.
     """
     if not plan.warm or unit.parallel or plan.runs_once or len(unit.device_types) != 1:
         return False

@@ -53,7 +53,7 @@ class FeedsAndFetches:
         return FeedSlot(spec.name, spec.dtype, spec.shape, load)
 
     def fetch(self, node: Node) -> FetchSlot:
-        """Return the slot of a fetch. If the tensor is dead in a run, reading it raises
+        """Return the slot of a fetch. If the tensor is dead in a run, reading the slot raises
         InvalidArgumentError.
 
         Args:
@@ -73,7 +73,7 @@ class FeedsAndFetches:
 
     def _reader(self, node: Node, source: Node) -> tuple[_Read, Any]:
         """Return a callable that reads a fetched tensor as a new array. Also return the host array
-        that the callable copies, or None.
+        that the callable copies, or None if there is no such host array.
 
         A tensor of rank 0 is read as a NumPy scalar.
         """

@@ -1,10 +1,11 @@
-"""Native calls of kernels that report a size, and of the copies of their outputs after that.
+"""Native code for kernels that report a size.
 
-    counter     counts the rows      sizes      the op's function writes the outputs       (Where)
-    function    writes to asides     sizes      the rows in asides are copied              (others)
-
-An aside has room for the largest possible output. Outputs whose sizes are not reported are written
-to their memory at once.
+Such a kernel computes outputs whose number of rows depends on values. There are two kinds of native
+code for it. A kernel with a counter (Where) is called twice: the counter counts the rows, and after
+the size was reported, the function of the op writes the outputs. For any other kernel, the function
+writes its outputs to side buffers, which have room for the largest possible outputs. After the size
+was reported, the rows are copied from the side buffers to the outputs. Outputs whose sizes are not
+reported are written to their own memory immediately.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class NativeReport(NamedTuple):
     """The native calls of a kernel that reports a size.
 
     Args:
-      call: counts the rows.
+      call: the call that counts the rows.
       after: the calls that write the outputs, once their sizes are known.
       count: an array with the numbers of rows.
     """
@@ -46,11 +47,12 @@ class NativeReport(NamedTuple):
 def native_report(
     step: Step, run: DynamicStep, binder: OpenBinder, trace: SizeTrace, sizes: CurrentSizes
 ) -> NativeReport | None:
-    """Return the native calls of a kernel that reports a size. If it has no native code, return
-    None. Raises NotNativeError or another error if the code has no form with open sizes.
+    """Return the native calls of a kernel that reports a size. If the kernel has no native code,
+    return None. Raises NotNativeError or another error if the code can't be bound to open sizes.
 
     Args:
-      sizes: the current sizes, from which copies for one set of sizes get their arrays.
+      sizes: the current sizes. Copies that are bound to one set of sizes get their arrays from the
+        current sizes.
     """
     if run.native is None:
         return None
@@ -58,7 +60,9 @@ def native_report(
 
 
 class _Report:
-    """The creation of the calls of one kernel, bound to arrays and to open sizes."""
+    """A builder of the calls of one kernel. The builder binds these calls to arrays and also to
+    views with open sizes.
+    """
 
     def __init__(
         self,
@@ -75,7 +79,7 @@ class _Report:
         self._views: Any = self._inputs(binder)
 
     def _inputs(self, binder: Binder) -> list[Any]:
-        """Return the inputs: constants by their values."""
+        """Return the inputs: the value of each constant, and the arrays of all other inputs."""
         values, homes = self.binder.plain.unit.values, binder.unit.homes
         if any(self.run.bound.inputs[slot][0] not in values for slot in self.run.bound.host):
             raise NotNativeError("a value on the host that is not constant")
@@ -85,7 +89,7 @@ class _Report:
         ]
 
     def calls(self) -> NativeReport:
-        """Return the calls."""
+        """Return the kernel's native calls."""
         keys = [key for key, _ in self.run.bound.outputs]
         if self.native.counter:
             outputs = self._homes(self.binder.plain, keys), self._homes(self.binder, keys)
@@ -111,7 +115,9 @@ class _Report:
         return [binder.array(binder.unit.homes[key]) for key in keys]
 
     def _aside(self, slot: int, key: TensorId) -> tuple[Any, Any, Opened]:
-        """Return an array and a view with room for the largest output, and the copy of its rows."""
+        """Return an array and a view of a side buffer with room for the largest output, and the
+        call that copies its rows to the output.
+        """
         home = self.binder.unit.homes[key]
         bounds = [self._bounds(inputs)[slot] for inputs in (self._arrays, self._views)]
         size = prod(bounds[1]) * home.dtype.itemsize
@@ -134,7 +140,7 @@ class _Report:
         )
 
     def _copy(self, source: OpenView, target: OpenView, _: Binder) -> Run:
-        """Return the copy for one set of sizes."""
+        """Return the call that copies the rows for the current sizes."""
         arrays = self.sizes.array(source), self.sizes.array(target)
         return move(*arrays) if arrays[1].size else sequence([])
 
@@ -150,10 +156,11 @@ class _Report:
     def _opened(
         self, function: str, outputs: tuple[list[Any], list[Any]], shapes: Any = None
     ) -> Opened:
-        """Return a call of a function of the op's file.
+        """Return the call of a function in the op's native code.
 
         Args:
-          shapes: of the outputs, if they are not those of `outputs`.
+          outputs: the arrays of the outputs, and their views with open sizes.
+          shapes: the shapes of these arrays and of these views, if the call uses other shapes.
         """
         call = self._bound(function, self._arrays, outputs[0], shapes and shapes[0])
         with literals_refused(), self.trace.recording() as conditions:
@@ -176,7 +183,7 @@ class _Report:
 
 
 def _no_call(_: Binder) -> None:
-    """Return None: there is no call for one set of sizes."""
+    """Return None, because the call can't be bound to one set of sizes."""
 
 
 def _new_bytes(size: int) -> Any:

@@ -1,4 +1,4 @@
-"""Binding of native calls to open sizes. The calls hold `Size` objects in place of numbers."""
+"""Binding of native calls to open sizes. These calls contain `Size` objects in place of numbers."""
 
 from __future__ import annotations
 
@@ -24,13 +24,14 @@ from gpugraph.plan import Run
 
 
 class OpenBinder(Binder):
-    """A binder of native calls to views with open sizes. `of` creates it from the binder of the
-    plan.
+    """A binder of native calls to views with open sizes. `of` creates an OpenBinder from the binder
+    of the plan.
 
     Args:
-      constants: maps a node to the arrays of its constants that contain sizes.
-      asides: maps a tensor to the side buffer of a loop.
-      open_nodes: the nodes whose attrs contain sizes.
+      constants: maps the id of a constant node whose value contains sizes to the array with its
+        current value.
+      asides: maps a tensor to its side buffer.
+      open_nodes: the ids of the nodes whose attrs contain sizes.
     """
 
     plain: Binder
@@ -40,7 +41,9 @@ class OpenBinder(Binder):
 
     @classmethod
     def of(cls, binder: Binder, parts: OpenParts) -> OpenBinder:
-        """Return an open binder for the unit of `binder`. `binder` must have bound a plan."""
+        """Return an open binder for the unit of `parts`. The plan must already have been bound by
+        `binder`.
+        """
         unit = parts.unit
         opened = cls.__new__(cls)
         opened.__dict__.update(binder.__dict__, unit=unit, entries=[], arrays={})
@@ -141,8 +144,8 @@ def _constant(node: Node | None) -> Any:
 
 
 class _OpenCandidate(Candidate):
-    """The data that native compilation of a step over open views needs. It has no memory for copies
-    of its arrays.
+    """The data that native compilation of a step with open sizes needs. It has no memory for copies
+    of the step's arrays.
     """
 
     __slots__ = ()
@@ -152,8 +155,8 @@ class _OpenCandidate(Candidate):
 
 
 def run_of(binder: Binder, node: Node, key: tuple[str, str]) -> Run:
-    """Bind a node with a binder of single nodes. Return the callable of that step of the node that
-    has the key `key`.
+    """Bind a node with a binder of single nodes. Return the callable of the node's step that has
+    the key `key`.
     """
     for entry in _entries(binder, node):
         if (entry.step.kind, entry.step.part) == key:
@@ -181,7 +184,9 @@ def bound_call(binder: Binder, node: Node) -> Run | None:
 
 
 def _entries(binder: Binder, node: Node) -> list[GuardedStep]:
-    """Bind the node with this node's id in the binder's unit. Return the steps that this adds."""
+    """Find the node of the binder's unit that has the same id as `node`, and bind it. Return the
+    steps that this binding adds.
+    """
     before = len(binder.entries)
     binder.visit(binder.unit.order[binder.positions[node.id]])
     entries = binder.entries[before:]

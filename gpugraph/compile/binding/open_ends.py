@@ -1,5 +1,5 @@
-"""The feeds and fetches of an open plan: views of the arena, for the shapes and addresses of each
-run.
+"""The feeds and fetches of an open plan. They access the arena with the shapes and addresses of the
+current run.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ from gpugraph.plan import FeedSlot, FetchSlot, Plan
 
 
 class OpenEnds:
-    """The slots of feeds and fetches. Those outside of the arena are the slots of the plan."""
+    """The slots of the feeds and fetches of an open plan. A tensor that is not in the arena keeps
+    the slot that the plan had before.
+    """
 
     def __init__(self, plan: Plan, binder: OpenBinder, words: OpenWords, flags: bytearray) -> None:
         """Create the slots. `attach` must be called before they are used.

@@ -1,4 +1,4 @@
-"""The single step of a plan with open sizes. It runs the plan's program natively or step by
+"""The single step of an open plan. The step runs the plan's program as one native call, or step by
 step.
 """
 
@@ -16,8 +16,8 @@ from gpugraph.plan import NATIVE, Clock, Run, Step, StepCode, StepGroup, step_co
 
 
 class OpenGroup(StepGroup):
-    """A step that runs a program as one native call. In a run with a trace or a time limit, it runs
-    the program step by step.
+    """A step that runs a program as one native call. In a run with a trace or a time limit, the
+    step runs the program step by step.
     """
 
     def __init__(

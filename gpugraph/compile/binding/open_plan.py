@@ -1,16 +1,22 @@
-"""A plan for many sets of shapes: for each set, native code writes new sizes into the memory of its
-native calls.
+"""A plan for many sets of shapes. For each set, native code writes the new sizes into the memory of
+the plan's native calls.
 
-    plan of one set    -- opened -->   the same plan, with the words that depend on sizes known
-    run with other     stage 0: all sizes, offsets and words up to the first report
-    shapes             stage 1, ...: those that depend on sizes which kernels report in the run
+    plan of one set    -- opened -->   the same plan; the words that depend on sizes are known
+    run with other     stage 0         computes sizes, offsets and words up to the first report
+    shapes             stage 1, ...    compute the words that depend on sizes that kernels report
 
-A plan of a unit with open sizes is opened once all its steps have their final code. Its native
-calls are bound a second time, to views whose sizes and offsets are `Size` objects (`OpenView`). So
-each word of a call's block that depends on sizes is a polynomial of the fed sizes, plus the offset
-of a buffer in the arena. One native call computes all of them (host_sizes.c), and the calls divide
-their work again. Some steps are bound to arrays for each set instead: NumPy steps, native calls
-without such a form, and native calls with conditions that the set does not meet (for example, a
+A plan of a unit with open sizes is opened once all its steps have their final code. The native
+calls of the plan are bound a second time, to views whose sizes and offsets are `Size` objects
+(`OpenView`). This yields a formula for each word of a call's block that depends on sizes: a
+polynomial of the fed sizes, plus the address of a buffer if the word is an address.
+
+A run has several stages if its kernels report sizes. Stage 0 runs at the start. Each later stage
+runs after the kernels on whose sizes it depends. A stage is one native call (host_sizes.c). The
+native call of a stage computes the words, and again divides the work of all calls of that stage
+among threads.
+
+Some steps are bound to arrays for each set of shapes instead: NumPy steps, native calls that can't
+be bound to open sizes, and native calls with conditions that the set does not meet (for example, a
 condition on the choice of the BLAS).
 """
 
@@ -51,7 +57,7 @@ MOST_SETS = 256
 
 
 class OpenPlan:
-    """A plan whose sizes change with the shapes of a run."""
+    """A plan that runs any set of shapes that fits its unit."""
 
     def __init__(
         self, plan: Plan, binder: Binder, unit: UnitOfSizes, fed: FedSizes, lock: Any
@@ -59,7 +65,7 @@ class OpenPlan:
         """Open a plan. The caller must hold the plan's lock.
 
         Args:
-          fed: how the sizes of the feeds determine the sizes of the unit.
+          fed: the correspondence between the sizes of the feeds and the inputs of the unit's trace.
           lock: the session's lock, which is held while the plan's memory grows.
         """
         self.plan, self.binder, self.unit = plan, binder, unit
@@ -104,7 +110,7 @@ class OpenPlan:
         plan.set_steps([Step.of(self.group, "program")])
 
     def _fill_words(self, opened: Unit) -> None:
-        """Add all that depends on sizes to the stages."""
+        """Add the words, constants and buffers that depend on sizes to the stages."""
         words, program, reports = self._words, self.program, self.unit.reports
         for stage, flush in enumerate(program.reports, 1):
             names = [names[0] for report, _ in flush for names in report.names]
@@ -132,7 +138,9 @@ class OpenPlan:
 
     @property
     def num_native(self) -> tuple[int, int]:
-        """Two counts: the native steps that receive new sizes as words, and all native steps."""
+        """Two counts: the native steps that receive new sizes as words, and the native steps in
+        total.
+        """
         return sum(bool(native.calls) for native in self._natives), len(self._natives)
 
     # -- other sizes
@@ -158,9 +166,10 @@ class OpenPlan:
         self._code.set_long(self._stages.releases)
 
     def _flush(self, stage: int) -> None:
-        """Run a stage after the reports before it, and write the outputs of their kernels.
+        """Run a stage, which follows kernels that report sizes, and write the outputs of these
+        kernels.
 
-        Raises UnfitReportError if the sizes require another plan or more memory.
+        Raises UnfitReportError if the reported sizes require another plan or more memory.
         """
         shapes, reports = self._current, self.program.reports[stage - 1]
         assert shapes is not None, "the sizes of the run"
@@ -199,13 +208,17 @@ class OpenPlan:
             self._bind_stage(stage, shapes)
 
     def _has_python(self, stage: int) -> bool:
-        """Return whether a stage has steps, or other things, that Python binds."""
+        """Return whether Python must bind anything in a stage: steps, constants, or accesses to
+        containers.
+        """
         program = self.program
         is_bound = bool(program.bound_in(stage)) or bool(self._words.constants[stage])
         return is_bound or bool(program.accesses) or bool(stage == 0 and program.kinds)
 
     def _bind_stage(self, stage: int, shapes: Shapes) -> None:
-        """Bind the steps of a stage that need arrays of the current sizes."""
+        """Bind the steps of a stage that need arrays of the current sizes. If the steps have been
+        bound to these sizes before, use the existing callables.
+        """
         registers, program = self._registers, self.program
         rows = chain(*(rows.reported for rows in self._words.rows[1 : stage + 1]))
         key = stage, shapes, tuple([int(registers[row[0]]) for row in rows])
@@ -238,7 +251,7 @@ class OpenPlan:
         program.sizes.runs = bound_set.accesses
 
     def _point(self, index: int, call: Run) -> None:
-        """Let an instruction call a native call."""
+        """Make an instruction of the program call `call`."""
         ctypes.c_int64.from_address(self._places[index]).value = block_of(call)
 
     def described(self, shapes: Shapes) -> Plan:
@@ -262,7 +275,7 @@ class OpenPlan:
         return plan
 
     def _listed(self) -> PassReport:
-        """Return the text of the program as the report of a pass."""
+        """Return the program as text, in the form of a pass report."""
         natives, opened = self.num_native[1], self.num_native[0]
         summary = (
             f"{len(self.program.parts)} instructions: {natives} native ones, {opened} of them for "
@@ -281,14 +294,14 @@ class OpenPlan:
                 owned.release()
 
     def release(self) -> None:
-        """Release the memory of the steps of all sets."""
+        """Release the memory of all steps that are bound to a set of sizes."""
         self._current = None
         self._stages.forget()
         self._drop_sets(0)
 
     def _drop_sets(self, first: int) -> None:
-        """Drop the bound steps of the stages from `first` on, which are bound to addresses that
-        will change.
+        """Drop the bound steps of the stages from `first` on. They are bound to addresses that will
+        change.
         """
         for stage in range(first, len(self._bound)):
             bound, self._bound[stage] = self._bound[stage], None
@@ -314,7 +327,9 @@ class OpenPlan:
         return unit
 
     def _values_of(self, shapes: Shapes) -> SizeValues:
-        """Return the values of the sizes for a set of shapes, and the sizes reported last."""
+        """Return the values of the sizes for a set of shapes, with the sizes that kernels have
+        reported last.
+        """
         reported = {
             name: int(self._registers[number])
             for name, number in self._words.registers.reported.items()
@@ -367,8 +382,8 @@ class OpenPlan:
     # -- memory
 
     def _grow_asides(self, stage: int) -> None:
-        """Let the buffers of a stage that are outside of the arena grow. They keep the largest size
-        of all runs.
+        """Enlarge the buffers of a stage that are outside of the arena and too small. Buffers never
+        shrink.
         """
         values = self._values()
         for place, storage in enumerate(self._asides):
@@ -395,8 +410,8 @@ class OpenPlan:
         self._ends.set_memory(start, size)
 
     def _grow(self, shapes: Shapes, size: int) -> None:
-        """Allocate an arena of `size` bytes. Raises ResourceExhaustedError if the device has too
-        little memory.
+        """Replace an arena that is too small by one of `size` bytes. Raises ResourceExhaustedError
+        if the device has too little memory.
         """
         leases = self.binder.holdings.arenas
         for name in self.unit.parts.unit.arena_sizes:

@@ -1,7 +1,7 @@
-"""The program of a plan with open sizes: all its steps as one list of instructions.
+"""The program of an open plan: all its steps as one list of instructions.
 
-    plan's steps      stretch  flag  region {a, b}  loop            kernels, groups of groups
-    instructions      call call ... if set jump unless call call ... again
+    plan's steps      run of steps  flag  region {a, b}  loop       kernels, nested groups
+    instructions      call call ...  if set jump  unless call call ...  again
 
 Native calls, copies, and accesses to stacks and TensorArrays are instructions. The sizes of each
 run are written into their words (`open_plan`). Flags and jumps are the same for all sizes. At a
@@ -64,16 +64,21 @@ class NotOpenError(Exception):
 
 
 class OpenProgram(LoopProgram):
-    """The instructions of a plan.
+    """The instructions of an open plan.
 
-    natives: a dict from the index of an instruction to its native call. bound: the steps that are
-    bound to arrays for each set of sizes. bools: a dict from the index of an instruction to the
-    view of the bool that it tests or sets. kinds: a dict from a kind of elements with an open shape
-    to the addresses of the words with its number. reasons: a dict from the name of a native step or
-    copy to the reason why it is also bound for each set. loops: for each loop, the indices of its
-    begin and its end, and its step. reports: by stage after the first, the reports before it.
-    flush_places: the indices of the instructions that run these stages. accesses: the number of
-    steps by which Python accesses containers.
+    Attributes:
+      natives: maps the index of an instruction to its native call.
+      bound: the steps that are bound to arrays for each set of sizes.
+      bools: maps the index of an instruction to the view of the bool that it tests or sets.
+      kinds: maps each (open shape, dtype) of a container's elements to the addresses of the words
+        that hold the number of this pair.
+      reasons: maps the name of a native step or copy to the reason why it must be bound to arrays
+        for each set of sizes.
+      loops: for each loop, the indices of its first instruction and of the instruction after it,
+        and its step.
+      reports: for each stage after the first, the kernels that report a size just before it.
+      flush_places: the indices of the instructions that run these stages.
+      accesses: the number of steps that access a container.
     """
 
     def __init__(
@@ -85,8 +90,11 @@ class OpenProgram(LoopProgram):
         flushes: Sequence[Flush] = (),
         flush: Callable[[int], None] = _no_flush,
     ) -> None:
-        """run_plain: a function that runs the step of a node by NumPy with the current sizes.
-        flush: a function that runs the stage after a report.
+        """Create an empty program.
+
+        Args:
+          run_plain: a function that runs the step of a node in NumPy, with the current sizes.
+          flush: a function that runs a stage, given its number.
         """
         super().__init__(binder.copies, flags)
         self._binder, self._trace, self._run_plain = binder, trace, run_plain
@@ -129,8 +137,8 @@ class OpenProgram(LoopProgram):
         super()._step(step)
 
     def _flush_before(self, position: int) -> None:
-        """Add those steps for writing reported sizes that must run before `position` in the
-        order.
+        """Add the instructions that run stages and must come before `position` in the order of
+        nodes.
         """
         while self._flushes and self._flushes[0].position <= position:
             reports = self._flushes.pop(0).reports
@@ -151,7 +159,7 @@ class OpenProgram(LoopProgram):
         return [[names for report, _ in pairs for names in report.names] for pairs in self.reports]
 
     def stage_of(self, number: int) -> int:
-        """Return the number of reports before an instruction."""
+        """Return the number of the stage that writes the words of an instruction."""
         return bisect_left(self.flush_places, number)
 
     def bound_in(self, stage: int) -> Sequence[NumPyStep | MoveStep]:
@@ -168,7 +176,9 @@ class OpenProgram(LoopProgram):
         return number in self._report_places
 
     def make_native(self, number: int, call: Run) -> None:
-        """Replace an instruction of Python by a native call. Python goes on if the call fails."""
+        """Replace an instruction that returns to Python by a native call. If the native call fails,
+        Python runs the step of the instruction.
+        """
         part = self.parts[number]
         self.parts[number] = part._replace(kind="call", call=call)
         self.by_python.remove(part.step)
@@ -203,8 +213,8 @@ class OpenProgram(LoopProgram):
             return None
 
     def _refuse_report(self, report: ReportStep) -> None:
-        """Run the step of a report by NumPy after its native call has refused its input. NumPy
-        raises the error.
+        """Run a kernel that reports a size in NumPy, after its native call has rejected its input.
+        NumPy raises the error.
         """
         report()
         raise InternalError.of_no_node(f"The native code of '{report.step_record.name}' failed")
@@ -257,7 +267,7 @@ class OpenProgram(LoopProgram):
     # -- copies
 
     def _move(self, step: Step, run: Run, args: Move) -> None:
-        """Add a copy. If possible, it becomes a native instruction."""
+        """Add a copy. If possible, the copy becomes a native instruction."""
         keys = args.source[0], args.target[0]
         views = self._binder.views(args)
         if run in self._copies and views is not None:
@@ -344,7 +354,7 @@ class OpenProgram(LoopProgram):
     def _opened(self, node: Node, member: MemberStep) -> Opened | None:
         """Bind a native step to open sizes, if possible.
 
-        It is not possible if the code contains a size, because the code would have to be compiled
+        This is not possible if the code contains a size. The code would then have to be compiled
         for each set of shapes.
         """
         assert member.calls is not None
@@ -421,6 +431,6 @@ def _bound_index(key: TensorId, number: Any, binder: Binder) -> Run:
 
 
 def _never(binder: Binder) -> None:
-    """Return None. No call is bound for a set of sizes, because the step's words are valid for all
+    """Return None. The step is never bound to one set of sizes, because its words are valid for all
     sizes.
     """

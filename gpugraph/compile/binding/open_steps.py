@@ -27,8 +27,8 @@ class Opened(NamedTuple):
     """The native call of a step, bound to open sizes.
 
     Args:
-      calls: the calls that it consists of, each with its words and its form for open sizes. It is
-        empty if the step can't be bound to open sizes.
+      calls: the calls of which `call` consists. Each is paired with its words, and has open sizes.
+        The list is empty if the step can't be bound to open sizes.
       conditions: comparisons of sizes that must be true for `calls` to be valid.
       bind: a function that returns the call for one set of sizes, or None.
     """
@@ -61,7 +61,7 @@ class NumPyStep:
 
 
 class CurrentSizes:
-    """The current sizes and addresses. Steps that Python runs get their arrays from it.
+    """The current sizes and addresses. Steps that Python runs get their arrays from this object.
 
     Attributes:
       runs: the callables of steps that access containers, for the current sizes.
@@ -73,8 +73,8 @@ class CurrentSizes:
         self._start: Callable[[Any], int] = id
 
     def attach(self, values: Callable[[], SizeValues], start: Callable[[Any], int]) -> None:
-        """Set the functions that return the current values of sizes, and the current address of a
-        buffer.
+        """Set the two functions that return the current values of sizes and the current address of
+        a buffer.
         """
         self._values, self._start = values, start
 
@@ -99,7 +99,11 @@ class AccessStep:
     """A callable through which Python accesses a stack or TensorArray, with the current sizes."""
 
     def __init__(self, opened: ContainerAccess, sizes: CurrentSizes) -> None:
-        """opened: the access, bound to views."""
+        """Create the callable.
+
+        Args:
+          opened: the access, bound to views with open sizes.
+        """
         self._opened, self._sizes = opened, sizes
         self.form = opened.form
 
@@ -137,8 +141,8 @@ class ReportStep:
         """Create the callable.
 
         Args:
-          inputs, outputs: the views of the inputs and outputs. A constant input is given by its
-            value.
+          inputs, outputs: the views of the inputs and outputs. For a constant input, the tuple
+            contains the value of the constant.
         """
         self.step, self._sizes, self.step_record = run, sizes, step
         self._inputs, self._outputs = inputs, outputs

@@ -1,4 +1,4 @@
-"""The words of a plan's native calls that depend on sizes, as the rows of stages.
+"""The words of a plan's native calls that depend on sizes, as tables for the stages of a run.
 
     word = register of a size + address of a buffer (or 0)
 
@@ -22,11 +22,13 @@ from gpugraph.memory import Stacking
 
 
 class OpenWords:
-    """Creates the stages of a program: `rows` are filled by its methods, then `finish` binds them.
+    """A builder of the stages of a program. Its methods fill `rows`, and `finish` creates the
+    stages from them.
 
     Attributes:
       registers: the registers of all sizes.
-      constants: by stage, (array, registers of its elements) of constants that Python writes.
+      constants: for each stage, the constants that Python writes, as (array, registers of its
+        elements).
     """
 
     def __init__(
@@ -36,8 +38,12 @@ class OpenWords:
         reports: Sequence[Sequence[Sequence[str]]],
         storages: Sequence[Storage],
     ) -> None:
-        """reports: by stage after the first, the names of each reported size. storages: the buffers
-        in the arena, then other buffers.
+        """Create the builder.
+
+        Args:
+          reports: for each stage after the first, and each size reported before it, the size's
+            names.
+          storages: the buffers in the arena, followed by all other buffers.
         """
         stage_of = {
             name: (stage, names[0])
@@ -58,10 +64,11 @@ class OpenWords:
         self._conditions = [(*row, -1) for row in self.registers.conditions]
 
     def add_reports(self, stage: int, names: Sequence[str], places: Sequence[int]) -> None:
-        """Add the sizes that are reported before a stage, by the first name of each.
+        """Add the sizes that are reported before a stage.
 
         Args:
-          places: the addresses where kernels store the sizes; 0 if Python stores them.
+          names: the first name of each size.
+          places: the address where a kernel stores each size, or 0 if Python stores it.
         """
         numbers = self.registers.reported
         self.rows[stage].reported = [
@@ -69,7 +76,7 @@ class OpenWords:
         ]
 
     def add_call(self, stage: int, native: Opened) -> None:
-        """Add the words of a native call, which is the next of the program's native calls."""
+        """Add the words of a native call. The calls must be added in the order of the program."""
         rows, owner = self.rows[stage], self._num_calls
         self._num_calls += 1
         if native.conditions or not native.calls:
@@ -82,7 +89,11 @@ class OpenWords:
             rows.add_call(owner, words, call)
 
     def add_words(self, stage: int, values: Mapping[int, Any]) -> None:
-        """Add words: by address, a size, an address, or a table of addresses."""
+        """Add words to a stage.
+
+        Args:
+          values: maps the address of a word to its value: a size, an address, or an address table.
+        """
         rows, number = self.rows[stage], self.registers.number
         for place, value in values.items():
             if isinstance(value, OpenTable):
@@ -101,7 +112,12 @@ class OpenWords:
         rows.tables.append((place, self._base(start), number(offset), first, len(rows.axes), 0, 0))
 
     def add_constant(self, kept: Any, value: Any) -> None:
-        """Add a constant of Sizes. `kept`: the array that calls read. `value`: its elements."""
+        """Add a constant whose elements are Sizes.
+
+        Args:
+          kept: the array that calls read.
+          value: the elements.
+        """
         numbers = [self.registers.number(size) for size in value.reshape(-1)]
         stages = self.registers.stages
         kind = ELEMENT_KINDS.get(kept.dtype)
@@ -117,7 +133,7 @@ class OpenWords:
         """Add the buffers of the arena.
 
         Args:
-          stages: by buffer, the stage that places it.
+          stages: for each buffer, the stage that computes its offset.
         """
         self._buffer_numbers = [0] * len(stages)
         for buffer, below in stacking.steps:
@@ -129,7 +145,9 @@ class OpenWords:
             self.rows[stages[buffer]].buffers.append(row)
 
     def add_aside(self, storage: Storage) -> tuple[int, int]:
-        """Add a buffer outside of the arena. Return its stage, and its row there."""
+        """Add a buffer outside of the arena. Return its stage, and its index among the stage's
+        buffers outside of the arena.
+        """
         size = self.registers.number(storage.size)
         stage = self.registers.stages[size]
         self.rows[stage].asides.append((size, -1))
@@ -141,11 +159,11 @@ class OpenWords:
         return sizes
 
     def base_of(self, storage: Storage) -> int:
-        """Return the number of a buffer's address in `SizeStages.bases`."""
+        """Return the index of a buffer's address in `SizeStages.bases`."""
         return self._bases[id(storage)]
 
     def finish(self) -> SizeStages:
-        """Return the stages. No registers may be added any more."""
+        """Return the stages. After this call, no registers may be added."""
         stages = self.registers.stages
         for step in self.registers.steps:
             self.rows[stages[step.to]].steps.append(tuple(step))

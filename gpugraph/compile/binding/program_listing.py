@@ -52,7 +52,7 @@ def _line(number: int, part: Part, program: OpenProgram, names: Sequence[str]) -
 
 
 def _kind(part: Part) -> str:
-    """Return the name of an instruction."""
+    """Return the name under which an instruction is listed."""
     if isinstance(part.plain, AccessStep):
         return part.plain.form
     if isinstance(part.plain, ReportStep):

@@ -1,13 +1,13 @@
-"""Sizes that kernels report in a run. They divide the run into parts, and at the start of each part
-more sizes are known.
+"""Sizes that kernels report in a run. These sizes divide the run into parts, and at the start of
+each part more sizes are known.
 
     order      a   where   b   |   gather   c   unique   |   d
-    known      fed sizes           where's                   unique's
-    memory     buffers of later parts lie above those of earlier ones
+    known      fed sizes           size of where             size of unique
+    memory     the buffers of a part lie above the buffers of earlier parts
 
-A run of a plan starts with the sizes at the end of the previous run. If a kernel reports another
-size, the words of the remaining instructions are written again before the first instruction that
-needs the size. Until then the run has had no effect, so it can still be restarted with another
+A run of a plan starts with the sizes that were reported in the previous run. If a kernel reports
+another size, the words of the remaining instructions are written again before the first instruction
+that needs the size. Until then the run has had no effect, so it can still be restarted with another
 plan.
 """
 
@@ -40,7 +40,7 @@ to the position at which it began.
 
 
 class NotReportedError(Exception):
-    """The sizes of a unit that depend on values can't be written during a run."""
+    """Some sizes of a unit depend on values, and a run can't write them into its native calls."""
 
 
 class Report(NamedTuple):
@@ -61,7 +61,9 @@ class Report(NamedTuple):
 
 
 class Flush(NamedTuple):
-    """A position in the order, and the reports of sizes that are written before it."""
+    """A position in the order of nodes where words are written, and the reports on which these
+    words depend.
+    """
 
     position: int
     reports: Sequence[Report]
@@ -179,8 +181,8 @@ def _reports(unit: Unit, trace: SizeTrace) -> Mapping[int, Report]:
 
 
 def _is_counted_first(node: Node) -> bool:
-    """Return whether native code counts a node's rows before it computes them. The node's inputs
-    must last until then.
+    """Return whether native code counts a node's rows in a separate call, before it computes them.
+    The node's inputs must remain valid until the second call.
     """
     declaration = DECLARATIONS.get(node.type)
     native = None if declaration is None else declaration.native

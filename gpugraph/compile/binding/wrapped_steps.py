@@ -28,7 +28,7 @@ class BoundLater:
         self._run()
 
     def release(self) -> None:
-        """Free the memory that only this step uses. The next call allocates it again."""
+        """Free the memory that only this step uses. The next call allocates the memory again."""
         release = getattr(self._run, "release", None)
         if release is not None:
             release()

@@ -1,5 +1,5 @@
-"""Conditions: the flags of predicates and guards, and the steps that set these flags. They are
-created while a plan is bound.
+"""Conditions: the flags of predicates and guards, and the steps that set these flags. The flags and
+steps are created while a plan is bound.
 """
 
 from __future__ import annotations

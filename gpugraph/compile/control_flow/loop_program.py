@@ -65,9 +65,9 @@ class LoopSteps(NamedTuple):
     """The steps of a loop, by phase. `condition.run()` returns the value of the condition.
 
     Args:
-      predicate: how instructions test the condition: a predicate, or several flags. The loop
-        continues if one of the flags is set. It is None if only `condition` can determine the
-        result.
+      predicate: a `LoopPredicate`, or flags, that instructions test instead of running `condition`.
+        The loop continues if the predicate's array holds its `value`, or if one of the flags is
+        set. None if only `condition` can determine the result.
     """
 
     start: Sequence[Step]
@@ -78,11 +78,12 @@ class LoopSteps(NamedTuple):
 
 
 class LoopGroup(StepGroup):
-    """The group of a loop's step.
+    """The group of steps that a loop's step runs.
 
     Args:
       dying: the cells that are released after the loop.
-      entered: if it returns False, no value enters the loop, and the loop does not run.
+      entered: a callable. If the callable returns False, no value enters the loop, and the loop
+        does not run.
     """
 
     loop_steps: LoopSteps
@@ -193,8 +194,8 @@ class LoopProgram:
     def _if_array(
         self, step: Step, kind: InstructionKind, array: Any, target: Label, key: TensorId | None
     ) -> None:
-        """Add a conditional jump to `target`. It is taken if the bool in `array` is true (`kind`
-        "if") or false ("unless").
+        """Add a conditional jump to `target`. The jump is taken if the bool in `array` is true
+        (`kind` "if") or false ("unless").
 
         Args:
           key: the tensor that the array holds.
@@ -204,8 +205,8 @@ class LoopProgram:
     # -- steps
 
     def _steps(self, steps: Iterable[Step]) -> None:
-        """Add steps, except for the steps that check whether variables are initialized. These have
-        run before the loop.
+        """Add steps, except for the steps that check whether variables are initialized. These
+        checks have run before the loop.
         """
         for step in steps:
             if step.kind != "guard":
@@ -252,8 +253,8 @@ class LoopProgram:
             self._run(step, run)
 
     def _run(self, step: Step, run: Run) -> None:
-        """Add the instruction that executes a step. It is a native call if the step has one, and
-        otherwise a return to Python.
+        """Add the instruction that executes a step. The instruction is a native call if the step
+        has one, and otherwise a return to Python.
         """
         if run is do_nothing:
             return
@@ -304,7 +305,7 @@ class LoopProgram:
 
     def _set_predicate(self, step: Step, run: SetPredicate) -> None:
         """Add instructions that set one of a predicate's two flags (for true and false) and clear
-        the other flag. If the predicate has no value, they clear both flags.
+        the other flag. If the predicate has no value, the instructions clear both flags.
         """
         is_true, neither, behind = Label(), Label(), Label()
         for flag in run.base:

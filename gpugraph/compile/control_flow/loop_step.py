@@ -1,6 +1,6 @@
 """A `while` loop as one step that runs its body repeatedly.
 
-    entered     whether any value that enters is alive, or None if some value always is
+    entered     whether any value that enters is alive, or None if one is always alive
     start       copies the values that enter to the storage of the loop variables
     head        the part of each iteration before the condition
     condition   whether there is another iteration

@@ -13,8 +13,8 @@ from gpugraph.plan import Run
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Merging:
-    """The callable of a Merge step, which calls `run`. The fields after `run` are the data that
-    `run` uses.
+    """The callable of a Merge step. A call of the object calls `run`. The fields after `run` are
+    the data that `run` uses.
     """
 
     run: Run

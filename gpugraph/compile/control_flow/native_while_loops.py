@@ -1,8 +1,8 @@
 """Native loops: a loop whose variables are numbers, or vectors of one size, becomes one C function.
 
-All ops of such a loop are elementwise. Until the function is compiled, the loop's steps run
-instead. They also run in each run with a time limit. The compilation starts in the background when
-the estimated total time of the loop's runs is long enough.
+All ops of such a loop are elementwise. Until the function is compiled, and in every run with a time
+limit, the loop's steps run instead. The compilation starts in the background when the estimated
+total time of the loop's runs is long enough.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ from gpugraph.plan import NATIVE, Step, StepCode, StepGroup, step_codes
 
 
 class NativeLoop(StepGroup):
-    """A callable that runs a loop. Until its C function is compiled, it runs the loop's steps, and
-    after that the function.
+    """A callable that runs a loop. Until its C function is compiled, the callable runs the loop's
+    steps. After that, the callable calls the function.
 
-    It does not check that variables are initialized.
+    The callable does not check that variables are initialized.
     """
 
     def __init__(
@@ -75,7 +75,9 @@ class NativeLoop(StepGroup):
         self.inputs, self._arrays, self._sizes = inputs, arrays, sizes
 
     def start_compilation(self) -> bool:
-        """Start the compilation of the function, if necessary. Return whether it is compiled."""
+        """Start the compilation of the function, if necessary. Return whether the function is
+        compiled.
+        """
         if self._prepared is None:
             self._prepared = self._compile()
         return self._prepared.get() is not None
@@ -106,7 +108,7 @@ class NativeLoop(StepGroup):
 
     @property
     def failure(self) -> str:
-        """The text of the error that the function reports if it fails."""
+        """The text of the error that the function reports if the function fails."""
         function = self._prepared.get() if self._prepared is not None else None
         return "" if function is None else str(function.failure)
 

@@ -223,8 +223,8 @@ class WhileFrameBinding:
         return steps
 
     def _first_atoms(self) -> list[Atom]:
-        """Return the atoms that are true only in the first iteration. They belong to Enters that
-        are not loop-invariant.
+        """Return the atoms that are true only in the first iteration. These atoms belong to Enters
+        that are not loop-invariant.
         """
         atoms = [Found(node.id, "first") for node in self.frame.enters]
         return [atom for atom in atoms if atom in self.flow.within]
@@ -339,8 +339,8 @@ class WhileFrameBinding:
         return self.step_list.step(merge, run, part=part)
 
     def _aside(self, next_value: _NextValue) -> Place:
-        """Return a side buffer for a loop variable's next value. The value stays there until the
-        value that it would overwrite has been copied.
+        """Return a side buffer for a loop variable's next value. The value stays in the side buffer
+        until the value that it would overwrite has been copied.
         """
         _, home = next_value.source
         kind = home.storage.kind if home.storage.kind in ("cell", "object") else "aside"

@@ -6,8 +6,8 @@ store the scores.
 
 No other op may read an intermediate result or have a control edge from the op that computes it.
 Gradients read these results, so the ops of a training step are not fused. The new op has the name
-of the last op. Its results differ from the results of the separate ops by rounding. The pass runs
-for GPUs with kernels, and for the CPU if there is native code.
+of the last op. The results of the new op differ from the results of the separate ops by rounding.
+The pass runs for GPUs with kernels, and for the CPU if there is native code.
 
 `RewriterConfig.remapping` controls this pass and the other fusions into matrix products and
 convolutions.
@@ -86,7 +86,7 @@ class _Search:
 
     def around(self, softmax: Node) -> _Group | None:
         """Return the group that `softmax` and its neighbors form. Return None if these ops are not
-        an attention, or if no kernel supports it.
+        an attention, or if no kernel supports the attention.
         """
         last = only_taker(softmax, self.roots)
         while last is not None and last.dst.type == "Identity":
@@ -107,8 +107,9 @@ class _Search:
         return only_taker(edge.src, self.roots) is edge
 
     def _behind(self, edge: Edge) -> Edge:
-        """Return the edge that leaves the op that computes the tensor of `edge`. Skip Identities
-        that have no other reader, and record them in `passed`.
+        """Follow `edge` backwards through Identities that have no other reader, and return the edge
+        into the first of these Identities. Return `edge` itself if there are none. Record the
+        Identities in `passed`.
         """
         while edge.src.type == "Identity" and self._is_own(edge):
             self.passed.append(edge.src)
@@ -133,8 +134,8 @@ class _Search:
         return self._unscaled(self._behind(edge))[0].src.type in _PRODUCTS
 
     def _unscaled(self, edge: Edge) -> tuple[Edge, float]:
-        """Return the edge of the scores before they are scaled, and the factor. If they are not
-        scaled, the factor is 1.0.
+        """Return the edge of the scores before they are scaled, and the factor. If the scores are
+        not scaled, the factor is 1.0.
         """
         node = edge.src
         if node.type not in ("Mul", "RealDiv") or not self._is_own(edge):

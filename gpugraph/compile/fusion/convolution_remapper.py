@@ -4,9 +4,9 @@
   Relu6: one `_FusedConv2D`
 
 Intermediate results are not stored, so no other op may read them, and the ops that compute them may
-have no outgoing control edges. The new op has the name of the last op. Its results are equal bit by
-bit to the results of the separate ops. Only convolutions with native code are replaced, on the CPU
-or a GPU, since fusion would not make NumPy faster.
+have no outgoing control edges. The new op has the name of the last op. The results of the new op
+are equal bit by bit to the results of the separate ops. Only convolutions with native code are
+replaced, on the CPU or a GPU, since fusion would not make NumPy faster.
 
 As in Grappler, `RewriterConfig.remapping` controls this pass.
 """
@@ -52,8 +52,8 @@ def remap(unit: Unit) -> Outcome:
 
 
 class _Group(NamedTuple):
-    """The ops to fuse: a convolution, the addition of the bias, and the activation, if any. Also
-    the edge that carries the bias.
+    """The ops to fuse (a convolution, the addition of the bias, and the activation if there is
+    one), and the edge that carries the bias.
     """
 
     convolution: Node

@@ -40,7 +40,7 @@ class Record:
       candidates: the group's ops by node id.
       roots: the ids of nodes that are fetched or run as targets.
       kinds: the kinds of all groups so far, by their properties except names. If the group's kind
-        is new, it is added.
+        is new, the kind is added to `kinds`.
     """
 
     def __init__(

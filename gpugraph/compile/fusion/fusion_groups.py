@@ -142,8 +142,8 @@ class _Search:
         return groups
 
     def _visit(self, node: Node, place: Hashable) -> None:
-        """Add a node to the group of one of its inputs or to a new group. If it can't be fused,
-        only record its dependencies.
+        """Add a node to the group of one of its inputs or to a new group. If the node can't be
+        fused, only record its dependencies.
 
         Args:
           place: the loop and guard, which all nodes of a group share. None if the graph has no
@@ -173,8 +173,9 @@ class _Search:
     ) -> int:
         """Return the bits of the groups that a node reads but must not join.
 
-        There are two reasons. A path from the group to the node leads through other groups or
-        nodes; or the node reads a value that is complete only at the end of the group's kernel.
+        A node must not join a group if a path from the group to the node leads through other groups
+        or nodes, or if the node reads a value that is complete only at the end of the group's
+        kernel.
 
         Args:
           groups: for each edge into the node, the group of its source.
@@ -208,7 +209,7 @@ def _join(
     groups: Sequence[Group | None], barred: int, key: Hashable, sizes: Shape, is_native: bool
 ) -> tuple[Group | None, bool]:
     """Merge the groups that a node may join. Return the resulting group, and whether several groups
-    were merged. The group is None if there is none.
+    were merged. If the node may join no group, None is returned instead of a group.
 
     Args:
       groups: the groups of the node's inputs.

@@ -1,15 +1,15 @@
-"""Groups of ops under construction, with the dependencies between groups while they grow.
+"""Groups of ops under construction, with the dependencies between groups while the groups grow.
 
 A set of groups is an integer with one bit for each group. If other groups were merged into a group,
-it has their bits too. A node's note records the groups on which the node depends, and the time at
-which the note was written. Time is a counter. It is incremented whenever a group on which any node
-or group depends (`_depended_on` has one of its bits) gets more dependencies. Between two calls of
-`Dependencies.put` these invariants are true:
+the group has the bits of those groups too. A node's note records the groups on which the node
+depends, and the time at which the note was written. Time is a counter. It is incremented whenever a
+group on which any node or group depends (`_depended_on` has one of its bits) gets more
+dependencies. Between two calls of `Dependencies.put` these invariants are true:
 
-  - For a group that is not merged into another one, `above` is the set of all groups that it
-    depends on, over any path, without itself.
-  - A node depends on the groups in its note, and on the dependencies of these.
-  - A note of the current time is complete: it holds these dependencies, too.
+  - For a group that is not merged into another one, `above` is the set of all other groups on which
+    the group depends, directly or through further groups and nodes.
+  - A node depends on the groups in its note, and on the dependencies of these groups.
+  - A note of the current time is complete: it also contains the dependencies of its groups.
 
 So a node's note is updated only when it is read, and only if some group has changed since the note
 was written.
@@ -50,7 +50,7 @@ class Group:
 
     def whole(self) -> Group:
         """Return the group into which this group was merged, directly or through other mergers. If
-        it was not merged, return the group itself.
+        this group was not merged, return the group itself.
         """
         group = self
         while group.into is not None:
@@ -132,8 +132,9 @@ class Dependencies:
         return reach, groups, bits
 
     def note_loop(self, node: Node, frame: Frame) -> None:
-        """If the node is an Enter, add its dependencies to the dependencies of the loop. If it is
-        an Exit, make it depend on the dependencies of all Enters, because a loop runs as a whole.
+        """If the node is an Enter, add its dependencies to the dependencies of the loop. If the
+        node is an Exit, make the Exit depend on the dependencies of all Enters, because a loop runs
+        as a whole.
         """
         note = self._notes[node.id]
         if node.node_class is NodeClass.ENTER:

@@ -1,7 +1,7 @@
 """Loop-invariant weights: if a matrix product in a loop transposes a loop-invariant operand, the
 transpose moves out of the loop.
 
-  MatMul in a loop, whose second operand enters the loop once, transposed by the product
+  a MatMul in a loop that transposes its second operand, which is loop-invariant
 
         W --> Enter --> MatMul(transpose_b)     becomes     W --> Transpose --> Enter --> MatMul
 
@@ -77,7 +77,7 @@ def _enters_once(node: Node) -> bool:
 
 def _reads_in_place(unit: Unit, node: Node) -> bool:
     """Return whether the product is computed in tiles and would read its second operand in place if
-    that were not transposed.
+    this operand were not transposed.
     """
     signature = node_signature(unit, node)
     if signature is None or node.output_types[0] not in (float32, float64):

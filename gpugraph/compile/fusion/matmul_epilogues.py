@@ -2,26 +2,27 @@
 stores its results.
 
   MatMul or BatchMatMulV2, optionally a Reshape that keeps the columns, then BiasAdd (or Add,
-  AddV2 of a vector along the columns), then Add, AddV2 or AddN of another tensor of that shape,
-  then Relu, at least one of these: one `_FusedMatMul` or `_FusedBatchMatMulV2`
+  AddV2 of a vector along the columns), then Add, AddV2 or AddN of a tensor that has the
+  product's shape, then Relu, at least one of these: one `_FusedMatMul` or `_FusedBatchMatMulV2`
 
 No other op may read an intermediate result or have a control edge from the op that computes it. The
 new op has the name of the last of the ops. If there is a Reshape, the fused product comes before
-it, and the last op becomes an Identity of the Reshape.
+the Reshape, and the last op becomes an Identity of the Reshape.
 
-Without this pass, the ops after the product would be fused with other ops. So the pass compares the
-two alternatives by the number of accesses to memory. Without an epilogue, the product is written to
-memory and read again. With an epilogue, only its last result is written, and other ops of its
-fusion group read it. So an epilogue saves memory accesses if its last result must be written to
-memory anyway, because it is fetched or an op outside its fusion group reads it. If all readers are
-in the group, the product is not changed. Examples are the results of a product before a softmax
-loss, or before a Tanh. A tensor is only added in the epilogue if it must be in memory anyway, which
-is not the case if the same fusion group would compute it.
+Without this pass, the ops after the product would be fused with other ops. So the pass compares an
+epilogue with this other fusion by the number of accesses to memory. Without an epilogue, the
+product is written to memory and read again. With an epilogue, only its last result is written, and
+other ops of its fusion group read it. So an epilogue saves memory accesses if the epilogue's last
+result must be written to memory anyway, because it is fetched or an op outside its fusion group
+reads it. If all readers are in the group, the product is not changed. Examples are the results of a
+product before a softmax loss, or before a Tanh. A tensor is only added in the epilogue if it must
+be in memory anyway, which is not the case if the same fusion group would compute it.
 
 Results differ from the results of the separate ops by rounding, since cublasLt rounds 16-bit types
-only once. The pass applies to floating types on GPUs with kernels. If there is native code, it also
-applies to products on the CPU that are computed in tiles (`devices/native/tiled_products.py`).
-`RewriterConfig.remapping` controls this pass and the other fusions into matrix products.
+only once. The pass applies to floating types on GPUs with kernels. If there is native code, the
+pass also applies to products on the CPU that are computed in tiles
+(`devices/native/tiled_products.py`). `RewriterConfig.remapping` controls this pass and the other
+fusions into matrix products.
 """
 
 from __future__ import annotations
@@ -164,7 +165,7 @@ class _Search:
 
     def _try_append(self, chain: _Chain, edge: Edge) -> bool:
         """Append the op at the end of the edge to the chain, if an epilogue permits that op at this
-        point. Return whether it was appended.
+        point. Return whether the op was appended.
         """
         node, done = edge.dst, chain.epilogue
         if "Relu" in done or not are_ours(self.unit, [node]):

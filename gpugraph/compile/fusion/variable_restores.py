@@ -37,7 +37,7 @@ def restores(unit: Unit) -> Outcome:
 
 def _path(unit: Unit, node: Node, slot: int, roots: set[int]) -> list[Node]:
     """Return the nodes from an output of the RestoreV2 to the Assign that reads it, with the
-    Identities in between. Return an empty list if anything else reads it.
+    Identities in between. Return an empty list if any other node reads the output.
     """
     path: list[Node] = []
     taken, dtype = node._out, node.output_types[slot]

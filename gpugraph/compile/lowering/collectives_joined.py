@@ -2,8 +2,8 @@ r"""Collectives: each member computes its result from the inputs of all members 
 
 All members of a group are in one run, on one device each, so they need no rendezvous. On the device
 of each member, this pass adds an op that computes the sum (or product, maximum, minimum,
-concatenation) of the inputs of all members. Its result becomes the input of the member. The
-partition pass sends each input to each device once. All devices add in the same order, so that
+concatenation) of the inputs of all members. The result of this op becomes the input of the member.
+The partition pass sends each input to each device once. All devices add in the same order, so that
 their results are equal bit by bit.
 
     gpu:0   x --> reduce            x ---> AddN --> reduce

@@ -46,7 +46,7 @@ from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
 
 def prune(target: Target, request: RunRequest) -> Unit:
-    """Return the unit that is the input of the other passes.
+    """Return the unit that is the input of all other passes.
 
     Raises InvalidArgumentError, with the names of the placeholders, if a placeholder that the run
     needs is not fed.

@@ -113,8 +113,8 @@ def _split(walk: _Walk, read: Node, key: Key, paths: ReadPaths) -> list[str]:
     """Add separate reads for some users of `read`, the shared read of the variable `key`, and
     return a report line for each.
 
-    These are the users that must see a write that might happen after `read`, and the users in a
-    loop that writes the variable.
+    Each of these users must see a write that might happen after `read`, or is in a loop that writes
+    the variable.
     """
     bits = walk.bits_of[key]
     seen = walk.after[read.id] & bits
@@ -169,8 +169,8 @@ def _anchors(walk: _Walk, edge: Edge, missed: int) -> frozenset[Node]:
 def _read_again(
     paths: ReadPaths, read: Node, place: _UserPosition, edges: list[Edge], later: list[Node]
 ) -> str:
-    """Add one read for the users with the properties `place`. It runs after the writes that precede
-    the users and before the writes `later`. Return a report line.
+    """Add one read for the users with the properties `place`. The read runs after the writes that
+    precede the users and before the writes `later`. Return a report line.
     """
     frame, side, _, anchors = place
     unit, graph = paths.unit, paths.unit.graph

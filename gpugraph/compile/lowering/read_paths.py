@@ -1,5 +1,5 @@
-"""The paths of a variable's value from its read to the users, which may lead through branches and
-into loops.
+"""The paths of a variable's value from a read of the variable to the users of the value. Paths may
+lead through branches and into loops.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ class ReadPaths:
         """Yield the edges to all users of a read, including those that are reached through Switches
         and loop-invariant Enters.
 
-        Each edge comes with a node that is alive if and only if the value leaves the last Switch on
-        the path through the output that leads to the user. If there is no Switch, the node is None.
+        Each edge is paired with a node that is alive if and only if the last Switch on the path
+        takes the branch that leads to the user. If there is no Switch on the path, the edge is
+        paired with None.
         """
         stack: list[tuple[Node, int, Node | None]] = [(read, 0, None)]
         while stack:
@@ -43,8 +44,8 @@ class ReadPaths:
                     yield edge, side
 
     def frame_of(self, edge: Edge) -> Frame:
-        """Return the frame in which the value of an edge is read. An Enter reads it outside of its
-        loop.
+        """Return the frame in which the value of an edge is read. An Enter reads the value outside
+        of its loop.
         """
         frame = self.frames.at(edge.dst)
         if edge.dst.node_class is not NodeClass.ENTER:
@@ -74,7 +75,7 @@ class ReadPaths:
 
     def reference(self, read: Node, frame: Frame) -> tuple[Node, int]:
         """Return an output, available in `frame`, that is the same reference as the input of
-        `read`. If `read` is outside of that loop, a new RefEnter is added.
+        `read`. If `read` is outside of the loop of `frame`, a new RefEnter is added.
         """
         edge = read.input_edge(0)
         if frame is self.frames.at(read) or frame.parent is None:

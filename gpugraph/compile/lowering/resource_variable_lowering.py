@@ -2,12 +2,12 @@
 
 To the client a resource variable is a handle, through which ops read and change the variable. The
 passes support only reference variables. So the op that creates the handle becomes a VariableV2. The
-handle becomes a reference to it, which passes through RefSwitch, RefEnter and similar ops. An op
-that takes a handle becomes the corresponding op for references. A read becomes an Identity. Its
-name differs from the name that a variable's shared read has (`name/read`), so
-`compile/lowering/read_after_write.py` does not change it, and it returns the value at its position
-in the order. All these nodes run on the variable's device, even if another device was requested for
-them.
+handle becomes a reference to this VariableV2, and ops that forward the handle become RefSwitch,
+RefEnter and similar ops. An op that takes a handle becomes the corresponding op for references. A
+read becomes an Identity. The name of this Identity differs from the name that a variable's shared
+read has (`name/read`), so `compile/lowering/read_after_write.py` does not change it, and it returns
+the value at its position in the order. All these nodes run on the variable's device, even if
+another device was requested for them.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def lowered(op: Operation) -> Lowered | None:
 
 def _values_of(op: Operation) -> Lowered | None:
     """Return the node for the IdentityN of an inlined function that takes variable handles. The
-    node forwards the variables' values. Return None if it takes no variable handle.
+    node forwards the variables' values. Return None if the node takes no variable handle.
 
     Readers of the returned handles get edges from the sources of the handles themselves (`prune`).
     """
@@ -139,8 +139,8 @@ def _lowering(op: Operation) -> Lowering | None:
 
 
 def _dtype(tensor: Tensor) -> DType:
-    """Return the dtype that a tensor has as an output of a node. For a variable handle, this is a
-    reference dtype.
+    """Return the dtype that a tensor has as an output of a node. For a variable handle, the result
+    is a reference dtype.
     """
     maker = handle_maker(tensor) if tensor._dtype is resource else None
     if maker is None:

@@ -7,10 +7,10 @@ another.
 An update consists of a read of a variable, a write of the same variable, and the ops between them.
 No other write and no other op uses the value that was read. If a run writes a variable several
 times, this pass adds control edges: each update reads after the previous write, in order of
-creation, within one loop. So no update is lost: an `assign_sub` of a moving average, a layer that
-is applied twice, or an optimizer's step. A read with any other use (a fetch, the update of another
-variable) gets no edges. The order that the program defines takes precedence: no edge is added that
-would close a cycle.
+creation, within one loop. So no update is lost. Examples are the updates of a moving average
+(`assign_sub`) in a layer that is applied twice, and the updates of several optimizers. A read with
+any other use (a fetch, the update of another variable) gets no edges. The order that the program
+defines takes precedence: no edge is added that would close a cycle.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def serial(unit: Unit) -> Outcome:
 
 def _writes_repeat(unit: Unit) -> bool:
     """Return whether a variable might be written twice. If a search is needed to find the variable
-    of a reference, assume that it is.
+    of a reference, assume that the variable might be written twice.
     """
     seen: set[Key] = set()
     for node in unit.graph.op_nodes():
@@ -63,8 +63,8 @@ def _writes_repeat(unit: Unit) -> bool:
 
 
 def _variable_behind(node: Node, slot: int) -> Node | None:
-    """Return the variable to which an input refers. It is found by following first inputs. If they
-    lead to another op, return None.
+    """Return the variable to which an input refers. To find this variable, follow the first input
+    of each op. If the last op is not a variable, return None.
     """
     while node.node_class is not NodeClass.VARIABLE:
         if not node._in:
@@ -189,8 +189,8 @@ class _Serializer:
         """Return, for each write by its id, the edges from those reads whose values no other write
         uses.
 
-        If the program created the read itself, the edge leads into the read. If it is the shared
-        read of a reference variable, the edges lead from the shared read to its users.
+        If the program created the read itself, the edge leads into the read. If the read is the
+        shared read of a reference variable, the edges lead from the shared read to its users.
         """
         bits = {write.id: _OTHER << index for index, write in enumerate(variable.writes, 1)}
         reached = self._reached(variable, bits)
@@ -211,7 +211,8 @@ class _Serializer:
 
     def _reached(self, variable: _Variable, bits: dict[int, int]) -> dict[int, int]:
         """Return, for each node that depends on a read of the variable, the bits of the first
-        writes that use its value. The bits include `_OTHER` if the node also has another effect.
+        writes that use its value. The bits include `_OTHER` if the node also has an effect other
+        than these writes.
         """
         behind: set[int] = set()
         stack = [edge.dst for edge in variable.reads]
@@ -250,7 +251,9 @@ class _Serializer:
         self.graph.add_control_edge(earlier, node)
 
     def _trigger(self, write: Node) -> Node:
-        """Return a ControlTrigger after the write. It runs even if the write is skipped."""
+        """Return a ControlTrigger after the write. The ControlTrigger runs even if the write is
+        skipped.
+        """
         if write.id not in self.triggers:
             trigger = self.unit.add_op("ControlTrigger", write, attrs={}, suffix="done", device="")
             self.graph.add_control_edge(write, trigger)
@@ -261,9 +264,9 @@ class _Serializer:
     def _read_after(self, edge: Edge, earlier: Node, write: Node) -> None:
         """Make the read that begins an update run after the write of the previous update.
 
-        If the read is a shared read, it is copied first. This closes no cycle, because only the
-        update's own write depends on the copy. A read that is not in the loop and branch of the
-        write is not changed.
+        If the read is a shared read, this read is copied first. The added control edge closes no
+        cycle, because only the update's own write depends on the copy. A read that is not in the
+        loop and branch of the write is not changed.
         """
         frame = self.paths.frames.at(write)
         reader = edge.dst

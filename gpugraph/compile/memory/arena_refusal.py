@@ -49,7 +49,7 @@ def part_of_room(unit: Unit, device: Device) -> float:
     """Return the arena's size divided by the device's free memory. If the arena does not fit, the
     session's idle plans are dropped first.
 
-    Raises ResourceExhaustedError if it still does not fit.
+    Raises ResourceExhaustedError if the arena still does not fit.
     """
     needed = unit.arena_sizes.get(device.name, 0)
     if needed > _room(device):
@@ -60,8 +60,8 @@ def part_of_room(unit: Unit, device: Device) -> float:
 
 
 def _room(device: Device) -> float:
-    """Return the number of free bytes of the device, which need not be contiguous. If the device
-    has no limit, return infinity.
+    """Return the number of free bytes of the device. These bytes need not be contiguous. If the
+    device has no limit, return infinity.
     """
     stats = device.allocator.get_stats()
     return inf if stats.bytes_limit is None else stats.bytes_limit - stats.bytes_in_use

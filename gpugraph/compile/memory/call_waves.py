@@ -28,8 +28,8 @@ def calls(unit: Unit) -> set[Item]:
     """Return the calls that are scheduled in waves.
 
     If several nodes may wait, or if one node may wait for other runs, the result contains all nodes
-    that may wait. Otherwise it is empty. A single call of a user's function is ordered by depth
-    like any other op.
+    that may wait. Otherwise the result is empty. A single call of a user's function is ordered by
+    depth like any other op.
     """
     kernel_by_node = dict(_waiting(unit))
     waits_for_runs = any(kernel.gives_up for kernel in kernel_by_node.values())
@@ -74,8 +74,8 @@ def in_waves(
 
     Args:
       depth: the current depth of each item.
-      after: a function that returns the items that depend on an item. These must have greater
-        depths.
+      after: a function that returns the items that depend on an item. These dependent items must
+        have greater depths than the item.
       calling: the items that are calls.
     """
     wave = dict.fromkeys(depth, 0)

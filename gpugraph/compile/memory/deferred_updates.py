@@ -6,9 +6,10 @@ order.
 
 Adjacent updates are enqueued on the GPU as one launch (`compile/steps/launch_joining.py`). An
 update is delayed until right before the first op that depends on it, or that uses a variable that
-the update writes or reads. So every op still sees each variable after the same updates as before. A
-delayed update extends the lifetimes of its inputs. Therefore large updates are not delayed. Their
-launch time is negligible anyway. Updates in a branch or a loop are not delayed either.
+the update writes or reads. So every op sees each variable after the same updates as without the
+delay. A delayed update extends the lifetimes of its inputs. Therefore large updates are not
+delayed. The launch time of large updates is negligible anyway. Updates in a branch or a loop are
+not delayed either.
 """
 
 from __future__ import annotations
@@ -59,14 +60,14 @@ def later(unit: Unit) -> int:
 
 
 def _bytes(unit: Unit, variable: Node) -> int:
-    """Return a variable's size in bytes. If it is unknown, return a large number."""
+    """Return a variable's size in bytes. If the size is unknown, return a large number."""
     elements = unit.shapes[variable.id][0].num_elements()
     return LARGE if elements is None else elements * variable.output_types[0].base_dtype.itemsize
 
 
 def _written(unit: Unit, node: Node, refers: dict[tuple[int, int], Key]) -> set[Key]:
-    """Return the variables that a node writes. Return an empty set if the node must not be delayed:
-    it is in a branch or a loop, or its variable is unknown.
+    """Return the variables that a node writes. Return an empty set if the node must not be delayed,
+    because it is in a branch or a loop, or because its variable is unknown.
     """
     decl = DECLARATIONS.get(node.type)
     if decl is None or not decl.memory.writes:

@@ -1,27 +1,27 @@
 """Execution order: one sequence for all devices. Ops are sorted by depth, then by device. Within a
 device, writes of variables come last, and all other ops are in order of creation.
 
-The depth of an op is the length of the longest path to it. It is measured over the whole graph,
-with an edge from each Send to its Recv, so one thread that executes the sequence never reaches a
-Recv before its Send. An op that writes a variable comes after all other ops of its depth and
-device, so reads of the same depth see the old value, regardless of the order of creation. In
-TensorFlow, such a read also sees the old value, since it does not wait for a write. Inputs of a
-collective over several processes come before all other ops of their depth.
+The depth of an op is the length of the longest path to it. The depth is measured over the whole
+graph, with an edge from each Send to its Recv, so one thread that executes the sequence never
+reaches a Recv before its Send. An op that writes a variable comes after all other ops of its depth
+and device, so reads of the same depth see the old value, regardless of the order of creation.
+Inputs of a collective over several processes come before all other ops of their depth.
 
 With control flow, ops with equal guards stay together as long as possible. The ops of a loop take
-the position of the loop. Among themselves they are ordered: Enters, Merges, then all other ops. In
-the resulting order, small updates of variables on GPUs are deferred (`deferred_updates`).
+the position of the loop. Within a loop, the order is: Enters, Merges, then all other ops. In the
+resulting order, small updates of variables on GPUs are deferred (`deferred_updates`).
 
 Without control flow, ops whose kernels report sizes come first, together with all ops on which they
 depend.
 
 Calls of user functions may wait for each other, and ops on queues may wait for other runs. If there
-are several such calls, or one op on a queue, the order consists of waves (`call_waves`). First come
-all ops that depend on none of these calls, then, at one depth, the calls that depend on no other
-call, then the ops that depend on these calls, and so on. The calls of one wave run concurrently
-(`compile/steps/concurrent_calls.py`). Finally, large independent matrix products are moved next to
-each other (`side_by_side`). Before that, the ops of each CPU device are put together as far as they
-depend on no other device, so that the devices may run side by side (`replica_lanes`).
+are several calls of user functions, or one op on a queue, the order consists of waves
+(`call_waves`). First come all ops that depend on none of these calls, then, at one depth, the calls
+that depend on no other call, then the ops that depend on these calls, and so on. The calls of one
+wave run concurrently (`compile/steps/concurrent_calls.py`). Then those ops of each CPU device that
+wait for no other device are put together, so that the devices may compute at the same time
+(`replica_lanes`). Finally, large independent matrix products are moved next to each other
+(`side_by_side`).
 """
 
 from __future__ import annotations
@@ -115,8 +115,8 @@ def _order_flow(unit: Unit, flow: Flow, rank: dict[str, int], calling: set[Item]
 
 
 def _reporting(unit: Unit) -> set[int]:
-    """Return the nodes whose kernels report sizes, and all nodes on which they depend. They come
-    first, so that the sizes of all other nodes are known together.
+    """Return the nodes whose kernels report sizes, and all nodes on which they depend. These nodes
+    come first in the order, so that the sizes of all other nodes are known together.
     """
     nodes = [node for node in unit.graph.op_nodes() if node.id in unit.reported]
     found = {node.id for node in nodes}
@@ -146,7 +146,7 @@ def _starts(node: Node) -> bool:
 
 
 def _add_end(unit: Unit, frame: Frame) -> None:
-    """Add the `_LoopEnd` of a loop, which marks the end of its iteration in the order."""
+    """Add the `_LoopEnd` of a loop. This node marks the end of an iteration in the order."""
     end = frame.end = unit.add_op(
         "_LoopEnd",
         frame.enters[0],

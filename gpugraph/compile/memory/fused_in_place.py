@@ -2,15 +2,15 @@
 op.
 
   members   y = relu(x + b)     s = sum(y)          y may overwrite x, but not b
-  members   y = relu(x)         z = y * x           y may not overwrite x, read after y is written
+  members   y = relu(x)         z = y * x           y may not overwrite x, because z reads x later
 
 In NumPy the members run one after another, each over whole tensors. A member whose value is an
-output of the fused op writes to the plan's memory. It may overwrite an input if it reads that input
-element by element and no later member reads the input. In native code, a loop reads an element of
-all inputs before it writes that element of the outputs (`devices/codegen/loop_schedule.py`).
-However, members that depend on the result of a reduction are computed in another loop, which may
-read the inputs again. In that case an output may overwrite an input only if it is the only output,
-since the last loop writes it.
+output of the fused op writes to the plan's memory. This member may overwrite an input if it reads
+that input element by element and no later member reads the input. In native code, a loop reads an
+element of all inputs before it writes that element of the outputs
+(`devices/codegen/loop_schedule.py`). However, members that depend on the result of a reduction are
+computed in another loop, which may read the inputs again. In that case an output may overwrite an
+input only if it is the only output, since the last loop writes it.
 """
 
 from __future__ import annotations
@@ -61,8 +61,10 @@ def _in_place(node: Node, slot: int) -> list[int]:
 
 
 def _has_further_loops(members: Sequence[FusedMember], number: int) -> bool:
-    """Return whether some member may depend on the result of a reduction. `number`: the number of
-    inputs of the fused op.
+    """Return whether some member may depend on the result of a reduction.
+
+    Args:
+      number: the number of inputs of the fused op.
     """
     read = {source for member in members for source in member.sources}
     for member in members:

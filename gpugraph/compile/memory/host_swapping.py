@@ -2,11 +2,11 @@
 
   x -> Send -> Recv 'x/swap_out' (host) -> Send -> Recv 'x/swap_in' (GPU) -> late uses of x
 
-The run was first compiled without swaps; the memory plan of that unit determined which tensors to
-swap (`swap_choice`). A copy begins at its Send and is complete at its Recv. Control edges determine
-these times. The Recv on the host waits for the node during which the copy ends. The Send that
-returns the tensor waits for the last node before its copy must begin. If a late use reads a view of
-the tensor, the view is created again, from the copy.
+The run was first compiled without swaps, and the tensors to swap were chosen by the memory plan of
+that unit (`swap_choice`). A copy begins at its Send and is complete at its Recv. Control edges
+determine these times. The Recv on the host waits for the node during which the copy ends. The Send
+that returns the tensor waits for the last node before its copy must begin. If a late use reads a
+view of the tensor, the view is created again, from the copy.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ def _node(unit: Unit, name: str) -> Node:
 
 
 def _sent(unit: Unit, source: Node, slot: int) -> Node | None:
-    """If the tensor is sent to the host anyway, because an op reads it there, return its Recv.
-    Otherwise return None.
+    """If the tensor is sent to the host anyway, because an op on the host reads it, return its
+    Recv. Otherwise return None.
     """
     for send, recv in unit.send_recv_pairs:
         edge = send.input_edge(0)

@@ -69,7 +69,7 @@ class DeviceTimeline:
 
 
 def is_regular(unit: Unit, node: Node) -> bool:
-    """Return whether a node runs exactly once in each run, because it is in no branch and no
+    """Return whether a node runs exactly once in each run, because the node is in no branch and no
     loop.
     """
     flow = unit.flow
@@ -150,8 +150,8 @@ def _uses(unit: Unit) -> tuple[dict[TensorId, list[Edge]], set[TensorId]]:
 
 
 def viewed(unit: Unit, edge: Edge) -> Source:
-    """Return the tensor that an edge carries. If it is a view, return the tensor whose storage it
-    shares.
+    """Return the tensor that an edge carries. If this tensor is a view, return the tensor whose
+    storage the view shares.
     """
     node, slot = edge.src, edge.src_output
     while unit.modes.get(node.id, "").startswith("view"):

@@ -2,14 +2,15 @@
 
   random -> scale -> Assign(variable)      one array, not three; nothing is copied
 
-Without this, an initializer would hold the random numbers of all variables at the same time, since
-their ops have the same depth. However, a variable that has a value must keep it if an op fails
-before the Assign. So an initial value is computed in the variable's memory only if the variable has
-no value yet. The plan is then valid for only one run, and the next such run is compiled again.
+Without this pass, an initializer would hold the random numbers of all variables at the same time,
+since their ops have the same depth. However, a variable that has a value must keep it if an op
+fails before the Assign. So an initial value is computed in the variable's memory only if the
+variable has no value yet. The plan is then valid for only one run, and the next run of the same
+initializer is compiled again.
 
 Some ops, such as the restoring of a checkpoint, write their output only after everything that can
-fail has succeeded (`writes_last`). They write directly to the memory of any variable, including
-small variables and variables with a value, and their plan is reused.
+fail has succeeded (`writes_last`). These ops write directly to the memory of any variable,
+including small variables and variables with a value. A plan with only such ops is reused.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ class _Chains:
         self.users = self._users()
 
     def of(self, assign: Node) -> list[tuple[TensorId, Node]]:
-        """Return the tensors in the chain of an Assign that may be computed in the variable's
+        """Return those tensors in the chain of an Assign that may be computed in the variable's
         memory, each with the node of the variable.
         """
         ref = assign.input_edge(0)

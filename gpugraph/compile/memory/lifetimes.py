@@ -107,7 +107,8 @@ class Lifetimes:
 
     def _lifted(self, edge: Edge, position: int) -> int:
         """Return the position up to which an edge's tensor must live if it is used at `position`.
-        If the tensor is computed outside of the loop that uses it, this is the end of that loop.
+        If the tensor is computed outside of the loop that uses it, the result is the end of that
+        loop.
         """
         assert self.flow is not None
         frames = self.flow.frames

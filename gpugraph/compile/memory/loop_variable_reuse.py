@@ -4,8 +4,8 @@ computed in the variable's storage.
   i = Merge(start, NextIteration(j))        j = i + 1
 
 `j` can be computed in the storage of `i` if no later op of the iteration reads `i`. If this
-iteration ends the loop, the Exit also reads `i`. So `j` may be computed there only under the guard
-of another iteration.
+iteration ends the loop, the Exit also reads `i`. So an op may compute `j` in this storage only if
+the op is skipped when the loop ends.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class LoopVariables:
                     self._note(merge)
 
     def _note(self, merge: Node) -> None:
-        """Record the tensor that holds the variable's next value. If this is a view, record the
-        viewed tensor. If a tensor is the next value of two variables, record it for neither.
+        """Record the tensor that holds the variable's next value. If this tensor is a view, record
+        the viewed tensor. If a tensor is the next value of two variables, record it for neither.
         """
         backs = [edge for edge in merge._in if edge.is_back_edge]
         if len(backs) != 1 or len(merge.input_types) != 2:

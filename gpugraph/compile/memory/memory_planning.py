@@ -15,7 +15,8 @@ shares the variable's memory. However, if an op writes the variable between the 
 use of the value, the read is a copy, which keeps the old value. An output for which its op declares
 `alias` takes the memory of an input whose last use is this op. The initial value of a large
 variable is computed in the variable's memory (`initial_values`). A loop variable has one storage
-for the whole loop. Its next value is computed there if no later op reads the current value.
+for the whole loop. The next value of the variable is computed in this storage if no later op reads
+the current value.
 """
 
 from __future__ import annotations
@@ -168,8 +169,8 @@ class _Planner:
             self.unit.homes[node.id, slot] = Home(storage, shape, dtype.base_dtype)
 
     def _storage(self, output: _Output) -> Storage:
-        """Return the storage for an output. It comes from the first rule in `_RULES` that applies
-        and returns one.
+        """Return the storage for an output. The storage comes from the first rule in `_RULES` that
+        applies and returns a storage.
         """
         for rule in _RULES:
             if rule.applies(self, output):
@@ -207,7 +208,9 @@ class _Planner:
         return self.unit.homes[edge.src.id, edge.src_output]
 
     def _shared(self, output: _Output) -> Storage | None:
-        """Return the storage of the viewed input. If the output can't share it, return None."""
+        """Return the storage of the viewed input. If the output can't share this storage, return
+        None.
+        """
         node, slot = output.node, output.slot
         home = self._source(node, DECLARATIONS[node.type].memory.view[slot])
         storage = home.storage

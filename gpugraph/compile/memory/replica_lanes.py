@@ -1,15 +1,16 @@
-"""Lanes: the ops of several CPU devices are put apart, so that devices may run side by side.
+"""Lanes: the ops of each CPU device are put together, so that the devices may compute at the same
+time.
 
   order      a0 a1 b0 b1 Recv add          of devices 0 and 1
   lanes      [a0 b0] [a1 b1] Recv add      two lanes of one phase, which may run at the same time
 
-The replicas of a step compute on their own devices until they exchange values. Each device has a
-separate arena, so that lanes share nothing but constants and variables that none of them writes.
-A phase is one lane per device. All other ops (those that exchange tensors, write variables or have
-a state) run alone between two phases. They keep their order, and so do reads and writes of each
-variable, so that values do not depend on the lanes.
+The replicas of a training step compute on their own devices until they exchange values. Each device
+has a separate arena. So lanes share only constants, and variables that no lane writes.
 
-`compile/steps/native_calls.py` runs the native code of lanes on threads, where that is faster.
+A phase consists of one lane for each device. All other ops (those that exchange tensors, write
+variables or have a state) run alone between two phases. These ops keep their order, and so do reads
+and writes of each variable, so that values do not depend on the lanes.
+`compile/steps/native_calls.py` runs the native code of lanes on threads if that is faster.
 """
 
 from __future__ import annotations
@@ -63,8 +64,11 @@ def put_apart(unit: Unit) -> list[str]:
 
 
 class _Phases:
-    """The phases of a unit's nodes. of: by id, the phase, whether the node runs alone after the
-    phase's lanes, and its device.
+    """The phases of a unit's nodes.
+
+    Attributes:
+      of: maps the id of a node to its phase, whether it runs alone after the lanes of the phase,
+        and its device.
     """
 
     def __init__(self, unit: Unit, devices: Iterable[str]) -> None:
@@ -102,7 +106,9 @@ class _Phases:
         self.of[node.id] = phase, is_alone, device
 
     def _uses(self, node: Node) -> tuple[set[tuple[str, str]], set[tuple[str, str]]]:
-        """Return the keys of the variables that a node reads, and of those that it writes."""
+        """Return the keys of the variables that a node reads, and the keys of the variables that it
+        writes.
+        """
         decl = DECLARATIONS.get(node.type)
         written = decl.memory.writes if decl is not None else ()
         reads, writes = set(), set()

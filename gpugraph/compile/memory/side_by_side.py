@@ -5,10 +5,10 @@ that they can run at the same time.
   together   Recv  [a@b  c@d]  relu  add    one step, which has a thread for each product
 
 NumPy computes a product without holding Python's lock, so two products take the time of one product
-if each has a processor. The nodes between them are moved before the products or, if they depend on
-a product, after them. Stateful ops and ops that use variables keep their order, so that results do
-not depend on the number of processors. All products of a group have one position in the order,
-because their inputs and outputs are live at the same time (`Unit.positions`).
+if each has a processor. The nodes between two products are moved before the products or, if they
+depend on a product, after them. Stateful ops and ops that use variables keep their order, so that
+results do not depend on the number of processors. All products of a group have one position in the
+order, because their inputs and outputs are live at the same time (`Unit.positions`).
 `compile/steps/parallel_steps.py` combines each group into one step.
 """
 
@@ -144,7 +144,9 @@ def _gather_all(unit: Unit, heavy: Collection[int], max_size: int) -> None:
 
 
 class _Gathered:
-    """A group of products. Each node between them is moved before or after the group."""
+    """A group of products. Each node between two products of the group is moved before or after the
+    group.
+    """
 
     def __init__(
         self,
@@ -164,8 +166,8 @@ class _Gathered:
         self._behind_is_fixed = False
 
     def take(self, node: Node, is_heavy: bool) -> bool:
-        """Take the next node of the order. Add it to the group, or to the nodes before or after the
-        group. Return whether the group may still grow.
+        """Take the next node of the order. Add the node to the group, or to the nodes before or
+        after the group. Return whether the group may still grow.
         """
         needs_group = node.id in self._needing
         if needs_group:
@@ -184,8 +186,8 @@ class _Gathered:
 
 
 def _keeps_order(node: Node) -> bool:
-    """Return whether a node must keep its order because it has a state or uses a variable. The
-    result for a Recv is the result for its Send.
+    """Return whether a node must not be moved past similar nodes, because it has a state or uses a
+    variable. The result for a Recv is the result for its Send.
     """
     if node.node_class is NodeClass.VARIABLE:
         return False

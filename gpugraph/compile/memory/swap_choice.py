@@ -1,18 +1,18 @@
-"""The choice of tensors that a GPU swaps to the host while they are idle, which makes its arena
-smaller.
+"""The choice of the tensors that a GPU swaps to the host while they are idle. Swapping makes the
+GPU's arena smaller.
 
   GPU     x = f(..)  g(x)      a   b   c   d   e   f   ...   h(x)
   out               [ x to the host ]
   in                                       [ x to the GPU ]
   arena   |------- x ---------------|      |------ x -----------|
 
-`RewriterConfig.memory_optimization` selects the method. MANUAL swaps the tensors for which an op
-requests it by its attr `_swap_to_host`. SWAPPING_HEURISTICS and HEURISTICS also swap these tensors.
-Then they repeatedly find the peak of the arena, and swap the tensor that is live there and idle
-longest. They stop when copies would no longer be hidden. A copy is hidden if it takes place during
-computation. Copies in the same direction run one after another (`step_time_model` estimates their
-times). If the copies of a tensor would not be hidden, it stays on the GPU, unless the arena exceeds
-the GPU's memory.
+`RewriterConfig.memory_optimization` selects the method. MANUAL swaps a tensor if an op that reads
+it has the attr `_swap_to_host`. SWAPPING_HEURISTICS and HEURISTICS also swap these tensors. Then
+these two methods repeatedly find the peak of the arena, and swap the tensor that is live at the
+peak and idle for the longest time. Both methods stop when no further copies can be hidden. A copy
+is hidden if it takes place during computation. Copies in the same direction run one after another
+(`step_time_model` estimates their times). If the copies of a tensor would not be hidden, the tensor
+stays on the GPU, unless the arena exceeds the GPU's memory.
 """
 
 from __future__ import annotations
@@ -119,8 +119,8 @@ class _Choice:
         return list(accumulate(changes))
 
     def obey_hints(self) -> None:
-        """Swap the tensors for which a reader requests it by an attr, even if the copies are not
-        hidden.
+        """Swap each tensor that is read by an op with the attr `_swap_to_host`, even if the copies
+        are not hidden.
         """
         for tensor in self.tensors:
             if tensor.is_hinted:
@@ -133,7 +133,7 @@ class _Choice:
 
     def lower_peaks(self) -> None:
         """Swap tensors that are live at the arena's peak. First swap tensors whose copies are
-        hidden. Then, as long as the arena exceeds the memory, swap any tensors.
+        hidden. Then, as long as the arena exceeds the GPU's memory, swap any tensors.
         """
         while self.tensors:
             peak = max(range(len(self.live)), key=self.live.__getitem__)
@@ -186,8 +186,8 @@ class _Choice:
 
     def _anywhere(self, tensor: Idle) -> Places | None:
         """Return positions of the tensor's copies with which the tensor is on the host as long as
-        possible, regardless of the duration of the copies. Return None if there is no node between
-        the tensor's uses.
+        possible, regardless of the duration of the copies. Return None if no node runs between two
+        uses of the tensor.
         """
         return self._places(
             tensor, self.timeline.ends[tensor.first], self.timeline.begin(tensor.last)

@@ -1,5 +1,5 @@
-"""Placement of control flow ops for which no device is requested. They are placed on the device of
-their data.
+"""Placement of control flow ops for which no device is requested. These ops are placed on the
+device of their data.
 
 A Switch, Enter, Exit, NextIteration or Merge forwards a tensor and computes nothing, so it is
 placed on the device that computes the tensor. The counters of a loop (integer and boolean scalars

@@ -1,4 +1,4 @@
-"""The devices that can run a group of ops. If there is none, an error gives the reason."""
+"""The devices that can run a group of ops. If no device can, an error gives the reason."""
 
 from __future__ import annotations
 

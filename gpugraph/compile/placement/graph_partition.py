@@ -27,7 +27,7 @@ SWAPPED = "_swapped"
 
 def memory_of_output(unit: Unit, node: Node, slot: int) -> str:
     """Return the name of the device whose memory holds output `slot`. For host outputs and handles,
-    this is the host.
+    the result is the host.
     """
     host = host_slots(node.op_def.outputs, node.op_def.host_outputs, node.attrs)
     is_handle = node.output_types[slot].base_dtype in HANDLES
@@ -36,7 +36,7 @@ def memory_of_output(unit: Unit, node: Node, slot: int) -> str:
 
 def memory_of_input(unit: Unit, node: Node, slot: int) -> str:
     """Return the name of the device from whose memory input `slot` is read. For host inputs and
-    handles, this is the host.
+    handles, the result is the host.
     """
     host = host_slots(node.op_def.inputs, node.op_def.host_inputs, node.attrs)
     is_handle = node.input_types[slot].base_dtype in HANDLES
@@ -73,7 +73,7 @@ that must run before the tensor is read.
 
 def waits_of_read(edge: Edge) -> frozenset[Node]:
     """Return the nodes that must run before `edge` reads a variable, because they may write it. If
-    the edge carries a value, there are none.
+    the edge carries a value, return an empty set.
     """
     if not edge.src.output_types[edge.src_output].is_ref_dtype:
         return frozenset()

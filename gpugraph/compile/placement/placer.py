@@ -8,7 +8,7 @@ members, unless no device could then run all members. The following rules take p
 order:
 
   1. if a variable has memory on a device since an earlier run, it and its group stay there (except
-     copies that read the memory of the first copy from the devices of other replicas);
+     copies that share the memory of the first copy: these stay on the devices of their replicas);
   2. metadata ops (Shape, Size, Rank) follow their input, as do ops of control flow, except for
      loop counters, which stay on the host;
   3. ops without inputs (constants, fed tensors) follow their readers, if all are on one device;
@@ -96,7 +96,7 @@ def _groups(nodes: list[Node]) -> dict[int, ColocationGroup]:
 
 
 def _join(group_of: dict[int, ColocationGroup], first: Node, second: Node, why: str) -> None:
-    """Merge the groups of both nodes, the smaller into the larger.
+    """Merge the groups of the two nodes. The smaller group is merged into the larger group.
 
     Args:
       why: the reason why the group of `second` joins.
@@ -127,7 +127,9 @@ def _is_generator(node: Node, group_of: dict[int, ColocationGroup]) -> bool:
 
 
 def _place_alone(unit: Unit, candidates: Candidates, node: Node) -> bool:
-    """Place a node without a group if only one device can run it. Return whether it was placed."""
+    """Place a node without a group if only one device can run it. Return whether the node was
+    placed.
+    """
     if node.node_class is NodeClass.VARIABLE or node.id in unit.kin:
         return False
     devices, reason = candidates.of_one(node)
@@ -161,8 +163,8 @@ def _place_group(
 def _candidates_of(
     unit: Unit, candidates: Candidates, group: ColocationGroup
 ) -> tuple[list[str], str]:
-    """Return the devices that can run the group, and the reason. The devices can also run the ops
-    of other runs that refer to the group's variables, if possible.
+    """Return the devices that can run the group, and the reason. If possible, return only devices
+    that can also run the ops of other runs that refer to the group's variables.
     """
     kin = [other for node in group.nodes for other in unit.kin.get(node.id, ())]
     if kin:

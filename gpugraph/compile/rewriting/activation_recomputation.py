@@ -5,18 +5,19 @@ memory.
   late       dy -> [f(x) -> g(a)]' -> their gradients         x lives, a and b only briefly
 
 `RewriterConfig.memory_optimization` selects one of two degrees. The degree "cheap ops" recomputes
-elementwise ops, reductions, slices and similar ops if their inputs are kept anyway. Usually they
-are fused with the gradient that reads them. The degree "all ops" also recomputes matrix products
-and convolutions, starting from checkpoints. A checkpoint is a depth of the forward pass where few
-bytes are live. These bytes are kept, and all ops between two checkpoints are recomputed as one
-segment.
+elementwise ops, reductions, slices and similar ops if their inputs are kept anyway. Usually the
+recomputing ops are fused with the gradient that reads them. The degree "all ops" also recomputes
+matrix products and convolutions, starting from checkpoints. A checkpoint is a depth of the forward
+pass where few bytes are live. These bytes are kept, and all ops between two checkpoints are
+recomputed as one segment.
 
 Values are recomputed for "late" nodes. A late node has a gradient's name (it starts with
 `memory_optimizer_target_node_name_scope`, by default `gradients/`, as in Grappler), and is deeper
-than all forward nodes that gradients read. A recomputing node must not run too early. It therefore
-gets a control input from a gradient for which the first of its readers also waits. It runs the same
-kernel on the same values, so the results are the same. They are equal bit by bit unless fusion
-forms other kernels. Ops with a state, which include random ops, are never recomputed.
+than all forward nodes that gradients read. A recomputing node must not run too early. A recomputing
+node therefore gets a control input from a gradient for which the first of its readers also waits. A
+recomputing node runs the same kernel on the same values, so the results are the same. The results
+are equal bit by bit unless fusion forms other kernels. Ops with a state, which include random ops,
+are never recomputed.
 
 In a graph with branches and loops, each place (the ops with one loop and one guard,
 `compile/analysis/places.py`) is treated separately. The forward ops of a branch are recomputed for
@@ -311,9 +312,9 @@ class _Copies:
         return [edge for edge in node.input_edges() if edge.src.id in chosen]
 
     def _trigger(self, node: Node) -> Node | None:
-        """Return the trigger of a late node, which is the node after which the recomputed copies
-        that the late node reads may run. It is the deepest late input. If there is no late input,
-        return None.
+        """Return the trigger of a late node: the node after which those recomputed copies may run
+        that the late node reads. The trigger is the deepest late input of the node. If there is no
+        late input, return None.
         """
         depth, end = self.passes.depth, self.passes.end
         late = [edge.src for edge in node.input_edges() if depth.get(edge.src.id, -1) > end]

@@ -165,7 +165,7 @@ def _visit_neutral(replacing: Replacing, node: Node) -> None:
 
 def _neutral(op_type: str, dtype: DType) -> tuple[Any, tuple[int, ...]]:
     """Return the neutral operand of an op, and the indices of the inputs where this operand leaves
-    the other input unchanged. For some dtypes there are no such inputs.
+    the other input unchanged. For some dtypes, the result contains no inputs.
     """
     slots = (0, 1) if op_type in ("Mul", "Add", "AddV2") else (1,)
     if op_type in ("Mul", "RealDiv", "Div", "TruncateDiv", "FloorDiv"):

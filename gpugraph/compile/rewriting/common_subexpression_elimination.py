@@ -122,7 +122,7 @@ class _Walk:
         self.merged[node.name] = node, first
 
     def finish(self) -> None:
-        """Remove the merged nodes from the graph; update `unit.roots` and `unit.absorbed`."""
+        """Remove the merged nodes from the graph, and update `unit.roots` and `unit.absorbed`."""
         if self.merged:
             self.unit.remove(*[node for node, _ in self.merged.values()])
             unit, ends = self.unit, dict(self.merged.values())
@@ -187,7 +187,7 @@ def _content(node: Node) -> Key | None:
 
 def _attrs(node: Node) -> Key:
     """Return a node's attrs as a key. The value and dtype of a constant are omitted, because `_key`
-    contains them.
+    contains the value and dtype.
     """
     attrs = node.attrs
     names = sorted(attrs)

@@ -2,10 +2,10 @@
 become constants.
 
 One traversal in topological order infers every shape. A stateless op is folded if all its inputs
-are constant and its outputs are small. Its CPU kernel computes the constants, so a run's results do
-not change. Shape, Size and Rank of a tensor are folded if the tensor's shape is known, even if its
-value is not. If folding is disabled, constant values are only used to infer shapes, and no op is
-replaced. Nodes that only folded ops read are dropped. However, nodes with side effects (an
+are constant and its outputs are small. The op's CPU kernel computes the constants, so a run's
+results do not change. Shape, Size and Rank of a tensor are folded if the tensor's shape is known,
+even if its value is not. If folding is disabled, constant values are only used to infer shapes, and
+no op is replaced. Nodes that only folded ops read are dropped. However, nodes with side effects (an
 assignment, a draw of random numbers) are kept, and become control inputs of the constant.
 """
 
@@ -74,8 +74,8 @@ def _inputs_first(graph: RuntimeGraph) -> list[Node]:
 class _Folding:
     """A traversal of the graph that infers shapes and finds constants.
 
-    Control flow is treated as a side effect, because the inputs of such a node determine whether it
-    is alive, and in which loop it is.
+    Control flow is treated as a side effect, because the inputs of a control flow node determine
+    whether the node is alive, and in which loop it is.
 
     Attributes:
       acting: the ids of the nodes with side effects, and of all nodes that depend on them.
@@ -193,8 +193,8 @@ class _Folding:
             graph.rename_node(constant, node.name)
 
     def _waits(self, node: Node) -> dict[Node, None]:
-        """Return the control inputs of a constant that replaces the node. Because of them the
-        constant is in the node's branch and loop, and comes after the same side effects.
+        """Return the control inputs of a constant that replaces the node. These control inputs keep
+        the constant in the node's branch and loop, and after the same side effects.
         """
         waits: dict[Node, None] = {}
         for edge in list(node._in):
@@ -209,7 +209,7 @@ class _Folding:
 
     def _side(self, switch: Node, slot: int) -> Node:
         """Return a node that is alive if and only if this output of a Switch is alive, for use as a
-        control input. It is an Identity of the output.
+        control input. The returned node is an Identity of the output.
         """
         key = (switch.id, slot)
         if key not in self.sides:

@@ -26,7 +26,8 @@ def _all_are_taken(unit: Unit) -> bool:
     """Return whether every node has a successor or is a root, and there is no loop. In that case
     every node leads to a root.
 
-    This is usually true, and faster to check than a traversal of the graph.
+    Usually every node has a successor or is a root, and checking these two conditions is faster
+    than a traversal of the graph.
     """
     ends = {node.id for node in (*unit.roots, *unit.args)}
     for node in unit.graph.op_nodes():

@@ -2,9 +2,9 @@
 edges.
 
 The `tuple` of a gradient waits for the gradients of all inputs before it returns any of them. So an
-op may be a control input although no op reads its results. If such an op has no effect, it is
-removed, and the ops that wait for it get its inputs as control inputs instead. As in Grappler,
-`RewriterConfig.dependency_optimization` controls this pass.
+op may be a control input although no op reads its results. If such an op has no effect, the op is
+removed, and the ops that wait for it get the removed op's inputs as control inputs instead. As in
+Grappler, `RewriterConfig.dependency_optimization` controls this pass.
 
 In a loop that changes only its own stacks and TensorArrays, nothing can observe whether a `tuple`
 waits for pure ops. The NoOp of the `tuple` therefore loses these control inputs, so that the

@@ -4,9 +4,10 @@
     ((a + b) + c) + d         at most two live, and each sum overwrites the previous one
 
 A recurrent network reads a weight matrix in each time step. The gradients of the matrix for all
-steps are the terms of such an AddN. An AddN adds its terms from the first to the last. It is split
-only if its terms become available in that order, so that the result stays the same bit by bit. The
-partial sums remain separate steps, because one fused kernel would again wait for all terms.
+time steps are the terms of one AddN. An AddN adds its terms from the first to the last. The AddN is
+split only if its terms become available in that order, so that the result stays the same bit by
+bit. The partial sums remain separate steps, because one fused kernel would again wait for all
+terms.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def sums(unit: Unit) -> Outcome:
 
 
 def _bytes(unit: Unit, node: Node) -> int:
-    """Return the size of one term in bytes. If it is unknown, return 0."""
+    """Return the size of one term in bytes. If the size is unknown, return 0."""
     elements = unit.shapes[node.id][0].num_elements()
     return 0 if elements is None else hint(elements) * node.output_types[0].itemsize
 

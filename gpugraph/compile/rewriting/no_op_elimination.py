@@ -1,11 +1,11 @@
 """No-op elimination: ops without effect become Identities, which are views and need no step.
 
-  Sum, Mean, Prod, Max and Min over no axes; AddN of one; Reshape to the same shape; Transpose in
-  the same order; Cast to the same dtype; a push onto a stack from which no op pops.
+  Sum, Mean, Prod, Max and Min over no axes; AddN of one input; Reshape to the same shape;
+  Transpose in the same order; Cast to the same dtype; a push onto a stack from which no op pops.
 
-Gradients of broadcasting ops contain many of these. Shapes must be known, so `fold` runs before
-this pass. Arithmetic ops are handled by `arithmetic_simplification`. An op keeps its name, so that
-messages still name the user's op.
+Gradients of broadcasting ops contain many such ops. The pass needs known shapes, so it runs after
+the constant folding. Arithmetic ops are handled by `arithmetic_simplification`. An op keeps its
+name, so that messages still name the user's op.
 """
 
 from __future__ import annotations

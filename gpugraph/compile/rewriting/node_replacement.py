@@ -200,8 +200,8 @@ def public_attrs(node: Node) -> dict[str, Any]:
 def are_ours(unit: Unit, nodes: Iterable[Node]) -> bool:
     """Return whether a fused op may replace all these nodes.
 
-    It may not if a node has a kernel that the user registered, because that kernel must run, or if
-    a node has a hint to swap its input.
+    A fused op may not replace the nodes if one of them has a kernel that the user registered,
+    because that kernel must run, or a hint to swap its input.
     """
     types = unit.device_types
     return all(

@@ -1,18 +1,20 @@
-"""Shared copies: equal copies of a variable on devices with a common memory become one.
+r"""Shared copies: equal copies of a variable use the same memory if their devices have a common
+memory.
 
     total -> Assign(v)                               total -> Assign(v)
-      \\--> Identity -> Assign(v/replica_1)    becomes
+      \--> Identity -> Assign(v/replica_1)    becomes
     v -> read                                        v -> read
     v/replica_1 -> read                              v -> read, on the device of v/replica_1
 
-A strategy creates a copy of each variable per replica, and changes all copies alike. The nodes of
-the copies remain, on their devices, but all of them name the first copy's memory. Of the changes
-only the first copy's is kept.
+A strategy creates a copy of each variable for each replica, and makes the same changes to all
+copies. The nodes of the copies remain, on their devices, but all of them refer to the memory of the
+first copy. From each set of equal changes, only the change of the first copy is kept.
 
-This is possible if each change of a copy has an equal change of every other copy: an op of the same
-type, with equal attrs and equal inputs. Inputs are equal if equal ops compute them from equal
-inputs; a read of a copy equals the same read of another copy. If a run changes one copy alone, the
-session's copies are separated, and stay so (`Resources.separate`).
+Sharing the memory is possible if each change of a copy has an equal change of every other copy: an
+op of the same type, with equal attrs and equal inputs. Inputs are equal if equal ops compute them
+from equal inputs. A read of a copy is equal to the same read of another copy. If a run changes only
+some of the copies, or changes them in different ways, the copies are separated for the rest of the
+session (`Resources.separate`).
 """
 
 from __future__ import annotations
@@ -47,7 +49,7 @@ _PASSING = (NodeClass.SWITCH, NodeClass.ENTER)
 
 
 class _Copy(NamedTuple):
-    """The copies to which a variable belongs, and its number among them."""
+    """A copy of a variable: the set of copies to which it belongs, and its index in that set."""
 
     copies: Copies
     number: int
@@ -55,7 +57,9 @@ class _Copy(NamedTuple):
 
 @compile_pass()
 def share(unit: Unit) -> Outcome:
-    """Let the copies of each variable name the first one's memory, and keep one change of each."""
+    """Make all copies of each variable refer to the memory of the first copy. From each set of
+    equal changes, keep only the change of the first copy.
+    """
     known = _known_copies(unit)
     merged: list[tuple[Node, Node]] = []
     while known:
@@ -73,7 +77,7 @@ def share(unit: Unit) -> Outcome:
 
 
 def _known_copies(unit: Unit) -> dict[int, _Copy]:
-    """Return the copies that share memory, by the ids of their nodes."""
+    """Return the variables whose copies may share memory, as copies by node id."""
     known = {}
     for node in unit.graph.op_nodes():
         if node.node_class is NodeClass.VARIABLE:
@@ -85,7 +89,7 @@ def _known_copies(unit: Unit) -> dict[int, _Copy]:
 
 
 def _new_copies(unit: Unit, node: Node) -> Copies | None:
-    """Return the copies of a variable, if they may share memory from now on."""
+    """Return the set of copies to which a variable belongs if they may share memory, else None."""
     names, places = node.attrs.get(COPIES, ()), node.attrs.get(COPY_DEVICES, ())
     if not names:
         return None
@@ -106,7 +110,7 @@ def _text(value: str | bytes) -> str:
 
 
 def _rename(unit: Unit, known: dict[int, _Copy]) -> None:
-    """Let the nodes of all copies but the first name the first copy."""
+    """Make the nodes of all copies refer to the variable of the first copy."""
     nodes = [node for node in unit.graph.op_nodes() if node.id in known]
     resizable = {known[node.id].copies.first for node in nodes if "_resizable" in node.attrs}
     for node in nodes:
@@ -120,8 +124,11 @@ def _rename(unit: Unit, known: dict[int, _Copy]) -> None:
 
 
 class _Changes:
-    """The changes of copies in a run. alone: the copies, by their first key, that a run changes in
-    different ways.
+    """The changes that a run makes to copies of variables.
+
+    Attributes:
+      alone: the sets of copies that must be separated, because the run does not change their
+        members in the same way. The key is the key of the first copy.
     """
 
     def __init__(self, unit: Unit, known: dict[int, _Copy]) -> None:
@@ -147,7 +154,7 @@ class _Changes:
         self.alone.update({copy.copies.first: copy.copies for copy in changed})
 
     def _changed(self, node: Node) -> list[_Copy]:
-        """Return the copies that a node changes. Other variables are left out."""
+        """Return the copies that a node changes, without variables that have no copies."""
         return [copy for copy in self._written(node) if copy is not None]
 
     def _written(self, node: Node) -> list[_Copy | None]:
@@ -161,7 +168,9 @@ class _Changes:
     # -- equal nodes
 
     def _visit(self, node: Node) -> None:
-        """Find the first node that computes the same as this one; note a change of a copy."""
+        """Find the first node that computes the same values as this node. If the node changes a
+        copy, record the change.
+        """
         written = self._written(node)
         changed = [copy for copy in written if copy is not None]
         key: Any
@@ -180,8 +189,8 @@ class _Changes:
         self._equal[node.id] = node.id if key is None else self._seen.setdefault(key, node.id)
 
     def _key_of_change(self, node: Node, changed: list[_Copy]) -> Any:
-        """Return a key of a change, and of the equal changes of other copies. Equal changes of one
-        copy have different keys.
+        """Return a key that equal changes of different copies share. If one copy is changed
+        repeatedly, each of its changes has a different key.
         """
         key = self._key(node, is_change=True)
         number = changed[0].number
@@ -189,8 +198,8 @@ class _Changes:
         return None if key is None else (key, self._times[key, number])
 
     def _key(self, node: Node, is_change: bool = False) -> Any:
-        """Return the properties that determine a node's outputs. An Identity without control inputs
-        has none: its output stands for its input.
+        """Return the properties that determine a node's outputs. For an Identity without control
+        inputs, return None, because its output is treated as its input.
         """
         sources: list[TensorId] = [(0, 0)] * len(node.input_types)
         waits = set()
@@ -215,7 +224,9 @@ class _Changes:
     # -- merging
 
     def _refuse_cycles(self) -> None:
-        """Find changes that wait for each other if equal ones are one."""
+        """Find changes that would wait for each other in a cycle if equal changes were merged. Mark
+        their copies as separate.
+        """
         first = {node.id: members[0].id for members in self._members.values()
                  for node in members.values()}  # fmt: skip
         pending: Counter[int] = Counter()
@@ -238,7 +249,9 @@ class _Changes:
                 self._refuse(self._changed(members[0]))
 
     def merge(self) -> list[tuple[Node, Node]]:
-        """Keep the first copy's change of each change. Return the others, with the one kept."""
+        """Merge each change into the equal change of the first copy. Return pairs of a removed node
+        and the node that replaces it.
+        """
         graph, unit = self.unit.graph, self.unit
         merged = [(node, members[0]) for members in self._members.values()
                   for number, node in members.items() if number]  # fmt: skip

@@ -5,12 +5,12 @@ them onto a stack.
     backward    pop -> g             pop -> 1 - g            in reverse
     becomes     pop -> g -> 1 - g                            one stack less
 
-This applies to the result of one cheap op whose inputs are constants, or values pushed in the same
-iterations of the forward loop and popped in the same iterations of the backward loop. It also
-applies to a value that is pushed onto two stacks, to a constant, and to a value that is popped but
-not used. To keep the value's bits, the op must round at most once, in a dtype that is stored with
-the precision of the computation (float32 and float64). Computing the value takes less time than a
-push and a pop. Usually the op is fused with the gradient that reads it.
+The pass applies to the result of one cheap op whose inputs are constants, or values pushed in the
+same iterations of the forward loop and popped in the same iterations of the backward loop. The pass
+also applies to a value that is pushed onto two stacks, to a constant, and to a value that is popped
+but not used. To keep the value's bits, the op must round at most once, in a dtype that is stored
+with the precision of the computation (float32 and float64). Computing the value takes less time
+than a push and a pop. Usually the op is fused with the gradient that reads it.
 """
 
 from __future__ import annotations
@@ -223,7 +223,7 @@ class _Group:
 
     def _forget(self, kept: _Kept, source: Source) -> None:
         """Remove the push and the pop of a tensor. The readers of the pop read `source` instead.
-        For readers of the push, an Identity replaces it.
+        For readers of the push, an Identity replaces the push.
         """
         unit, graph = self.unit, self.unit.graph
         stack, push, pop, _ = kept
@@ -243,7 +243,7 @@ class _Group:
 
     def _free_of(self, stack: Node) -> None:
         """Remove control edges from a stack's handle in loops to nodes that have other inputs.
-        Nothing uses the stack, so only such edges may keep it.
+        Nothing uses the stack any more, so only such edges can keep the stack in the graph.
         """
         for node in _handed_on(stack):
             for edge in list(node._out):

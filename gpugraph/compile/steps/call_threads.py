@@ -38,7 +38,8 @@ class CallClock(Clock):
 
 
 class CallThread(threading.Thread):
-    """A thread that makes a call and holds its result. If the run ends early, it abandons the call.
+    """A thread that makes a call and holds its result. If the run ends early, the run abandons the
+    call.
 
     An abandoned call that polls its run (`check_run`) gets an error.
 
@@ -86,8 +87,8 @@ class CallThread(threading.Thread):
         return self._clock.is_left and isinstance(self._error, CancelledError)
 
     def leave(self) -> None:
-        """Abandon the call. The next time it polls the run, it gets an error. Its result is
-        ignored.
+        """Abandon the call. The next time the call polls the run, the call gets an error. The
+        result of an abandoned call is ignored.
         """
         self._clock.is_left = True
 

@@ -55,7 +55,7 @@ MOST_NAMES = 8
 
 
 class MemberStep:
-    """A step in a run of steps. It runs by NumPy, or by native code once that is compiled.
+    """A step in a run of steps. NumPy runs the step until its native code is compiled.
 
     Attributes:
       step: the step to run now.
@@ -99,7 +99,7 @@ class MemberStep:
         return self.code if is_generated and self.calls is not None else None
 
     def switch(self, waits: bool, verifies: bool) -> None:
-        """If native code is compiled, switch to it. Then run the step once."""
+        """If native code is compiled, switch to the native code. Then run the step once."""
         piece, function = self.piece, self.prepare(waits)
         native = self.entry.native
         with noting_step(self.entry.step):
@@ -109,7 +109,7 @@ class MemberStep:
                 self.step.run()
 
     def prepare(self, waits: bool) -> Any:
-        """If native code is compiled, switch to it. Return the compiled code."""
+        """If native code is compiled, switch to the native code. Return the compiled code."""
         function = None
         if self.code is not None and self.piece is not None:
             function = self.code.get(waits)
@@ -132,7 +132,7 @@ class MemberStep:
 
 
 class _MixedRun:
-    """A run of steps in which some steps are native and others are not. It spends at most
+    """A run of steps in which some steps are native and others are not. A run spends at most
     `PORTION_S` seconds on binding.
     """
 
@@ -256,8 +256,8 @@ class CompiledStretch:
 
     @property
     def final_steps(self) -> Sequence[Step] | None:
-        """The steps that all further runs execute, with adjacent native steps joined. It is None
-        while the code of a step may still change.
+        """The steps that all further runs execute, with adjacent native steps joined. The property
+        is None while the code of a step may still change.
         """
         return self._sequence.steps if self.is_joined else None
 
@@ -362,8 +362,8 @@ class CompiledStretch:
 
 
 def _nanoseconds(entry: GuardedStep) -> float:
-    """Estimate how many nanoseconds NumPy takes for a step. A step without a native form counts as
-    a single call.
+    """Estimate the nanoseconds that NumPy takes for a step. A step without a native form is treated
+    as a single call.
     """
     if entry.native is None:
         return numpy_nanoseconds(())

@@ -3,8 +3,8 @@
 TensorFlow runs such functions in a thread pool, so that a function may wait for another function.
 Here, adjacent calls at one depth of the order (see `compile/memory/execution_order.py`) and under
 one guard become one step. The step reads the inputs and writes the results in its own thread, and
-calls each function in a separate thread. It waits briefly for each function before it calls the
-next one, so that quick functions run in order.
+calls each function in a separate thread. The step waits briefly for each function before it calls
+the next one, so that quick functions run in order.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ def with_concurrent_calls(entries: Sequence[GuardedStep]) -> list[GuardedStep]:
     """Return the entries. Adjacent calls that do not depend on each other are merged into one
     entry.
 
-    If a check that a variable is initialized is between two calls, it is moved before them.
+    If a check that a variable is initialized is between two calls, the check is moved before the
+    calls.
     """
     result: list[GuardedStep] = []
     calls: list[GuardedStep] = []
@@ -80,9 +81,10 @@ def wait_for_all(calls: Sequence[CallThread], check: Callable[[str], None]) -> N
 
 class ConcurrentCalls(StepGroup):
     """A callable that calls functions concurrently, each in a thread. When all functions have
-    returned, it raises the first error, if any.
+    returned, the callable raises the first error, if any.
 
-    If calls were abandoned because of an error, their own errors come last.
+    If calls were abandoned because of an error, the errors of the abandoned calls come after that
+    error.
     """
 
     def __init__(self, steps: Sequence[Step]) -> None:

@@ -8,8 +8,9 @@ capture. The second run captures a CUDA graph, and all further runs launch it. L
 takes a few microseconds, regardless of its number of kernels. A step remains separate, between two
 captures, if it runs on the host, has sizes that are known only during a run, or copies to another
 device. If the driver rejects a capture, the steps are not replaced, and the report contains the
-driver's reason. GPUGRAPH_CAPTURE=0 disables captures for plans that are compiled afterwards. This
-helps to find the step that causes an error, or to determine whether capturing causes it.
+driver's reason. GPUGRAPH_CAPTURE=0 disables captures for plans that are compiled afterwards.
+Without captures, it is easier to find the step that causes an error, or to determine whether
+capturing causes the error.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ _logger = logging.getLogger(__name__)
 
 
 class Check:
-    """A check that a variable is initialized. Calling it raises an error if the variable has no
-    value.
+    """A check that a variable is initialized. A call of the check raises an error if the variable
+    has no value.
     """
 
     __slots__ = ("state",)
@@ -129,8 +130,8 @@ def with_captures(
 
 
 def _without_late_guards(members: Iterable[GuardedStep]) -> list[GuardedStep]:
-    """Return the members without the checks of variables that an earlier member initializes: in a
-    merged entry, checks run before all other steps.
+    """Return the members without the checks of variables that an earlier member initializes. In a
+    merged entry, checks run before all other steps, so these checks would fail.
     """
     assigned: set[int] = set()
     needed = []
@@ -160,8 +161,8 @@ def _with_joined(
 
 
 def _stretch_key(entry: GuardedStep) -> Any:
-    """Return a key. Entries with equal keys can be in one capture; an entry that can't be captured
-    has a unique key.
+    """Return a key of an entry. Entries with equal keys can be in one capture. An entry that can't
+    be captured has a unique key.
     """
     step = entry.step
     if step.kind == "guard":

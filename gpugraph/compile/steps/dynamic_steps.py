@@ -78,12 +78,14 @@ class DynamicStep:
         return native
 
     def code(self) -> StepCode:
-        """Return the code that the next run uses. If it is not known yet, return NumPy's."""
+        """Return the code that the next run uses. This is NumPy's code until it is known whether
+        native code is used.
+        """
         return self.plain if self.native is None else self.native.code
 
     def _source(self, arrays: Arrays, slot: int, place: Place) -> Callable[[], Any]:
-        """Return a callable that reads an input. For a variable that has no value, it returns an
-        empty array.
+        """Return a callable that reads an input. For a variable that has no value, the returned
+        callable returns an empty array.
         """
         state = self.bound.variables.get(slot)
         is_first = state is not None and self.node.op_def.allows_uninitialized_input
@@ -143,7 +145,9 @@ class DynamicStep:
                 block.release()
 
     def _output_shapes(self, inputs: list[Any]) -> list[tuple[int, ...]]:
-        """Return the shapes of the outputs. They are kept if they do not depend on values."""
+        """Return the shapes of the outputs. If the shapes do not depend on the values of the
+        inputs, they are cached.
+        """
         if self.bound.host:
             return self._infer(inputs)
         shapes = tuple([array.shape for array in inputs])
@@ -172,11 +176,11 @@ class DynamicStep:
         return [len(results[rows.slots[0]]) for rows in self.counted]
 
     def context(self, inputs: Sequence[Any], output_shapes: Sequence[Any]) -> KernelBinding:
-        """Return a context of the kernel for these inputs, which allocates no memory."""
+        """Return a context of the kernel for these inputs. The context allocates no memory."""
         return self._context(list(inputs), list(output_shapes), [])
 
     def code_of(self, piece: Piece) -> Any:
-        """Return the compiled code of a piece. If it is not compiled yet, return None."""
+        """Return the compiled code of a piece. If the code is not compiled yet, return None."""
         assert piece.source is not None
         return prepare_source(*piece.source).get(self.jit.waits)
 
@@ -196,7 +200,7 @@ class DynamicStep:
         return is_there or bool(prepared and prepared.reason)
 
     def _compute(self, context: KernelBinding, arrays: list[Any]) -> Any:
-        """Run the kernel and return its result. Use native code if it is compiled."""
+        """Run the kernel and return its result. Use native code if the native code is compiled."""
         if self.native is None:
             run = bind_on_device(self.bound, context, arrays)
             if self.multiplies and _multiplications(arrays) < _WORTH_TWO_THREADS:

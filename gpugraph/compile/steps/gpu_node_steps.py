@@ -6,7 +6,7 @@
     ViewCopies                   copies of views
     MatrixProducts,              matrix products, with their epilogues
     MatmulWithEpilogue
-    Sized                        launches that count output sizes, then others (`measured_steps`)
+    Sized                        launches that count rows, then launches that write the outputs
 
 All other kernels run on the host, on copies of the arrays. The report of `bind` contains the
 reason.
@@ -83,7 +83,9 @@ def _factors_small_matrices(bound: BoundNode, arrays: Sequence[Any]) -> bool:
 
 
 def _with_one_thread(run: Callable[[], Any]) -> Callable[[], Any]:
-    """Limit NumPy's BLAS to one thread during `run`, since further threads would spin."""
+    """Return a callable that calls `run` with NumPy's BLAS limited to one thread. Additional BLAS
+    threads would keep spinning after the call.
+    """
 
     def limited() -> Any:
         with one_blas_thread():
@@ -93,8 +95,8 @@ def _with_one_thread(run: Callable[[], Any]) -> Callable[[], Any]:
 
 
 def run_time_reason(bound: BoundNode) -> str:
-    """Return the reason why a step that is bound in each run runs on the host. If it may run on the
-    GPU, return "".
+    """Return the reason why a step that is bound in each run runs on the host. If the step may run
+    on the GPU, return "".
     """
     if not bound.runner.has_kernels:
         return ""
@@ -174,8 +176,8 @@ def _stored(runner: Device, context: KernelBinding, state: State) -> Any:
 
 
 def _is_regular(shape: Sequence[int], axes: Sequence[int]) -> bool:
-    """Return whether generated code can reduce these axes directly. It can if they are the first or
-    the last axes.
+    """Return whether generated code can reduce these axes directly. This is possible if these axes
+    are the first or the last axes.
     """
     over = [axis in axes for axis, size in enumerate(shape) if size != 1]
     return over in (sorted(over), sorted(over, reverse=True))

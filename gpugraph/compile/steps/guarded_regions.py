@@ -151,7 +151,7 @@ class GuardedRegion(StepGroup):
 
 
 class Flags:
-    """The flags of one plan, numbered by atom and guard.
+    """The flags of one plan. Each atom and each guard has one flag.
 
     Args:
       within: for each atom, the guard that must be true for the atom to be true.

@@ -100,7 +100,7 @@ class KernelMemory(NamedTuple):
       owned: memory that is released with the plan or, if the step is bound in each run, after the
         step.
       kept: memory that is released when the run ends.
-      pools: the blocks that steps share, by device. Several plans may time-share them.
+      pools: the blocks that steps share, by device. Several plans may time-share these blocks.
     """
 
     owned: list[Any]
@@ -171,7 +171,7 @@ class KernelBinding:
 
     def lasting(self, shape: tuple[int, ...], dtype: DType) -> Any:
         """Return an array on the device that lives as long as the plan. In a step that is bound in
-        each run, it lives until the step ends.
+        each run, the array lives until the step ends.
         """
         block = self.allocate(shape, dtype)
         self.own(block)
@@ -207,7 +207,7 @@ class KernelBinding:
         return binding
 
     def allocate(self, shape: tuple[int, ...], dtype: DType) -> Block:
-        """Return a block of the device's memory. The caller must release it."""
+        """Return a block of the device's memory. The caller must release the block."""
         return self._device.allocate(shape, dtype, self.name)
 
     def new_handle(self, block: Block) -> NewHandle:
@@ -230,26 +230,29 @@ class KernelBinding:
         self._memory.kept.append(container)
 
     def state(self, make: Callable[[], Any]) -> Any:
-        """Return the state that the session keeps for this node. If it does not exist yet, `make`
-        creates it.
+        """Return the state that the session keeps for this node. If the state does not exist yet,
+        `make` creates it.
         """
         return self._resources.state(self.name, make)
 
     def shared(self, container: str, name: str, make: Callable[[], Any]) -> Any:
         """Return the object that the session keeps under a container and a name, for use by all
-        nodes. If it does not exist yet, `make` creates it.
+        nodes. If the object does not exist yet, `make` creates it.
         """
         return self._resources.shared_object(container, name, make)
 
     def function(self, function: Any) -> Any:
-        """Return a new callable that runs a function of the graph, which the session compiles."""
+        """Return a new callable that runs a function of the graph. The session compiles this
+        function.
+        """
         return self._resources.functions.bound(function)
 
     def compiled(self, file: str, dtype: str = "float32") -> Callable[[float], CompiledFile | None]:
         """Return a function that waits for a C file of `kernels/` to be compiled.
 
-        Its argument is the maximum wait in seconds. It returns the compiled file, or None if the
-        file is not compiled within that time or native code is disabled.
+        The argument of the returned function is the maximum wait in seconds. The returned function
+        returns the compiled file, or None if the file is not compiled within that time or native
+        code is disabled.
         """
         if not self._jit.is_on:
             return lambda seconds: None

@@ -6,8 +6,8 @@
 An optimizer's updates of many variables, and the casts of their gradients, are small launches of
 one kernel source. Each launch takes a GPU at least a few microseconds, even if it is tiny. Among
 adjacent steps on one GPU, a step is moved to an earlier step of the same kind and joined with it.
-If two launches access the same memory and one of them writes it, they must keep their order. The
-results are equal bit by bit.
+If two launches access the same memory and one of them writes it, the launches must keep their
+order. The results are equal bit by bit.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class JoinableStep(NamedTuple):
 
     Args:
       kind: equal for steps that may be joined. None if the step can't be joined.
-      touches: the memory that the step reads and writes. None if it is unknown.
+      touches: the memory that the step reads and writes. None if this memory is unknown.
     """
 
     kind: Hashable

@@ -2,7 +2,7 @@
 
     measure     launches that count the output sizes; if all inputs have static sizes, a separate
                 step, which can be captured with the steps before it
-    wait        the host reads the counts, and errors
+    wait        the host reads the counts and the error flags
     fill        launches that write the outputs, which are allocated with these sizes
 
 If the sizes are known when the plan is compiled (because indices are constant), all launches form
@@ -87,8 +87,8 @@ class SizedStep(DynamicStep):
 
     @property
     def measures(self) -> Any:
-        """The launches that count sizes, if they form a separate step that is bound with the plan.
-        Otherwise None.
+        """The launches that count sizes, if these launches form a separate step that is bound with
+        the plan. Otherwise None.
         """
         return self.measurement[1].measure if self.measurement is not None else None
 

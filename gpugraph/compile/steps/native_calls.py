@@ -1,10 +1,10 @@
-"""Native calls of several steps, joined into one call; and the error if a call refuses its
-input.
+"""Joins the native calls of several steps into one call, and handles calls that reject their input.
 
-The lanes of a phase (`compile/memory/replica_lanes.py`) run on threads: each lane is one call, a
-sequence of kernels, and all lanes are another. Within lanes, kernels use one thread each.
-So lanes pay if they keep all threads busy, or if no kernel is large enough for several threads.
-Lanes whose arrays overlap, where one of them writes, run one after another.
+The lanes of a phase (`compile/memory/replica_lanes.py`) may run on separate threads. Each lane is
+then one call, which runs its kernels in sequence, and one more call runs all lanes at the same
+time. Within a lane, each kernel uses one thread. Therefore lanes are only run at the same time if
+they keep all threads busy, or if no kernel is large enough for several threads. If one lane writes
+an array that overlaps an array of another lane, the lanes run one after another.
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ Member = tuple[GuardedStep, Calls]
 
 
 class Part(NamedTuple):
-    """A call, and the steps that it performs: one for each call in it, by lane if it has lanes."""
+    """A call and the steps that it performs. If the call runs several lanes, `lanes` holds the call
+    and the steps of each lane. Otherwise `steps` holds one step for each kernel that the call runs.
+    """
 
     call: NativeCall
     steps: Sequence[Step]
@@ -42,7 +44,9 @@ class Part(NamedTuple):
 
 
 def _parts_of(members: Sequence[Member]) -> list[Part]:
-    """Return the calls of adjacent native steps, in order; lanes that pay are one call."""
+    """Return the calls of adjacent native steps, in order. If it is faster to run the lanes of a
+    phase at the same time, one call runs all of them.
+    """
     parts: list[Part] = []
     for phase, group in groupby(members, key=_phase):
         inside = list(group)
@@ -68,14 +72,16 @@ def _beside(lanes: Sequence[Sequence[Member]]) -> Part:
 
 
 def _pay(lanes: Sequence[Sequence[Member]]) -> bool:
-    """Return whether lanes are expected to be faster than their kernels one after another."""
+    """Return whether running the lanes at the same time is expected to be faster than running them
+    one after another.
+    """
     if len(lanes) % thread_count() == 0:
         return True
     return all(threads_of(call) < 2 for lane in lanes for _, calls in lane for call in calls.calls)
 
 
 def _collide(lanes: Sequence[Sequence[Member]]) -> bool:
-    """Return whether a lane writes memory that another one reads or writes."""
+    """Return whether a lane writes memory that another lane reads or writes."""
     spans = sorted((*span, number, writes) for number, lane in enumerate(lanes)
                    for span, writes in _spans(lane))  # fmt: skip
     ends: dict[tuple[int, bool], int] = {}
@@ -88,7 +94,7 @@ def _collide(lanes: Sequence[Sequence[Member]]) -> bool:
 
 
 def _spans(lane: Sequence[Member]) -> Iterator[tuple[tuple[int, int], bool]]:
-    """Yield the memory that the steps of a lane use, and whether they write it."""
+    """Yield each range of memory that the steps of a lane use, and whether they write it."""
     for entry, _ in lane:
         assert entry.native is not None
         written = {id(array) for array in entry.native.written}
@@ -106,8 +112,8 @@ def _span(array: Any) -> tuple[int, int]:
 
 
 def native_step(members: Sequence[Member]) -> Step:
-    """Return one step that makes the native calls of several steps, those of lanes side by side. If
-    a call refuses its input, the NumPy step of that call runs and raises the error.
+    """Return one step that makes the native calls of several steps. Lanes may run at the same time.
+    If a call rejects its input, the NumPy step of that call runs and raises the error.
     """
     first = members[0][0].step
     return replace(first, run=_native_call(members), kind="native", code=native_code)
@@ -139,14 +145,14 @@ class RefusableCall:
         """Wrap a call.
 
         Args:
-          parts: the parts of the sequence `call`, or the only part, which `call` is.
+          parts: the parts of `call`, in sequence. If there is only one part, `call` is its call.
         """
         self.call = call
         self.parts = parts
 
     @property
     def steps(self) -> Sequence[Step]:
-        """The step that each call performs."""
+        """The steps that the calls perform, in the order of the calls."""
         return [step for part in self.parts
                 for steps in ([part.steps] if not part.lanes else [s for _, s in part.lanes])
                 for step in steps]  # fmt: skip
@@ -155,7 +161,9 @@ class RefusableCall:
         return self.refuse() if self.call() else 0
 
     def refuse(self) -> int:
-        """Run the NumPy step whose native call has refused its input, which raises the error."""
+        """Run the NumPy step whose native call has rejected its input. The step raises the
+        error.
+        """
         part = self.parts[failed_at(self.call) if len(self.parts) > 1 else 0]
         step = part.steps[0] if not part.lanes else _failed_step(part)
         with noting_step(step):
@@ -164,7 +172,7 @@ class RefusableCall:
 
 
 def _failed_step(part: Part) -> Step:
-    """Return the step of the first lane that has failed."""
+    """Return the step that has failed in the first lane with a failure."""
     call, steps = part.lanes[failed_at(part.call)]
     return steps[failed_at(call)]
 

@@ -72,7 +72,7 @@ class Candidate(NamedTuple):
     Args:
       arrays: `num_inputs` inputs, with the dtypes `types`, followed by the outputs.
       variables: the inputs that are variables, which other runs may write.
-      writes: the inputs that the op writes, if it writes inputs instead of outputs.
+      writes: the inputs that the op writes, if the op writes inputs instead of outputs.
       bind: a function that binds the NumPy kernel to arrays.
       program: the generated program, if it already exists.
     """
@@ -103,7 +103,7 @@ class Candidate(NamedTuple):
         self, isolated: bool = False, changed: Callable[[Any], Any] | None = None
     ) -> Candidate:
         """Return the same step with copies of the arrays that it writes. If `isolated`, also copy
-        variables, so that other runs can't change its inputs.
+        variables, so that other runs can't change the step's inputs.
 
         Args:
           changed: a function that returns the replacement of an input array.
@@ -162,7 +162,7 @@ class Piece(NamedTuple):
       source: a program, a file, or None if there is nothing to compile.
       bind: a function that receives the compiled code and returns the step's calls.
       is_exact: whether its results are equal to NumPy's bit by bit.
-      work: for a program, the total number of values that it computes.
+      work: for a program, the total number of values that the program computes.
     """
 
     source: Program | FileOf | None
@@ -197,12 +197,12 @@ Programs = dict[Hashable, tuple[Program, tuple[int, ...]]]
 
 
 def translate(step: Candidate, known: Programs | None = None) -> Piece:
-    """Return the native code of a step. Raises NotNativeError if there is none for its dtypes and
-    shapes.
+    """Return the native code of a step. Raises NotNativeError if there is no native code for the
+    step's dtypes and shapes.
 
     Args:
-      known: the programs of other steps. If the step's program is equal to one of them, they share
-        it. Otherwise it is added.
+      known: the programs of other steps. If one of them is equal to this step's program, the steps
+        share one program. Otherwise the new program is added to `known`.
     """
     arrays, native = step.arrays, step.native
     if not all(array.flags.c_contiguous for array in arrays):
@@ -300,8 +300,8 @@ def _copies(native: ViewCopies, step: Candidate) -> Calls:
 
 
 def _products(native: MatrixProducts, step: Candidate) -> Piece:
-    """Return the native code of matrix products. Depending on the sizes, it is tiled code or calls
-    of NumPy's BLAS.
+    """Return the native code of matrix products. Depending on the sizes, the code is tiled code or
+    calls of NumPy's BLAS.
     """
     triples = native.matrices(step.context, *step.arrays)
     if is_tiled(triples):

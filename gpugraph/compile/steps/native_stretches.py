@@ -55,8 +55,8 @@ def with_native_stretches(
 
 
 def _stretch_key(entry: GuardedStep) -> Any:
-    """Return a key. Adjacent entries with equal keys form a run of steps; an entry that can't be
-    part of one has a unique key.
+    """Return a key of an entry. Adjacent entries with equal keys form a run of steps. An entry that
+    can't be part of a run of steps has a unique key.
     """
     is_single = entry.step.kind in ("kernel", "guard", "copy")
     if not is_single or entry.sets or entry.reads or entry.assigns:

@@ -4,13 +4,13 @@ In the first native run of a step, native code and NumPy both compute the step f
 NumPy uses separate memory. If the step writes variables, native code also uses separate memory, so
 that no variable is written twice, and no other run reads the result of a trial.
 
-Two results are treated as equal if they differ by the effect of a few roundings. If they differ
-more, the native code may still be correct, because the op may amplify rounding errors. `spread`
-therefore computes a tolerance for each element. NumPy computes the step again from inputs that are
-changed by a few roundings (up, down and at random). A fused step is computed member by member, and
-the result of each member is changed in the same way. A sum gets an additional tolerance: the
-roundings of the sum of its terms' magnitudes, which is large even if the terms cancel. NumPy
-computes that sum from the absolute values of the inputs.
+Two results are treated as equal if they differ by the effect of a few roundings. If the results
+differ more, the native code may still be correct, because the op may amplify rounding errors.
+`spread` therefore computes a tolerance for each element. NumPy computes the step again from inputs
+that are changed by a few roundings (up, down and at random). A fused step is computed member by
+member, and the result of each member is changed in the same way. A sum gets an additional
+tolerance: the roundings of the sum of its terms' magnitudes, which is large even if the terms
+cancel. NumPy computes that sum from the absolute values of the inputs.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def _agree(native: Candidate, plain: Candidate, before: Candidate, piece: Piece)
     """Return whether `native` and `plain` have written equal results.
 
     Args:
-      before: the step, with the arrays in the state that they had before it ran.
+      before: the step, with the arrays in the state that they had before the step ran.
     """
     expected = plain.written
     return are_equal(native.written, expected, piece.is_exact, lambda: spread(before, expected))
@@ -121,7 +121,7 @@ def are_equal(
 
 def change(array: Any, expected: Any) -> Any:
     """Return the absolute difference of two arrays, element by element, as `are_equal` computes it.
-    It is infinite where only one of the two elements is finite.
+    The difference is infinite where only one of the two elements is finite.
     """
     return _off(array, expected)
 
@@ -193,7 +193,7 @@ def spread(step: Candidate, expected: Sequence[Any]) -> list[Any]:
     A trial that fails is ignored.
 
     Args:
-      step: the step, with the arrays in the state that they had before it ran.
+      step: the step, with the arrays in the state that they had before the step ran.
     """
     limits: list[Any] = [np.zeros(array.shape) for array in expected]
     for results, weight in _trials(step):
@@ -243,9 +243,9 @@ def _moved(array: Any, signs: _Noise) -> Any:
 
 
 def _terms(step: Candidate) -> list[Any] | None:
-    """Return the tolerance for results that are sums. It consists of the roundings that occur in
-    the sum of the terms' magnitudes. Return None if the step fails when its inputs are replaced by
-    their absolute values.
+    """Return the tolerance for results that are sums. The tolerance consists of the roundings that
+    occur in the sum of the terms' magnitudes. Return None if the step fails when its inputs are
+    replaced by their absolute values.
     """
     trial = step.apart(isolated=True, changed=_size)
     try:

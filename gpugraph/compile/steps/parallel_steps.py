@@ -26,8 +26,8 @@ def with_parallel_steps(
     """Return the entries. Adjacent entries of one group are merged into a step that runs at most
     `lanes` of them in parallel.
 
-    If a check that a variable is initialized is between two entries of a group, it is moved before
-    them.
+    If a check that a variable is initialized is between two entries of a group, the check is moved
+    before these entries.
     """
     result: list[GuardedStep] = []
     group: list[GuardedStep] = []
@@ -82,7 +82,7 @@ class ParallelSteps(StepGroup):
         self, waiting: deque[Step], errors: dict[Step, BaseException]
     ) -> list[threading.Thread]:
         """Start threads that run waiting steps, and return them. If the system refuses to start a
-        thread, there are fewer.
+        thread, fewer threads are returned.
         """
         threads: list[threading.Thread] = []
         for _ in range(0 if self.clock.one_thread else self.helpers):

@@ -1,8 +1,8 @@
 """The arrays of a plan's tensors: in arenas, constants, variables and cells.
 
-The arena of a device is in a block of the device's allocator, which several plans may time-share. A
-tensor of static size is a view of the arena. This module also records all resources that a plan
-holds, so that they are released with the plan.
+The arena of a device is in a block of the device's allocator, and several plans may time-share this
+block. A tensor of static size is a view of the arena. This module also records all resources that a
+plan holds, so that they are released with the plan.
 """
 
 from __future__ import annotations
@@ -83,7 +83,8 @@ class Holdings:
     def release(self) -> None:
         """Release all memory of the plan. Shared memory is freed when no other plan holds it.
 
-        If a signal handler interrupts this method, another call continues where it stopped.
+        If a signal handler interrupts this method, another call continues where the interrupted
+        call stopped.
         """
         self.reset()
         for parts in (list(self.arenas.values()), self.memory.owned):
@@ -121,8 +122,8 @@ class Arrays:
         self.refusals: dict[str, Any] = {}  # by device: errors that its kernels report
 
     def take_arenas(self) -> None:
-        """Allocate the plan's memory on each device. Raises ResourceExhaustedError if there is not
-        enough.
+        """Allocate the plan's memory on each device. Raises ResourceExhaustedError if a device has
+        not enough memory.
         """
         for name, size in self.unit.arena_sizes.items():
             if size:
@@ -150,8 +151,8 @@ class Arrays:
         }
 
     def runner(self, node: Node) -> Device:
-        """Return the device that runs a node's kernel. If all outputs are in host memory, this is
-        the host.
+        """Return the device that runs a node's kernel. If all outputs are in host memory, the
+        result is the host.
         """
         op_def = node.op_def
         on_host = op_def.host_outputs and len(op_def.host_outputs) == len(op_def.outputs)

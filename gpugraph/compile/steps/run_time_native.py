@@ -79,8 +79,8 @@ def plain_reason(bound: BoundNode, jit: Jit, otherwise: str) -> str:
 
 
 class RunTimeNative:
-    """The native code of a step: a C function that computes rows. It replaces NumPy when it is
-    compiled.
+    """The native code of a step: a C function that computes rows. The function replaces NumPy when
+    it is compiled.
     """
 
     def __init__(self, native: RowSource, bound: BoundNode, jit: Jit, verifies: bool) -> None:
@@ -96,7 +96,9 @@ class RunTimeNative:
 
     @property
     def code(self) -> StepCode:
-        """The code that the next run uses. If it is not known yet, NumPy's."""
+        """The code that the next run uses. This is NumPy's code until it is known whether native
+        code is used.
+        """
         failure = runtime_failure() if self._code.state == "waiting" else ""
         return StepCode("plain", failure) if failure else self._code
 
@@ -151,7 +153,7 @@ class RunTimeNative:
 
     def prepared(self, context: KernelBinding, arrays: Sequence[Any]) -> Prepared[Any] | None:
         """Return the code for these inputs, which may not be compiled yet. If there is no native
-        code for them, return None.
+        code for these inputs, return None.
         """
         try:
             if self.native.sizes is not None:
@@ -164,7 +166,7 @@ class RunTimeNative:
 
     def _piece(self, context: KernelBinding, arrays: Sequence[Any]) -> Piece:
         """Return the `Piece` for these arrays. Raises NotImplementedError or NotNativeError if
-        there is no native code for them.
+        there is no native code for these arrays.
         """
         if not self.native.takes_empty and not all(array.size for array in arrays):
             raise NotNativeError("a tensor was empty")

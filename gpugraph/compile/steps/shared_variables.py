@@ -1,9 +1,10 @@
-"""Checks of variables that several graphs declare under the same name. The graphs of sessions on
-one server can do this.
+"""Checks of variables that several graphs declare under the same name. For example, the graphs of
+several sessions on one server may declare the same variable.
 
 TensorFlow's kernels read a variable's shape when they run. A plan, however, is compiled for the
-shape that its graph declares. If the variable has another shape, the plan would have to discard its
-value. Such a plan is therefore rejected, unless it assigns a new value to a resource variable.
+shape that its graph declares. If the variable has another shape, the plan would have to discard the
+variable's value. Such a plan is therefore rejected, unless it assigns a new value to the variable
+and the variable is a resource variable.
 """
 
 from __future__ import annotations

@@ -90,8 +90,8 @@ def _turn(
     number: int,
     is_output: bool,
 ) -> Any:
-    """Return scratch memory for the array with its axes in the order `axes`. Add to `result` the
-    copy between the two.
+    """Return an array in scratch memory that has the axes of `array` in the order `axes`. Add to
+    `result` the copy into the scratch array or, if `is_output`, the copy out of it.
     """
     view = array.transpose(axes)
     operand = new_array(number, view.shape, array.dtype)

@@ -65,8 +65,8 @@ class StepList(Arrays):
         """Add a step of a node, under the node's guard.
 
         Args:
-          code: a function that returns the `StepCode` of the step. It is used if the step is not in
-            a run of steps.
+          code: a function that returns the `StepCode` of the step. This function is used if the
+            step is not in a run of steps.
         """
         step = replace(self.step(node, run, kind, part), code=code)
         group = self.groups.get(node.id)
@@ -150,7 +150,7 @@ def _moves_reference(node: Node) -> bool:
 
 def _check_no_reference(node: Node, edge: Edge) -> None:
     """Raise an error if a node needs a reference to one variable, but its input may refer to
-    several.
+    several variables.
     """
     if node.input_types[edge.dst_input].is_ref_dtype and not passes_whole(node):
         raise UnimplementedError(

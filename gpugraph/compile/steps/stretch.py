@@ -10,7 +10,7 @@ from gpugraph.plan import Run, Step, StepCode, StepGroup, StepSequence
 
 
 class StretchCode(Protocol):
-    """The code of a run of steps, without the checks of variables. It consists of the steps
+    """The code of a run of steps, without the checks of variables. The code consists of the steps
     themselves, or of native calls or a CUDA graph.
     """
 
@@ -30,7 +30,9 @@ class StretchCode(Protocol):
 
 
 class Stretch(StepGroup):
-    """A run of steps. It first runs the checks that variables are initialized, then the code."""
+    """A run of steps. The run of steps first executes the checks that variables are initialized,
+    then the code.
+    """
 
     def __init__(self, steps: Sequence[Step], code: StretchCode) -> None:
         self.steps = steps

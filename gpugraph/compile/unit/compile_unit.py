@@ -53,8 +53,8 @@ class RunRequest(NamedTuple):
 
     Args:
       connections: maps a tensor to another tensor of the graph that replaces it in this run.
-      done: operations that an earlier stage of the run has executed. Control inputs from them are
-        omitted.
+      done: operations that an earlier stage of the run has executed. Control inputs from these
+        operations are omitted.
       report: a function that receives the name of a node, and returns the Size that the node's
         kernel reports in each run, or None.
     """
@@ -82,7 +82,7 @@ class Target(NamedTuple):
     its settings.
 
     Args:
-      no_gpu: the reason why the session has no GPU, if it has none.
+      no_gpu: the reason why the session has no GPU, if the session has no GPU.
       verify: whether the unit is verified after each pass.
       new_mailbox: a function that returns the mailbox for tensors that are sent between the plan's
         devices.
@@ -128,8 +128,8 @@ def variable_key(node: Node) -> tuple[str, str]:
 
 
 def node_error(node: Node, message: str) -> InvalidArgumentError:
-    """Return an InvalidArgumentError in TensorFlow's format. It contains the message, the node's
-    name, and the line that defined the node.
+    """Return an InvalidArgumentError in TensorFlow's format. The error contains the message, the
+    node's name, and the line that defined the node.
     """
     return InvalidArgumentError(node.node_def, None, message + at_node(node))
 
@@ -149,8 +149,8 @@ def leader_name(entry: str | bytes) -> str:
 
 @dataclass(slots=True, eq=False)
 class Storage:
-    """A block of bytes that holds one or more tensors. It is live from position `first` to position
-    `last` of the order.
+    """A block of bytes that holds one or more tensors. The storage is live from position `first` to
+    position `last` of the order.
 
     Args:
       kind: "arena" (an offset in a device's block), "constant" (the array of a Const), "variable"
@@ -172,7 +172,9 @@ class Storage:
 
 
 class Lane(NamedTuple):
-    """A part of the order that may run beside the parts of the same phase on other devices."""
+    """The label of a lane: nodes on one device, which may run at the same time as the lanes of the
+    same phase on all other devices.
+    """
 
     phase: int
     device: str
@@ -234,9 +236,8 @@ def no_advice(device: str, available: int) -> Sequence[str]:
 
 @dataclass
 class Unit:
-    """One compilation. The keys of its dicts are node ids, tensors or names.
-
-    The pass in parentheses sets the attribute.
+    """The record of one compilation. The keys of its dicts are node ids, tensors (node id, slot) or
+    names.
 
     Args:
       flow: `flow`.
@@ -303,10 +304,10 @@ class Unit:
         device: str | None = None,
         shapes: Sequence[TensorShape] | None = None,
     ) -> Node:
-        """Add an op that reads the outputs `sources`. It replaces the node `like`, or is added
-        because of it.
+        """Add an op that reads the outputs `sources`. The op replaces the node `like`, or is added
+        because of `like`.
 
-        The op has the name of `like` or, with a `suffix`, a new name `like/suffix`. It has the
+        The op has the name of `like` or, with a `suffix`, a new name `like/suffix`. The op has the
         origin and the devices of `like`, unless `device` is passed.
         """
         node = self.graph.add_node(
@@ -399,8 +400,8 @@ class Unit:
         return self.target.devices[0].name
 
     def kernel(self, node: Node) -> Kernel:
-        """Return the kernel of a node on its device. Raises InternalError if it has no kernel
-        there, which placement rules out.
+        """Return the kernel of a node on its device. Raises InternalError if the device has no
+        kernel for the node. The placer prevents this.
         """
         kernel = self._kernels.get(node.id)
         if kernel is not None:

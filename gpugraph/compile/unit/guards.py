@@ -1,11 +1,11 @@
 """Guards: the conditions under which an op is alive.
 
-A guard is a set of atoms. It is true if all its atoms are true, so the empty guard is always true.
-Ops with equal guards are always dead or alive together, so a plan runs or skips them together. Most
-atoms are literals: a predicate is true, or a predicate is false. Literals can't express every
-condition. For example, a Merge may be alive although its inputs have no literal in common, or a
-loop may end through one of several Exits. Such a condition is an atom whose value a separate step
-of the plan determines during the run.
+A guard is a set of atoms. A guard is true if all its atoms are true, so the empty guard is always
+true. Ops with equal guards are always dead or alive together, so a plan runs or skips them
+together. Most atoms are literals: a predicate is true, or a predicate is false. Literals can't
+express every condition. For example, a Merge may be alive although its inputs have no literal in
+common, or a loop may end through one of several Exits. Such a condition is an atom whose value a
+separate step of the plan determines during the run.
 
     x = Switch(data, p)        x:0 needs {p is false}, x:1 needs {p is true}
     f(x:0), g(x:1)             the same
@@ -41,8 +41,8 @@ class Found(NamedTuple):
       node: the id of the node to which the condition applies.
       what: the kind of condition. "merge": some input of the Merge is alive. "exit": the loop has
         ended through this Exit. "carried": the loop's Merge has a value in this iteration. "first":
-        this is the loop's first iteration. "entered": the input of the Enter was alive when the
-        loop started, although the loop may run without it.
+        the current iteration is the loop's first iteration. "entered": the input of the Enter was
+        alive when the loop started, although the loop may run without it.
     """
 
     node: int
@@ -74,8 +74,8 @@ def either(guards: Iterable[Guard]) -> Guard | None:
     """Return a guard that is true if and only if at least one of `guards` is true. If no set of
     atoms expresses this condition, return None.
 
-    For example, {a, p} or {a, not p} is {a}. If one guard implies another, only the implied guard
-    matters.
+    For example, the result for {a, p} and {a, not p} is {a}. If one guard implies another, the
+    guard that implies the other is omitted.
     """
     left = {guard for guard in guards if not holds_never(guard)}
     while len(left) > 1:

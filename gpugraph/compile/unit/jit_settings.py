@@ -1,9 +1,9 @@
 """Settings of native kernels. The session's config, the environment and the C compiler determine
 whether plans use native kernels.
 
-OptimizerOptions.global_jit_level   DEFAULT: compiled in the background; ON_1, ON_2: the first run
-                                    waits for them; OFF: none
-GPUGRAPH_NATIVE                     "0" and "wait" have the same effect for the whole process
+OptimizerOptions.global_jit_level   DEFAULT: kernels are compiled in the background; ON_1, ON_2:
+                                    the first run waits for them; OFF: there are no kernels
+GPUGRAPH_NATIVE                     "0" is OFF and "wait" is ON_1, for the whole process
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _WARNED: set[str] = set()
 
 class Jit(NamedTuple):
     """Whether plans use native kernels, whether a first run waits for their compilation, and the
-    reason if they are not used.
+    reason if native kernels are not used.
     """
 
     is_on: bool

@@ -2,7 +2,8 @@
 
 A level has the ops directly in a frame, the loops directly inside it, and the dependencies between
 these items. An edge between nodes of different frames becomes a dependency in the level of the
-innermost frame that contains both nodes. There it connects the items that contain the nodes.
+innermost frame that contains both nodes. In that level, the dependency connects the items that
+contain the two nodes.
 """
 
 from __future__ import annotations
@@ -24,10 +25,9 @@ Item = Node | Frame
 class Level:
     """The items of one frame.
 
-    Attributes: depth: the length of the longest path to each item.
-
-    Args:
+    Attributes:
       pending: the number of predecessors of each item.
+      depth: the length of the longest path to each item.
     """
 
     frame: Frame
@@ -67,7 +67,7 @@ def levels(
 
 def _bind(level_of: dict[Frame, Level], frames: Frames, before: Node, after: Node) -> None:
     """Record that `after` depends on `before`, in the level of the innermost frame that contains
-    both.
+    both nodes.
     """
     one, two = frames.at(before), frames.at(after)
     if one is two and before.is_exit and after.is_enter:

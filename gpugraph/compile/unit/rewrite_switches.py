@@ -46,6 +46,6 @@ def why_off(unit: Unit, rewrite: str) -> str:
 
 def is_off(switch: str) -> bool:
     """Return whether the environment variable of `switch` (CAPTURE or JOIN) is 0. Raises
-    InvalidArgumentError if it is neither 0 nor 1.
+    InvalidArgumentError if the variable is neither 0 nor 1.
     """
     return not is_on(switch)

@@ -77,12 +77,12 @@ class OpenParts:
 
     @property
     def arena_sizes(self) -> Sequence[Any]:
-        """The sizes of the buffers in the arena, which may be open."""
+        """The sizes of the buffers in the arena. A size may be open."""
         return [self._storages[number].size for number in self._arena]
 
     def at(self, values: SizeValues) -> Unit:
-        """Return the unit with these values of its open sizes. Its offsets in arenas are not set
-        yet.
+        """Return the unit with these values of its open sizes. The offsets of this unit's arenas
+        are not set yet.
         """
         storages = [values.of(storage.size) for storage in self._storages]
         resolved, storage_of = self._resolved(values, storages)
@@ -228,8 +228,8 @@ class Resolver:
         self._known: dict[int, tuple[Any, Any]] = {}  # by id: the object, and its copy
 
     def of(self, value: Any) -> Any:
-        """Return a copy of a value with all Sizes replaced. If it contains none, return the value
-        itself.
+        """Return a copy of a value with all Sizes replaced. If the value contains no Sizes, return
+        the value itself.
         """
         kind = type(value)
         if kind is Size:

@@ -4,9 +4,9 @@
 
 The key is a digest of the source, the flags, the compiler (its path, size and date) and the
 processor's features. So if anything that affects an object changes, the object has another name.
-Daemon threads compile the sources in order. If a thread needs a result, it compiles the source
-itself, unless another thread is already compiling it. If the compiler is missing, broken or slow,
-this module raises no error. The `Compilation` then has no library, and its `reason` gives the
+Daemon threads compile the sources in order. If a thread needs a result, the thread compiles the
+source itself, unless another thread is already compiling it. If the compiler is missing, broken or
+slow, this module raises no error. The `Compilation` then has no library, and its `reason` gives the
 cause.
 
     GPUGRAPH_NATIVE   0: nothing is compiled or loaded; wait: a run waits for each
@@ -87,8 +87,8 @@ _COMPILERS: weakref.WeakSet[Compiler] = weakref.WeakSet()
 
 
 class _Joined(NamedTuple):
-    """A batch of sources. For each source, it holds the compilation and whether the caller waits
-    for it.
+    """A batch of sources. For each source, the batch holds the compilation and whether the caller
+    waits for it.
     """
 
     bundle: LibraryBundle
@@ -160,11 +160,11 @@ class Compiler:
 
     @contextlib.contextmanager
     def together(self) -> Iterator[None]:
-        """Collect the compilations that this thread starts in the block, and begin them when the
-        block ends.
+        """Collect the compilations that this thread starts in the `with` block, and begin them when
+        the block ends.
 
-        Their libraries become one cache entry. If a library is in the cache already, it is loaded
-        at the end of the block, so that even the first run uses it.
+        The compiled libraries become one cache entry. Libraries that are in the cache already are
+        loaded at the end of the block, so that even the first run of a plan uses them.
         """
         joined = self._joining.now = _Joined(LibraryBundle(self._bundles, self.key), [])
         try:
@@ -212,8 +212,8 @@ class Compiler:
     # -- the work
 
     def make(self, source: str, name: str, bundle: LibraryBundle) -> Library:
-        """Return the library of a source from the cache, or compile the source now. If this fails,
-        the result contains the reason.
+        """Return the library of a source from the cache, or compile the source now. If the
+        compilation fails, the result contains the reason.
         """
         if self.reason:
             return Library(None, self.reason)
@@ -268,8 +268,8 @@ class Compiler:
     def _loaded(
         self, key: str, content: bytes | None, drop: Callable[[], None]
     ) -> ctypes.CDLL | None:
-        """Return the library whose bytes are `content`. If it is not the library of `key`, call
-        `drop` and return None.
+        """Return the library whose bytes are `content`. If the content is not the library of `key`,
+        call `drop` and return None.
         """
         if content is None:
             return None
@@ -329,7 +329,7 @@ class Compiler:
 
     def _run(self, command: list[str], source: str, **variables: str) -> tuple[int, str]:
         """Run the compiler and return its exit status and output. After the compiler was stopped
-        once, it is not run again.
+        once, the compiler is not run again.
         """
         if not self._stopped:
             outcome = self._processes.run(
@@ -417,7 +417,9 @@ def _mark(key: str) -> str:
 
 @cache
 def compiler() -> Compiler:
-    """Return this process's compiler. The value of GPUGRAPH_CC at the first call selects it."""
+    """Return this process's compiler. The value of GPUGRAPH_CC at the first call selects the
+    compiler.
+    """
     return Compiler(setting("GPUGRAPH_CC"))
 
 

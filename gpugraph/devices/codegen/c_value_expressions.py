@@ -11,8 +11,8 @@ _Signature = tuple[object, ...]
 
 
 class Values:
-    """The C functions of a program's expressions. Their names begin with `prefix`. Equal
-    expressions share one function.
+    """The C functions of a program's expressions. The names of these functions begin with `prefix`.
+    Equal expressions share one function.
     """
 
     def __init__(self, program: Program, prefix: str, reduction_functions: str) -> None:
@@ -176,7 +176,7 @@ def _place(value: Index) -> str:
 
 def failure_of(program: Program) -> str:
     """Return the messages of all failures that the program's values may cause, joined by ", ". If
-    they can't fail, return "".
+    the values can't fail, return "".
     """
     failures = [_failure(value) for value in program.values if isinstance(value, Apply)]
     return ", or ".join(dict.fromkeys(message for condition, message in failures if condition))

@@ -1,4 +1,4 @@
-"""Compilations. Each compiles one source to a library, which several threads may wait for."""
+"""Compilations. Each compiles one source to a library. Several threads may wait for the result."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ class Compilation:
     """A source that is compiled to a library.
 
     Attributes:
-      library: the library, loaded by ctypes. None until the compilation has ended, or if it failed.
+      library: the library, loaded by ctypes. None until the compilation has ended, or if the
+        compilation failed.
       reason: the reason why the compilation failed.
     """
 

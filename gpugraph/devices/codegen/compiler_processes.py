@@ -128,7 +128,7 @@ def _output(child: subprocess.Popen[bytes], most_seconds: float) -> tuple[bytes,
 
 
 def _wait_for_end(child: subprocess.Popen[bytes], deadline: float) -> bool:
-    """Wait until the process ends or the deadline passes. Return whether it has ended."""
+    """Wait until the process ends or the deadline passes. Return whether the process has ended."""
     with contextlib.suppress(subprocess.TimeoutExpired):
         child.wait(max(deadline - time.monotonic(), 0))
     return child.returncode is not None

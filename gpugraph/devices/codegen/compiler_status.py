@@ -10,7 +10,7 @@ class CompilerStatus(NamedTuple):
 
     Args:
       path: the compiler's file, or "" if it was not found.
-      version: the compiler's `__VERSION__`, or "" before it has compiled something.
+      version: the compiler's `__VERSION__`, or "" before the compiler has compiled something.
       reason: the reason why nothing can be compiled, or "" if compilation is possible.
       folder: the folder of compiled objects.
       cache_reason: the reason why no objects are stored in the folder, or "".

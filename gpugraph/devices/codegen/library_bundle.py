@@ -3,9 +3,9 @@ once.
 
     <key of all keys>.bundle     the number of libraries; the key and size of each; then their bytes
 
-Each library is also a separate cache entry. Other plans use the separate entry. This plan also uses
-it if the bundle is missing or damaged. A library from a bundle is checked against its key, like any
-other library.
+Each library is also a separate cache entry. Other plans use the separate entries. The bundle's plan
+also uses these entries if the bundle is missing or damaged. A library from a bundle is checked
+against its key, like any other library.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _ENTRY = struct.Struct("<40sQ")
 
 class LibraryBundle:
     """The libraries of several sources. All sources must be added before the bundle is sealed.
-    After that, its libraries can be looked up.
+    After `seal`, the libraries of the bundle can be looked up.
     """
 
     def __init__(self, cache: ObjectCache, key_of_source: Callable[[str], str]) -> None:
@@ -35,7 +35,7 @@ class LibraryBundle:
         self._lock = threading.Lock()
 
     def add(self, source: str) -> None:
-        """Add a source. This must happen before `seal` is called."""
+        """Add a source. All sources must be added before `seal` is called."""
         self._keys[source] = ""
 
     def seal(self) -> None:
@@ -71,8 +71,8 @@ class LibraryBundle:
                 self._forget()
 
     def drop(self) -> None:
-        """Discard the bundle. If it was read from the cache, remove it from the cache. Otherwise
-        stop collecting libraries for it.
+        """Discard the bundle. If the bundle was read from the cache, remove the bundle from the
+        cache. Otherwise stop collecting libraries for it.
         """
         with self._lock:
             if self._is_found:

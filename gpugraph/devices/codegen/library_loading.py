@@ -19,8 +19,8 @@ def load_library(content: bytes, in_memory: bool = True) -> ctypes.CDLL:
     library for this machine.
 
     The library is loaded from an anonymous file in memory (memfd_create). If the system does not
-    support such files, or if `in_memory` is False, it is loaded from a file in this process's
-    private folder. If `in_memory` is False, the file is kept, for debuggers.
+    support such files, or if `in_memory` is False, the library is loaded from a file in this
+    process's private folder. If `in_memory` is False, the file is kept, for debuggers.
     """
     if in_memory:
         try:

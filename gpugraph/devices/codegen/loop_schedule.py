@@ -1,10 +1,10 @@
 """Loop schedule: the values of a program, divided into passes (loops) over the last axis.
 
-If one reduction depends on another, it needs a later pass over the row. For example, softmax has
-passes for the maximum, for the sum of exp, and for the quotient. A later pass recomputes the values
-of earlier passes that it needs. If possible, a value that is expensive to compute is stored in the
-memory of an output instead. Outputs are written in the last pass, so that an output may share the
-memory of an input element by element.
+If one reduction depends on another, the dependent reduction needs a later pass over the row. For
+example, softmax has passes for the maximum, for the sum of exp, and for the quotient. A later pass
+recomputes the values of earlier passes that it needs. If possible, a value that is expensive to
+compute is stored in the memory of an output instead. Outputs are written in the last pass, so that
+an output may share the memory of an input element by element.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def _targets(order: Schedule, row_pass: Pass) -> list[int]:
 
 def _reuse_expensive_values(order: Schedule, first: list[int]) -> None:
     """For each expensive value, make the first pass that computes it store it in an output's
-    memory, and later passes load it from there.
+    memory, and make later passes load it from that memory.
     """
     slots = _slots_of_expensive_values(order, first)
     if not slots or _reads_inputs_later(order, slots, min(first[index] for index in slots)):
@@ -139,8 +139,8 @@ def _slots_of_expensive_values(order: Schedule, first: list[int]) -> dict[int, i
     """Find outputs that can hold expensive values which an earlier pass computes and the last pass
     needs. Return the output for each such value.
 
-    The last pass must write this output itself, and the output must have the value's dtype. If both
-    a value and its operand qualify, only the value is stored.
+    The last pass must write this output itself, and the output must have the value's dtype. If a
+    value and one of its operands both qualify, only the value is stored.
     """
     program = order.program
     slots: dict[int, int] = {}
@@ -172,8 +172,9 @@ def _is_expensive(order: Schedule, index: int) -> bool:
 
 
 def _reads_inputs_later(order: Schedule, slots: dict[int, int], number: int) -> bool:
-    """Return whether any pass after pass `number` still reads elements of an input if it loads the
-    values in `slots`. Such an input might share the memory of the output that holds a value.
+    """Return whether any pass after pass `number` still reads elements of an input, even if that
+    pass loads the values in `slots`. An input that is still read might share the memory of the
+    output that holds a value.
     """
     program = order.program
     return any(

@@ -9,8 +9,8 @@ been opened (`codegen.trusted_folders`). A file is renamed to its final name onl
 complete, and its digest is checked when it is read. Files that a full or broken disk has truncated,
 or that were renamed, are removed, and their code is compiled again. Threads and processes may share
 the folder, and any file may disappear at any time. The thread that compiles an entry locks its key,
-and other threads and processes wait for it. When the files exceed a size limit, the least recently
-used files are removed.
+and other threads and processes wait for that thread. When the files exceed a size limit, the least
+recently used files are removed.
 
 If the folder can't be used, nothing is stored, and `reason` contains the cause.
 """
@@ -53,7 +53,7 @@ invalid.
 
 
 def cache_folder() -> Path:
-    """Return the folder of this user's compiled code. It may not exist yet."""
+    """Return the folder of this user's compiled code. The folder may not exist yet."""
     base = setting("XDG_CACHE_HOME")
     root = Path(base) if os.path.isabs(base) else Path(os.path.expanduser("~"), ".cache")
     return root / "gpugraph" / "native"
@@ -96,7 +96,7 @@ class ObjectCache:
     @uninterrupted
     def load(self, key: str) -> bytes | None:
         """Return the content that is stored under the key, or None. If the file with this name is
-        invalid, it is removed.
+        invalid, the file is removed.
         """
         name = self._name(key)
         with self._folder() as folder:
@@ -117,8 +117,8 @@ class ObjectCache:
 
     @uninterrupted
     def store(self, key: str, content: bytes) -> bool:
-        """Store a content under its key. Return whether it was stored. If not, set `reason`, unless
-        the content is too large.
+        """Store a content under its key. Return whether the content was stored. If not, set
+        `reason`, unless the content is too large.
         """
         name = self._name(key)
         if self.reason or len(content) > _MOST_ENTRY_BYTES - _DIGEST:
@@ -145,7 +145,7 @@ class ObjectCache:
         the key's source.
 
         If the lock is not free after `most_seconds`, or the file system has no locks, the block
-        runs without it.
+        runs without a lock.
         """
         name = f".{self._name(key)}.lock"
         handle = self._lock(name, time.monotonic() + most_seconds)
@@ -183,8 +183,8 @@ class ObjectCache:
 
     @contextlib.contextmanager
     def _folder(self) -> Iterator[int | None]:
-        """Yield a descriptor of the checked folder, or None if it can't be used. An OSError in the
-        block is recorded as `reason`.
+        """Yield a descriptor of the checked folder, or None if the folder can't be used. An OSError
+        in the `with` block is recorded as `reason`.
         """
         is_open = False
         try:
@@ -203,8 +203,8 @@ class ObjectCache:
 
     def _prune(self, folder: int) -> None:
         """If the entries exceed the size limit, remove the least recently used entries until the
-        rest fills three quarters of the limit. Also remove old unfinished files of processes that
-        have died.
+        remaining entries fill three quarters of the limit. Also remove old unfinished files of
+        processes that have died.
 
         Only regular files with names of this cache are counted and removed.
         """

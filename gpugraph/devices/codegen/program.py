@@ -3,8 +3,8 @@ earlier values over a space of axes.
 
     space (rows, columns)          x: (yes, yes)   bias: (no, yes)   largest: (yes, no)   rate: ()
 
-The spans of a value mark the axes of the space along which it varies. Along the other axes it is
-constant. An input is a C-ordered array that has only the axes of its spans. `Fusion`
+The spans of a value mark the axes of the space along which it varies. Along all other axes, the
+value is constant. An input is a C-ordered array that has only the axes of its spans. `Fusion`
 (program_builder.py) creates programs from ops and shapes.
 """
 
@@ -21,7 +21,7 @@ class NotNativeError(Exception):
 
 
 class Input(NamedTuple):
-    """An array that the kernel reads. If it varies along no axis, it is a single number.
+    """An array that the kernel reads. An array that varies along no axis is a single number.
 
     Args:
       source: the number of another input if this input reads the same array along other axes, else
@@ -117,7 +117,7 @@ class Program(NamedTuple):
 
     def source(self, index: int) -> int:
         """Return the number of the input whose array this input reads. If the input has a separate
-        array, this is its own number.
+        array, return the number of the input itself.
         """
         value = self.values[index]
         return value.source if isinstance(value, Input) and value.source >= 0 else index

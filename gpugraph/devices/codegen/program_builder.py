@@ -7,9 +7,9 @@ as NumPy.
     fusion.output(fusion.apply("x < (T)0 ? (T)0 : x", [y], float32))
     program, sizes = fusion.finish()
 
-Adjacent axes are merged if each value varies along both or neither of them, and axes of size 1 are
-dropped. So kernels for different shapes may have the same source. They receive the sizes when they
-are bound.
+Adjacent axes are merged if each value varies along both axes or along neither, and axes of size 1
+are dropped. So kernels for different shapes may have the same source. The kernels receive the sizes
+when they are bound.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class Fusion:
     def index(self, size: int, dtype: DType) -> int:
         """Add the vector 0, 1, ..., size - 1 along the last axis.
 
-        To move it to another axis, pass it to `expand`.
+        To move the index to another axis, pass the value to `expand`.
         """
         self._check(dtype)
         return self._add(Index(dtype.base_dtype, ()), (size,))
@@ -130,7 +130,7 @@ class Fusion:
         """Mark a value as an output and return its index. The outputs of `bind` are in the order of
         these calls.
 
-        With a `shape`, the value is repeated along the axes where it has size 1.
+        With a `shape`, the value is repeated along the axes where the value has size 1.
         """
         self._outputs.append(value)
         self._output_shapes.append(self._shapes[value] if shape is None else tuple(shape))

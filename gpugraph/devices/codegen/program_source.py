@@ -1,4 +1,5 @@
-"""Program source: the code that the C and CUDA kernels of a program have in common.
+"""The parts of a generated kernel's source that are the same in C and in CUDA. A generated kernel
+computes the values of a `Program` (`program.py`).
 
 Names in the generated code, where `<n>` is the number of a value and `<slot>` of an output:
 
@@ -7,7 +8,7 @@ Names in the generated code, where `<n>` is the number of a value and `<slot>` o
     rows, inner                 the number of rows; the size of the last axis
     size<axis>                  the size of another axis
     stride<n>_<axis>            the stride of an input along that axis, in elements
-    row, index<axis>            the row, and its index along each axis
+    row, index<axis>            the row's number, and its index along each axis
     row_in<n>, row_out<slot>    the start of the row in an array
     e                           the element: its index along the last axis
     v<n>                        a value
@@ -47,7 +48,7 @@ class ProgramSource:
         """Schedule the program.
 
         Args:
-          key: everything that affects the source. Its digest becomes the kernel's name.
+          key: everything that affects the source. The digest of the key becomes the kernel's name.
           reduction_functions: a template (see `Values`).
           whole: whether the only axis of the program is divided among the parts of a launch.
         """

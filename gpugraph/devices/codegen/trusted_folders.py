@@ -5,9 +5,9 @@ it is opened, and is then used through its descriptor.
         write_file(folder, name, content)   whole, or not at all
         read_file(folder, name, max)        a regular file of this user or root, of a bounded size
 
-A user who can write to a folder can replace the folders in it. Therefore all folders above are
-checked too, as ssh does. Each folder must belong to this user or to root. No other user may be able
-to write to the folder, unless it has the sticky bit (as /tmp has).
+A user who can write to a folder can replace the folders in it. Therefore all folders above a
+trusted folder are checked too, as in ssh. Each folder must belong to this user or to root. No other
+user may be able to write to the folder, unless it has the sticky bit (as /tmp has).
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ def open_folder(path: Path) -> Iterator[int]:
     """Yield a descriptor (for `dir_fd`) of a folder that only this user can write. Missing folders
     are created.
 
-    Raises PermissionError, with the name of the folder, if other users could write to it. Raises
-    OSError if the folder can't be created.
+    Raises PermissionError, with the name of the folder, if other users could write to the folder.
+    Raises OSError if the folder can't be created.
     """
     try:
         handle = _walk(os.path.abspath(path))
@@ -90,7 +90,7 @@ def read_file(folder: int, name: str, most_bytes: int) -> bytes:
     """Return the content of a file, and set its time of last use to the current time.
 
     Raises FileNotFoundError if the file does not exist. Raises PermissionError, before anything is
-    read, if another user may have written the file, or if it is not a regular file of at most
+    read, if another user may have written the file, or if the file is not a regular file of at most
     `most_bytes` bytes.
     """
     handle = os.open(name, _READ, dir_fd=folder)
@@ -109,7 +109,7 @@ def read_file(folder: int, name: str, most_bytes: int) -> bytes:
 
 def write_file(folder: int, name: str, content: bytes) -> None:
     """Write the content to a temporary file and rename that file, so that no process ever reads
-    partial content. Raises OSError if this fails.
+    partial content. Raises OSError if the file can't be written.
     """
     beside = f".{name}.{secrets.token_hex(4)}"
     try:
@@ -145,7 +145,7 @@ _PRIVATE: dict[int, Path] = {}
 def private_folder() -> Path:
     """Return a temporary folder of this process, which is removed when the process ends.
 
-    Raises PermissionError if another user could replace it.
+    Raises PermissionError if another user could replace the folder.
     """
     process = os.getpid()  # a forked child gets its own folder
     if process not in _PRIVATE or not _PRIVATE[process].is_dir():

@@ -2,8 +2,8 @@
 and from the host.
 
 The compiler first tries to bind a kernel through `kernels`, a `Launcher`, which enqueues launches
-on the stream. If this fails, the compiler uses and reports the fallback `bind`, which runs the
-NumPy `Call` on copies in host memory.
+on the stream. If this binding fails, the compiler uses and reports the fallback `bind`, which runs
+the NumPy `Call` on copies in host memory.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ device with little memory uses a sixteenth of it.
 
 
 class CudaDevice(Device):
-    """One GPU, or one of the devices into which a GPU is divided. `driver` controls it."""
+    """One GPU, or one of the devices into which a GPU is divided. `driver` controls the GPU."""
 
     has_kernels = True
 
@@ -107,8 +107,8 @@ class CudaDevice(Device):
         return Array(address or 0, shape, dtype.base_dtype.as_numpy_dtype)
 
     def owns(self, array: Any) -> bool:
-        """Return whether kernels of this device can use the array. They can if it is a GPU array,
-        or if it is on the host because it has strings or is empty.
+        """Return whether kernels of this device can use the array. They can use a GPU array, and an
+        array that is on the host because it has strings or is empty.
         """
         return isinstance(array, Array) or bool(array.dtype == object or array.size == 0)
 
@@ -124,7 +124,7 @@ class CudaDevice(Device):
 
     def read(self, array: Any) -> NDArray[Any]:
         """Return a copy of the array on the host, after all enqueued commands have ended. Raises
-        DriverError if one of them has failed.
+        DriverError if one of these commands has failed.
         """
         if not isinstance(array, Array):
             return array.copy()
@@ -145,7 +145,7 @@ class CudaDevice(Device):
 
     def copy_from(self, source: Device, array: Any, target: Any) -> Callable[[], Any]:
         """Return a callable that copies `array` on `source` to `target` on this device. Between
-        GPUs it copies peer to peer, otherwise through host memory.
+        GPUs, the callable copies peer to peer, otherwise through host memory.
         """
         if isinstance(source, CudaDevice) and isinstance(target, Array):
             return lambda: self._copy_peer(source, array, target)

@@ -7,7 +7,7 @@ a fraction, a device may use the GPU's free memory, except for a reserve. Device
 0 across all GPUs.
 
 There are two differences from TensorFlow. First, a fraction above 1 requests unified memory in
-TensorFlow, but is an error here. Second, memory is allocated when it is needed, even without
+TensorFlow, but is an error in gpugraph. Second, memory is allocated when it is needed, even without
 `allow_growth`. TensorFlow allocates all memory at once, for all sessions. Here each session has
 separate memory, so if the first session allocated all of it, none would be left for other sessions.
 """
@@ -31,7 +31,7 @@ _RESERVED_PART = 0.05
 
 
 class Split(NamedTuple):
-    """One GPU device of a session. It is a whole GPU, or a GPU is divided into several of them.
+    """One GPU device of a session: a whole GPU, or one of the devices into which a GPU is divided.
 
     Args:
       ordinal: the GPU's number among the visible GPUs.
@@ -98,8 +98,8 @@ def splits(
     """Return the devices that these options require.
 
     Raises InvalidArgumentError if options are invalid or contradict each other. Raises UnknownError
-    if the number of GPUs to be divided differs from the number of usable GPUs. These are
-    TensorFlow's error classes.
+    if the number of GPUs to be divided differs from the number of usable GPUs. All these classes
+    are TensorFlow's error classes.
 
     Args:
       ordinals: the numbers of the usable GPUs.

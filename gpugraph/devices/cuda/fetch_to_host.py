@@ -2,9 +2,9 @@
 and a run waits for them at its end.
 
 A small array has pinned memory for as long as the plan exists, and its copy is enqueued on the
-compute stream. So the copy is captured with the other commands, and runs need not allocate memory
-for it. A large array has pinned memory only from `begin` to `read`, and is copied on a separate
-stream.
+compute stream. So the copy is captured together with the plan's other commands, and runs need not
+allocate memory for the copy. A large array has pinned memory only from `begin` to `read`, and is
+copied on a separate stream.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Error flags: words of pinned memory in which kernels report invalid input.
 
 A GPU can't raise an error. If a kernel fails (because of an index out of range, or a value that is
-not finite), it sets its flag to 1. Each plan has its own flags, so a run checks only the flags of
-its own kernels when it ends. If the host has not waited for the kernels of a run, the next run
-raises the error. If there is no next run, the error is logged when the plan is released. CUDA's own
-errors appear only when the host waits for the GPU (`late`).
+not finite), the kernel sets its flag to 1. Each plan has its own flags, so a run checks only the
+flags of its own kernels when it ends. If the host has not waited for the kernels of a run, the next
+run raises the error. If the plan has no next run, the error is logged when the plan is released.
+CUDA's own errors appear only when the host waits for the GPU (`late`).
 """
 
 from __future__ import annotations
@@ -102,10 +102,10 @@ class Refusals:
         self._flags: dict[tuple[str, int], _Flag] = {}
 
     def of(self, name: str, origin: Any) -> Callable[[str], int]:
-        """Return a function that returns the addresses of the error flags of the op `name`. Each
-        call takes the message for the next flag.
+        """Return a function that reserves error flags for the op `name`. Each call receives an
+        error message, and returns the address of the flag with this message.
 
-        If an op is bound again in each run, it gets the same flags again.
+        If an op is bound again in each run, the op gets the same flags again.
         """
         count = 0
 

@@ -89,8 +89,11 @@ from gpugraph.devices.native.tiled_products import (
 
 
 def failed_at(call: Callable[[], int]) -> int:
-    """Return the index of the call that ended a `sequence` by a nonzero status, or the first such
-    call of `beside`. `call`: the sequence, which has returned a nonzero status.
+    """Return the index of the call that ended a `sequence`, or of the first call of `beside` that
+    has failed.
+
+    Args:
+      call: the result of `sequence` or `beside`. The call must have returned a nonzero status.
     """
     runtime = RUNTIME.get(True)
     assert runtime is not None, "there are calls, so there is a runtime"
@@ -98,8 +101,8 @@ def failed_at(call: Callable[[], int]) -> int:
 
 
 def runtime_reason(wait: bool) -> str | None:
-    """Return the reason why native code can't run, or "" if it can. While its runtime is being
-    compiled, return None.
+    """Return the reason why native code can't run, or "" if native code can run. While the native
+    runtime is being compiled, return None.
 
     Args:
       wait: whether to wait for the compilation.
@@ -129,12 +132,12 @@ def sequence(calls: Sequence[Callable[[], int]]) -> Callable[[], int]:
 
 
 def threads_of(call: Callable[[], int]) -> int:
-    """Return the number of threads that a call, as for `sequence`, may use."""
+    """Return the number of threads that a native call may use."""
     return int(getattr(call_of(call)[2], "threads", 1))
 
 
 def beside(calls: Sequence[Callable[[], int]]) -> Callable[[], int]:
-    """Return one call that makes these calls, as for `sequence`, at the same time. It returns the
+    """Return one call that makes these native calls at the same time. The returned call returns the
     first nonzero status.
     """
     runtime = RUNTIME.get(True)

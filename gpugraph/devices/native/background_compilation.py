@@ -44,8 +44,8 @@ class Prepared(Generic[Compiled]):
         return self._compilation.reason or RUNTIME.reason
 
     def get(self, wait: bool = False) -> Compiled | None:
-        """Return the function. Return None if its compilation failed, or if it has not ended and
-        `wait` is False.
+        """Return the function. Return None if its compilation failed, or if the compilation has not
+        ended and `wait` is False.
         """
         if self._function is None and (wait or self._compilation.done):
             library, runtime = self._compilation.wait(), RUNTIME.get(wait)

@@ -1,7 +1,7 @@
 """BLAS threads: the number of threads that NumPy's BLAS uses for a matrix product.
 
 A function of the BLAS library with which NumPy is linked returns the number. If the BLAS has no
-such function with a known name, it is assumed to use all processors.
+such function with a known name, the BLAS is assumed to use all processors.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ _LINKED = ("numpy._core._multiarray_umath", "numpy.core._multiarray_umath")
 def blas_threads() -> int:
     """Return the number of threads, at least 1, that the BLAS uses for one product.
 
-    While `one_blas_thread` limits the BLAS, this is the number that will be restored.
+    While `one_blas_thread` limits the BLAS, the result is the number that will be restored.
     """
     ask = _asked()
     return processor_count() if ask is None else max(1, ask(), threads_to_restore())
 
 
 def reports_threads() -> bool:
-    """Return whether the BLAS reports its number of threads. If it does not, `blas_threads` assumes
-    a number.
+    """Return whether the BLAS reports its number of threads. If the BLAS does not report this
+    number, `blas_threads` assumes a number.
     """
     return _asked() is not None
 

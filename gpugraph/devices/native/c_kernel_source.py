@@ -62,7 +62,7 @@ class KernelSource(PassSource):
 
     def _run(self, part: str) -> list[str]:
         """Return statements that run all parts of the function `part`. If the block permits several
-        threads, they run on these threads.
+        threads, the parts run on these threads.
         """
         return [
             f"if (b->threads > 1) b->parallel({part}, b, b->parts, b->threads);",
@@ -118,8 +118,8 @@ class KernelSource(PassSource):
         return [self.values.finish(index, total, "rows")]
 
     def _late(self) -> list[str]:
-        """Return the statements that run after all rows. They combine the partial results of the
-        parts.
+        """Return the statements that run after all rows. These statements combine the partial
+        results of the parts.
         """
         if not self.scratch:
             return []

@@ -67,9 +67,10 @@ the loops over a row. The sums have the same order as those of other short rows.
 
 
 class PassSource(ProgramSource):
-    """Writes the C code of a program's passes and reductions.
+    """A writer of the C code of a program's passes and reductions.
 
-    `has_tiny_rows`: whether rows are at most `TINY` long and do not depend on each other.
+    Attributes:
+      has_tiny_rows: whether rows are at most `TINY` long and do not depend on each other.
     """
 
     def __init__(self, program: Program, key: object, whole: bool = False) -> None:
@@ -102,7 +103,7 @@ class PassSource(ProgramSource):
 
     def _row_elements(self, row_pass: Pass) -> list[str]:
         """Return the loop of a pass over the elements from `start` to `stop`. If the pass computes
-        a reduction, it pushes the total of each block of elements to the reduction's tree.
+        a reduction, the loop pushes the total of each block of elements to the reduction's tree.
         """
         statements = [*self.element(row_pass), *self.column_sums(row_pass)]
         if not row_pass.lanes:

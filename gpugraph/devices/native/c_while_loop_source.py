@@ -24,8 +24,8 @@ it is checked in every 1,024th iteration.
 
 
 class LoopSource(PassSource):
-    """The C source of a loop's function, which is called `name`. Raises NotNativeError if the loop
-    can't be one function.
+    """The C source of a loop's function. The function is called `name`. Raises NotNativeError if
+    the loop can't be one function.
 
     `number<n>` is the C variable of a scalar loop variable. All other names have the same meaning
     as in `PassSource`.

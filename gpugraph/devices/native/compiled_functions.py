@@ -95,8 +95,8 @@ class CompiledFunction:
         Args:
           inputs, outputs: C-ordered NumPy arrays, in the order of `Fusion.input` and
             `Fusion.output`. The number of elements of each array is the product of `sizes` over the
-            axes along which it varies. An output may share the memory of an input if it covers all
-            of this memory.
+            axes along which it varies. An output may share the memory of an input if the output
+            covers all of this memory.
         """
         call = self.call(inputs, outputs, sizes)
         if not self.can_fail:
@@ -117,7 +117,8 @@ class CompiledFunction:
         self, inputs: Sequence[Any], outputs: Sequence[Any], sizes: Sequence[int]
     ) -> Callable[[], int]:
         """Return a callable like the result of `bind`, for use in a `sequence`. Instead of raising
-        an error, it returns a nonzero status. If the arrays are `OpenView`s, it is an `OpenCall`.
+        an error, the callable returns a nonzero status. If the arrays are `OpenView`s, the result
+        is an `OpenCall`.
         """
         if any(isinstance(array, OpenView) for array in outputs):
             return self._open_call(inputs, outputs, sizes)
@@ -208,10 +209,10 @@ class LoopFunction:
         InvalidArgumentError if integers are divided by zero.
 
         Args:
-          arrays: the inputs, in the order of `Fusion.input`. They must not overlap. The arrays of
-            loop variables contain the initial values and receive the final values.
+          arrays: the inputs, in the order of `Fusion.input`. These arrays must not overlap. The
+            arrays of loop variables contain the initial values and receive the final values.
           limit: the maximum number of iterations, or a negative number for no limit.
-          stop: an int64 array with one element. When it is not 0, the loop ends early.
+          stop: an int64 array with one element. When the element is not 0, the loop ends early.
         """
         call = self.call(arrays, sizes, limit, stop)
         block = call_of(call)[2]

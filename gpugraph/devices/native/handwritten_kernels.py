@@ -97,7 +97,7 @@ class SourceFile:
         """Return a call of a function with these arrays, which are its inputs followed by its
         outputs.
 
-        The call returns 0, or another status if it rejects its inputs. It must not run in two
+        The call returns 0, or another status if it rejects its inputs. The call must not run in two
         threads at the same time.
 
         Raises InternalError if an array does not match the parameters.
@@ -200,7 +200,9 @@ def _common_dtype(function: str, arrays: Sequence[Any]) -> str:
 
 
 def _aligned(buffer: Any) -> Any:
-    """Return the buffer from the first multiple of a cache line on."""
+    """Return the part of the buffer that begins at its first address that is a multiple of the size
+    of a cache line.
+    """
     return buffer[-buffer.ctypes.data % _LINE :]
 
 
@@ -226,8 +228,8 @@ _FILES: dict[tuple[str, str, Macros], Prepared[SourceFile]] = {}
 
 
 def prepare_source(file: str, dtype: str = "", macros: Macros = ()) -> Prepared[SourceFile]:
-    """Start to compile the file `kernels/<file>` and return it as a `Prepared`. It is compiled once
-    for each set of arguments.
+    """Start to compile the file `kernels/<file>` and return it as a `Prepared`. The file is
+    compiled once for each set of arguments.
 
     The compilation runs in the background, unless GPUGRAPH_NATIVE is "wait".
 
@@ -261,7 +263,7 @@ def whole_source(file: str, dtype: str = "", macros: Macros = ()) -> str:
 
 
 def _expand(file: str) -> str:
-    """Return the contents of a file in `kernels/`. Its include lines for files of that folder are
-    replaced by the contents of those files.
+    """Return the contents of a file in `kernels/`. Lines that include other files of that folder
+    are replaced by the contents of those files.
     """
     return _INCLUDE.sub(lambda include: _expand(include[1]), kernel_file(file))

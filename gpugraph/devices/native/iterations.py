@@ -93,7 +93,7 @@ class _Access(ctypes.Structure):
 
 
 class Iterations:
-    """The instructions of a loop, bound to memory, which one native call executes."""
+    """The instructions of a loop, bound to memory. One native call executes them."""
 
     def __init__(self, instructions: Sequence[Instruction], stop: Any, *keep: Any) -> None:
         """Bind the instructions to memory.
@@ -168,12 +168,12 @@ class Iterations:
         """Execute instructions, starting at the current one, until the end or an instruction that
         Python must execute.
 
-        Returns None at the end, otherwise the index of that instruction. To continue after it, call
-        `start`.
+        Returns None at the end, otherwise the index of that instruction. To continue after that
+        instruction, call `start`.
 
         Args:
           check: a function that is called when the loop returns after `SLICE_NS`, or because `stop`
-            is set. It raises an error to end the run.
+            is set. To end the run, this function raises an error.
         """
         block, call = self._block, self._held
         block.slice = BRIEF_NS
@@ -198,9 +198,16 @@ class ElementAccess:
     def __init__(
         self, form: str, handle: Any, value: Any, kind: int = 0, index: Any = None, copy: Any = None
     ) -> None:
-        """handle: an array of objects, the first of which is the container. kind: the kind of
-        elements, as in the containers' records. index: an int32 array with one element. copy: as in
-        the class `ContainerAccess` in `ops`."""
+        """Prepare the native call.
+
+        Args:
+          form: "push", "pop", "put", "take" or "find".
+          handle: an array of objects whose first element is the container.
+          value: the array from which or to which the element is copied.
+          kind: the number of the element's shape and dtype in the container's record.
+          index: an int32 array with one element, the index of the accessed element.
+          copy: the second destination of a push or put (`ContainerAccess`).
+        """
         runtime = _runtime()
         self._handle = handle
         self._result = value if form == "find" else None
@@ -219,8 +226,8 @@ class ElementAccess:
         self.call = runtime.call(self._block, (handle, value, index, copy), False)
 
     def bind(self) -> None:
-        """Look up the container to which the handle refers now. It is kept alive, so that no other
-        container has its address.
+        """Look up the container to which the handle refers now. Keep the container alive, so that
+        no other container can get its address.
         """
         container = self._container = self._handle.item(0)
         self._record = container.record

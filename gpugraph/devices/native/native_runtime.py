@@ -1,9 +1,9 @@
 """The native runtime: C code that all native kernels share (host_runtime.c and the other `_FILES`),
 compiled and loaded once.
 
-It also computes checksums of files (host_crc32c.c). To call a kernel, Python calls a builtin
-function without arguments, whose `self` holds the address of the kernel's block. This takes 45 ns,
-compared with 200 ns through ctypes.
+The runtime also computes checksums of files (host_crc32c.c). To call a kernel, Python calls a
+builtin function without arguments, whose `self` holds the address of the kernel's block. A call
+takes 45 ns, compared with 200 ns through ctypes.
 
     GPUGRAPH_THREADS   the number of threads of kernels; unset: one per usable processor
 """
@@ -71,7 +71,7 @@ class _Several(ctypes.Structure):
 
 
 class _Lanes(ctypes.Structure):
-    """The C structure `gg_lanes` of host_runtime.c: calls beside each other."""
+    """The C structure `gg_lanes` of host_runtime.c: calls that run at the same time."""
 
     _fields_ = (
         ("entry", ctypes.c_void_p),
@@ -122,8 +122,8 @@ class Runtime:
         """Divide the computation of a block into parts, with the C function `gg_cut_<name>` of
         host_cuts.c.
 
-        The block's field `threads` is the maximum number of threads. It is replaced by the number
-        that the kernel uses.
+        The block's field `threads` is the maximum number of threads. The value of this field is
+        replaced by the number that the kernel uses.
         """
         getattr(self.library, f"gg_cut_{name}")(ctypes.byref(block))
 
@@ -138,8 +138,8 @@ class Runtime:
         return self._new(self._released if release else self._held, state, None)
 
     def sequence(self, calls: Sequence[Call]) -> Call:
-        """Return one call that makes these calls in order. It stops at the first nonzero status and
-        returns that status.
+        """Return one call that makes these calls in order. The returned call stops at the first
+        nonzero status and returns that status.
         """
         parts = [call_of(part) for part in calls]
         blocks = (ctypes.c_void_p * len(parts))(*(part[0] for part in parts))
@@ -147,8 +147,9 @@ class Runtime:
         return self.call(several, (blocks, *calls), any(part[1] for part in parts))
 
     def beside(self, calls: Sequence[Call], threads: int) -> Call:
-        """Return one call that makes these calls at the same time, on at most `threads` threads. It
-        ends when all have ended, and returns the first nonzero status.
+        """Return one call that makes these calls at the same time, on at most `threads` threads.
+        The returned call ends when all of these calls have ended, and returns the first nonzero
+        status.
         """
         parts = [call_of(part) for part in calls]
         blocks = (ctypes.c_void_p * len(parts))(*(part[0] for part in parts))
@@ -170,7 +171,7 @@ class Runtime:
     @property
     def crc32c(self) -> NativeCrc | None:
         """A function that receives an address, a size and an initial value, and returns the CRC-32C
-        of these bytes. It is None if the processor has no instruction for CRC-32C.
+        of these bytes. The property is None if the processor has no instruction for CRC-32C.
         """
         function = getattr(self.library, "gg_crc32c", None)
         if function is None:
@@ -184,8 +185,8 @@ class Runtime:
     def record_ends(self) -> RecordScanner | None:
         """A function that finds the TFRecords in a buffer, or None if `crc32c` is None.
 
-        The function receives the address and the size of the buffer and of an array. It stores the
-        ends of the records in the array, and returns their number.
+        The function receives the address and the size of the buffer and of an array. The function
+        stores the ends of the records in the array, and returns their number.
         """
         function = getattr(self.library, "gg_record_ends", None)
         if function is None:
@@ -224,8 +225,8 @@ class _Shared:
         self._unsound = ""  # why the loaded code is not used
 
     def start(self) -> Compilation:
-        """Return the compilation of the runtime. Start it if this has not happened yet. If there
-        was no compiler before, search for one again.
+        """Return the compilation of the runtime. Start the compilation if it has not been started
+        yet. If an earlier search found no compiler, search again.
         """
         if self._compilation is None or (self._was_refused and not compiler().reason):
             self._was_refused = bool(compiler().reason)
@@ -235,8 +236,8 @@ class _Shared:
 
     @property
     def reason(self) -> str:
-        """The reason why there is no runtime, or "" if it exists or is being compiled. Reading this
-        property starts the compilation.
+        """The reason why there is no runtime, or "" if the runtime exists or is being compiled.
+        Reading this property starts the compilation.
         """
         return self.start().reason or self._unsound
 
@@ -251,8 +252,8 @@ class _Shared:
         return self._runtime
 
     def get(self, wait: bool) -> Runtime | None:
-        """Return the runtime. Return None if it can't be used, or if it is not compiled yet and
-        `wait` is False.
+        """Return the runtime. Return None if the runtime can't be used, or if it is not compiled
+        yet and `wait` is False.
         """
         if self._runtime is None and not self._unsound:
             compilation = self.start()

@@ -96,8 +96,8 @@ class _Blas(NamedTuple):
 
 @cache
 def _blas() -> _Blas | None:
-    """Return the functions of NumPy's BLAS, which are found through NumPy's extension module. If it
-    has no functions with known names, return None.
+    """Return the functions of NumPy's BLAS, which are found through NumPy's extension module. If
+    the BLAS has no functions with known names, return None.
     """
     module = getattr(np, "_core", None)
     path = getattr(getattr(module, "_multiarray_umath", None), "__file__", None)
@@ -114,8 +114,8 @@ def _blas() -> _Blas | None:
 
 
 def _all(library: ctypes.CDLL, name: str, parts: Sequence[str]) -> list[int]:
-    """Return the addresses of several functions. Their names are the template `name` with each of
-    `parts` inserted. If one of the functions does not exist, return an empty list.
+    """Return the addresses of several functions. The names of the functions are the template `name`
+    with each of `parts` inserted. If one of the functions does not exist, return an empty list.
     """
     try:
         return [address_of(getattr(library, name.format(part))) for part in parts]
@@ -137,7 +137,7 @@ def blas_reason() -> str:
 
 def blas_threads_reason() -> str:
     """Return the reason why native products can't change the BLAS's number of threads, or "" if
-    they limit it to one.
+    they can limit it to one.
     """
     blas = _blas()
     return (
@@ -147,7 +147,8 @@ def blas_threads_reason() -> str:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Limit NumPy's BLAS to one thread inside the block, if its number of threads can be set.
+    """Limit NumPy's BLAS to one thread inside the `with` block, if the BLAS has a function that
+    sets its number of threads.
 
     The threads of a BLAS spin while they wait for each other and for the next product. If another
     thread needs a core, small products take many times as long with two threads. Native code that
@@ -172,7 +173,7 @@ def _one_thread(
     """Return two functions: the first limits the BLAS to one thread, the second removes the limit.
     When the last user has removed the limit, the BLAS's number of threads is restored.
 
-    If the native runtime is loaded, it counts these users together with its own products.
+    If the native runtime is loaded, the runtime counts these users together with its own products.
     """
     if runtime is None:
         users = _users(threads)
@@ -193,8 +194,8 @@ def threads_to_restore() -> int:
 
 
 class _Users:
-    """A count of the users that currently limit a BLAS to one thread, like `gg_blas` of
-    host_runtime.c.
+    """A count of the users that currently limit a BLAS to one thread. It replaces `gg_blas` of
+    host_runtime.c while the native runtime is not loaded.
     """
 
     def __init__(self, threads: tuple[int, int]) -> None:
@@ -208,7 +209,7 @@ class _Users:
             os.register_at_fork(after_in_child=self._forget)
 
     def enter(self) -> None:
-        """Add a user. If it is the first, set the number of threads to 1."""
+        """Add a user. If this user is the first, set the number of threads to 1."""
         with self._lock:
             if not self._count:
                 self._restored = self._restored or self._get()
@@ -216,7 +217,7 @@ class _Users:
             self._count += 1
 
     def leave(self) -> None:
-        """Remove a user. If it was the last, restore the number of threads."""
+        """Remove a user. If this user was the last, restore the number of threads."""
         with self._lock:
             if self._count == 1:
                 self._set(self._restored)
@@ -254,14 +255,14 @@ def products(triples: Sequence[tuple[Any, Any, Any]]) -> Call:
 
     The shapes are a: (..., m, k), b: (..., k, n) and out: (..., m, n), with equal leading axes. All
     arrays are float32, or all are float64. One of the last two axes of a and of b must be
-    contiguous. In out, the last axis must be contiguous. The other of the last two axes has a
-    positive stride, which is a multiple of the element size and at least the length of a row or
-    column. Leading axes of a and b may have any strides, including 0. The call must not run in two
-    threads at the same time.
+    contiguous. In out, the last axis must be contiguous. In each array, the stride of the remaining
+    one of the last two axes must be positive, a multiple of the element size, and at least the
+    length of a row or column. Leading axes of a and b may have any strides, including 0. The call
+    must not run in two threads at the same time.
 
     Raises NotNativeError if the dtypes or strides do not meet these conditions, or if `out`
     overlaps itself or an input. Raises InternalError if the shapes don't match, if `out` is
-    read-only, or if there is a `blas_reason`.
+    read-only, or if `blas_reason` is not empty.
     """
     blas, runtime = _blas(), RUNTIME.get(True)
     if blas is None or runtime is None:
@@ -319,7 +320,7 @@ def _open_product(runtime: Runtime, views: ProductViews) -> OpenCall:
 
 def _kind(m: int, n: int, k: int) -> int:
     """Return the number of the BLAS function that computes a product: gemv for vectors, otherwise
-    gemm. For k = 0 it is also gemm, because gemv would not write zeros.
+    gemm. For k = 0, vectors need gemm as well, because gemv would not write zeros.
     """
     if k == 0:
         return _MATRICES

@@ -34,8 +34,8 @@ def overlap(a: Any, b: Any) -> bool:
 
 
 def are_apart(sizes: Sequence[int], strides: Sequence[int], item: int) -> bool:
-    """Return whether different indices of a view refer to different memory. If this is unknown,
-    because the axes are not nested, return False.
+    """Return whether different indices of a view refer to different memory. If it is unknown
+    whether the memory differs, because the axes are not nested, return False.
     """
     if tuple(strides) == c_strides(sizes, item) or 0 in sizes:
         return True

@@ -31,12 +31,12 @@ SCRATCH_KINDS = "parts", "whole", "columns", "source"
 
 
 class OpenTable(NamedTuple):
-    """A table of addresses that is an argument of a call. Its entries are `start` plus the offset
-    of each index along some axes.
+    """A table of addresses that is an argument of a call. An entry is `start` plus the offset of an
+    index along some axes.
 
     Args:
-      axes: (size, stride in bytes) of each axis. If there are no axes, the table has one entry and
-        is not replaced. Any other table is replaced for each set of sizes.
+      axes: (size, stride in bytes) of each axis. A table without axes has one entry, and is changed
+        in place. Any other table is replaced by a new one for each set of sizes.
     """
 
     start: Address
@@ -53,8 +53,8 @@ class OpenTable(NamedTuple):
         return _Data(self)
 
     def moved(self, source: Address, target: Address) -> OpenTable:
-        """Return this table after a move from `source` to `target`: `target - source` is added to
-        each address.
+        """Return this table for memory that has moved from the address `source` to `target`:
+        `target - source` is added to each entry.
         """
         return OpenTable(target + (self.start - source), self.axes)
 
@@ -71,18 +71,20 @@ def open_addresses(view: OpenView, axes: int) -> OpenTable:
 
 @dataclass(frozen=True)
 class OpenCall:
-    """The block of a call whose sizes are open.
+    """A native call with open sizes, described by the fields of its block.
 
     Args:
-      fields: the words of the block, by field.
-      tables: by field, the entries of the table to which the field points.
-      cut: the address of the C function that divides the work, or 0. It reads the field `threads`
-        as the maximum number of threads, and replaces it.
-      scratch: the kind of scratch memory (`SCRATCH_KINDS`) and the bytes of an element, by index
-        in the table `at`.
-      work: the field with the work, and the amount for which the GIL is released.
-      replaces: whether all fields are written, because a call that is bound to arrays may have
-        others, such as those of another order of axes.
+      fields: the value of each field that depends on sizes.
+      tables: for each field that points to a table, the entries of the table.
+      cut: the address of the C function that divides the work, or 0. The function reads the field
+        `threads` as the maximum number of threads, and replaces it by the number to use.
+      scratch: maps an index in the block's table `at` to the kind of scratch memory
+        (`SCRATCH_KINDS`) and the bytes of an element.
+      work: the name of the field with the amount of work, and the amount from which the call
+        releases the GIL.
+      replaces: whether constant fields are written as well. Writing constant fields is necessary if
+        the call that is bound to arrays may have other values in them, for example another order of
+        axes.
     """
 
     fields: Mapping[str, Any] = field(default_factory=dict)
@@ -101,7 +103,9 @@ class OpenCall:
 
 
 class BlockWords(NamedTuple):
-    """The words of one block that sizes determine: a dict from address to value."""
+    """The words of one block that sizes determine. `values` maps the address of each word to its
+    value.
+    """
 
     values: dict[int, Any]
     block: Any
@@ -116,8 +120,13 @@ class BlockWords(NamedTuple):
 
 
 def words_of(call: Call, open_call: OpenCall) -> BlockWords:
-    """Return the words of a call's block. Raises NotNativeError if the block has other words than
-    `open_call`.
+    """Return the words that sizes determine in the block of a call.
+
+    Raises NotNativeError if the block of `call` and `open_call` have different words.
+
+    Args:
+      call: the call, bound to arrays.
+      open_call: the same call, bound to views with open sizes.
     """
     block = call_of(call)[2]
     values: dict[int, Any] = {}
@@ -134,7 +143,7 @@ def words_of(call: Call, open_call: OpenCall) -> BlockWords:
 
 
 def _add(values: dict[int, Any], place: int, entry: Any) -> None:
-    """Add a word. If it points to a table, also add the words of the table."""
+    """Add a word. If the word points to a table, also add the words of the table."""
     if isinstance(entry, OpenTable) and not entry.axes:
         _add(values, ctypes.c_int64.from_address(place).value, entry.start)
     elif type(entry) is Size or isinstance(entry, (Address, OpenTable)):

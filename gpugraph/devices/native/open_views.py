@@ -1,8 +1,8 @@
 """Views with open sizes, which are used in place of NumPy arrays when native calls are bound.
 
-Their shapes, strides and addresses are Sizes or ints. If a call is bound to such views, the fields
-of its block are expressions of the open sizes (`open_calls`). As everywhere in a compilation,
-comparisons of sizes become conditions (`base/sizes`).
+The shapes, strides and addresses of these views are Sizes or ints. If a call is bound to such
+views, the fields of its block are expressions of the open sizes (`open_calls`). As everywhere in a
+compilation, comparisons of sizes become conditions (`base/sizes`).
 """
 
 from __future__ import annotations

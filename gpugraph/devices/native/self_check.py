@@ -1,8 +1,9 @@
 """The check of the C compiler when the runtime is loaded. The results of `host_self_check.c` are
 compared with NumPy's.
 
-Runs do not compare results. Therefore, if a compiler fails this check, its code is never used.
-(With GPUGRAPH_VERIFY=1, runs compare each step, see `compile/steps/native_verification.py`.)
+Runs do not compare native results with NumPy's, except with GPUGRAPH_VERIFY=1
+(`compile/steps/native_verification.py`). Therefore, if a compiler fails this check, the code of
+that compiler is never used.
 """
 
 from __future__ import annotations

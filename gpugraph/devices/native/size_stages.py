@@ -5,7 +5,8 @@
     status = stages.run(0)                   all words of the calls up to the next report
 
 `StageRows` has the work of a stage as rows of numbers, whose columns are the fields of the C
-structures in host_sizes.c. Memory that must grow is allocated here, or by the caller.
+structures in host_sizes.c. If the arena is too small for the sizes of a run, the caller enlarges
+it. This module enlarges tables and scratch memory.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ ELEMENT_KINDS = {np.dtype(kind): n for n, kind in enumerate(("i4", "i8", "f4", "
 
 
 class StageStatus(IntFlag):
-    """Why a stage needs Python: flags of host_sizes.c."""
+    """The reasons why a stage returns to Python: flags of host_sizes.c."""
 
     DONE = 0
     UNFIT = 1
@@ -52,7 +53,7 @@ class StageRows:
         become known.
       steps: (kind, register, left, right, factor) of arithmetic on registers.
       conditions: (comparison with 0, register, outcome, call or -1).
-      owners: (call, 1 if it is bound for each set of sizes).
+      owners: (call, 1 if the call is bound for each set of sizes).
       buffers: (number, register of the size, slice of `below`) of the buffers in the arena.
       asides: (register of the size, room) of other buffers.
       tables: (address of the word, base, register of the offset, slice of `axes`, room, entries).
@@ -80,7 +81,7 @@ class StageRows:
     scratch_owners: list[tuple[int, Callable[[int], Any]]] = field(default_factory=list)
 
     def add_call(self, owner: int, words: BlockWords, call: OpenCall) -> None:
-        """Add the division of work of a call, and its scratch memory."""
+        """Add the rows that divide the work of a call and size its scratch memory."""
         block = ctypes.addressof(words.block)
         if call.cut:
             self.cuts.append((call.cut, block, words.place("threads"), owner))
@@ -129,11 +130,12 @@ class SizeStages:
     """The stages of one program.
 
     Attributes:
-      registers: the values of all sizes. The caller stores the fed sizes; kernels store the sizes
-        that they report.
-      bases: 0, then the address of each buffer.
-      unmet: by call, whether it must be bound for the current sizes.
-      calls: a native call for each stage. It returns a nonzero status if Python must do something.
+      registers: the values of all sizes. The caller stores the fed sizes, and kernels store the
+        sizes that they report.
+      bases: an array with 0, followed by the address of each buffer.
+      unmet: for each call, whether it must be bound to arrays for the current sizes.
+      calls: a native call for each stage. Such a call returns a nonzero status if Python must act
+        before the run can continue.
     """
 
     def __init__(
@@ -144,12 +146,12 @@ class SizeStages:
         below: Sequence[int],
         rows: Sequence[StageRows],
     ) -> None:
-        """Create the stages; the arena has no room yet.
+        """Create the stages. The arena has no memory yet.
 
         Args:
           num_bases: the number of buffers.
-          below: for all buffers in the arena, the numbers of the buffers below them; `rows` have
-            slices of it.
+          below: a list with the numbers of the buffers below each buffer of the arena. The rows of
+            buffers refer to slices of this list.
         """
         runtime = RUNTIME.get(True)
         assert runtime is not None, "there are calls, so there is a runtime"
@@ -189,8 +191,8 @@ class SizeStages:
         return block, kept
 
     def run(self, number: int) -> StageStatus:
-        """Run a stage for the values in the registers, and let tables and scratch memory grow.
-        Return why the caller must do something.
+        """Run a stage with the values in the registers, and enlarge tables and scratch memory if
+        necessary. Return the reason if the caller must act before the run can continue.
         """
         if not number:
             self._sizes.threads = thread_count()
@@ -205,13 +207,15 @@ class SizeStages:
         return StageStatus.DONE
 
     def set_replaced(self, number: int, is_replaced: bool) -> None:
-        """Set whether calls of a stage are replaced for the current sizes, so that each run of the
-        stage must return to Python.
+        """Set whether Python has replaced calls of a stage for the current sizes. If so, each run
+        of the stage returns to Python.
         """
         self._stages[number].replaced = int(is_replaced)
 
     def forget(self) -> None:
-        """Let all stages run again, even if their sizes have not changed."""
+        """Make all stages compute their words again in the next run, even if no size has
+        changed.
+        """
         self._sizes.version += 1
         for stage in self._stages:
             stage.version = 0
@@ -227,11 +231,16 @@ class SizeStages:
         return int(self._sizes.needed)
 
     def set_arena(self, address: int, room: int) -> None:
-        """Set the memory of the arena."""
+        """Set the address and the size of the arena's memory."""
         self._sizes.arena, self._sizes.room = address, room
 
     def set_aside(self, number: int, row: int, room: int) -> None:
-        """Set the room of an aside of stage `number`."""
+        """Set the size of the memory of a buffer outside of the arena.
+
+        Args:
+          number: the number of the stage that computes the buffer's size.
+          row: the buffer's index in the stage's `asides`.
+        """
         self._asides[number][row, 1] = room
 
     def _grow_tables(self, number: int) -> None:

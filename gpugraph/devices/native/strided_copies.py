@@ -106,7 +106,9 @@ def move(source: Any, target: Any) -> Call:
 
 
 def _as_array(source: Any, target: Any) -> Any:
-    """Return the source as an array. If it is a Python number, the array has the target's dtype."""
+    """Return the source as an array. If the source is a Python number, the array has the target's
+    dtype.
+    """
     if isinstance(source, (np.ndarray, OpenView)):
         return source
     if isinstance(source, np.generic):
@@ -155,7 +157,8 @@ def axes_of(source: Any, target: Any) -> tuple[list[CopyAxis], int, int]:
 
 def _sort_axes(source: Any, target: Any) -> tuple[list[CopyAxis], int, int]:
     """Return the axes whose size is greater than 1, in the order of descending strides of the
-    target, and both start addresses. If a stride of the target is negative, the axis is reversed.
+    target, and the start addresses of the two arrays. If a stride of the target is negative, the
+    axis is reversed.
     """
     start, to = source.ctypes.data, target.ctypes.data
     axes = []
@@ -233,8 +236,8 @@ def _open_move(runtime: Runtime, source: Any, target: Any) -> OpenCall:
 
 
 def _widen(axes: list[CopyAxis], item: int, starts: tuple[int, int]) -> tuple[list[CopyAxis], int]:
-    """If the last axis is short and contiguous in both arrays, merge it into one longer element.
-    Return the axes and the element size. An axis of open size stays.
+    """If the last axis is short and contiguous in both arrays, merge its elements into one longer
+    element. Return the axes and the element size. An axis of open size is never merged.
     """
     if axes and not is_open((axes[-1].size,)) and axes[-1].source == axes[-1].target == item:
         wide = item * axes[-1].size

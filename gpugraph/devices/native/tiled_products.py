@@ -1,8 +1,9 @@
 """Tiled products: matrix products that gpugraph's own C code (host_matmul.h) computes in tiles.
 
-The code accepts the same views as `numpy_blas.products`. It can add a bias and an addend and apply
-Relu when it stores results. Threads share one packed operand. Only the sizes determine whether a
-product uses this code. Products with too few multiplications for the cost of packing use the BLAS.
+The code accepts the same views as `numpy_blas.products`. The code can add a bias and an addend and
+apply Relu when it stores results. One operand is packed (copied in the order of the tiles), and all
+threads share it. Only the sizes determine whether a product uses this code. Products with too few
+multiplications for the cost of packing use the BLAS.
 """
 
 from __future__ import annotations
@@ -64,10 +65,10 @@ def tiled_product(
 
     Args:
       code: the compiled host_matmul.h.
-      triple: (a, b, out), with the requirements and errors of `products`.
+      triple: (a, b, out). The requirements and errors are those of `numpy_blas.products`.
       bias: a contiguous vector with one number per column.
-      addend: an array with the shape and strides of `out`. It may be in the memory of `out` if the
-        results are sums of at most SUMMED_AT_ONCE terms.
+      addend: an array with the shape and strides of `out`. The addend may be in the memory of `out`
+        if the results are sums of at most SUMMED_AT_ONCE terms.
       relu: whether negative results are replaced by 0.
     """
     a, b, out = triple

@@ -1,5 +1,5 @@
-"""Reader of V2 checkpoints. It reads the whole index when it is opened, and each tensor when the
-tensor is requested.
+"""Reader of V2 checkpoints. The reader reads the whole index when it is opened, and each tensor
+when the tensor is requested.
 
 Files are not trusted. Offsets and sizes are compared with the sizes of the files before memory is
 allocated, and all bytes are compared with their checksums.
@@ -75,7 +75,7 @@ class BundleReader(TensorReader):
     """An existing V2 checkpoint. Its data files are opened when they are first used.
 
     Attributes:
-      entries: the entry of each tensor, by name. They do not include the entries of parts of
+      entries: the entry of each tensor, by name. This dict does not include the entries of parts of
         tensors.
     """
 

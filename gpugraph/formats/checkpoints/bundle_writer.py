@@ -1,9 +1,9 @@
 """Writer of V2 checkpoints. It writes tensors one by one into a data file, and then the index.
 
 All files are written under temporary names, synced, and then renamed. The index is renamed last. If
-a checkpoint of the same name exists, its index refers to its old data files until the new index
-replaces it. Therefore the new data files first get names with another number of shards, and the
-usual names after that.
+a checkpoint of the same name exists, the old index refers to the old data files until the new index
+replaces the old one. Therefore the new data files first get names with another number of shards,
+and the usual names after that.
 """
 
 from __future__ import annotations
@@ -58,13 +58,14 @@ _SUFFIXES = (".index", ".data-?????-of-?????")
 
 
 class BundleWriter:
-    """A checkpoint under construction. `finish` makes it visible, and `abandon` removes it.
+    """A checkpoint under construction. `finish` makes the checkpoint visible, and `abandon` removes
+    it.
 
     Raises tf.errors.OpError if the file system reports an error.
 
     Args:
-      prefix: the common prefix of its files' paths. If its folder does not exist, it is created,
-        but not the folder's parents.
+      prefix: the common prefix of the paths of the checkpoint's files. If the folder of these files
+        does not exist, it is created, but its parent folders are not.
     """
 
     def __init__(self, prefix: str) -> None:
@@ -89,7 +90,7 @@ class BundleWriter:
     def add(self, name: bytes, array: Any, dtype: DType | None = None) -> None:
         """Write a tensor. Raises InvalidArgumentError if the name is empty or already present.
 
-        The array is written without a copy, so it must not change before `finish` is called.
+        The array is written without a copy, so the array must not change before `finish` is called.
         """
         if not name:
             raise invalid_argument(f"The name of a tensor in {self._prefix} is empty")
@@ -194,7 +195,7 @@ class BundleWriter:
     def finish(self) -> None:
         """Make the whole checkpoint visible.
 
-        If this fails, the old checkpoint remains unchanged.
+        If the writing fails, the old checkpoint remains unchanged.
         """
         try:
             index = functools.cache(functools.partial(_index_bytes, self._entries))
@@ -248,7 +249,7 @@ def _rename(sources: Sequence[str], targets: Sequence[str]) -> None:
 
 
 def _link(sources: Sequence[str], targets: Sequence[str]) -> bool:
-    """Create hard links to files. Return False if the file system does not support them."""
+    """Create hard links to files. Return False if the file system does not support hard links."""
     for source, target in zip(sources, targets):
         temporary = temporary_name(target)
         try:

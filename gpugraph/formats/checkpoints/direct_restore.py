@@ -1,8 +1,8 @@
 """Restoring of a checkpoint's tensors directly into the memory of arrays, without copies.
 
-All bytes are read twice. First they are read into one block, which stays in the processor's cache,
-and their checksums are verified. Then they are read into the arrays. So no array changes unless all
-bytes are valid.
+All bytes are read twice. First the bytes are read into one block, which stays in the processor's
+cache, and their checksums are verified. Then the tensors are read into the arrays. So no array
+changes unless all bytes are valid.
 """
 
 from __future__ import annotations
@@ -64,17 +64,17 @@ def restore_into(
     threads: int = 1,
     advance: Callable[[int], object] = lambda _: None,
 ) -> None:
-    """Set arrays to tensors of a checkpoint. If this fails, no array has changed, with the
-    exception below.
+    """Set arrays to tensors of a checkpoint. If the function fails, no array has changed unless a
+    file changes during the call.
 
     Raises NotFoundError, InvalidArgumentError and DataLossError as `BundleReader.read` does, and
     ValueError if the shape of an array differs from the tensor's shape. Also raises DataLossError
-    if a file changes during the call. Only in this case may arrays have been set.
+    if a file changes during the call. In this case, some arrays may have changed.
 
     Args:
       threads: the maximum number of concurrent readers.
-      advance: a function that receives the number of bytes of each read. Several threads call it,
-        and all bytes are read twice.
+      advance: a function that receives the number of bytes of each read. Several threads call this
+        function, and all bytes are read twice.
     """
     pieces, values = [], []
     for name, spec, array in targets:
@@ -153,8 +153,8 @@ def _file(reader: BundleReader, run: Sequence[_Piece]) -> tuple[BinaryIO, str]:
 
 
 def _state(reader: BundleReader, run: Sequence[_Piece]) -> tuple[int, int]:
-    """Return the size and modification time of a run's file. They show whether its content has
-    changed.
+    """Return the size and modification time of a run's file. The two values show whether its
+    content has changed.
     """
     status = os.fstat(_file(reader, run)[0].fileno())
     return status.st_size, status.st_mtime_ns

@@ -51,9 +51,10 @@ _STORED = frozenset(
 
 
 def open_checkpoint(prefix: str) -> TensorReader:
-    """Open the V2 checkpoint with this prefix or, if there is none, the V1 checkpoint.
+    """Open the V2 checkpoint with this prefix or, if there is no such V2 checkpoint, the V1
+    checkpoint.
 
-    Raises NotFoundError if there is neither.
+    Raises NotFoundError if neither checkpoint exists.
     """
     prefix = local_path(prefix)
     if not os.path.exists(index_name(prefix)):
@@ -117,8 +118,8 @@ class SliceTableReader(TensorReader):
     def _tensor(self, name: str, entry: BundleEntry, part: Slice) -> Any:
         """Return the TensorProto with the values of a part.
 
-        Files omit its dtype and shape, so they are set. Raises DataLossError if the part is missing
-        or has the wrong number of values.
+        Files omit the TensorProto's dtype and shape, so this method sets them. Raises DataLossError
+        if the part is missing or has the wrong number of values.
         """
         key = slice_key(name.encode("utf-8", "surrogateescape"), part)
         message, path = self._messages.get(key, (None, self.prefix))
@@ -146,7 +147,7 @@ class SliceTableReader(TensorReader):
 
 def _only(message: bytes, wanted: int) -> bytes:
     """Return the content of a message's field. If the field occurs several times, return the last
-    content. Raises MalformedError if it is missing.
+    content. Raises MalformedError if the field is missing.
 
     Args:
       wanted: the number of the field.

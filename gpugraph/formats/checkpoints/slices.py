@@ -22,8 +22,8 @@ def parse_slice_spec(spec: str) -> tuple[tuple[int, ...], Slice] | None:
     """Parse the text of a slice, such as "4 2 0,2:-", and return the full shape and the slice.
 
     The text contains the sizes of the full shape, followed by `start,length` or `-` for each
-    dimension. Returns None if it is empty. Raises InvalidArgumentError if it is malformed, or if
-    the slice is not inside the shape.
+    dimension. Returns None if the text is empty. Raises InvalidArgumentError if the text is
+    malformed, or if the slice is not inside the shape.
     """
     if not spec:
         return None
@@ -85,7 +85,7 @@ def shape_of_slice(shape: Sequence[int], part: Slice) -> tuple[int, ...]:
 
 
 def overlap(first: Sequence[slice], second: Sequence[slice]) -> tuple[slice, ...] | None:
-    """Return the intersection of two bounds, or None if it is empty."""
+    """Return the intersection of two bounds, or None if the intersection is empty."""
     both = tuple(slice(max(a.start, b.start), min(a.stop, b.stop)) for a, b in zip(first, second))
     return None if any(part.start >= part.stop for part in both) else both
 

@@ -77,8 +77,8 @@ def _shared(first: bytes, second: bytes) -> int:
 
 
 def _separator(key: bytes, following: bytes) -> bytes:
-    """Return a short key between two adjacent keys. It is at least `key`, and less than
-    `following`.
+    """Return a short key between two adjacent keys. The returned key is at least `key`, and less
+    than `following`.
     """
     shared = _shared(key, following)
     if shared < min(len(key), len(following)):

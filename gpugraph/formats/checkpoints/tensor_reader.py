@@ -32,7 +32,7 @@ def no_checkpoint(prefix: str) -> NotFoundError:
 
 
 class TensorReader(ABC):
-    """An open checkpoint. Used as a context manager, it closes itself.
+    """An open checkpoint. Used as a context manager, the reader closes itself.
 
     Args:
       entries: the entry of each tensor, by name, with its dtype and shape. If the tensor is stored

@@ -62,7 +62,7 @@ def field(number: int, value: int | bytes, always: bool = False) -> bytes:
 
 
 def fixed32(number: int, value: int) -> bytes:
-    """Encode a field of four bytes. If the value is zero, return nothing."""
+    """Encode a field of four bytes. If the value is zero, return no bytes."""
     return varint(number << 3 | _FIXED32) + value.to_bytes(4, "little") if value else b""
 
 
@@ -99,14 +99,14 @@ def fields(data: bytes) -> Iterator[tuple[int, Value]]:
 
 
 def as_number(value: Value) -> int:
-    """Return a field's value as an int64. Raises MalformedError if it is bytes."""
+    """Return a field's value as an int64. Raises MalformedError if the value is bytes."""
     if isinstance(value, bytes):
         raise MalformedError("a number is given as bytes")
     return signed(value)
 
 
 def as_bytes(value: Value) -> bytes:
-    """Return a field's value as bytes. Raises MalformedError if it is a number."""
+    """Return a field's value as bytes. Raises MalformedError if the value is a number."""
     if not isinstance(value, bytes):
         raise MalformedError("bytes are given as a number")
     return value

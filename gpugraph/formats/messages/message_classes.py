@@ -1,8 +1,8 @@
 """protobuf's classes of the declared messages, in a separate descriptor pool.
 
 The pool is private. So if the process also imports TensorFlow, TensorFlow's `tensorflow.GraphDef`
-does not conflict with the class of this name here. Only this module imports protobuf. It is itself
-imported when the first message is needed.
+does not conflict with gpugraph's class of this name. Only this module imports protobuf. This module
+is imported when the first message is needed.
 """
 
 from __future__ import annotations

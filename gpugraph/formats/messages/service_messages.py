@@ -1,6 +1,6 @@
 """Messages between the servers of a cluster, and between servers and clients.
 
-They are gpugraph's own messages, not TensorFlow's. The tables have the syntax of
+All these messages are gpugraph's own messages, not TensorFlow's. The tables have the syntax of
 `declaration_text`. GraphDefs and ConfigProtos are included as bytes. `METHODS` lists the calls that
 a server accepts.
 """

@@ -33,19 +33,19 @@ class ArchivedArray(NamedTuple):
 
     @property
     def has_fixed_size(self) -> bool:
-        """Whether its elements have a fixed size, which is true unless they are strings."""
+        """Whether the array's elements have a fixed size, which is true unless they are strings."""
         return self.dtype is not dtypes.string
 
     @property
     def num_bytes(self) -> int:
-        """The size of the array in memory, in bytes. For strings, this is the size of the
+        """The size of the array in memory, in bytes. For strings, the result is the size of the
         references to them.
         """
         return prod(self.shape) * np.dtype(self.dtype.as_numpy_dtype).itemsize
 
 
 class ArrayFile(abc.ABC):
-    """An open file of arrays, which is a context manager.
+    """An open file of arrays. The object is a context manager.
 
     `arrays` contains the descriptions by name, and `read` returns one array.
 
@@ -82,7 +82,7 @@ class ArrayFile(abc.ABC):
 def checked_shape(sizes: Any, path: str, offset: int, name: str) -> tuple[int, ...]:
     """Return a shape from a file as a tuple.
 
-    Raises DataLossError if it is malformed, has more than 32 dimensions, or is too large.
+    Raises DataLossError if the shape is malformed, has more than 32 dimensions, or is too large.
     """
     if not isinstance(sizes, (list, tuple)):
         raise damaged(path, offset, f"the shape of {name!r:.100} is not a list, but {sizes!r:.100}")

@@ -97,8 +97,8 @@ def is_checkpoint(path: str) -> bool:
 def convert_variables(source: str, target: str) -> list[ArchivedArray]:
     """Write the variables of `source` to `target`. Return their descriptions.
 
-    Only one array at a time is in memory. The target is replaced atomically. If an error occurs, it
-    is unchanged.
+    Only one array at a time is in memory. The target is replaced atomically. If an error occurs,
+    the target remains unchanged.
 
     Raises:
       tf.errors.InvalidArgumentError: the target's format does not support a dtype.

@@ -56,7 +56,7 @@ class Graph(Scopes, Collections):
         self._value_counts: dict[Operation, int] = {}  # by constant: values in its NodeDef
 
     def as_default(self) -> AbstractContextManager[Graph]:
-        """Make this the default graph of the thread inside a `with` block."""
+        """Make this graph the default graph of the thread inside a `with` block."""
         return graph_stack.using(self)
 
     # -- growth
@@ -75,11 +75,11 @@ class Graph(Scopes, Collections):
     ) -> Operation:
         """Create an operation of a declared op type (or of `op_def`) with exactly these inputs.
 
-        `dtypes` are the dtypes of the outputs. If it is None, the signature and the attrs determine
-        the dtypes. Attrs that the dtypes of the inputs determine may be omitted. Raises TypeError
-        for an input that is not a tensor. Raises ValueError for an unknown op type, inputs or attrs
-        that the signature does not allow, a tensor of another graph, an invalid name, or shapes
-        that the op rejects.
+        `dtypes` are the dtypes of the outputs. If `dtypes` is None, the signature and the attrs
+        determine the dtypes. Attrs that the dtypes of the inputs determine may be omitted. Raises
+        TypeError for an input that is not a tensor. Raises ValueError for an unknown op type,
+        inputs or attrs that the signature does not allow, a tensor of another graph, an invalid
+        name, or shapes that the op rejects.
         """
         del input_types, compute_device
         op_def = op_def or OP_DEFS.get(op_type)
@@ -217,7 +217,9 @@ class Graph(Scopes, Collections):
             self._changed.append(op)
 
     def _drop_last(self, first: int) -> None:
-        """Remove all operations from index `first` on. No operation before `first` may use them."""
+        """Remove all operations from index `first` on. No operation before `first` may use the
+        removed operations.
+        """
         with self._lock:
             self._note_consumers()
             for op in self._ops[first:]:
@@ -240,7 +242,7 @@ class Graph(Scopes, Collections):
 
     @property
     def version(self) -> int:
-        """The number of operations. Each new operation increases it."""
+        """The number of operations. Each new operation increases this number."""
         return len(self._ops)
 
     @property

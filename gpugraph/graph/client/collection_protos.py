@@ -65,8 +65,8 @@ def register_proto_function(
 
 
 def collection_protos(collection_name: str) -> CollectionProtos:
-    """Return the conversion that is registered for a collection. If there is none, return a
-    `CollectionProtos` without functions.
+    """Return the conversion that is registered for a collection. If no conversion is registered,
+    return a `CollectionProtos` without functions.
     """
     if collection_name not in _REGISTERED and collection_name in _OWNERS:
         import_module(_OWNERS[collection_name])

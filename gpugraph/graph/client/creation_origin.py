@@ -151,9 +151,8 @@ def _outside(frame: FrameType | None) -> FrameType | None:
 class TraceableObject:
     """The line of a program at which a scope was entered.
 
-    Attributes: obj: the device as a string if this is a device scope, otherwise None.
-
     Args:
+      obj: the device as a string if the object describes a device scope, otherwise None.
       filename, lineno: the file and the line.
     """
 

@@ -16,8 +16,8 @@ from gpugraph.platform import logging
 def get_default_graph() -> Graph:
     """Return the thread's default graph.
 
-    Outside of all `with graph.as_default()` blocks, it is the thread's global default graph, which
-    is created on first use.
+    Outside of all `with graph.as_default()` blocks, the default graph is the thread's global
+    default graph, which is created on first use.
 
     >>> x = tf.constant(1.0, name="x")
     >>> tf.get_default_graph().get_tensor_by_name("x:0") is x
@@ -91,11 +91,11 @@ def control_dependencies(control_inputs: Any) -> AbstractContextManager[None]:
 
 @contextmanager
 def init_scope() -> Iterator[None]:
-    """Create the ops inside the block outside of all `cond`s and `while_loop`s, without control
-    dependencies.
+    """Inside a `with` block, create all ops without control dependencies, and outside of any `cond`
+    or `while_loop`.
 
-    While a function is being traced, create them in the graph around the function. The name scope
-    stays in effect.
+    While a function is being traced, create the ops in the graph around the function. The current
+    name scope stays in effect.
     """
     graph = get_default_graph()
     outer = getattr(graph, "outer_graph", None)
@@ -154,11 +154,12 @@ def get_collection_ref(key: Any) -> list[Any]:
 
 
 class name_scope:
-    """A name scope for the ops of a function. Its name is `name`, or `default_name` if `name` is
-    None.
+    """A name scope for the ops of a function. The scope's name is `name`, or `default_name` if
+    `name` is None.
 
-    Raises TypeError if `default_name` is not a string. Raises ValueError if both names are None
-    although `values` were passed, or if the values belong to several graphs.
+    Raises TypeError if `default_name` is not a string. Raises ValueError if `name` and
+    `default_name` are None although `values` were passed, or if the values belong to several
+    graphs.
 
     Args:
       values: input tensors of the function, all of one graph. This graph becomes the default graph
@@ -214,7 +215,9 @@ class name_scope:
 
 @contextmanager
 def op_scope(values: Iterable[Any], name: Any, default_name: Any = None) -> Iterator[str]:
-    """Enter a `tf.name_scope`. The order of the arguments is deprecated; a warning is logged."""
+    """Enter a `tf.name_scope`. This function has an older order of arguments. The function is
+    deprecated and logs a warning.
+    """
     logging.warning(
         "tf.op_scope(values, name, default_name) is deprecated, use "
         "tf.name_scope(name, default_name, values)"
@@ -226,7 +229,7 @@ def op_scope(values: Iterable[Any], name: Any, default_name: Any = None) -> Iter
 def graph_of(values: Iterable[Any]) -> Graph:
     """Return the common graph of these values, or the default graph.
 
-    Raises ValueError if they belong to several graphs.
+    Raises ValueError if the values belong to several graphs.
     """
     graph: Graph | None = None
     first: Any = None

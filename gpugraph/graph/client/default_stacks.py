@@ -1,7 +1,9 @@
-"""The default graph and the default session: each thread has a stack of graphs and one of sessions.
+"""The default graph and the default session: each thread has a stack of graphs and a stack of
+sessions.
 
 Each thread has its own global default graph at the bottom of its graph stack. `reset_default_graph`
-replaces it. To share a graph, each thread must enter `graph.as_default()`.
+replaces the thread's global default graph. To share a graph, each thread must enter
+`graph.as_default()`.
 
 For this module, a session is any object with `run` and `graph`. `Tensor.eval` can therefore run a
 session without importing the session package.
@@ -28,12 +30,13 @@ class DefaultStack(threading.local):
     def using(self, default: Any) -> DefaultBlock:
         """Return a context manager that makes `default` the thread's default.
 
-        Its exit raises AssertionError if a default that was entered later is still active.
+        The exit of the context manager raises AssertionError if a default that was entered later is
+        still active.
         """
         return DefaultBlock(self, default)
 
     def remove(self, default: Any) -> None:
-        """Remove `default`. Raises AssertionError unless it is the innermost."""
+        """Remove `default`. Raises AssertionError unless `default` is the innermost default."""
         if not self.stack:
             return  # the stack was reset inside the block
         if self.stack[-1] is not default:

@@ -103,8 +103,8 @@ class Collections:
         Raises ValueError if the regular expression is malformed.
 
         Args:
-          scope: a regular expression. If it is set, only items with a name that starts with a match
-            are returned.
+          scope: a regular expression. If `scope` is set, only items with a name that starts with a
+            match are returned.
         """
         with self._lock:
             items = list(self._collections.get(name, ()))

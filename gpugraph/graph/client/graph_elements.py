@@ -27,8 +27,8 @@ class GraphElements:
         return list(self._ops)
 
     def get_operation_by_name(self, name: str) -> Operation:
-        """Return the operation `name`. Raises KeyError if it does not exist, and ValueError if
-        `name` is the name of a tensor.
+        """Return the operation `name`. Raises KeyError if there is no such operation, and
+        ValueError if `name` is the name of a tensor.
         """
         _need_string("Operation", name)
         operation = self.as_graph_element(name, allow_tensor=False)
@@ -36,8 +36,8 @@ class GraphElements:
         return operation
 
     def get_tensor_by_name(self, name: str) -> Tensor:
-        """Return the tensor `"op:index"`. Raises KeyError if it does not exist, and ValueError if
-        `name` is the name of an operation.
+        """Return the tensor `"op:index"`. Raises KeyError if there is no such tensor, and
+        ValueError if `name` is the name of an operation.
         """
         _need_string("Tensor", name)
         tensor = self.as_graph_element(name, allow_operation=False)
@@ -52,8 +52,8 @@ class GraphElements:
         A variable represents a tensor or an operation.
 
         Raises TypeError if `obj` is none of these. Raises ValueError if the element belongs to
-        another graph, or if it is a tensor or an operation and that is not allowed. Raises KeyError
-        if the graph has no such name.
+        another graph, or if the caller does not allow an element of this kind. Raises KeyError if
+        the graph has no such name.
 
         Args:
           allow_tensor: whether the result may be a tensor.

@@ -1,8 +1,8 @@
 """Scopes of a graph: names, devices, control dependencies, colocation.
 
 One `ScopeState` per graph and thread holds all active scopes (`scope_state`). The context managers
-below change it on entry and restore it on exit, also after an exception. `Graph` inherits them from
-`Scopes`.
+of `Scopes` change this state on entry and restore it on exit, also after an exception. `Graph`
+inherits from `Scopes`.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ def is_name(name: str, inside: bool) -> bool:
     """Return whether `name` is a valid name of an operation or scope.
 
     Args:
-      inside: whether the name follows the prefix of a name scope. If it does, the name may also
-        start with `_`, `-` or `/`.
+      inside: whether the name follows the prefix of a name scope. If the name follows such a
+        prefix, the name may also start with `_`, `-` or `/`.
     """
     return (_INNER_NAME if inside else _NAME).fullmatch(name) is not None
 
 
 def as_name(name: Any) -> str:
-    """Return the name of an operation or scope as a string. Raises TypeError if `name` has another
-    type.
+    """Return the name of an operation or scope as a string. Raises TypeError if `name` is neither a
+    string nor bytes.
     """
     if isinstance(name, bytes):
         return name.decode("utf-8", "surrogateescape")  # surrogates are invalid in any name
@@ -114,8 +114,8 @@ class Scopes(GraphElements):
     def _op_name(self, name: str | bytes, scope: str) -> str:
         """Return the full name of a new operation in a name scope.
 
-        A `name` with a final slash, such as `"a/"`, is the full name `a`. It gets no prefix of a
-        scope and no number.
+        A `name` with a final slash, such as `"a/"`, is the full name `a`. Such a name gets no
+        prefix of a scope and no number.
         """
         if type(name) is not str:
             name = as_name(name)
@@ -149,14 +149,15 @@ class Scopes(GraphElements):
 
     @contextmanager
     def device(self, device_name_or_function: Any) -> Iterator[None]:
-        """Request a device for the ops that are created inside the block. It is a name, or a
-        function of the op.
+        """Request a device for the ops that are created inside the block. The request is a device
+        name, or a function that receives the op.
 
         Inner requests override outer requests, field by field. None clears the requests of outer
-        scopes. A device function receives the new op; the op's `device` is then the merged request
-        of the scopes inside the function's scope. Unless the function returns None, its result
-        replaces that request. Raises ValueError for a string that is not a device specification,
-        and RuntimeError if the program leaves a block before a block inside it.
+        scopes. When a device function is called, the `device` of the new op is the merged request
+        of the scopes inside the function's scope. Unless the function returns None, the function's
+        result replaces that request. Raises ValueError for a string that is not a device
+        specification, and RuntimeError if the program leaves a block before it has left all blocks
+        inside it.
         """
         request = device_name_or_function
         if request is not None and not callable(request):
@@ -257,12 +258,12 @@ class Scopes(GraphElements):
 
     @contextmanager
     def gradient_override_map(self, op_type_map: Mapping[str, str]) -> Iterator[None]:
-        """Override the gradient functions of ops created inside.
+        """Override the gradient functions of ops that are created inside the block.
 
         Raises TypeError for anything but a dict of strings.
 
         Args:
-          op_type_map: by op type, the name under which `tf.RegisterGradient` registered the
+          op_type_map: maps an op type to the name that `tf.RegisterGradient` gave to the gradient
             function.
         """
         if not isinstance(op_type_map, Mapping):
@@ -280,7 +281,8 @@ class Scopes(GraphElements):
 
     @contextmanager
     def _attr_scope(self, attr_map: Mapping[str, Any]) -> Iterator[None]:
-        """Add attrs to the ops created inside, unless an op already has an attr of the same name.
+        """Add attrs to the ops that are created inside the block, unless an op already has an attr
+        of the same name.
 
         Raises TypeError for anything but a dict with string keys.
 
@@ -303,7 +305,8 @@ class Scopes(GraphElements):
     def _variable_creator_scope(self, creator: Callable[..., Any]) -> Iterator[None]:
         """Inside the block, create variables by calls of `creator(next_creator, **arguments)`.
 
-        Raises RuntimeError if the program leaves this scope before a scope inside it.
+        Raises RuntimeError if the program leaves this scope before it has left all scopes inside
+        it.
         """
         state = self._scope
         old = state.creators

@@ -17,8 +17,8 @@ from gpugraph.graph.op_library import constant_value
 
 
 class IndexedSlicesValue(NamedTuple):
-    """The value of IndexedSlices: a tuple of arrays. `Session.run` returns it and accepts it as a
-    feed.
+    """The value of IndexedSlices: a tuple of arrays. `Session.run` returns such a tuple and accepts
+    it as a feed.
     """
 
     values: Any
@@ -34,8 +34,8 @@ class IndexedSlices:
     Args:
       values: a tensor of any dtype, shape (rows, ...).
       indices: an int tensor, shape (rows,).
-      dense_shape: the shape of `dense`, an int vector, or None if it is unknown. If it is None, the
-        slices can't be converted to a dense tensor.
+      dense_shape: the shape of `dense`, an int vector, or None if it is unknown. If `dense_shape`
+        is None, the slices can't be converted to a dense tensor.
     """
 
     def __init__(self, values: Any, indices: Any, dense_shape: Any = None) -> None:
@@ -63,7 +63,9 @@ class IndexedSlices:
 
     @property
     def dense_shape(self) -> Any:
-        """The shape of the dense tensor, as a tensor. It is None if the shape is not known."""
+        """The shape of the dense tensor, as a tensor. The property is None if the shape is not
+        known.
+        """
         return self._dense_shape
 
     def _of(self, parts: list[Any]) -> IndexedSlices:

@@ -22,7 +22,7 @@ class InlinedCall(NamedTuple):
     Args:
       op_def, attrs, inputs, control_inputs: the call as it is in the file.
       body: the operations that were inlined.
-      twins: for a tensor of the body, the function's tensor that it copies, if known.
+      twins: for a tensor of the body, the function's tensor that the tensor copies, if known.
     """
 
     op_def: OpDef
@@ -44,11 +44,11 @@ class InlinedCall(NamedTuple):
 
 
 class LongerCalls:
-    """The calls that are written with further results, because operations outside use tensors
-    inside.
+    """The calls that are written with further results, because operations outside a call use
+    tensors inside it.
 
     Attributes:
-      results: by the operation of the call, the tensors that become further results, in order.
+      results: maps the operation of a call to the tensors that become further results, in order.
     """
 
     def __init__(self) -> None:
@@ -88,8 +88,8 @@ def written_calls(
     Args:
       ops: the operations to write.
       used: operations that must be written even if they were inlined.
-      longer: an object that receives the calls that are written with further results. If it is
-        None, the bodies of these calls are written instead.
+      longer: an object that receives the calls that are written with further results. If `longer`
+        is None, the bodies of these calls are written instead.
     """
     ops, used = list(ops), set(used)
     calls: dict[Any, InlinedCall] = {}

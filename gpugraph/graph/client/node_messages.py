@@ -1,7 +1,7 @@
 """Operations, signatures and graphs as protobuf messages: the serialization behind `as_graph_def`.
 
 Attrs that an op type has only in this package, and not in TensorFlow, are not written. Op types
-that exist only here are written as equivalent nodes of TensorFlow's op types.
+that exist only in this package are written as equivalent nodes of TensorFlow's op types.
 """
 
 from __future__ import annotations
@@ -202,8 +202,8 @@ def graph_def_of(
       add_shapes: whether nodes get the static shapes of their outputs, as `_output_shapes`.
       functions: FunctionDef messages or GraphFunctions by name, for the library. If there are none,
         inlined function bodies are written instead of calls.
-      sort_controls: whether control inputs are sorted by name. Otherwise they keep the order in
-        which they were added.
+      sort_controls: whether control inputs are sorted by name. Otherwise control inputs keep the
+        order in which they were added.
     """
     ops = list(ops)
     if sum(map(_min_bytes, ops)) > _LARGEST:

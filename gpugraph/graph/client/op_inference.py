@@ -84,10 +84,11 @@ class _OpContext(InferContext):
 
 
 def _shapes_despite(misfit: Misfit, op: Operation) -> Sequence[TensorShape]:
-    """Return the output shapes that `misfit` contains. If it contains no shapes, raise `misfit`.
+    """Return the output shapes that `misfit`, an error of shape inference, contains. If the error
+    contains no shapes, raise `misfit`.
 
-    The misfit contains shapes if TensorFlow detects the error only in a run. Outputs without a
-    shape in the misfit get an unknown shape.
+    The error contains shapes if TensorFlow detects the error only in a run. Outputs without a shape
+    in the error get an unknown shape.
     """
     if misfit.shapes is None:
         raise misfit
@@ -117,8 +118,8 @@ def infer_shapes(op: Operation, producer: int | None = None) -> None:
     The error is a TypeError if inference raised a TypeError, otherwise a ValueError.
 
     Args:
-      producer: the GraphDef version to infer for. If it is None, it is the version of the op's
-        graph.
+      producer: the GraphDef version to infer for. If `producer` is None, infer for the version of
+        the op's graph.
     """
     context = _OpContext(op)
     context.producer = op.graph._versions.producer if producer is None else producer

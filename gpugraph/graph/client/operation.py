@@ -1,6 +1,6 @@
 """Operation: one node of the client graph, and the user's line that created it.
 
-A graph creates its operations. They do not change afterwards, except by `_update_input` and
+A graph creates its operations. Operations do not change afterwards, except by `_update_input` and
 `_add_control_inputs`, which `while_loop` needs to close loops. (A caller may also create a cycle
 with these methods by mistake.) A program may create a hundred thousand operations. Fields that
 usually have the same value are therefore class attributes, and other values are computed on access
@@ -77,11 +77,11 @@ class Operation:
           inputs: the input tensors, with lists flattened.
           output_types: ignored, as in TensorFlow. The attrs determine the dtypes.
           control_inputs: operations, or tensors of these operations.
-          input_types: the dtypes of the inputs. They may be reference dtypes although the dtype of
-            the tensor is not, or the reverse.
+          input_types: the dtypes of the inputs. An input type may be a reference dtype although the
+            tensor's dtype is not, or the reverse.
           original_op: the operation for which this operation was created, for example the operation
-            whose gradient it computes. It becomes `_original_op`.
-          op_def: ignored. The op type must be a declared one.
+            whose gradient it computes. The attribute `_original_op` contains this operation.
+          op_def: ignored. The op type must be declared.
 
         Raises:
           TypeError: an argument is not a NodeDef, graph, list of tensors or operation, or
@@ -202,7 +202,7 @@ class Operation:
     def _set_attr(self, attr_name: str, attr_value: Any) -> None:
         """Set an attr, from an AttrValue message or a plain value.
 
-        Programs set `_swap_to_host` this way.
+        Programs set the attr `_swap_to_host` with this method.
         """
         self._attrs = {**self._attrs, attr_name: plain_attr(attr_value)}
 
@@ -234,8 +234,8 @@ class Operation:
         return self.origin.frames_with_start_lines
 
     def colocation_groups(self) -> list[bytes]:
-        """Return the names `loc:@op` of the colocation groups. If there are none, return a group
-        named after this operation.
+        """Return the names `loc:@op` of the colocation groups. If the operation is in no colocation
+        group, return a group named after this operation.
         """
         names = self._attrs.get("_class", ())
         groups = [name for name in names if name.startswith(b"loc:@")]
@@ -250,10 +250,10 @@ class Operation:
     def _update_input(self, index: int, tensor: Tensor) -> None:
         """Replace the input at `index` by `tensor`.
 
-        This may create a cycle. A session rejects graphs with cycles.
+        The replacement may create a cycle. A session rejects graphs with cycles.
 
-        Raises TypeError unless `tensor` is a tensor of the same dtype, ValueError if it belongs to
-        another graph, and IndexError if there is no input `index`.
+        Raises TypeError unless `tensor` is a tensor of the same dtype, ValueError if `tensor`
+        belongs to another graph, and IndexError if there is no input `index`.
         """
         graph = self.graph
         graph._check_not_finalized()

@@ -98,7 +98,9 @@ def requested_device(op: Operation, state: ScopeState) -> str:
 
 
 def device_name(device: Any) -> str:
-    """Return the text of a device name or spec. Raises ValueError if it is invalid."""
+    """Return the text of a device name or spec. Raises ValueError if the name or spec is
+    invalid.
+    """
     name = device.to_string() if hasattr(device, "to_string") else str(device)
     check_valid(name)
     return name
@@ -147,7 +149,7 @@ def merged_device(requests: Sequence[str | DeviceFunction | None]) -> str | None
     is a function, return None.
 
     Args:
-      requests: the outermost first.
+      requests: the device requests, the outermost first.
     """
     merged = ""
     for request in reversed(requests):

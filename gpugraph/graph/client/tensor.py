@@ -1,7 +1,7 @@
 """Tensor: the symbolic output of an operation.
 
 Tensors compare and hash by identity. The dict `OPERATORS` holds the functions behind Python's
-operators. The op library fills it.
+operators. The op library fills this dict.
 """
 
 from __future__ import annotations
@@ -26,13 +26,15 @@ if TYPE_CHECKING:
 class _SymbolicTensorError(NotImplementedError, TypeError):
     """The error for a symbolic tensor that is used as a value.
 
-    It is a NotImplementedError, as in TensorFlow, and also a TypeError, the usual error for a value
-    of a wrong type.
+    The error is a NotImplementedError, as in TensorFlow, and also a TypeError, the usual error for
+    a value of a wrong type.
     """
 
 
 class Tensor:
-    """One output of an `Operation`. It holds no values: `eval` or `Session.run` compute them."""
+    """One output of an `Operation`. A tensor holds no values: `eval` or `Session.run` compute
+    them.
+    """
 
     __slots__ = (
         "__dict__",  # programs add their own attributes to tensors
@@ -104,7 +106,7 @@ class Tensor:
 
     @property
     def _consumers(self) -> Sequence[Operation]:
-        """The list that `consumers` copies. Callers must not change it."""
+        """The list that `consumers` copies. Callers must not change the list."""
         self.op.graph._note_consumers()
         return self._users or ()
 

@@ -31,8 +31,8 @@ class TensorSpec(ShapedTypeSpec):
 
     @classmethod
     def from_spec(cls, spec: Any, name: str | None = None) -> TensorSpec:
-        """Return a spec with the shape and dtype of `spec`. If `name` is None, it also has the name
-        of `spec`.
+        """Return a spec with the shape and dtype of `spec`. If `name` is None, the returned spec
+        also has the name of `spec`.
         """
         return cls(spec.shape, spec.dtype, name or spec.name)
 
@@ -93,7 +93,7 @@ class TensorSpec(ShapedTypeSpec):
         return [self]
 
     def _to_components(self, value: Any) -> Tensor:
-        """Return `value` as a tensor. Raises ValueError unless it has the spec's dtype and
+        """Return `value` as a tensor. Raises ValueError unless the tensor has the spec's dtype and
         shape.
         """
         try:

@@ -26,7 +26,7 @@ class TypeSpec(ABC):
     """Base class of the specs of tensors, sparse tensors, indexed slices and TensorArrays.
 
     A subclass defines `value_type`, `_serialize`, `_component_specs`, `_to_components` and
-    `_from_components`. Its constructor accepts the result of `_serialize`.
+    `_from_components`. The constructor of the subclass accepts the result of `_serialize`.
     """
 
     __slots__ = ()
@@ -315,7 +315,7 @@ def _registered(value: Any) -> TypeSpec | None:
 def _of_batch(specs: list[Any]) -> TypeSpec | None:
     """Return the spec of a batch of values with these specs.
 
-    Return None if no single spec is compatible with all of them.
+    Return None if no single spec is compatible with all specs.
     """
     common = specs[0]
     if not isinstance(common, BatchableTypeSpec):

@@ -92,7 +92,7 @@ class FuncGraph(Graph):
 
     @property
     def building_function(self) -> bool:
-        """Always True, because this is the graph of a function."""
+        """Always True, because a FuncGraph is the graph of a function."""
         return True
 
     @property
@@ -107,7 +107,7 @@ class FuncGraph(Graph):
 
     @property
     def fed(self) -> list[Tensor]:
-        """The arguments that are placeholders. A run of the function feeds them."""
+        """The arguments that are placeholders. A run of the function feeds these placeholders."""
         return [tensor for tensor in self.arguments if tensor.op.type == "Placeholder"]
 
     @property
@@ -117,8 +117,8 @@ class FuncGraph(Graph):
 
     @contextmanager
     def as_default(self) -> Iterator[FuncGraph]:
-        """Make this the default graph inside the block. Ops on tensors of outer graphs are also
-        added to it.
+        """Make this graph the default graph inside the block. Ops on tensors of outer graphs are
+        also added to it.
         """
         TRACED.append(self)
         try:

@@ -21,11 +21,11 @@ from gpugraph.graph.op_def import OpDef
 class GraphFunction:
     """A function that ops call by its name in the graph's library.
 
-    As an attr, it is written as a NameAttrList message.
+    As an attr, the function is written as a NameAttrList message.
 
     Attributes:
       graph: the function's graph.
-      out_names: the names of its results in the message. By default they are derived from the
+      out_names: the names of its results in the message. By default the names are derived from the
         names of the tensors.
       gradient_name: the name of the function that computes its gradient, or "".
     """
@@ -78,7 +78,7 @@ def function_def(
     """Return the FunctionDef message of a function's graph.
 
     Args:
-      out_names: the names of the results. By default they are derived from the names of the
+      out_names: the names of the results. By default the names are derived from the names of the
         tensors.
       extra: tensors that become further results.
     """

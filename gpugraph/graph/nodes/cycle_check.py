@@ -1,8 +1,8 @@
 """Detection of cycles in a runtime graph. Only an edge from a NextIteration to a Merge may close a
 cycle.
 
-A graph with any other cycle can't run. The error lists the nodes of the cycle in order. Follows
-TensorFlow's core/graph/validate.cc.
+A graph with any other cycle can't run. The error lists the nodes of the cycle in order. The check
+is modelled on TensorFlow's core/graph/validate.cc.
 """
 
 from __future__ import annotations

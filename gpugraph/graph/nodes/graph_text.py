@@ -265,8 +265,8 @@ def _type_of(graph: RuntimeGraph, item: _Input) -> DType | None:
 
 
 def _infer_attrs(op_def: OpDef, attrs: dict[str, Any], dtypes: list[DType | None]) -> None:
-    """Add the attrs that the line omits to `attrs`. Their values follow from the dtypes of the
-    inputs, or else are the defaults.
+    """Add the attrs that the line omits to `attrs`. The values of these attrs follow from the
+    dtypes of the inputs, or else are the defaults.
     """
     start = 0
     for place, arg in enumerate(op_def.inputs):

@@ -73,7 +73,7 @@ def depths(graph: RuntimeGraph, extra_edges: Collection[tuple[Node, Node]] = ())
     """Return, by node id, the number of edges on the longest path that ends at the op.
 
     An op without inputs has depth 0. Raises InvalidArgumentError for a cycle, also if only the
-    extra edges close it.
+    extra edges close the cycle.
 
     Args:
       extra_edges: pairs (before, after), such as a Send and its Recv, that are treated as edges.
@@ -113,7 +113,7 @@ def reverse_dfs(
     """Visit `roots`, their inputs, and so on, depth first, in the order of the nodes' edges.
 
     Args:
-      roots: the first nodes. If it is None, every op is visited, starting with the ops whose
+      roots: the first nodes. If `roots` is None, every op is visited, starting with the ops whose
         outputs no op consumes.
       enter: called before a node's inputs are visited.
       leave: called after a node's inputs have been visited.
@@ -164,8 +164,8 @@ def _inputs(node: Node) -> Iterator[Node]:
 
 
 def _ends(graph: RuntimeGraph) -> list[Node]:
-    """Return the ops at which a traversal starts. They are the ops without a consumer, followed by
-    all ops in reverse order of creation.
+    """Return the ops at which a traversal starts. These ops are the ops without a consumer,
+    followed by all ops in reverse order of creation.
 
     The list of all ops serves loops without an exit, in which every op has a consumer.
     """

@@ -10,7 +10,7 @@ loop, and its consumers may be in any frame.
                         ^          |
                         +-- NextIteration <-- body
 
-Follows BuildControlFlowInfo of TensorFlow's core/graph/control_flow.cc.
+The rules are those of BuildControlFlowInfo in TensorFlow's core/graph/control_flow.cc.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def is_loop_merge(node: Node) -> bool:
 def enters_once(node: Node) -> bool:
     """Return whether `node` is an Enter whose value only the first iteration uses.
 
-    This is so if the Enter is not constant and feeds only the loop's Merges.
+    The result is true if the Enter is not constant and feeds only the loop's Merges.
     """
     return (
         node.node_class is NodeClass.ENTER
@@ -164,7 +164,9 @@ def _frame_of_inputs(frames: Frames, node: Node, send: Node | None) -> Frame:
 
 
 def is_free(node: Node) -> bool:
-    """Return whether a node is a constant without control inputs. Nodes of any frame may use it."""
+    """Return whether a node is a constant without control inputs. Nodes of any frame may use such a
+    node.
+    """
     return node.node_class is NodeClass.CONSTANT and not any(e.src.id > SINK_ID for e in node._in)
 
 

@@ -11,7 +11,7 @@ connects slot -1 to slot -1.
 
 These are records only: every change goes through `RuntimeGraph`, which keeps both ends of an edge
 consistent. Edges are kept in dicts (insertion ordered, constant-time removal), so traversals are
-deterministic. Follows TensorFlow's core/graph/graph.h.
+deterministic. The classes are modelled on TensorFlow's core/graph/graph.h.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ class Edge:
     @property
     def is_back_edge(self) -> bool:
         """Whether this edge closes a loop: it goes from a NextIteration to a Merge. Orders of nodes
-        ignore it.
+        ignore such an edge.
         """
         return (
             self.dst.node_class is NodeClass.MERGE
@@ -151,11 +151,12 @@ class Edge:
 class Node:
     """One op of a runtime graph, created by `RuntimeGraph.add_node` and compared by identity.
 
-    Attributes: requested_device: the user's request, a partial name. assigned_device: the decision
-    of placement, a full name.
-
     Args:
+      requested_device: the device that the user has requested, as a partial name.
       origin: the user's line that created the op. Only its `str` is used, in messages.
+
+    Attributes:
+      assigned_device: the device that placement has chosen, as a full name.
     """
 
     __slots__ = (
@@ -189,7 +190,7 @@ class Node:
         self._out: dict[Edge, None] = {}
 
     def with_attrs(self, attrs: dict[str, Any]) -> Node:
-        """Return a copy of the node with other attrs. It has the same id and edges."""
+        """Return a copy of the node with other attrs. The copy has the same id and edges."""
         node = object.__new__(Node)
         for name in self.__slots__:
             setattr(node, name, getattr(self, name))
@@ -226,8 +227,8 @@ class Node:
         """Return the edge into data input `index`. `input_edges` is a faster way to get all these
         edges.
 
-        Raises InvalidArgumentError if there is no such input, and NotFoundError if it has no edge
-        yet.
+        Raises InvalidArgumentError if there is no such input, and NotFoundError if the input has no
+        edge yet.
         """
         if not 0 <= index < len(self.input_types):
             raise invalid_argument(
@@ -242,7 +243,8 @@ class Node:
     def input_edges(self) -> list[Edge]:
         """Return the edges into the data inputs, in slot order.
 
-        Raises InternalError if an input has two edges, and InvalidArgumentError if it has none.
+        Raises InternalError if an input has two edges, and InvalidArgumentError if an input has no
+        edge.
         """
         by_slot: list[Any] = [None] * len(self.input_types)
         for edge in self._in:

@@ -9,8 +9,8 @@ would violate one of them raises an error and changes nothing:
 * a data edge joins slots that exist, with dtypes that fit; a control edge joins control slots.
 
 Every graph starts with _SOURCE (id 0), _SINK (id 1) and a control edge between them. NodeDefs are
-derived from the edges, so there is no second copy of the edges to maintain. Follows TensorFlow's
-core/graph/graph.cc and validate.cc.
+derived from the edges, so there is no second copy of the edges to maintain. The class is modelled
+on TensorFlow's core/graph/graph.cc and validate.cc.
 """
 
 from __future__ import annotations
@@ -71,7 +71,8 @@ class RuntimeGraph:
 
         Args:
           shares_attrs: whether the attrs and the name come from an operation of a client graph. If
-            they do, the attrs are not copied, and the name is not checked.
+            the attrs and the name come from an operation, the attrs are not copied, and the name is
+            not checked.
         """
         if name in self._by_name:
             where = origins(self._by_name[name])
@@ -113,7 +114,7 @@ class RuntimeGraph:
         return copy
 
     def remove_node(self, node: Node) -> None:
-        """Remove a node and all its edges. Its id is not reused.
+        """Remove a node and all its edges. The id of a removed node is not reused.
 
         Raises InvalidArgumentError for _SOURCE, _SINK and nodes that are not in this graph.
         """
@@ -190,8 +191,8 @@ class RuntimeGraph:
     # Edges
 
     def add_edge(self, src: Node, src_output: int, dst: Node, dst_input: int) -> Edge:
-        """Add an edge from an output slot to an input slot. If both slots are -1, it is a control
-        edge.
+        """Add an edge from an output slot to an input slot. If both slots are -1, the edge is a
+        control edge.
 
         Raises InvalidArgumentError for slots that do not exist, for an edge between a control slot
         and a data slot, for dtypes that do not fit, and for nodes of another graph. An output that
@@ -363,7 +364,9 @@ def _edge_error(src: Node, src_output: int, dst: Node, dst_input: int) -> Invali
 
 
 def _control_edge(src: Node, dst: Node) -> Edge | None:
-    """Return a control edge between two nodes, or None. Search the node that has fewer edges."""
+    """Return a control edge between two nodes, or None. The edges of the node that has fewer edges
+    are searched.
+    """
     for edge in src._out if len(src._out) < len(dst._in) else dst._in:
         if edge.dst is dst and edge.src is src and edge.dst_input == CONTROL_SLOT:
             return edge

@@ -72,7 +72,9 @@ def owners_at(place: int, device: str, graph: GraphRecord) -> list[list[Any]]:
 
 
 def _thinned(curve: list[list[float]]) -> list[list[float]]:
-    """Return the curve reduced to at most `MAX_MOMENTS` points. Its peaks are preserved."""
+    """Return the curve reduced to at most `MAX_MOMENTS` points. The peaks of the curve are
+    preserved.
+    """
     size = -(-len(curve) // MAX_MOMENTS) or 1
     groups = (curve[start : start + size] for start in range(0, len(curve), size))
     return [[group[0][0], max(bytes_ for _, bytes_ in group)] for group in groups]

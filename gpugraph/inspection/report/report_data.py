@@ -36,7 +36,9 @@ class Texts:
         self._numbers: dict[str, int] = {}
 
     def number(self, text: object) -> int:
-        """Return the number of a text, and add the text if it is new. A long text is shortened."""
+        """Return the number of a text, and add the text to the table if the text is new. A long
+        text is shortened.
+        """
         return self._numbers.setdefault(cut(str(text)), len(self._numbers))
 
     def all(self) -> list[str]:

@@ -32,8 +32,8 @@ class StepReport:
         return str(self.data["title"])
 
     def html(self) -> str:
-        """Return the whole page as ASCII text. It includes style, script and data, and loads no
-        other file.
+        """Return the whole page as ASCII text. The page includes style, script and data, and loads
+        no other file.
         """
         values = {
             "title": html.escape(self.title),

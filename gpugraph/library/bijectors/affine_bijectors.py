@@ -228,8 +228,8 @@ class Affine(Bijector):
 
     @property
     def scale(self) -> Any:
-        """The scale as an operator. If only a multiplier was passed, it is a number. It is None for
-        the identity.
+        """The scale as an operator. If only a multiplier was passed, the scale is a number. If the
+        scale is the identity, the property is None.
         """
         return self._multiplier if self._operator is None else self._operator
 

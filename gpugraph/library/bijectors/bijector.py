@@ -32,9 +32,9 @@ class Bijector:
       graph_parents: tensors on which the bijector depends.
       is_constant_jacobian: whether the determinant of the Jacobian does not depend on x.
       validate_args: whether runs check arguments.
-      dtype: the dtype of x and y. If it is None, any dtype is allowed.
+      dtype: the dtype of x and y. If the dtype is None, any dtype is allowed.
       forward_min_event_ndims, inverse_min_event_ndims: the number of axes of x, or of y, that are
-        transformed together. If the numbers are equal, one of them is enough.
+        transformed together. If the two numbers are equal, a caller may pass only one of them.
       name: the name scope of the bijector's operations; by default the class's name in snake case.
     """
 
@@ -103,7 +103,7 @@ class Bijector:
 
     @property
     def dtype(self) -> Any:
-        """The dtype of x and y. If it is None, any dtype is allowed."""
+        """The dtype of x and y. If the dtype is None, any dtype is allowed."""
         return self._dtype
 
     @property
@@ -174,7 +174,7 @@ class Bijector:
             return self._known_y(x)
 
     def inverse(self, y: Any, name: str = "inverse", **kwargs: Any) -> Any:
-        """Return x, given y. If several x have the same y, return them as a tuple."""
+        """Return x, given y. If several x have the same y, return all of these x as a tuple."""
         with self._scope(name, y):
             y = self._argument(y, "y")
             if not self._is_injective or kwargs:
@@ -275,7 +275,7 @@ def _for_each(logs: Any, function: Any) -> Any:
 
 def _checked_rank(event_ndims: Any, minimum: int) -> Any:
     """Return `event_ndims` as an int if its value is known, else as a tensor. Raises ValueError if
-    it is less than `minimum`.
+    the value is less than `minimum`.
     """
     tensor = convert_to_tensor(event_ndims, name="event_ndims")
     if not tensor.dtype.is_integer:

@@ -185,7 +185,7 @@ class Inline(Bijector):
     """A bijector that consists of the program's functions.
 
     Each function has the arguments and the result of the method of the same name. A method raises
-    NotImplementedError if there is no function for it.
+    NotImplementedError if there is no function for the method.
     """
 
     def __init__(
@@ -236,6 +236,7 @@ def rank_of_event(event_shape: Tensor, known: TensorShape) -> Any:
 
     Args:
       event_shape: the shape of the event as a vector.
-      known: the static shape. If its rank is known, the result is an int, otherwise a tensor.
+      known: the static shape. If the rank of this shape is known, the result is an int, otherwise a
+        tensor.
     """
     return size(event_shape) if known.ndims is None else known.ndims

@@ -86,7 +86,7 @@ class PowerTransform(ElementwiseBijector):
 
     @property
     def power(self) -> float:
-        """The exponent of the transform. If it is 0, y = exp(x)."""
+        """The exponent of the transform. If the exponent is 0, y = exp(x)."""
         return self._power
 
     def _forward(self, x: Any) -> Any:
@@ -369,12 +369,12 @@ class SinhArcsinh(ElementwiseBijector):
 
     @property
     def skewness(self) -> Any:
-        """The skewness. If it is 0, y is as symmetric as x."""
+        """The skewness. If the skewness is 0, y is as symmetric as x."""
         return self._skewness
 
     @property
     def tailweight(self) -> Any:
-        """The weight of the tails. If it is 1, y has the same tails as x."""
+        """The weight of the tails. If the weight is 1, y has the same tails as x."""
         return self._tailweight
 
     def _forward(self, x: Any) -> Any:

@@ -33,8 +33,8 @@ Network = Callable[..., Any]
 def affine_masks(count: int, inputs: int, units: int, exclusive: bool) -> Any:
     """Return the mask [inputs, units], of 0 and 1, of a masked layer with `count` blocks.
 
-    Block i of the outputs depends on blocks 0 to i of the inputs. If `exclusive` is true, it does
-    not depend on block i.
+    Block i of the outputs depends on blocks 0 to i of the inputs. If `exclusive` is true, block i
+    of the outputs does not depend on block i of the inputs.
     """
     mask = np.zeros([units, inputs], np.float32)
     rows, columns = units // count, inputs // count
@@ -189,7 +189,7 @@ def real_nvp_default_template(
     name: str | None = None,
     **kwargs: Any,
 ) -> Network:
-    """Return a network of dense layers for RealNVP. All calls share its variables.
+    """Return a network of dense layers for RealNVP. All calls share the network's variables.
 
     Args:
       hidden_layers: the number of units in each hidden layer.

@@ -183,7 +183,8 @@ class TransformDiagonal(Bijector):
 
 
 class ScaleTriL(Chain):
-    """A bijector from vectors to lower triangular matrices with a diagonal > `diag_shift`.
+    """A bijector from vectors to lower triangular matrices with diagonal elements greater than
+    `diag_shift`.
 
     Args:
       diag_bijector: the bijector of the diagonal, by default Softplus.

@@ -75,8 +75,8 @@ class Reshape(Bijector):
 
     One size in each of the two shapes may be -1.
 
-    Raises ValueError if the shape has negative sizes other than -1 or several sizes of -1, or if
-    events have too few axes.
+    Raises ValueError if one of the shapes has negative sizes other than -1 or several sizes of -1,
+    or if events have too few axes.
 
     Args:
       event_shape_in: by default a vector.

@@ -92,7 +92,7 @@ class _CudnnRNN(Layer):
 
     @property
     def input_size(self) -> int:
-        """The depth of the inputs. Raises ValueError if it is not known yet."""
+        """The depth of the inputs. Raises ValueError if the depth is not known yet."""
         if self._sizes is None:
             raise ValueError("'input_size' is unknown since layer has not been built.")
         return self._sizes.input_size

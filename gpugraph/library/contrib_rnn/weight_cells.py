@@ -30,7 +30,7 @@ class WeightCell(RNNCell):
 
     @property
     def state_size(self) -> Any:
-        """The size of the state. For an LSTM, it is a tuple of two sizes."""
+        """The size of the state. For an LSTM, the size is a tuple of two sizes."""
         return (self._units,) * 2 if self._num_states == 2 else self._units
 
     @property

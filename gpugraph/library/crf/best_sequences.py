@@ -48,7 +48,7 @@ class CrfDecodeForwardRnnCell(RNNCell):
     def output_size(self) -> Any:
         """The size of the output: the number of tags.
 
-        The output contains the previous tag for each tag.
+        For each tag, the output contains the previous tag on the best path.
         """
         return self._num_tags
 
@@ -87,7 +87,7 @@ class CrfDecodeBackwardRnnCell(RNNCell):
         """Return the tag before the tag `state` [batch, 1], as the output and as the next state.
 
         Args:
-          inputs: the outputs of the forward cell: the previous tag for each tag.
+          inputs: the outputs of the forward cell: for each tag, the previous tag on the best path.
         """
         del scope
         tags = squeeze(state, [1])
@@ -140,7 +140,8 @@ def crf_decode(
 
 
 def viterbi_decode(score: Any, transition_params: Any) -> tuple[list[int], Any]:
-    """Return (a list of the best tags, the score of that sequence). NumPy computes them.
+    """Return (a list of the best tags, the score of that sequence). NumPy computes the results,
+    without a graph.
 
     Args:
       score: unary scores [time, tags].

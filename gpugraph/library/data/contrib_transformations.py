@@ -22,8 +22,8 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 def assert_element_shape(expected_shapes: Any) -> Transformation:
     """Return a transformation that sets the static shapes of the elements' components.
 
-    It raises ValueError if a component's static shape is incompatible. If a shape is known only in
-    a run and differs, the run raises InvalidArgumentError.
+    The transformation raises ValueError if a component's static shape is incompatible. If a shape
+    is known only in a run and differs, the run raises InvalidArgumentError.
     """
 
     def check(*element: Any) -> Any:

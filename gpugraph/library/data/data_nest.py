@@ -13,7 +13,7 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensorValue
 
 
 def is_sequence(value: Any) -> bool:
-    """Return whether a value is a structure. Otherwise it is a leaf."""
+    """Return whether a value is a structure. A value that is not a structure is a leaf."""
     if isinstance(value, SparseTensorValue):
         return False
     return isinstance(value, (tuple, Mapping)) or hasattr(type(value), "__attrs_attrs__")

@@ -19,7 +19,7 @@ from gpugraph.ops.framework.op_declaration import raw_ops
 
 
 class Optional:
-    """A structure of tensors that may be missing. A scalar variant tensor holds it."""
+    """A structure of tensors that may be missing. A scalar variant tensor holds the structure."""
 
     def __init__(self) -> None:
         raise TypeError("Make optionals by Optional.from_value and Optional.none_from_structure")
@@ -66,7 +66,7 @@ class Optional:
         """Return an empty optional.
 
         Args:
-          value_structure: the specs of the components of the value that it could contain.
+          value_structure: the specs of the components of the value that the optional could contain.
         """
         return Optional._of(raw_ops.OptionalNone(), value_structure)
 
@@ -78,7 +78,7 @@ class Optional:
 
 
 class OptionalSpec(TypeSpec):
-    """The spec of an optional. It contains the structure of specs of the optional's value."""
+    """The spec of an optional. The spec contains the structure of specs of the optional's value."""
 
     __slots__ = ("_value_structure",)
 

@@ -1,7 +1,7 @@
 """Options of datasets.
 
-They are settings of TensorFlow's runtime. Their types are checked and their values are stored, but
-most of them have no effect.
+The options are settings of TensorFlow's runtime. The types of options are checked and their values
+are stored, but most options have no effect.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import Any, ClassVar
 class OptionsBase:
     """A set of options, each with a type and a default.
 
-    An access to any other name raises AttributeError. Raises TypeError if a value has another type.
+    An access to any other name raises AttributeError. Raises TypeError if a value does not have the
+    type of its option.
     """
 
     fields: ClassVar[dict[str, tuple[Any, Any]]] = {}
@@ -55,7 +56,7 @@ class OptionsBase:
 
     def merge(self, other: Any) -> Any:
         """Return the options that are set in this object or in `other`. Raises ValueError if an
-        option has different values in the two.
+        option has different values in the two objects.
         """
         result = type(self)()
         for name in self.fields:

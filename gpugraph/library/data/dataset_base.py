@@ -77,7 +77,7 @@ class DatasetBase:
 
     @classmethod
     def _of(cls, variant_tensor: Tensor, spec: Any, inputs: Sequence[Any] = ()) -> Any:
-        """Return a dataset that has the same API version (1 or 2) as this one."""
+        """Return a dataset that has the same API version (1 or 2) as this class."""
         return cls._plain_class()(variant_tensor, spec, inputs)
 
     @classmethod
@@ -111,7 +111,7 @@ class DatasetBase:
 class DatasetSpec(TypeSpec):
     """The spec of a dataset that is a component of an element.
 
-    It contains the structure of specs of the inner dataset's elements.
+    The spec contains the structure of specs of the inner dataset's elements.
     """
 
     __slots__ = ("_dataset_shape", "_element_spec", "_version_2")

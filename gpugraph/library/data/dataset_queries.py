@@ -11,8 +11,8 @@ from gpugraph.ops.framework.op_declaration import raw_ops
 
 
 def cardinality(dataset: Any) -> Tensor:
-    """Return the number of elements. It is -1 if the dataset is infinite, and -2 if the number is
-    unknown.
+    """Return the number of elements. The result is -1 if the dataset is infinite, and -2 if the
+    number is unknown.
     """
     number: Tensor = raw_ops.DatasetCardinality(variant_of(dataset))
     return number

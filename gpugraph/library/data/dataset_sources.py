@@ -181,8 +181,8 @@ class DatasetSources(DatasetBase):
 
     @classmethod
     def list_files(cls, file_pattern: Any, shuffle: bool | None = None, seed: Any = None) -> Any:
-        """Return a dataset of the paths of the files that match the patterns. By default, their
-        order is random.
+        """Return a dataset of the paths of the files that match the patterns. By default, the order
+        of the paths is random.
 
         A run raises InvalidArgumentError if no file matches.
         """
@@ -260,8 +260,8 @@ class _Generators:
     def step(self, number: Any) -> list[Any]:
         """Return the arrays of the next element of generator `number`.
 
-        Python exceptions become TensorFlow's errors. Dataset pipelines call this method instead of
-        the traced function, because it is faster.
+        Python exceptions become TensorFlow's errors. Dataset pipelines call this method directly,
+        because that is faster than running the ops that `next_element` adds.
         """
         return as_op_errors(lambda: self._next(number))
 

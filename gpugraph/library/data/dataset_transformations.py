@@ -47,15 +47,15 @@ class DatasetTransformations(DatasetBase):
         return self._same(raw_ops.TakeDataset(self._variant_tensor, tensor, **self._flat_structure))
 
     def skip(self, count: Any) -> Any:
-        """Return a dataset without the first `count` elements. It is empty if `count` is
+        """Return a dataset without the first `count` elements. The dataset is empty if `count` is
         negative.
         """
         tensor = int64_tensor(count, "count")
         return self._same(raw_ops.SkipDataset(self._variant_tensor, tensor, **self._flat_structure))
 
     def repeat(self, count: Any = None) -> Any:
-        """Return a dataset that repeats the elements `count` times. If `count` is None or -1, it is
-        infinite.
+        """Return a dataset that repeats the elements `count` times. If `count` is None or -1, the
+        dataset is infinite.
         """
         tensor = int64_tensor(-1 if count is None else count, "count")
         return self._same(
@@ -127,8 +127,8 @@ class DatasetTransformations(DatasetBase):
         )
 
     def cache(self, filename: Any = "") -> Any:
-        """Return a dataset of the same elements. The first iteration stores them, later iterations
-        read them.
+        """Return a dataset of the same elements. The first iteration stores the elements, and later
+        iterations read the stored elements.
 
         The elements are stored in the file `filename`, or in memory if `filename` is "".
         """
@@ -144,7 +144,7 @@ class DatasetTransformations(DatasetBase):
         may be smaller.
 
         Args:
-          drop_remainder: whether to omit the last batch if it has fewer elements.
+          drop_remainder: whether to omit the last batch if the last batch has fewer elements.
         """
         size = int64_tensor(batch_size, "batch_size")
         drop = convert_to_tensor(drop_remainder, dtype=bool_type, name="drop_remainder")
@@ -197,7 +197,8 @@ class DatasetTransformations(DatasetBase):
         Args:
           shift: the number of elements between the starts of two windows, by default `size`.
           stride: the distance between two elements of a window.
-          drop_remainder: whether to omit windows with fewer elements at the end.
+          drop_remainder: whether to omit windows that have fewer than `size` elements because the
+            dataset ends.
         """
         numbers = [
             int64_tensor(size, "size"),

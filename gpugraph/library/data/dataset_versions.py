@@ -36,7 +36,7 @@ class DatasetV2(DatasetTransformations, DatasetSources):
 
 @legacy_properties
 class DatasetV1(DatasetV2):
-    """The class of datasets in `tf.data`. Unlike DatasetV2, it has methods that create
+    """The class of datasets in `tf.data`. Unlike DatasetV2, a DatasetV1 has methods that create
     iterators.
     """
 
@@ -74,7 +74,7 @@ class DatasetV1(DatasetV2):
         return Iterator._of(resource, None, self.element_spec)
 
     def make_initializable_iterator(self, shared_name: str | None = None) -> Iterator:
-        """Return an iterator. A run of its `initializer` moves it to the first element.
+        """Return an iterator. A run of its `initializer` moves the iterator to the first element.
 
         Args:
           shared_name: iterators with the same name share their position among all sessions of a
@@ -120,7 +120,7 @@ def make_one_shot_iterator(dataset: Any) -> Iterator:
 
 
 def make_initializable_iterator(dataset: Any, shared_name: str | None = None) -> Iterator:
-    """Return an iterator over `dataset`. A run of its `initializer` moves it to the first
+    """Return an iterator over `dataset`. A run of its `initializer` moves the iterator to the first
     element.
     """
     if hasattr(dataset, "_make_initializable_iterator"):

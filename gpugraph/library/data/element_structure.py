@@ -110,7 +110,9 @@ def flat_specs(spec: Any) -> list[TensorSpec]:
 
 
 def flat_attrs(spec: Any) -> dict[str, Any]:
-    """Return the attrs of an op whose outputs are such elements: their dtypes and shapes."""
+    """Return the attrs of an op that outputs elements with these specs: the dtypes and shapes of
+    all tensors.
+    """
     specs = flat_specs(spec)
     return {
         "output_types": [one.dtype for one in specs],

@@ -100,7 +100,7 @@ def parallel_interleave(
     returns.
 
     Args:
-      sloppy: has no effect. In TensorFlow, it allows orders that differ between runs. In this
+      sloppy: has no effect. In TensorFlow, `sloppy` allows orders that differ between runs. In this
         package, the order is always the same.
     """
 
@@ -255,8 +255,8 @@ def assert_cardinality(expected_cardinality: Any) -> Transformation:
 def copy_to_device(target_device: str, source_device: str = "/cpu:0") -> Transformation:
     """Return a transformation that does not change the dataset.
 
-    In TensorFlow, it copies the elements to a device. Here, the ops that use the elements copy
-    them.
+    In TensorFlow, the transformation copies the elements to a device. Here, the ops that use the
+    elements copy them.
     """
     del target_device, source_device
     return lambda dataset: dataset._same(dataset._variant_tensor)

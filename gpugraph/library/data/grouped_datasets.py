@@ -78,7 +78,7 @@ def _int64_function(
 class Reducer:
     """The three functions of `group_by_reducer`.
 
-    They compute the first state, the next state, and the result for a key.
+    The three functions compute the first state, the next state, and the result for a key.
     """
 
     def __init__(

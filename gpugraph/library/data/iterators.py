@@ -1,4 +1,4 @@
-"""Iterators: positions in datasets. Runs of a session advance them."""
+"""Iterators: positions in datasets. Runs of a session advance iterators."""
 
 from __future__ import annotations
 
@@ -44,7 +44,9 @@ GLOBAL_ITERATORS = "iterators"
 
 @legacy_properties
 class Iterator:
-    """A position in a dataset. A run of the op `initializer` moves it to the first element."""
+    """A position in a dataset. A run of the op `initializer` moves the iterator to the first
+    element.
+    """
 
     def __init__(
         self,
@@ -173,7 +175,9 @@ class Iterator:
 
 
 class IteratorSpec(TypeSpec):
-    """The spec of an iterator. It contains the structure of specs of the iterator's elements."""
+    """The spec of an iterator. The spec contains the structure of specs of the iterator's
+    elements.
+    """
 
     __slots__ = ("_element_spec",)
 
@@ -223,7 +227,7 @@ def check_graph(dataset: Any) -> None:
 
 
 def make_initializable(dataset: Any, shared_name: str | None = None) -> Iterator:
-    """Return an iterator over `dataset`. A run of its `initializer` moves it to the first
+    """Return an iterator over `dataset`. A run of its `initializer` moves the iterator to the first
     element.
     """
     check_graph(dataset)

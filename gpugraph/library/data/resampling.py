@@ -37,7 +37,8 @@ def resampled(
     `target`.
 
     Args:
-      initial: the distribution of classes in `dataset`. If it is None, it is estimated.
+      initial: the distribution of classes in `dataset`. If `initial` is None, the distribution is
+        estimated.
       sample: the function `sample_from_datasets`.
     """
     target_dist = convert_to_tensor(target, name="target_dist")

@@ -55,8 +55,8 @@ def choose_from_datasets(datasets: Sequence[Any], choice_dataset: Any) -> Any:
     """Return a dataset that takes each element from one of several datasets.
 
     Args:
-      choice_dataset: a dataset of indices. Its next element is the index of the dataset from which
-        the next element is taken.
+      choice_dataset: a dataset of indices. The next element of `choice_dataset` is the index of the
+        dataset from which the next element is taken.
     """
     if choice_dataset.element_spec != TensorSpec([], int64):
         raise TypeError("`choice_dataset` must be a dataset of scalar `tf.int64` tensors.")
@@ -88,7 +88,7 @@ def sample_from_datasets(datasets: Sequence[Any], weights: Any = None, seed: Any
 
     Args:
       weights: the probabilities of the datasets: a list, a tensor, or a dataset of vectors. By
-        default they are equal.
+        default the probabilities are equal.
     """
     if isinstance(weights, DatasetBase):
         weights_dataset: Any = weights
@@ -132,12 +132,12 @@ def rejection_resample(
 ) -> Transformation:
     """Return a transformation into a dataset of pairs (class, element).
 
-    It drops elements so that the classes have the distribution `target_dist`.
+    The transformation drops elements so that the classes have the distribution `target_dist`.
 
     Args:
       class_func: a function that returns the class of an element, an int.
-      initial_dist: the distribution of classes before. By default it is estimated from the elements
-        read so far.
+      initial_dist: the distribution of classes in the original dataset. By default this
+        distribution is estimated from the elements read so far.
     """
     return lambda dataset: resampled(
         dataset, class_func, target_dist, initial_dist, seed, sample_from_datasets

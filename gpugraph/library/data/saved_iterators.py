@@ -63,10 +63,11 @@ class CheckpointInputPipelineHook(HookBesideCheckpoints):
 
     The positions are in checkpoints named "input" in the model's folder, with the state file
     `checkpoint_input`. If the session has a CheckpointSaverHook for this folder, the positions are
-    saved just before each checkpoint of the model. Otherwise they are saved at the intervals of the
-    estimator's configuration. The hook restores the positions before the first run of a session,
-    because other hooks may initialize the iterators until then. It restores the positions that were
-    saved at the model's step, or else the latest ones.
+    saved just before each checkpoint of the model. Otherwise the positions are saved at the
+    intervals of the estimator's configuration. The hook restores the positions before the first run
+    of a session, because other hooks may initialize the iterators until then. The hook restores the
+    positions that were saved at the same global step as the model. If no positions were saved at
+    that step, the hook restores the latest positions.
     """
 
     def __init__(self, estimator: Any) -> None:
@@ -82,7 +83,9 @@ class CheckpointInputPipelineHook(HookBesideCheckpoints):
         self._is_first_run = True
 
     def listener(self) -> CheckpointSaverListener:
-        """Return the listener that saves the positions before each checkpoint of the model."""
+        """Return the listener that is called before each checkpoint of the model, and then saves
+        the positions.
+        """
         self._listener = self._listener or _PositionListener(self)
         return self._listener
 
@@ -105,8 +108,8 @@ class CheckpointInputPipelineHook(HookBesideCheckpoints):
         return SessionRunArgs(self._step)
 
     def _restore_or_save(self, session: Any) -> None:
-        """Restore the positions that were saved at the model's step, or else the latest positions.
-        If there are none, save the current positions.
+        """Restore the positions that were saved at the same global step as the model, or else the
+        latest positions. If no positions were saved, save the current positions.
         """
         assert self._saver is not None
         step = int(session.run(self._step))
@@ -154,8 +157,8 @@ _STATE_FILE = "checkpoint_input"
 
 
 class _PositionListener(CheckpointSaverListener):
-    """A listener that saves the positions of a hook's iterators before each checkpoint of the
-    model.
+    """A listener that is called before each checkpoint of the model, and then saves the positions
+    of a hook's iterators.
     """
 
     def __init__(self, hook: CheckpointInputPipelineHook) -> None:

@@ -27,9 +27,8 @@ from gpugraph.library.data.element_structure import (
 class StructuredFunction:
     """A traced function of elements, and the structure of its results.
 
-    Attributes: function: the traced function, which is added to the default graph.
-
-    Args:
+    Attributes:
+      function: the traced function, which is added to the default graph.
       spec: the structure of specs of the results.
     """
 
@@ -81,8 +80,8 @@ class StructuredFunction:
 
     @property
     def captured(self) -> list[Tensor]:
-        """The tensors that the function captures. They follow the other inputs of the dataset
-        op.
+        """The tensors that the function captures. In the inputs of the dataset op, these tensors
+        follow all other inputs.
         """
         return self.function.graph.captured
 

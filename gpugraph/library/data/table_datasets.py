@@ -150,8 +150,8 @@ def make_batched_features_dataset_v2(
 
     Args:
       reader: a class of datasets that read records from files; by default TFRecordDataset.
-      label_key: the name of a feature. If it is passed, the elements are pairs (dict of the other
-        features, this feature).
+      label_key: the name of a feature. If `label_key` is passed, the elements are pairs (dict of
+        the other features, this feature).
     """
     del sloppy_ordering
     read = reader or TFRecordDatasetV2
@@ -215,8 +215,8 @@ def _column_names(name: str, delimiter: str, quotes: bool) -> list[str]:
 def _inferred_defaults(
     names: Sequence[str], columns: int, chosen: Sequence[int], options: Any
 ) -> list[Any]:
-    """Return a default value for each column. Its dtype is the narrowest one that can represent the
-    column's values in the first rows.
+    """Return a default value for each column. The dtype of a default value is the narrowest dtype
+    that can represent the column's values in the first rows.
     """
     has_header, delimiter, quotes, missing, most = options
     kinds: list[int] = [0] * len(chosen)
@@ -278,8 +278,8 @@ def make_csv_dataset_v2(
     Args:
       column_names: by default, the names in the first file's header.
       column_defaults: by default, inferred from the first rows.
-      label_name: the name of a column. If it is passed, the elements are pairs (dict of the other
-        columns, this column).
+      label_name: the name of a column. If `label_name` is passed, the elements are pairs (dict of
+        the other columns, this column).
     """
     del sloppy
     names = _of_files(file_pattern)
@@ -367,8 +367,8 @@ class RecordWriter:
         )
 
     def write(self, dataset: Any) -> Any:
-        """Return the op that writes the elements of a dataset. Raises TypeError unless they are
-        strings.
+        """Return the op that writes the elements of a dataset. Raises TypeError unless the elements
+        are strings.
         """
         if not isinstance(dataset, DatasetBase):
             raise TypeError("`dataset` must be a `tf.data.Dataset` object.")
@@ -383,7 +383,7 @@ class RecordWriter:
 
 
 class StatsAggregator:
-    """Statistics of a pipeline. The class exists for compatibility. Its statistics stay empty.
+    """Statistics of a pipeline. The class exists for compatibility. The statistics stay empty.
 
     To see the times of a pipeline's stages, use the commands `trace` and `explain`.
     """
@@ -394,8 +394,8 @@ class StatsAggregator:
 
 
 def latency_stats(tag: Any) -> Transformation:
-    """Return a transformation that does not change the dataset. In TensorFlow, it records
-    latencies.
+    """Return a transformation that does not change the dataset. In TensorFlow, the transformation
+    records latencies.
     """
     del tag
     return lambda dataset: dataset._same(dataset._variant_tensor)

@@ -55,7 +55,7 @@ class DataSet:
         `fake_data` of `next_batch` then returns images of ones.
       dtype: uint8, or float32, for which images are scaled to [0, 1].
       reshape: whether images are flattened to [number, rows * columns].
-      seed: the seed for NumPy's random order. By default, it is the graph's seed.
+      seed: the seed for NumPy's random order. By default, the seed is the graph's seed.
     """
 
     def __init__(

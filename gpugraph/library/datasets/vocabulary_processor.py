@@ -64,8 +64,8 @@ class CategoricalVocabulary:
 
         Args:
           min_frequency: words that were counted at most this often are removed.
-          max_frequency: if it is positive, words that were counted at least this often are also
-            removed.
+          max_frequency: if `max_frequency` is positive, words that were counted at least this often
+            are also removed.
         """
         ordered = sorted(sorted(self._counts.items(), key=lambda pair: pair[0]), key=_rarity)
         kept = [
@@ -78,8 +78,8 @@ class CategoricalVocabulary:
         self._counts = Counter(dict(kept))
 
     def reverse(self, class_id: int) -> str:
-        """Return the word with the id `class_id`. Raises ValueError if the vocabulary does not
-        support this.
+        """Return the word with the id `class_id`. Raises ValueError if the vocabulary was created
+        without `support_reverse`.
         """
         if not self._support_reverse:
             raise ValueError("This vocabulary wasn't initialized with support_reverse=True.")

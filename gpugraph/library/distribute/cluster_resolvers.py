@@ -36,7 +36,9 @@ class ClusterResolver:
 
     @property
     def environment(self) -> str:
-        """The name of the environment in which the program runs, or "" if it is unknown."""
+        """The name of the environment in which the program runs, or "" if the environment is
+        unknown.
+        """
         return ""
 
     def num_accelerators(

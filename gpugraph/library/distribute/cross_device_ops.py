@@ -57,7 +57,7 @@ class CrossDeviceOps:
     def batch_reduce_implementation(
         self, reduce_op: ReduceOp, value_destination_pairs: Sequence[tuple[Any, Any]]
     ) -> list[Any]:
-        """Reduce several values. The base class reduces them one after another."""
+        """Reduce several values. The base class reduces the values one after another."""
         return [
             self.reduce_implementation(reduce_op, value, destinations)
             for value, destinations in value_destination_pairs
@@ -69,7 +69,8 @@ class CrossDeviceOps:
 
 
 class ReductionToOneDevice(CrossDeviceOps):
-    """Adds up all values on one device, then copies the result to the other devices.
+    """Adds up all values on one device, then copies the result to all other devices of the
+    destinations.
 
     Args:
       reduce_to_device: the device that computes the sum; by default, the first of the destinations.

@@ -1,10 +1,11 @@
 """Input for replicas: datasets whose batches are divided among the replicas, and input functions.
 
 A global batch is divided into equal parts, one for each replica of all workers. If the last batch
-is smaller, it is divided into parts of ceil(size / replicas) elements, so its last parts may be
-smaller or empty. Each worker reads the whole dataset and uses only the parts of its replicas. So a
-global batch contains the same elements as a batch on a single device. In contrast, the elements of
-an input function are batches for single replicas: each replica receives the next batch.
+is smaller, that batch is divided into parts of ceil(size / replicas) elements, so its last parts
+may be smaller or empty. Each worker reads the whole dataset and uses only the parts of its
+replicas. So a global batch contains the same elements as a batch on a single device. In contrast,
+the elements of an input function are batches for single replicas: each replica receives the next
+batch.
 """
 
 from __future__ import annotations
@@ -152,7 +153,7 @@ class DistributedDataset:
     """A dataset for several replicas. Each batch is divided among the replicas, or each element is
     for one replica.
 
-    Its iterators are created by the same methods as the iterators of a dataset.
+    The methods that create iterators have the same names as the methods of a dataset.
     """
 
     def __init__(self, strategy: Any, dataset: Any, parts: int | None, first: int) -> None:

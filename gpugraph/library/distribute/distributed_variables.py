@@ -6,8 +6,8 @@ copies. An update in a replica context first aggregates the values of all replic
 cross-replica context aggregates the copies.
 
 In a replica, an operation on a variable of either class uses the replica's own copy. Outside of
-replicas, it uses the first copy. A checkpoint stores one value for all copies, under the name of
-the first copy.
+replicas, such an operation uses the first copy. A checkpoint stores one value for all copies, under
+the name of the first copy.
 """
 
 from __future__ import annotations
@@ -288,8 +288,8 @@ def aggregated(strategy: Any, value: Any, aggregation: Any, destinations: Any) -
 
 
 class _MirroredSaveable(SaveableObject):
-    """The saveable object of a mirrored variable. It saves the first component, and restores all
-    components.
+    """The saveable object of a mirrored variable. The object saves the first component, and
+    restores all components.
     """
 
     def __init__(self, variable: MirroredVariable, name: str) -> None:
@@ -306,7 +306,8 @@ class _MirroredSaveable(SaveableObject):
 class _SyncOnReadSaveable(SaveableObject):
     """The saveable object of a SyncOnReadVariable.
 
-    It saves the aggregate, and restores the components so that a read returns the saved value.
+    The object saves the aggregate, and restores the components so that a read returns the saved
+    value.
     """
 
     def __init__(self, variable: SyncOnReadVariable, name: str) -> None:

@@ -1,8 +1,8 @@
 """`MultiWorkerMirroredStrategy`: synchronous training on the devices of several processes.
 
-Each worker builds a graph with its own copies of the variables. It receives their initial values
-from the chief. Each gradient is summed over the worker's devices, then over the workers with a
-collective op. So all copies stay equal.
+Each worker builds a graph with its own copies of the variables. A worker receives the initial
+values of the variables from the chief. Each gradient is summed over the worker's devices, then over
+the workers with a collective op. So all copies stay equal.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ _GROUP_KEY = 1
 
 
 class CollectiveCommunication(enum.Enum):
-    """The method by which workers exchange gradients. All values select this package's own ring and
-    tree exchanges.
+    """The method by which workers exchange gradients. The value has no effect, because this package
+    has only its own exchanges.
     """
 
     AUTO = "AUTO"
@@ -128,13 +128,13 @@ class MultiWorkerExtended(MirroredExtended):
 
     @property
     def experimental_between_graph(self) -> bool:
-        """Whether each worker builds a separate graph. It is always True."""
+        """Whether each worker builds a separate graph. The property is always True."""
         return True
 
     @property
     def experimental_should_init(self) -> bool:
-        """Whether this task initializes variables. It is always True, because each task initializes
-        its own copies.
+        """Whether this task initializes variables. The property is always True, because each task
+        initializes its own copies.
         """
         return True
 

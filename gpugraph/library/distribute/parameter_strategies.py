@@ -30,8 +30,8 @@ class CentralStorageStrategy(Strategy):
     Args:
       compute_devices: the devices of the replicas. By default, all GPUs are used. If there are no
         GPUs, the CPU is used.
-      parameter_device: the device of the variables. By default, it is the device of the replica if
-        there is only one replica, otherwise the CPU.
+      parameter_device: the device of the variables. By default, the device is the device of the
+        replica if there is only one replica, otherwise the CPU.
     """
 
     def __init__(
@@ -139,7 +139,7 @@ class ParameterExtended(MirroredExtended):
 
     @property
     def experimental_between_graph(self) -> bool:
-        """Whether each worker builds a separate graph. It is always True."""
+        """Whether each worker builds a separate graph. The property is always True."""
         return True
 
     @property

@@ -2,9 +2,10 @@
 at a time.
 
 The threads run in the order of the replicas. Each thread runs until it calls `merge_call` or ends.
-When all threads have called `merge_call`, the caller's thread runs the merged function, and the
-threads continue with its result. So ops are always built in the same order. A thread starts in the
-caller's scopes: names, devices, control dependencies, variable scope.
+When all threads have called `merge_call`, the caller's thread runs the function that the replicas
+passed to `merge_call`, and the threads continue with its result. So ops are always built in the
+same order. A thread starts in the caller's scopes: names, devices, control dependencies, variable
+scope.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class _Replica(ReplicaContext):
         self.is_done = False
 
     def start(self, main: _MainScopes, function: Callable[[], Any], creator: Any) -> None:
-        """Start the thread. It waits for the first call of `run`."""
+        """Start the thread. The thread waits for the first call of `run`."""
 
         def call() -> None:
             try:
@@ -75,8 +76,8 @@ class _Replica(ReplicaContext):
         self._thread.start()
 
     def run(self, merged: Any = None) -> None:
-        """Let the thread run until it pauses or ends. If the thread raised an error, raise the
-        error here.
+        """Resume the thread, and wait until it pauses or ends. If the thread raised an error, raise
+        the error in the calling thread.
 
         Args:
           merged: the return value of the replica's `merge_call`.
@@ -185,8 +186,8 @@ def _merge(strategy: Any, devices: Sequence[str], merges: Sequence[Any]) -> list
 
 
 class _CreatedVariables:
-    """The variables that the first replica has created, by name. The other replicas get them from
-    here.
+    """The variables that the first replica has created, by name. All other replicas get the
+    variables from this object.
     """
 
     def __init__(self) -> None:

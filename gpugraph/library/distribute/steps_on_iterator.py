@@ -21,9 +21,10 @@ from gpugraph.ops.framework.tensor_conversion import constant
 
 
 class MultiStepContext:
-    """The first argument of the function of a step. It receives the outputs of the steps.
+    """The first argument of the function of a step. The context receives the outputs of the steps.
 
-    run_op: the operation that runs all steps.
+    Attributes:
+      run_op: the operation that runs all steps.
     """
 
     def __init__(self) -> None:
@@ -39,7 +40,7 @@ class MultiStepContext:
 
     @property
     def non_tensor_outputs(self) -> dict[str, Any]:
-        """The outputs that are no tensors, by name."""
+        """The outputs that are not tensors, by name."""
         return self._non_tensor_outputs
 
     def _set_last_step_outputs(self, outputs: dict[str, Any]) -> None:
@@ -53,8 +54,8 @@ class MultiStepContext:
         Args:
           name: the name of the output.
           output: a tensor, or a value per replica.
-          reduce_op: how the values of the replicas are combined. It may be None only in the
-            cross-replica context; the output is then a value per replica.
+          reduce_op: how the values of the replicas are combined. The argument may be None only in
+            the cross-replica context. The output is then a value per replica.
         """
 
         def reduced(strategy: Any, value: Any) -> None:
@@ -71,8 +72,8 @@ class MultiStepContext:
         get_replica_context().merge_call(reduced, args=(output,))
 
     def set_non_tensor_output(self, name: str, output: Any) -> None:
-        """Set an output that is no tensor. In a replica, it becomes a tuple of the replicas'
-        outputs.
+        """Set an output that is not a tensor. In a replica, the output becomes a tuple of the
+        replicas' outputs.
         """
 
         def collected(strategy: Any, value: Any) -> None:

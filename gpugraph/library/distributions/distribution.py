@@ -1,8 +1,8 @@
 """Distribution: the base class of distributions.
 
 A subclass defines the functions that it can compute directly (`_log_prob` or `_prob`, `_variance`
-or `_stddev`, ...). The public methods derive the other functions from them. Behaviour and names are
-those of `tf.distributions` in TensorFlow 1.15.
+or `_stddev`, ...). The public methods derive the other functions from these functions. Behaviour
+and names are those of `tf.distributions` in TensorFlow 1.15.
 """
 
 from __future__ import annotations
@@ -69,7 +69,8 @@ class Distribution(DistributionParameters):
       dtype: the dtype of the events.
       reparameterization_type: FULLY_REPARAMETERIZED or NOT_REPARAMETERIZED.
       validate_args: whether runs check parameters and events.
-      allow_nan_stats: whether an undefined statistic is NaN. Otherwise it is an error.
+      allow_nan_stats: whether an undefined statistic is NaN. Otherwise an undefined statistic is an
+        error.
       parameters: the constructor's arguments, which `copy` passes on.
       graph_parents: tensors on which the distribution depends.
       name: the name scope of the distribution's operations; by default the name of the class.
@@ -102,7 +103,9 @@ class Distribution(DistributionParameters):
 
     @property
     def batch_shape(self) -> TensorShape:
-        """The static shape of the batch of distributions. It is () for a single distribution."""
+        """The static shape of the batch of distributions. The shape is () for a single
+        distribution.
+        """
         return TensorShape(self._batch_shape())
 
     @property
@@ -130,7 +133,7 @@ class Distribution(DistributionParameters):
             return convert_to_tensor(self.event_shape.ndims == 0, name="is_scalar_event")
 
     def is_scalar_batch(self, name: str = "is_scalar_batch") -> Tensor:
-        """Return whether this is a single distribution, not a batch, as a bool tensor."""
+        """Return whether the object is a single distribution, not a batch, as a bool tensor."""
         with self._name_scope(name):
             return convert_to_tensor(self.batch_shape.ndims == 0, name="is_scalar_batch")
 
@@ -237,7 +240,8 @@ class Distribution(DistributionParameters):
             return kl_divergence(self, other, self._allow_nan_stats)
 
     def _defined(self, statistic: Any, conditions: Sequence[tuple[Any, Any, str]]) -> Tensor:
-        """Return `statistic` where it is defined. Elsewhere it is NaN, or a run raises an error.
+        """Return `statistic` where it is defined. Elsewhere the result is NaN, or a run raises an
+        error.
 
         Args:
           conditions: triples (low, high, message). The statistic is defined where low < high is

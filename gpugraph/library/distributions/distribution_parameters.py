@@ -82,8 +82,8 @@ class DistributionParameters:
         Args:
           arguments: `locals()` of the constructor.
           reparameterization_type: FULLY_REPARAMETERIZED or NOT_REPARAMETERIZED.
-          positive: the names of the parameters that must be positive. Runs check them if
-            `validate_args` is true.
+          positive: the names of the parameters that must be positive. Runs check these parameters
+            if `validate_args` is true.
         """
         arguments = {k: v for k, v in arguments.items() if k not in ("self", "__class__")}
         values = {name: arguments[name] for name in self.event_ranks}
@@ -105,10 +105,10 @@ class DistributionParameters:
         )
 
     def _validity(self, name: str, value: Any) -> list[Any]:
-        """Return the assertions for the parameter `name`, which runs check.
+        """Return the assertions for the parameter `name`. Each run checks the assertions.
 
-        The parameter must be positive. If its last axis contains classes, there must be at least
-        two classes.
+        The parameter must be positive. If the parameter's last axis contains classes, the parameter
+        must have at least two classes.
         """
         word = name.rstrip("01").capitalize()
         checks = [assert_positive(value, message=f"{word} parameter must be positive.")]
@@ -190,8 +190,8 @@ class DistributionParameters:
         return self._validate_args
 
     def copy(self, **override_parameters_kwargs: Any) -> Any:
-        """Return a distribution of the same class. The given parameters replace the parameters of
-        this one.
+        """Return a distribution of the same class. The given parameters replace those parameters of
+        this distribution that have the same names.
         """
         return type(self)(**{**self.parameters, **override_parameters_kwargs})
 

@@ -199,8 +199,8 @@ def _divergence(
 ) -> Tensor:
     """Return the Kullback-Leibler divergence KL(a || b).
 
-    It contains the trace of inverse(covariance of b) @ (covariance of a), which is computed as a
-    sum over the columns of the scale of a.
+    The divergence contains the trace of inverse(covariance of b) @ (covariance of a), which is
+    computed as a sum over the columns of the scale of a.
     """
     with name_scope(name, "kl_mvn", [a.loc, b.loc]):
         columns = a._matrix()

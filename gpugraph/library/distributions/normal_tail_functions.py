@@ -35,8 +35,8 @@ def log_normal_cdf(x: Any) -> Tensor:
     """Return log P[X <= x] of a standard normal X.
 
     For x far below 0, the result is computed with the asymptotic series of Mills' ratio (Abramowitz
-    and Stegun, 26.2.12). Each branch of the selection receives only arguments in its range, so that
-    gradients are finite.
+    and Stegun, 26.2.12). For each x, one of several formulas is selected. Each formula receives
+    only arguments in its own range, so that gradients are finite.
     """
     lower, upper = _LOWER.get(x.dtype.base_dtype, _LOWER[dtypes.float32])
     tail = minimum(x, lower)

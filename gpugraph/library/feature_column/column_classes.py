@@ -1,6 +1,6 @@
 """The base classes of feature columns, of both generations in TensorFlow 1.15.
 
-The methods of the older generation (`_FeatureColumn` in TensorFlow, `OldFeatureColumn` here)
+The methods of the older generation (`_FeatureColumn` in TensorFlow, `OldFeatureColumn` in gpugraph)
 receive a builder of features, and create variables in the current variable scope. The methods of
 the newer generation, `FeatureColumn`, receive a cache of transformed features, and a state manager
 that stores the variables. In this package, a column of the newer generation also belongs to the

@@ -241,7 +241,7 @@ def categorical_column_with_identity(
 ) -> IdentityCategoricalColumn:
     """Return a column of integers that are used as ids in [0, num_buckets).
 
-    An integer out of range becomes `default_value`. If there is no default value, the run raises
+    An integer out of range becomes `default_value`. If no default value is passed, the run raises
     InvalidArgumentError. Raises ValueError if `num_buckets` is less than 1, or if the default value
     is out of range.
     """
@@ -256,8 +256,8 @@ def categorical_column_with_identity(
 
 
 def indicator_column(categorical_column: Any) -> IndicatorColumn:
-    """Return a dense column that contains the number of occurrences of each category in an example,
-    or the sum of their weights.
+    """Return a dense column that contains, for each category, its number of occurrences in an
+    example. If the categories have weights, the column contains the sums of the weights instead.
     """
     return IndicatorColumn(categorical_column)
 

@@ -149,7 +149,7 @@ class CrossedColumn(
 def leaf_keys(cross: Any) -> list[Any]:
     """Return the names and columns that a crossed column combines.
 
-    If a crossed column is among them, its own names and columns replace it.
+    If a crossed column is among them, the names and columns that it combines replace it.
     """
     nested = [leaf_keys(key) if isinstance(key, CrossedColumn) else [key] for key in cross.keys]
     return [key for keys in nested for key in keys]
@@ -158,7 +158,7 @@ def leaf_keys(cross: Any) -> list[Any]:
 class SequenceCategoricalColumn(
     CategoricalColumn, namedtuple("SequenceCategoricalColumn", "categorical_column")
 ):
-    """A column of sequences. Its ids have the axes [batch, time, ids of a step]."""
+    """A column of sequences. The ids have the axes [batch, time, ids of a step]."""
 
     @property
     def _is_v2_column(self) -> bool:  # type: ignore[override]

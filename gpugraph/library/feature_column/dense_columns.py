@@ -144,8 +144,8 @@ class BucketizedColumn(
 class IndicatorColumn(
     DenseColumn, SequenceDenseColumn, namedtuple("IndicatorColumn", "categorical_column")
 ):
-    """A column with the number of occurrences of each category in an example, or the sum of their
-    weights.
+    """A column with the number of occurrences of each category in an example. If the categories
+    have weights, the column has the sums of the weights instead.
     """
 
     @property
@@ -173,7 +173,9 @@ class IndicatorColumn(
         return [self.categorical_column]
 
     def transform_feature(self, transformation_cache: Any, state_manager: Any) -> Any:
-        """Return, for each category, the number of its occurrences or the sum of their weights."""
+        """Return, for each category, its number of occurrences or, if there are weights, the sum of
+        the weights.
+        """
         ids, weights = sparse_tensors_of(
             self.categorical_column, transformation_cache, state_manager
         )

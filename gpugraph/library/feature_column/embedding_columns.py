@@ -258,7 +258,7 @@ class SharedEmbeddingColumnCreator(AutoTrackable):
 
     @property
     def embedding_weights(self) -> Any:
-        """The shared variable in the default graph. The first access creates it."""
+        """The shared variable in the default graph. The first access creates the variable."""
         graph = get_default_graph()
         for known, variable in self._variables:
             if known is graph:

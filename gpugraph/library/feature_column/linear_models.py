@@ -1,4 +1,6 @@
-"""A linear model of columns. It has a weight for each category and each number, and a bias."""
+"""A linear model of columns. The model has a weight for each category and each number, and a
+bias.
+"""
 
 from __future__ import annotations
 

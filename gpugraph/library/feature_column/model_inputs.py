@@ -92,8 +92,8 @@ def input_layer(
 
     Args:
       features: a dict from names to tensors and sparse tensors [batch_size, ...].
-      feature_columns: dense columns. Their tensors are concatenated in the order of the columns'
-        names.
+      feature_columns: dense columns. The tensors of the columns are concatenated in the order of
+        the columns' names.
       weight_collections: names of additional collections for the variables. All variables are also
         added to the collections of all variables and of model variables.
       trainable: whether to train the variables.

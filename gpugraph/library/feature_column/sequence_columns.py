@@ -86,7 +86,8 @@ class SequenceNumericColumn(
 def concatenate_context_input(context_input: Tensor, sequence_input: Tensor) -> Tensor:
     """Append a context [batch, b] to each step of sequences [batch, time, a]: [batch, time, a+b].
 
-    Both tensors must be float32. Raises ValueError or TypeError if a rank or dtype does not match.
+    The context and the sequences must be float32. Raises ValueError or TypeError if a rank or dtype
+    does not match.
     """
     dtypes = [
         f"{name} must have dtype float32; got {tensor.dtype}."

@@ -32,7 +32,7 @@ def sequence_lengths(sp_tensor: SparseTensor, num_elements: int = 1) -> Tensor:
 
 
 def equal_lengths(tensors: Sequence[Tensor]) -> Tensor:
-    """Return the first of several tensors. If they are not all equal, a run raises
+    """Return the first of several tensors. If the tensors are not all equal, a run raises
     InvalidArgumentError.
     """
     with name_scope(None, "assert_all_equal", list(tensors)):

@@ -68,7 +68,7 @@ def shared_embedding_columns(
 
     Args:
       shared_embedding_collection_name: the name of the graph collection to which the variable is
-        added. By default, it is made from the names of the columns.
+        added. By default, the collection name is made from the names of the columns.
     """
     initializer = embedding_initializer(
         dimension, initializer, (ckpt_to_load_from, tensor_name_in_ckpt)

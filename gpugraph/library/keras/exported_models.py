@@ -74,8 +74,8 @@ def export_saved_model(
 
 
 class _SaverByKeys(Saver):
-    """A saver that writes a model as an object checkpoint. Its restore ops set the variables of a
-    copy of the model.
+    """A saver that writes a model as an object checkpoint. The restore ops of this saver set the
+    variables of a copy of the model.
     """
 
     def __init__(self, model: Any, copy: Any) -> None:

@@ -76,8 +76,8 @@ def deserialize_feature_column(
     Raises ValueError for an unknown class, and for fields that the class does not have.
 
     Args:
-      columns_by_name: columns that exist already. If one of them has the same name, it is returned
-        instead of a new column.
+      columns_by_name: columns that exist already. If one of these columns has the same name, this
+        column is returned instead of a new column.
     """
     if isinstance(config, str):
         return config

@@ -36,8 +36,8 @@ _OWN_FUNCTIONS: dict[str, WeakSet[Any]] = {}
 
 
 def get_custom_objects() -> dict[str, Any]:
-    """Return the dict of the program's own classes and functions. Configurations can refer to them
-    by name.
+    """Return the dict of the program's own classes and functions. Configurations can refer to these
+    classes and functions by name.
 
     Programs may add entries to the dict.
     """
@@ -90,7 +90,7 @@ def own_functions(name: str, module: str | None) -> dict[str, Any]:
     """Return {name: function} for the function that `remember_own_function` recorded under this
     name.
 
-    The dict is empty while a file is read, and if there are several such functions.
+    The dict is empty while a file is read, and if several functions were recorded under this name.
     """
     functions = list(_OWN_FUNCTIONS.get(f"{module}:{name}", ()))
     is_known = len(functions) == 1 and _SCOPES.source in (None, "text")
@@ -128,8 +128,8 @@ def object_named(
 ) -> Any:
     """Return the class or function with a name.
 
-    It is looked up, in this order, in `custom_objects`, the scopes of the thread from the innermost
-    on, `get_custom_objects()`, and `known`. Raises ValueError for an unknown name.
+    The name is looked up, in this order, in `custom_objects`, the scopes of the thread from the
+    innermost on, `get_custom_objects()`, and `known`. Raises ValueError for an unknown name.
 
     Args:
       kind: the kind of object, for the message.

@@ -24,7 +24,9 @@ def clone_layer(layer: Any) -> Any:
 
 
 def _functions_in(layer: Any) -> dict[str, Any]:
-    """Return the named functions of all Lambda layers in `layer`, by name."""
+    """Return a dict from names to the functions of all Lambda layers in `layer`. Functions without
+    a name are omitted.
+    """
     functions: dict[str, Any] = {}
     for part in (layer, *layer.sublayers()):
         if part is not layer:
@@ -37,16 +39,16 @@ def _functions_in(layer: Any) -> dict[str, Any]:
 def clone_model(
     model: Any, input_tensors: Any = None, clone_function: Callable[[Any], Any] | None = None
 ) -> Any:
-    """Return a copy of a model. It consists of copies of the layers, connected in the same way,
-    with new variables.
+    """Return a copy of a model. The copy consists of copies of the layers, connected in the same
+    way, with new variables.
 
     Raises ValueError for an object that is not a model, for a subclass that defines `call`, for a
     wrong number of inputs, and for a `clone_function` that does not return layers.
 
     Args:
-      input_tensors: the inputs of the copy; by default new inputs.
-      clone_function: a function that returns the copy of a layer; by default `clone_layer`. It is
-        not called for the layers of inputs.
+      input_tensors: the inputs of the copy, by default new inputs.
+      clone_function: a function that returns the copy of a layer, by default `clone_layer`. The
+        function is not called for input layers.
     """
     if not isinstance(model, Model):
         raise ValueError(f"Expected `model` argument to be a `Model` instance, got {model!r}")
@@ -82,10 +84,10 @@ def clone_model(
 
 
 def _extend(copy: Model, model: Model, computed: dict[int, Any]) -> None:
-    """Add the calls that compute losses and metrics from the outputs of `model` to the copy.
+    """Add to the copy the calls that compute losses and metrics from the outputs of `model`.
 
     Args:
-      computed: the copy's tensors by the ids of the model's tensors.
+      computed: a dict from the ids of the model's tensors to the copy's tensors.
     """
     places = {layer: place for place, layer in enumerate(model.layers)}
     nodes = sorted(model.added_nodes(), key=lambda node: places[node.outbound_layer])
@@ -113,8 +115,8 @@ def _clone_row(model: Sequential, function: Callable[[Any], Any]) -> Sequential:
 
 
 def _row(model: Sequential) -> list[Any]:
-    """Return the output tensors of a Sequential model's layers, in the order of the layers, after
-    its input.
+    """Return the input of a Sequential model and the output tensors of its layers, in the order of
+    the layers.
     """
     depths = sorted((depth for depth in model.nodes_by_depth if depth >= 0), reverse=True)
     nodes = [node for depth in depths for node in model.nodes_by_depth[depth]]
@@ -122,8 +124,8 @@ def _row(model: Sequential) -> list[Any]:
 
 
 def _new_inputs(model: Model, input_tensors: Any) -> list[Any]:
-    """Return the inputs of a copy: `input_tensors` or, if it is None, the outputs of copies of the
-    input layers.
+    """Return the inputs of a copy: `input_tensors` or, if `input_tensors` is None, the outputs of
+    copies of the input layers.
     """
     if input_tensors is None:
         return [clone_layer(tensor._keras_history.layer).output for tensor in model.inputs]

@@ -28,16 +28,16 @@ def multi_gpu_model(
     """Return a model that splits batches among GPUs. Each GPU runs `model` on its part of the
     batch.
 
-    The GPUs share the model's variables, which are not copied.
+    The GPUs share the model's variables, which are not copied. To save the variables, save `model`,
+    which owns the variables, instead of the result.
 
     Raises ValueError for fewer than 2 GPUs, and for GPUs that Keras's session does not have.
 
     Args:
       gpus: the number of GPUs, or a list of their indices.
-      cpu_merge: whether to concatenate the outputs on the CPU. Otherwise they are concatenated on
-        the first of these GPUs.
-      cpu_relocation: whether to use a copy of the model whose variables are on the CPU. Save
-        `model`, which owns the variables, instead of the result.
+      cpu_merge: whether to concatenate the outputs on the CPU. Otherwise the outputs are
+        concatenated on the first of these GPUs.
+      cpu_relocation: whether to use a copy of the model whose variables are on the CPU.
     """
     numbers = list(range(gpus)) if isinstance(gpus, int) else sorted(gpus)
     if len(numbers) <= 1:

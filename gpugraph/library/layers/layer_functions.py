@@ -24,11 +24,12 @@ def layer_function(
     The function accepts the arguments of the constructor and of `call`.
 
     Args:
-      order: the names of the function's parameters after `inputs`; by default, the parameters of
+      order: the names of the function's parameters after `inputs`, by default the parameters of
         the constructor.
       reuse: whether the function has a parameter `reuse` after `name`, as it does for layers with
         variables. `name` is then the variable scope.
-      defaults: by parameter, default values that differ from those of the constructor.
+      defaults: a dict from names of parameters to default values. These replace the defaults of
+        the constructor.
     """
     call = inspect.signature(layer.call).parameters
     known = {**call, **inspect.signature(layer).parameters}
@@ -61,8 +62,8 @@ def with_defaults(
     `trainable` and `name` become positional parameters before the other keyword arguments.
 
     Args:
-      defaults: the new default by parameter. Parameter.empty makes the parameter required: passing
-        None for it raises ValueError.
+      defaults: a dict from parameters to their new defaults. The value Parameter.empty makes a
+        parameter required. Passing None for a required parameter raises ValueError.
       without: the names of parameters to remove.
     """
 

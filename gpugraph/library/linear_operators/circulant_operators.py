@@ -39,7 +39,7 @@ _TRANSFORMS = {1: (fft, ifft), 2: (fft2d, ifft2d), 3: (fft3d, ifft3d)}
 
 
 def as_complex(x: Tensor) -> Tensor:
-    """Return a tensor as complex64. A float64 tensor becomes complex128, and a complex tensor is
+    """Convert a tensor to complex64, or to complex128 if it is float64. A complex tensor is
     returned unchanged.
     """
     if x.dtype.is_complex:
@@ -194,7 +194,9 @@ class BaseCirculant(LinearOperator):
 
 
 def broadcast_columns(vectors: Tensor, spectrum: Tensor) -> list[Tensor]:
-    """Return columns [..., k, n] and a spectrum [..., 1, n] with the same shape."""
+    """Broadcast columns [..., k, n] and a spectrum [..., 1, n] to a common shape, and return
+    both.
+    """
     vectors, spectrum = broadcast_batches([vectors, spectrum])
     return [vectors, spectrum * ones(shape(vectors)[-2:], spectrum.dtype)]
 

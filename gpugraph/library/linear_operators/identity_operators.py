@@ -36,7 +36,7 @@ def checked_sizes(value: Any, name: str, rank: int, is_checked: bool) -> tuple[T
     """Return a size or a shape as an integer tensor, and its static value or None.
 
     Raises TypeError for a dtype that is not an integer dtype, and ValueError if the static value
-    has another rank than `rank` or is negative.
+    does not have the rank `rank` or is negative.
 
     Args:
       is_checked: whether a run checks the rank and the sign.

@@ -1,4 +1,4 @@
-"""Operators for the inverse and the adjoint of another operator. They store only that other
+"""Operators for the inverse and the adjoint of an operator. They store only the original
 operator.
 """
 

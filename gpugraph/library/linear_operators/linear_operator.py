@@ -1,9 +1,9 @@
 """LinearOperator: a batch of matrices that can be used without computing their dense form.
 
-A subclass defines `_shape`, `_shape_tensor`, `_matmul`, and the functions that it can compute
-better than from the dense matrix: `_solve`, `_to_dense`, `_diag_part`, `_trace`,
-`_log_abs_determinant`, `_determinant`, `_add_to_tensor`. `operator_algebra` has products,
-solutions, adjoints, inverses and Cholesky factors that are themselves operators.
+A subclass defines `_shape`, `_shape_tensor` and `_matmul`. It also defines those of the following
+functions that it can compute faster than from the dense matrix: `_solve`, `_to_dense`,
+`_diag_part`, `_trace`, `_log_abs_determinant`, `_determinant`, `_add_to_tensor`. `operator_algebra`
+has products, solutions, adjoints, inverses and Cholesky factors that are themselves operators.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class LinearOperator(OperatorShape):
       is_non_singular, is_self_adjoint, is_positive_definite, is_square: the caller's promises about
         the matrix. If one of them is None, the caller promises nothing. Promises are used without a
         check. Only the `assert_` methods check them.
-      name: the name scope of the operator's operations; by default, the name of the class.
+      name: the name scope of the operator's operations, by default the name of the class.
     """
 
     # -- checks
@@ -322,7 +322,8 @@ class LinearOperator(OperatorShape):
 
 
 def _check_size(size: Dimension, tensor: Tensor, axis: int) -> None:
-    """Raise ValueError if a tensor does not have the axis `axis`, or has another size there.
+    """Raise ValueError unless a tensor has the axis `axis`, with a size that is compatible with
+    `size`.
 
     Args:
       axis: a negative number, counted from the last axis.

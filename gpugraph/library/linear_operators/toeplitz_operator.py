@@ -33,9 +33,9 @@ class LinearOperatorToeplitz(LinearOperator):
     """Matrices that are constant along diagonals. Their first column is `col` and their first row
     is `row` [..., n].
 
-    Products are computed with Fourier transforms of a circulant matrix of twice the size. The
-    element in the corner comes from `col`. The arguments `is_...` are promises about the matrix,
-    see `LinearOperator`. Raises ValueError for vectors of different lengths.
+    Products are computed with Fourier transforms of a circulant matrix of twice the size. The top
+    left element comes from `col`. The arguments `is_...` are promises about the matrix, see
+    `LinearOperator`. Raises ValueError for vectors of different lengths.
     """
 
     def __init__(

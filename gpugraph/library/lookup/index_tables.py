@@ -70,9 +70,9 @@ def index_table_from_file(
     function `hasher_spec` chooses. The ids of the buckets follow the line numbers. If there are no
     buckets, the word gets `default_value`.
 
-    Raises ValueError if there is no file, or if a number is negative. Raises TypeError if
-    `key_dtype` is neither an integer dtype nor string. The other arguments are those of
-    `TextFileInitializer`.
+    Raises ValueError if no file is passed, if `vocab_size` is below 1, or if `num_oov_buckets` is
+    negative. Raises TypeError if `key_dtype` is neither an integer dtype nor string. The other
+    arguments are those of `TextFileInitializer`.
 
     Args:
       vocab_size: the number of lines to use.
@@ -112,8 +112,9 @@ def index_table_from_tensor(
     function `hasher_spec` chooses. The ids of the buckets follow the indices. If there are no
     buckets, the word gets `default_value`.
 
-    Raises ValueError if there is no vector, if the number of buckets is negative, or if the vector
-    has another dtype.
+    Raises ValueError if `mapping` is None, if `num_oov_buckets` is negative, or if the dtype of the
+    vector does not match `dtype`. Raises TypeError if `dtype` is neither an integer dtype nor
+    string.
 
     Args:
       dtype: the dtype of the words: strings, or integers for a vector of integers.
@@ -153,7 +154,7 @@ def index_to_string_table_from_file(
     """Return a table that maps each line number of a file, int64, to the line.
 
     Numbers without a line are mapped to `default_value`. The other arguments are those of
-    `TextFileInitializer`. Raises ValueError if there is no file, or if `vocab_size` is below 1.
+    `TextFileInitializer`. Raises ValueError if no file is passed, or if `vocab_size` is below 1.
     """
     _check_file(vocabulary_file, vocab_size)
     with name_scope(name, "index_to_string"):
@@ -171,7 +172,7 @@ def index_to_string_table_from_tensor(
     that index.
 
     Numbers that are not an index of the vector are mapped to `default_value`. Raises ValueError if
-    there is no vector.
+    `mapping` is None.
     """
     if mapping is None:
         raise ValueError("mapping must be specified.")
@@ -213,7 +214,7 @@ def string_to_index_table_from_file(
     hasher_spec: HasherSpec = FastHashSpec,
     name: str | None = None,
 ) -> Any:
-    """Return `index_table_from_file` with strings as keys. This is an older name of that
+    """Return the result of `index_table_from_file` for string keys. This is an older name of that
     function.
     """
     return index_table_from_file(
@@ -228,10 +229,10 @@ def string_to_index_table_from_tensor(
     hasher_spec: HasherSpec = FastHashSpec,
     name: str | None = None,
 ) -> Any:
-    """Return `index_table_from_tensor` with strings as keys. This is an older name of that
+    """Return the result of `index_table_from_tensor` for string keys. This is an older name of that
     function.
 
-    Raises ValueError if the vector has another dtype.
+    Raises ValueError if the vector does not contain strings.
     """
     with name_scope(name, "string_to_index") as scope:
         mapping = convert_to_tensor(mapping)

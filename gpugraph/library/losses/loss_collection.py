@@ -40,7 +40,7 @@ def get_regularization_losses(scope: str | None = None) -> list[Any]:
 def get_regularization_loss(
     scope: str | None = None, name: str = "total_regularization_loss"
 ) -> Tensor:
-    """Return the sum of `get_regularization_losses`. If there are none, return 0.0."""
+    """Return the sum of `get_regularization_losses`. If there are no such losses, return 0.0."""
     losses = get_regularization_losses(scope)
     return add_n(losses, name=name) if losses else constant(0.0)
 

@@ -77,10 +77,10 @@ def reduced_loss(
 ) -> Callable[[Callable[..., WeightedLosses]], Callable[..., Tensor]]:
     """Return a decorator that reduces the result of a loss function with `compute_weighted_loss`.
 
-    The first parameters of the loss function are labels, predictions and weights; it returns losses
-    and weights. The decorated function has three additional parameters, `scope`, `loss_collection`
-    and `reduction`. Its name scope is `type_name` by default. It raises ValueError if labels or
-    predictions are None.
+    The first parameters of the loss function are labels, predictions and weights. The loss function
+    returns losses and weights. The decorated function has three additional parameters, `scope`,
+    `loss_collection` and `reduction`. Its name scope is `type_name` by default. It raises
+    ValueError if labels or predictions are None.
     """
 
     def decorate(function: Callable[..., WeightedLosses]) -> Callable[..., Tensor]:
@@ -116,7 +116,7 @@ def compute_weighted_loss(
     collection.
 
     The computation is in float32. The result has the dtype of the losses. Raises ValueError if the
-    shape of the weights is incompatible or there is no such reduction.
+    shape of the weights is incompatible or `reduction` is unknown.
 
     Args:
       weights: a number, or a tensor of the rank of the losses. Each size of it equals the size of

@@ -1,5 +1,5 @@
-"""Metrics of classes: mean intersection over union, from a confusion matrix; precision and recall
-of the top k classes.
+"""Metrics of classes: mean intersection over union (from a confusion matrix), and precision and
+recall of the top k classes.
 """
 
 from __future__ import annotations
@@ -57,11 +57,11 @@ def mean_iou(
     """Return (mean over classes of intersection over union, update of the confusion matrix).
 
     Classes that occur neither in labels nor in predictions are ignored. A run raises
-    InvalidArgumentError for a number that is not a class.
+    InvalidArgumentError for a label or prediction that is not a class index.
 
     Args:
       labels, predictions: class indices below `num_classes`, of any shape.
-      weights: a tensor of the same shape, or None.
+      weights: a tensor of the shape of `labels`, or None.
     """
     with variable_scope(name, "mean_iou", [predictions, labels, weights]):
         labels, predictions, weights = alike(labels, predictions, weights)
@@ -303,8 +303,8 @@ def average_precision_at_k(
     """Return (weighted mean over examples of the average precision up to rank `k`, update).
 
     The average precision of an example is the sum of the precisions at the ranks of its labels,
-    divided by the number of its nonnegative labels or by k, whichever is smaller. The initial value
-    is 0.
+    divided by the number of its nonnegative labels or by k, whichever is smaller. Before the first
+    update, the mean is 0.
 
     Args:
       labels: classes [..., number of labels], or [...] if each example has one label. They may also

@@ -206,7 +206,7 @@ def mean_per_class_accuracy(
 
     Args:
       labels, predictions: class indices below `num_classes`, of any shape.
-      weights: a tensor of the same shape, or None.
+      weights: a tensor of the shape of `labels`, or None.
     """
     with variable_scope(name, "mean_accuracy", [predictions, labels, weights]):
         labels, predictions, weights = alike(cast(labels, dtypes.int64), predictions, weights)

@@ -61,8 +61,8 @@ def collect(value: Any, update: Any, values_to: Any, updates_to: Any) -> Pair:
 
 
 def metric(function: Callable[..., Pair]) -> Callable[..., Pair]:
-    """Return the metric with two additional parameters: the collections of its value and of its
-    update.
+    """Return the metric `function` with two additional parameters: the collections to which its
+    value and its update are added.
 
     `metrics_collections` and `updates_collections` are names of collections or lists of names.
     """

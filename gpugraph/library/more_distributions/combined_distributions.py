@@ -129,10 +129,10 @@ def _independent_divergence(a: Independent, b: Independent, name: str | None = N
 
 
 class MixtureSameFamily(Distribution):
-    """A mixture of distributions, which are the last axis of a batch of distributions.
+    """A mixture of the distributions along the last axis of a batch of distributions.
 
-    Raises ValueError if `mixture_distribution` is not over integer scalars, or if the shapes of the
-    two batches do not match.
+    Raises ValueError if the events of `mixture_distribution` are not integer scalars, or if the
+    batch shapes of the two distributions do not match.
 
     Args:
       mixture_distribution: a Categorical over the indices of the components.
@@ -257,8 +257,9 @@ class MixtureSameFamily(Distribution):
 class Mixture(Distribution):
     """A mixture of distributions. A Categorical chooses one of the distributions.
 
-    Raises TypeError if an argument has another type or if the components have different dtypes.
-    Raises ValueError if there are no components, or if their number or shapes do not match.
+    Raises TypeError if `cat` or a component has the wrong type, or if the components have different
+    dtypes. Raises ValueError if there are no components, or if `cat` does not have one class for
+    each component.
     """
 
     def __init__(

@@ -95,8 +95,8 @@ class VectorDeterministic(Deterministic):
 
 
 class QuantizedDistribution(Distribution):
-    """The distribution of ceil(x), limited to the range from `low` to `high`, where x has another
-    distribution.
+    """The distribution of ceil(x), limited to the range from `low` to `high`, where x has the
+    distribution `distribution`.
 
     Raises ValueError unless `low` is less than `high`.
 

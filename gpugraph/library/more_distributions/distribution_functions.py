@@ -108,7 +108,7 @@ def percentile(
 ) -> Tensor:
     """Return the q-th percentile of x along `axis`, by default of all elements.
 
-    Raises ValueError if there is no such interpolation.
+    Raises ValueError if `interpolation` is unknown.
 
     Args:
       q: a number in [0, 100].
@@ -149,7 +149,8 @@ def percentile(
 def normal_conjugates_known_scale_posterior(prior: Any, scale: Any, s: Any, n: Any) -> Normal:
     """Return the posterior of the mean of a normal distribution with a known scale.
 
-    The posterior follows n samples whose sum is s. Raises TypeError if `prior` is not a Normal.
+    The posterior is the distribution after n samples whose sum is s. Raises TypeError if `prior` is
+    not a Normal.
 
     Args:
       prior: the prior distribution of the mean, a Normal.
@@ -179,7 +180,7 @@ def normal_conjugates_known_scale_predictive(prior: Any, scale: Any, s: Any, n: 
 def assign_moving_mean_variance(
     mean_var: Any, variance_var: Any, value: Any, decay: Any, name: str | None = None
 ) -> tuple[Any, Any]:
-    """Move the variables of a mean and a variance towards a value.
+    """Update the variables of a running mean and a running variance with a new value.
 
     Return the mean and the variance after the update.
     """

@@ -23,8 +23,8 @@ from gpugraph.ops.special_functions.gamma_and_zeta import lgamma
 
 
 class ExpRelaxedOneHotCategorical(Distribution):
-    """The distribution of the logarithms of a RelaxedOneHotCategorical's elements, which stay
-    precise near 0.
+    """The distribution of the logarithms of a RelaxedOneHotCategorical's elements. Logarithms of
+    elements near 0 are more precise than the elements.
 
     Args:
       temperature: a number, or one number for each distribution of the batch.

@@ -1,4 +1,4 @@
-"""Distributions of y = bijector.forward(x), where x has another distribution."""
+"""Distributions of y = bijector.forward(x), given the distribution of x."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ class TransformedDistribution(Distribution):
 
 def _override(sizes: Any, name: str, base: TensorShape) -> list[int] | None:
     """Return the shape argument as a list, or None if it is empty. Raises ValueError if the
-    distribution already has one.
+    distribution already has this shape.
     """
     if sizes is None:
         return None
@@ -250,13 +250,13 @@ class ConditionalTransformedDistribution(ConditionalDistribution, TransformedDis
 
 
 class SinhArcsinh(TransformedDistribution):
-    """The distribution of loc + scale * F(z). F consists of sinh and asinh, with a skewness and a
-    tail weight.
+    """The distribution of loc + scale * F(z). F is composed of sinh and asinh. Its parameters are a
+    skewness and a tail weight.
 
     Source: Jones and Pewsey, Biometrika 2009.
 
     Args:
-      distribution: the distribution of z; by default, the standard normal distribution.
+      distribution: the distribution of z, by default the standard normal distribution.
     """
 
     def __init__(

@@ -203,7 +203,7 @@ class VectorSinhArcsinhDiag(_AffineVector):
     """The distribution of loc + diag(scale) @ F(z), where z is a vector of standard normal
     variables.
 
-    F consists of sinh and asinh, with a skewness and a tail weight.
+    F is composed of sinh and asinh. Its parameters are a skewness and a tail weight.
 
     Args:
       distribution: the distribution of the elements of z, if it is not standard normal.

@@ -28,13 +28,13 @@ class AttentionCellWrapper(RNNCell):
     below 1, and if the cell's state is a tuple but `state_is_tuple` is False.
 
     Args:
-      attn_size: the size of the outputs; by default, the output size of the cell.
+      attn_size: the size of the outputs, by default the output size of the cell.
       attn_vec_size: the size to which previous outputs and the query are projected before they are
-        compared; by default attn_size.
-      input_size: the size to which inputs and attention are projected; by default, the size of the
+        compared, by default attn_size.
+      input_size: the size to which inputs and attention are projected, by default the size of the
         inputs.
       state_is_tuple: whether the state is a tuple (the cell's state, the attention, the last
-        outputs). Otherwise it is one matrix in which these are concatenated.
+        outputs). Otherwise these three are concatenated into one matrix.
     """
 
     def __init__(

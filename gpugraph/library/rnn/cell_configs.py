@@ -27,7 +27,8 @@ def cell_of_config(config: Mapping[str, Any], custom_objects: Mapping[str, Any] 
     Raises ValueError for an unknown name.
 
     Args:
-      custom_objects: classes by name. They take precedence over this package's classes.
+      custom_objects: a dict from names to classes, which take precedence over this package's
+        classes.
     """
     classes = {cls.__name__: cls for cls in _cell_classes(RNNCell)} | dict(custom_objects or {})
     name = config["class_name"]
@@ -76,7 +77,7 @@ def function_of_config(
 
     Args:
       name: the prefix of the keys of the entries.
-      custom_objects: callables by name.
+      custom_objects: a dict from names to callables.
     """
     if name not in config:
         return None

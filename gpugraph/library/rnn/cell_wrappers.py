@@ -60,7 +60,7 @@ class _Wrapper(RNNCell):
         """Create a wrapper from a dict that `get_config` returned.
 
         Args:
-          custom_objects: classes and functions by name.
+          custom_objects: a dict from names to classes and functions.
         """
         arguments = dict(config)
         for name, argument in cls._function_arguments:
@@ -164,9 +164,9 @@ def _sum(inputs: Any, outputs: Any) -> Any:
 class DropoutWrapper(_Wrapper):
     """A wrapper with dropout of a cell's inputs, outputs and states. Source: arXiv:1409.2329.
 
-    The constructor raises ValueError for a probability outside of [0, 1] and for missing arguments
-    of `variational_recurrent` (arXiv:1512.05287). It raises TypeError for a visitor that is not
-    callable.
+    The constructor raises ValueError for a probability outside of [0, 1], and if arguments that
+    `variational_recurrent` (arXiv:1512.05287) requires are missing. It raises TypeError if
+    `dropout_state_filter_visitor` is not callable.
 
     Args:
       input_keep_prob, output_keep_prob, state_keep_prob: the probabilities that an element is kept.

@@ -19,8 +19,8 @@ from gpugraph.ops.reductions.clip_by_norm import clip_by_value
 
 
 class CoupledInputForgetGateLSTMCell(RNNCell):
-    """An LSTM with the memory c = f * c + (1 - f) * activation(j). Source: Greff et al., 2015
-    (arXiv:1503.04069).
+    """An LSTM with the memory c = f * c + (1 - f) * activation(j), where f is the forget gate and j
+    the new input. Source: Greff et al., 2015 (arXiv:1503.04069).
 
     The variables are `W_0` [depth + output, 3 * num_units] and `B` [3 * num_units]. If
     `use_peepholes` is true, there are also `W_F_diag` and `W_O_diag`. If `num_proj` is set, there

@@ -60,8 +60,8 @@ def dynamic_rnn(
         such tensors. All sizes except batch and time must be known.
       sequence_length: int [batch]. In steps after the end of a sequence, its outputs are zero and
         its state does not change.
-      initial_state: a structure like the cell's `state_size`. The first axis of each tensor is the
-        batch. By default zeros, which requires `dtype`.
+      initial_state: tensors in the structure of the cell's `state_size`. The first axis of each
+        tensor is the batch. The default is zeros of the dtype `dtype`, which is then required.
       parallel_iterations: the number of steps that may overlap, 32 by default.
       swap_memory: see `while_loop`.
       scope: the variable scope, "rnn" by default.
@@ -224,8 +224,8 @@ class _Loop:
 def _checked_shapes(inputs: Sequence[Any]) -> list[TensorShape]:
     """Return the static shapes of the inputs.
 
-    Raises ValueError if they have different numbers of steps or batch sizes, or if other sizes are
-    unknown.
+    Raises ValueError if the inputs have different numbers of steps or batch sizes, or if any other
+    size is unknown.
     """
     shapes = [tensor.shape.with_rank_at_least(3) for tensor in inputs]
     shown = ", ".join(str(shape) for shape in shapes)

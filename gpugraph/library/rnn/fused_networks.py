@@ -184,9 +184,9 @@ class TimeReversedFusedRNN(FusedRNNCell):
 class LSTMBlockFusedCell(LSTMBlockCell):
     """An LSTM for a whole sequence, as a layer: `cell(inputs, initial_state, dtype, lengths)`.
 
-    Inputs are [time, batch, depth] or a list of steps. A call returns outputs in the same form, and
-    the last state. The constructor's arguments and the variables are the same as in
-    `LSTMBlockCell`.
+    Inputs are [time, batch, depth] or a list of steps. A call returns the outputs, as a tensor or
+    as a list like the inputs, and the last state. The constructor's arguments and the variables are
+    the same as in `LSTMBlockCell`.
     """
 
     input_spec = InputSpec(ndim=3)

@@ -80,8 +80,8 @@ class IntersectionRNNCell(_GatedCell):
     """The +RNN. One gate mixes the last state into the next state, and another gate mixes the
     inputs into the output.
 
-    Source: Collins et al., 2016 (arXiv:1611.09913). Raises ValueError for inputs of another depth
-    than num_units if `num_in_proj` is None.
+    Source: Collins et al., 2016 (arXiv:1611.09913). Raises ValueError if `num_in_proj` is None and
+    the depth of the inputs is not num_units.
 
     Args:
       num_in_proj: the size to which inputs are projected if their depth is not num_units.

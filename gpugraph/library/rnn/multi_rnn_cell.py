@@ -72,10 +72,10 @@ class MultiRNNCell(RNNCell):
     def from_config(
         cls, config: dict[str, Any], custom_objects: Mapping[str, Any] | None = None
     ) -> MultiRNNCell:
-        """Create the cells from a dict that `get_config` returned.
+        """Create a MultiRNNCell from a dict that `get_config` returned.
 
         Args:
-          custom_objects: classes by name.
+          custom_objects: a dict from names to classes.
         """
         cells = [cell_of_config(cell, custom_objects) for cell in config["cells"]]
         return cls(cells, config.get("state_is_tuple", True))

@@ -144,7 +144,7 @@ class PhasedLSTMCell(TwoStateCell):
         """Return the factor by which each unit changes at `time`.
 
         During the open phase of the cycle, the factor rises from 0 to 1 and falls to 0 again.
-        Outside of it, the factor is small.
+        Outside of this phase, the factor is small.
         """
         sizes = [self._num_units]
         period = get_variable("period", sizes, initializer=self._first_period)

@@ -34,9 +34,9 @@ class RNNCell(Layer):
 
         Args:
           inputs: [batch, ...], or a structure of such tensors.
-          state: a structure like `state_size`. The first axis of each tensor is the batch.
-          scope: the name or scope of the cell's variables, by default derived from the name of its
-            class.
+          state: tensors in the structure of `state_size`. The first axis of each is the batch.
+          scope: the name or scope of the cell's variables. By default, the name is derived
+            from the name of the cell's class.
         """
         if scope is not None:
             with variable_scope(scope, custom_getter=self._get) as opened:
@@ -78,7 +78,7 @@ class RNNCell(Layer):
     ) -> Any:
         """Return a zero state for a batch of `inputs`, or for `batch_size` and `dtype`.
 
-        Raises ValueError if neither `inputs` nor the other two are passed, or if `inputs`
+        Raises ValueError if neither `inputs` nor the other two arguments are passed, or if `inputs`
         contradict `batch_size` or `dtype`.
         """
         if inputs is not None:

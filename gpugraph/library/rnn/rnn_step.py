@@ -33,9 +33,9 @@ class Lengths:
 def cache_reads(scope: VariableScope) -> None:
     """Make the variables in the scope cache their values on the variables' devices.
 
-    A variable is then read once, not in each iteration. Do nothing if the scope already has a
-    caching device, or inside a while loop of the program. That loop may change the variables, so
-    each iteration must read them.
+    A variable is then read once, not in each iteration. This function does nothing if the scope
+    already has a caching device, or if it is called inside a while loop of the program. Such a loop
+    may change the variables, so each iteration must read them.
     """
     graph = get_default_graph()
     if scope.caching_device is None and loop_of(current(graph)) is None:
@@ -97,7 +97,7 @@ def limited_step(
     """Return the outputs and the next state at `time`. For sequences that have ended, return zeros
     and the old state.
 
-    Raises ValueError or TypeError if the cell returns other structures than it declares.
+    Raises ValueError or TypeError if the cell does not return the structures that it declares.
 
     Args:
       zero_output: zeros in the structure of an output.

@@ -26,7 +26,7 @@ def static_state_saving_rnn(
     """Apply `static_rnn`, starting from the state in `state_saver`. Save the final state in it.
 
     The last output and the last state have the save operations as control inputs. Raises ValueError
-    if the names have another structure than the state, and TypeError if `cell` is not a cell. For
+    if the structures of the names and the state differ, and TypeError if `cell` is not a cell. For
     the other arguments and errors, see `static_rnn`.
 
     Args:

@@ -119,7 +119,7 @@ class RegressionOutput(ExportOutput):
 
 
 class PredictOutput(ExportOutput):
-    """The outputs of a prediction: a dict of any tensors by name."""
+    """The outputs of a prediction, which are a dict from names to tensors."""
 
     def __init__(self, outputs: Any) -> None:
         self._outputs = self._wrap_and_check_outputs(outputs, "output", "Prediction")
@@ -161,7 +161,9 @@ class _SupervisedOutput(ExportOutput):
         return key if key.startswith(name) else f"{name}/{key}"
 
     def _metric_tensors(self, metrics: Any) -> dict[str, Tensor]:
-        """Return a dict by name with the value and the update of each metric."""
+        """Return a dict from names to tensors, which contains the value and the update of each
+        metric.
+        """
         tensors = {}
         by_name = metrics if isinstance(metrics, dict) else {self.METRICS_NAME: metrics}
         for name, metric in by_name.items():

@@ -169,8 +169,8 @@ def get_timestamped_export_dir(export_dir_base: Any) -> bytes:
 
 
 def get_temp_export_dir(timestamped_export_dir: Any) -> bytes:
-    """Return the path with the prefix "temp-" before its last component. With the prefix, the
-    component is not a number.
+    """Return the path with the prefix "temp-" before its last component. Servers ignore such a
+    folder, because its name is not a number.
     """
     folder, name = os.path.split(os.fsencode(timestamped_export_dir))
     return os.path.join(folder, b"temp-" + name)
@@ -183,9 +183,9 @@ def export_outputs_for_mode(
     loss: Any = None,
     metrics: Any = None,
 ) -> dict[str, ExportOutput]:
-    """Return the outputs to export in a mode, as a dict by the names of the signatures.
+    """Return a dict from the names of signatures to the outputs that are exported in a mode.
 
-    Raises ValueError if there is no such mode.
+    Raises ValueError if `mode` is unknown.
     """
     if mode not in SIGNATURE_KEY_MAP:
         raise ValueError(

@@ -23,7 +23,7 @@ class LoadedFunction:
     """A callable for one signature, with its own graph and session. `load_function` creates it.
 
     Several threads may call it at the same time. If it is used in a `with` statement, it is closed
-    at the end of the block. The fields `inputs` and `outputs` are dicts of TensorSpecs by name.
+    at the end of the block. The fields `inputs` and `outputs` are dicts from names to TensorSpecs.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class LoadedFunction:
         """Return a dict from the names of the outputs to new NumPy arrays or SparseTensorValues.
 
         Raises:
-          ValueError: an input is missing, is not in the signature, or has another shape.
+          ValueError: an input is missing, is not in the signature, or has the wrong shape.
           RuntimeError: the function is closed.
           tf.errors.OpError: an operation of the graph failed.
 

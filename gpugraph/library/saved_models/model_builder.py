@@ -101,7 +101,7 @@ class SavedModelBuilder:
         Args:
           sess: the session with the values of the variables.
           tags: the tags that identify the meta graph.
-          signature_def_map: the SignatureDefs of the meta graph, by name.
+          signature_def_map: a dict from names to the SignatureDefs of the meta graph.
           assets_collection: constants that contain the paths of files. The files are copied.
           legacy_init_op: an older name of main_op.
           clear_devices: whether the devices of nodes are removed.
@@ -215,7 +215,7 @@ def simple_save(
     the errors of `SavedModelBuilder`.
 
     Args:
-      inputs, outputs: dicts of tensors by name.
+      inputs, outputs: dicts from names to tensors.
     """
     signature = predict_signature_def(inputs, outputs)
     builder = SavedModelBuilder(export_dir)

@@ -50,7 +50,7 @@ def build_signature_def(
     """Return a SignatureDef with these inputs and outputs.
 
     Args:
-      inputs, outputs: dicts of TensorInfos by name.
+      inputs, outputs: dicts from names to TensorInfos.
     """
     signature = messages_pb2.SignatureDef()
     for key, info in (inputs or {}).items():
@@ -65,7 +65,7 @@ def build_signature_def(
 def regression_signature_def(examples: Any, predictions: Any) -> Any:
     """Return the signature of a regression: float32 predictions for serialized `tf.train.Example`s.
 
-    Raises ValueError if a value is missing, is not a Tensor or has another dtype.
+    Raises ValueError if a value is missing, is not a Tensor or has the wrong dtype.
     """
     _check_examples(examples, "Regression")
     if predictions is None:
@@ -84,7 +84,7 @@ def regression_signature_def(examples: Any, predictions: Any) -> Any:
 def classification_signature_def(examples: Any, classes: Any, scores: Any) -> Any:
     """Return the signature of a classification: classes (strings), scores (float32), or both.
 
-    Raises ValueError if a value is missing, is not a Tensor or has another dtype.
+    Raises ValueError if a value is missing, is not a Tensor or has the wrong dtype.
     """
     _check_examples(examples, "Classification")
     if classes is None and scores is None:
@@ -112,7 +112,7 @@ def predict_signature_def(inputs: Mapping[str, Any], outputs: Mapping[str, Any])
     Raises ValueError if there are no inputs or no outputs.
 
     Args:
-      inputs, outputs: dicts of tensors by name.
+      inputs, outputs: dicts from names to tensors.
     """
     if not inputs:
         raise ValueError("Prediction inputs cannot be None or empty.")
@@ -128,7 +128,8 @@ def predict_signature_def(inputs: Mapping[str, Any], outputs: Mapping[str, Any])
 def supervised_train_signature_def(
     inputs: Any, loss: Any, predictions: Any = None, metrics: Any = None
 ) -> Any:
-    """Return the signature of a training step. All arguments are dicts of tensors by name, or None.
+    """Return the signature of a training step. Each argument is a dict from names to tensors, or
+    None.
 
     Raises ValueError if there are no inputs.
     """

@@ -15,7 +15,7 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 def build_tensor_info(tensor: Any) -> Any:
     """Return a TensorInfo with the name, dtype and shape of a Tensor, a variable or a SparseTensor.
 
-    Raises TypeError for other values.
+    Raises TypeError if the value is not one of these.
     """
     is_sparse = isinstance(tensor, SparseTensor)
     if not is_sparse and not all(hasattr(tensor, name) for name in ("name", "dtype", "get_shape")):

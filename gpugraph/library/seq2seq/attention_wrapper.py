@@ -30,9 +30,8 @@ from gpugraph.ops.tensor_arrays.tensor_array import TensorArray
 class AttentionWrapperState(NamedTuple):
     """The state of an AttentionWrapper.
 
-    Attributes: cell_state: the state of the wrapped cell.
-
     Args:
+      cell_state: the state of the wrapped cell.
       attention: the last attention.
       time: the number of the step.
       alignments, alignment_history, attention_state: the values for the attention mechanism. If
@@ -212,7 +211,7 @@ class AttentionWrapper(RNNCell):
     def zero_state(self, batch_size: Any, dtype: Any) -> AttentionWrapperState:
         """Return the initial state for a batch of `batch_size` sequences.
 
-        A run raises InvalidArgumentError if the memory has another batch size.
+        A run raises InvalidArgumentError if the memory has a different batch size.
         """
         with name_scope(f"{type(self).__name__}ZeroState", values=[batch_size]):
             cell_state = self._initial_cell_state

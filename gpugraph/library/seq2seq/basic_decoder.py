@@ -90,7 +90,8 @@ class BasicDecoder(Decoder):
     """A decoder that calls a cell. A helper samples ids from the cell's outputs and computes the
     next inputs.
 
-    The constructor raises TypeError if an argument is not a cell, a helper or a layer, as required.
+    The constructor raises TypeError if `cell` is not a cell, `helper` is not a helper, or
+    `output_layer` is not a layer.
 
     Args:
       output_layer: a layer that is applied to the cell's outputs before ids are sampled.

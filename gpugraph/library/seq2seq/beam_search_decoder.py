@@ -45,9 +45,8 @@ from gpugraph.ops.reductions.reduction_functions import (
 class BeamSearchDecoderState(NamedTuple):
     """The state of a beam search.
 
-    Attributes: log_probs, finished, lengths: values for each beam, [batch, beam_width].
-
     Args:
+      log_probs, finished, lengths: a value for each beam, [batch, beam_width].
       accumulated_attention_probs: [batch, beam_width, time], or () if there is no coverage penalty.
     """
 
@@ -61,9 +60,8 @@ class BeamSearchDecoderState(NamedTuple):
 class BeamSearchDecoderOutput(NamedTuple):
     """The output of one step. Each field is [batch, beam_width].
 
-    Attributes: scores: the score of each beam.
-
     Args:
+      scores: the score of each beam.
       predicted_ids: the new id of each beam.
       parent_ids: the number of the previous step's beam that each beam continues.
     """
@@ -76,9 +74,8 @@ class BeamSearchDecoderOutput(NamedTuple):
 class FinalBeamSearchDecoderOutput(NamedTuple):
     """The result of a search.
 
-    Attributes: predicted_ids: whole sequences. The best sequence is the first.
-
     Args:
+      predicted_ids: whole sequences. The best sequence is the first.
       beam_search_decoder_output: the outputs of all steps.
     """
 
@@ -91,7 +88,7 @@ class BeamSearchDecoder(Decoder):
 
     The constructor raises TypeError if `cell` is not a cell or `output_layer` is not a layer. It
     raises ValueError if start_tokens is not a vector, if end_token is not a scalar, if a state has
-    unknown rank or another batch size, or if there is a coverage penalty but no attention.
+    an unknown rank or a wrong batch size, or if there is a coverage penalty but no attention.
 
     Source of the penalties: Wu et al., Google's Neural Machine Translation System, 2016.
 

@@ -147,8 +147,8 @@ def embedding_rnn_decoder(
       output_projection: the weights and biases that convert outputs to logits if `feed_previous` is
         true.
       feed_previous: whether the input of a step is the most likely id of the previous step.
-      update_embedding_for_previous: whether gradients of the ids of previous steps also flow to the
-        embedding table.
+      update_embedding_for_previous: whether gradients also flow to the embeddings of these most
+        likely ids.
     """
     with variable_scope(scope or "embedding_rnn_decoder"):
         table = _embedding(num_symbols, embedding_size, output_projection)

@@ -31,9 +31,9 @@ def safe_cumprod(x: Any, *args: Any, **kwargs: Any) -> Tensor:
 
 
 def monotonic_attention(p_choose_i: Any, previous_attention: Any, mode: str) -> Tensor:
-    """Return the attention [batch, inputs] for the probabilities that each input is chosen.
+    """Return the attention [batch, inputs], given the probability that each input is chosen.
 
-    Raises ValueError if there is no such mode.
+    Raises ValueError if `mode` is unknown.
 
     Args:
       previous_attention: the attention of the previous output. For the first output, it is 1 at the

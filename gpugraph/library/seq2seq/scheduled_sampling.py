@@ -1,5 +1,5 @@
-"""Helpers of scheduled sampling. In each step, the inputs of random sequences are computed from the
-decoder's output.
+"""Helpers of scheduled sampling. In each step, some sequences are chosen at random, and their
+inputs are computed from the decoder's output.
 """
 
 from __future__ import annotations
@@ -26,10 +26,11 @@ from gpugraph.ops.reductions.reduction_functions import reduce_all
 
 
 class _ScheduledHelper(TrainingHelper):
-    """Base class of the helpers of scheduled sampling. In each step, the inputs of random sequences
-    are computed from the decoder's output.
+    """Base class of the helpers of scheduled sampling. In each step, some sequences are chosen at
+    random, and their inputs are computed from the decoder's output.
 
-    For the other sequences, the sampled ids are -1 or 0, and the inputs are the given inputs.
+    For all other sequences, the sampled ids are -1 or 0, and the inputs come from the constructor's
+    `inputs`.
     """
 
     _probability: Any
@@ -53,8 +54,8 @@ class _ScheduledHelper(TrainingHelper):
 
 
 class ScheduledEmbeddingTrainingHelper(_ScheduledHelper):
-    """Scheduled sampling of ids: the input of a sequence is the given input, or the embedding of a
-    sampled id.
+    """Scheduled sampling of ids: the input of a sequence comes from the constructor's `inputs`, or
+    is the embedding of a sampled id.
 
     Source: Bengio et al., Scheduled Sampling for Sequence Prediction, 2015.
 
@@ -80,8 +81,8 @@ class ScheduledEmbeddingTrainingHelper(_ScheduledHelper):
         self._seed, self._scheduling_seed = seed, scheduling_seed
 
     def sample(self, time: Any, outputs: Any, state: Any = None, name: str | None = None) -> Any:
-        """Return the ids sampled in a step. They are -1 for sequences whose inputs are the given
-        inputs.
+        """Return the ids sampled in a step. They are -1 for sequences whose inputs come from the
+        constructor's `inputs`.
         """
         with name_scope(name, "ScheduledEmbeddingTrainingHelperSample", [time, outputs, state]):
             drawn = categorical(outputs, 1, dtype=dtypes.int32, seed=self._seed)[:, 0]
@@ -102,14 +103,14 @@ class ScheduledEmbeddingTrainingHelper(_ScheduledHelper):
 
 
 class ScheduledOutputTrainingHelper(_ScheduledHelper):
-    """Scheduled sampling of outputs: the input of a sequence is the given input, or it is computed
-    from the decoder's last output.
+    """Scheduled sampling of outputs: the input of a sequence comes from the constructor's `inputs`,
+    or is computed from the decoder's last output.
 
     Args:
       next_inputs_fn: computes an input from an output. By default, the input is the output.
-      auxiliary_inputs: tensors [batch, time, ...] like `inputs`. They are concatenated along the
-        last axis to the inputs of each step, both to given inputs and to inputs that are computed
-        from outputs.
+      auxiliary_inputs: tensors [batch, time, ...] with the structure of `inputs`. They are
+        concatenated along the last axis to the inputs of each step, also to inputs that are
+        computed from outputs.
     """
 
     def __init__(

@@ -33,7 +33,7 @@ def sequence_loss(
     one axis is averaged, the other axis is not summed. The remaining axes are kept, so the result
     is a scalar, [time], [batch] or [batch, time].
 
-    Raises ValueError if an argument has another rank, or if the same axis is to be averaged and
+    Raises ValueError if an argument has the wrong rank, or if an axis is to be both averaged and
     summed.
 
     Args:

@@ -66,8 +66,8 @@ class EventFileWriter:
     Args:
       logdir: the folder. It is created if it does not exist.
       max_queue: the number of events that may be buffered before they are written.
-      flush_secs: a number of seconds. If an event is added later than this after the last write,
-        all buffered events are written.
+      flush_secs: if an event is added more than this number of seconds after the last write, all
+        buffered events are written.
       filename_suffix: a suffix of the file's name.
 
     Raises:

@@ -34,9 +34,9 @@ class FileWriter:
       logdir: the folder. It is created if it does not exist.
       graph: a Graph. It is written first, and TensorBoard shows it on its graph page.
       max_queue: the number of events that may be buffered before they are written.
-      flush_secs: a number of seconds. If an event is added later than this after the last write,
-        all buffered events are written.
-      graph_def: a GraphDef, the older form of `graph`.
+      flush_secs: if an event is added more than this number of seconds after the last write, all
+        buffered events are written.
+      graph_def: a GraphDef. This is an older argument, which `graph` replaces.
       filename_suffix: a suffix of the file's name.
       session: all FileWriters with the same session and folder write to the same file.
 

@@ -163,7 +163,7 @@ def image(
       name, collections, family: see `scalar`.
 
     Raises, in a run:
-      InvalidArgumentError: `tensor` has another shape.
+      InvalidArgumentError: `tensor` does not have the shape of a batch of images.
 
     >>> text = session.run(tf.summary.image("picture", tf.ones([1, 2, 2, 1])))
     >>> tf.Summary.FromString(text).value[0].image.height
@@ -199,7 +199,7 @@ def audio(
       name, collections, family: see `scalar`.
 
     Raises, in a run:
-      InvalidArgumentError: `tensor` has another shape, or the sample rate isn't positive.
+      InvalidArgumentError: `tensor` does not have rank 2 or 3, or the sample rate isn't positive.
     """
     with summary_scope(name, family, values=[tensor]) as (tag, scope):
         rate = convert_to_tensor(sample_rate, dtypes.float32, name="sample_rate")
@@ -303,8 +303,8 @@ def merge_all(
 
 
 def get_summary_description(node_def: Any) -> Any:
-    """Return the SummaryDescription in a TensorSummary NodeDef. Raises ValueError if the NodeDef
-    has another op type.
+    """Return the SummaryDescription in a TensorSummary NodeDef. Raises ValueError if the op type of
+    the NodeDef is not TensorSummary.
     """
     if node_def.op != "TensorSummary":
         raise ValueError(f"Can't get_summary_description on {node_def.op}")

@@ -1,4 +1,4 @@
-"""Benchmark: a class whose methods time operations and report the times by name.
+"""Benchmark, whose methods time operations and report each time under a name.
 
 `tf.test.main()` runs the benchmarks of a program whose names match `--benchmark_filter=PATTERN`
 ("all" for all of them) instead of its tests.

@@ -97,7 +97,8 @@ def compute_gradient(
     """Return two Jacobians of y with respect to x. The first is computed from gradients, and the
     second from finite differences.
 
-    The Jacobians are computed in the default session. Their shape is (numbers in x, numbers in y).
+    The Jacobians are computed in the default session. Their shape is (number of elements of x,
+    number of elements of y).
 
     Raises ValueError if there is no default session, or if y has no gradient with respect to x.
 

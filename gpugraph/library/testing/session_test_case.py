@@ -98,7 +98,8 @@ class TestCase(Comparisons):
         """Yield a session that all calls in this test share. Variables keep their values from one
         block to the next.
 
-        Raises ValueError if a later call has another graph, config or `force_gpu`.
+        Raises ValueError if the graph, config or `force_gpu` of a later call differs from the first
+        call.
         """
         options = graph, config, force_gpu
         if self._cached_session is not None and not _same(options, self._cached_for):

@@ -15,8 +15,9 @@ _temp_dirs: list[str] = []
 
 
 def get_temp_dir() -> str:
-    """Return a folder for the files of tests. If the environment variable TEST_TMPDIR is set, it is
-    this folder. Otherwise it is a folder that is deleted when the process ends.
+    """Return a folder for the files of tests. If the environment variable TEST_TMPDIR is set,
+    return the folder that it names. Otherwise return a folder that is deleted when the process
+    ends.
     """
     path = setting("TEST_TMPDIR")
     if path:

@@ -118,7 +118,8 @@ def piecewise_constant(
     Args:
       x: a scalar.
       boundaries: increasing numbers. They have the dtype of x, or they are int32 and x is int64.
-      values: numbers of the same dtype. There is one value more than there are boundaries.
+      values: numbers that have the same dtype as each other. There is one value more than there are
+        boundaries.
 
     >>> step = tf.placeholder(tf.int32, [])
     >>> rate = tf.train.piecewise_constant(step, [10], [1.0, 0.1])
@@ -169,8 +170,8 @@ def polynomial_decay(
     `end_learning_rate`. After `decay_steps` steps, the rate stays at end.
 
     Args:
-      cycle: whether the rate is instead reset and decays again. In this case, `decay_steps` in the
-        formula is replaced by the next multiple of `decay_steps`.
+      cycle: whether the rate increases again after `decay_steps` steps, and then decays further.
+        In this case, the next multiple of `decay_steps` replaces `decay_steps` in the formula.
 
     >>> rate = tf.train.polynomial_decay(1.0, 5, decay_steps=10, end_learning_rate=0.0)
     >>> session.run(rate)
@@ -202,7 +203,7 @@ def cosine_decay(
     alpha: Any = 0.0,
     name: str | None = None,
 ) -> Tensor:
-    """Return a rate that falls from learning_rate to alpha * learning_rate as half a period of a
+    """Return a rate that falls from learning_rate to alpha * learning_rate along half a period of a
     cosine.
 
     The decay takes `decay_steps` steps. Source: Loshchilov and Hutter, arXiv:1608.03983.

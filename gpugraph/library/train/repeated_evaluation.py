@@ -92,7 +92,9 @@ def get_or_create_steps_per_run_variable() -> Any:
 
 
 class StopAfterNEvalsHook(SessionRunHook):
-    """Stops the evaluation after `num_evals` batches. If `num_evals` is None, the input ends it."""
+    """Stops the evaluation after `num_evals` batches. If `num_evals` is None, the evaluation stops
+    at the end of the input.
+    """
 
     def __init__(self, num_evals: int | None, log_progress: bool = True) -> None:
         self._num_evals, self._log_progress = num_evals, log_progress

@@ -45,7 +45,8 @@ def replica_device_setter(
 
     All other operations are placed on `worker_device`.
 
-    Raises TypeError if `cluster` has any other type, or if `ps_strategy` is not callable.
+    Raises TypeError if the type of `cluster` is not one of the types below, or if `ps_strategy` is
+    not callable.
 
     Args:
       ps_tasks: the number of parameter servers. If it is 0, return None, which requests no device.

@@ -45,8 +45,9 @@ class SyncReplicasOptimizer(Optimizer):
 
     Args:
       replicas_to_aggregate: the number of gradients that are averaged in a step.
-      total_num_replicas: the number of workers, by default `replicas_to_aggregate`. If there are
-        more workers than that, the gradients that arrive last in each step are dropped.
+      total_num_replicas: the number of workers, by default `replicas_to_aggregate`. If it is
+        greater than `replicas_to_aggregate`, the gradients that arrive last in each step are
+        dropped.
       variable_averages, variables_to_average: an ExponentialMovingAverage, and the variables to
         which each step applies it.
     """

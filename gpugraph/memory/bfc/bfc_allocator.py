@@ -3,10 +3,10 @@
 The module `chunk_store` manages the chunks, and this module has the policy. For the same requests
 and the same regions, every address is equal to the address in TensorFlow 1.15.
 
-- Sizes are rounded up to multiples of 256 bytes. A request gets a free chunk; else a chunk of a new
-  region. If no region can be obtained and garbage collection is on, regions without a chunk in use
-  are returned to the sub-allocator (if that can help), and a new region is requested again.
-  Otherwise the request fails.
+- Sizes are rounded up to multiples of 256 bytes. A request gets a free chunk. If no free chunk is
+  large enough, it gets a chunk of a new region. If no region can be obtained and garbage collection
+  is on, regions without a chunk in use are returned to the sub-allocator (if that can help), and a
+  new region is requested again. Otherwise the request fails.
 - `region_growth` decides when a region is obtained and its size: with `allow_growth` 1, 2, 4, 8
   MiB and so on, otherwise the whole limit at the first request.
 - A failure logs the report of `out_of_memory_log` as a WARNING. A failed `optional` request logs a

@@ -6,7 +6,7 @@
 
 The invariants, which `check` verifies:
 
-- The chunks of a region, linked in order of address, cover it without gaps; all sizes are multiples
+- The chunks of a region, linked in order of address, cover it without gaps. All sizes are multiples
   of 256.
 - No two free chunks of a region are neighbours. A chunk never extends over two regions, even if
   these are adjacent.

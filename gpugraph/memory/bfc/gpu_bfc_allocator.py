@@ -2,7 +2,7 @@
 
 - TF_FORCE_GPU_ALLOW_GROWTH, `true` or `false`: whether regions grow.
 - TF_ENABLE_GPU_GARBAGE_COLLECTION, `true` or `false`: whether free regions are returned to the
-  driver when memory runs out; `true` if unset.
+  driver when memory runs out. The default is `true`.
 
 Any other value is reported as an error in the log and otherwise ignored.
 """

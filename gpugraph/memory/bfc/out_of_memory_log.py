@@ -124,8 +124,8 @@ def memory_log(store: ChunkStore, totals: ReportTotals, num_bytes: int) -> str:
 
 
 def render_occupancy(store: ChunkStore) -> str:
-    """Return the bar of 100 characters. If several chunks fall into one character, the last of them
-    determines it.
+    """Return a bar of 100 characters that represents all regions. If several chunks are in the
+    range of one character, the last chunk determines it.
     """
     total = sum(region.size for region in store.regions)
     if not total:

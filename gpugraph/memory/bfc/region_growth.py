@@ -8,10 +8,10 @@ bytes. After `deallocate_free_regions`, growth continues as if only the remainin
 existed. TensorFlow has no such call.
 
 If the sub-allocator refuses a region, nine tenths of the size are requested, then nine tenths of
-that, down to the size of the request. This happens once in an allocator's life. TensorFlow computes
-the nine tenths in single precision, and so does this module. The result is rounded up, so that a
-size of 2304 bytes or less would never shrink. In this case, this module gives up, while TensorFlow
-would loop forever.
+that, down to the size of the request. An allocator retries with smaller sizes only once in its
+life. TensorFlow computes the nine tenths in single precision, and so does this module. The result
+is rounded up, so that a size of 2304 bytes or less would never shrink. If the size no longer
+shrinks, this module gives up, while TensorFlow would loop forever.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ class RegionSource:
         self.held_bytes -= region.size
 
     def restart_growth(self, held: Iterable[Region]) -> None:
-        """Set the size of the next region to the value that it would have if the allocator had
-        never had other regions than `held`.
+        """Set the size of the next region to the value that it would have if the regions `held`
+        were the only regions that the allocator ever had.
         """
         largest = max((region.size for region in held), default=0)
         size = self._first_region_bytes

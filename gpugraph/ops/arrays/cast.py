@@ -26,7 +26,7 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
-    """Return the shape of x. Casts of or to strings, resources and variants raise
+    """Return the shape of x. Casts from or to strings, resources and variants raise
     UnimplementedError in a run.
     """
     source, target = context.dtypes[0].base_dtype, context.attrs["DstT"]
@@ -106,7 +106,7 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
 
     A conversion of floats to integers truncates towards 0. A conversion of complex numbers to real
     numbers drops the imaginary part. IndexedSlices and SparseTensors stay IndexedSlices and
-    SparseTensors, with converted values. A cast of or to strings raises UnimplementedError in a
+    SparseTensors, with converted values. A cast from or to strings raises UnimplementedError in a
     run.
 
     >>> session.run(tf.cast([1.8, -1.8], tf.int32))

@@ -124,8 +124,8 @@ def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
     rank).
 
     Raises ValueError if the tensors' sizes differ along any other axis, if they are scalars, if the
-    list is empty, or if `axis` is not a scalar. A list of one tensor returns a copy of it, after
-    the check of `axis`.
+    list is empty, or if `axis` is not a scalar. If the list has one tensor, the result is a copy of
+    this tensor. `axis` is checked in this case too.
 
     >>> session.run(tf.concat([[[1, 2]], [[3, 4]]], axis=0))
     array([[1, 2],

@@ -12,11 +12,11 @@ from gpugraph.ops.framework.shape_functions import UNKNOWN
 
 
 def merge_all(shapes: Sequence[TensorShape]) -> TensorShape:
-    """Merge all shapes. Each size is taken from any shape that has it. Raise a Misfit (a
-    ValueError) if two shapes are incompatible.
+    """Merge all shapes into one. A size of the result is known if it is known in any of the shapes.
+    Raises a Misfit (a ValueError) if two shapes are incompatible.
 
     Shapes are merged from the last to the first, because TensorFlow's message names the index of
-    the shape that failed in this order.
+    the shape that fails in this order.
     """
     whole = shapes[-1]
     for index, other in reversed(list(enumerate(shapes[:-1]))):
@@ -70,7 +70,7 @@ def _concatenated(parts: Sequence[TensorShape], axis: int, rank: int) -> TensorS
     """Return the shape of `parts`, all of rank `rank`, concatenated along `axis`.
 
     The sizes along all other axes are merged from the last part to the first, because TensorFlow's
-    message reports this order.
+    message names the part that fails in this order.
     """
     known = [part.sizes or (None,) * rank for part in parts]
     before = after = UNKNOWN

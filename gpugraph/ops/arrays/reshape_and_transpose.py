@@ -35,8 +35,8 @@ _VIEW_OF_INPUT_0 = OpMemory(view={0: 0}, host_inputs=[1])
 def by_index(
     inputs: str, outputs: str = "output: T", memory: OpMemory = _INPUT_1_ON_HOST, **attrs: Attr
 ) -> dict[str, Any]:
-    """Return keyword arguments of `op` for an op on a tensor of any dtype whose second input has
-    sizes or axes.
+    """Return the keyword arguments of `op` that declare an op on a tensor of any dtype. The op's
+    second input contains sizes or axes.
 
     The second input has one of the dtypes `INDEX` and is in host memory. The name of its type attr
     is the last word of `inputs`.
@@ -148,9 +148,9 @@ _reshape = op(
 def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
     """Return the elements of `tensor`, in row-major order, as a tensor of `shape`.
 
-    One size may be -1, which is inferred from the other sizes. If the number of elements does not
-    fit, the call raises ValueError if that is known statically, or else a run raises
-    InvalidArgumentError.
+    One size may be -1, which is inferred from the other sizes. If `shape` requires a different
+    number of elements, the call raises ValueError. If the number is known only in a run, the run
+    raises InvalidArgumentError instead.
 
     >>> session.run(tf.reshape([1, 2, 3, 4, 5, 6], [2, -1]))
     array([[1, 2, 3],

@@ -48,7 +48,7 @@ def _infer_reverse(context: InferContext) -> Sequence[TensorShape]:
 
 
 def backwards(source: Any, axes: Sequence[int]) -> Any:
-    """Return a view of the array `source` that is reversed along `axes`."""
+    """Return a view of the array `source`, reversed along `axes`."""
     index = [slice(None)] * source.ndim
     for axis in axes:
         index[axis] = slice(None, None, -1)

@@ -1,6 +1,4 @@
-"""ReverseSequence, which separately reverses each of the sequences of different lengths in one
-tensor.
-"""
+"""ReverseSequence, which reverses several sequences in one tensor, each over its own length."""
 
 from __future__ import annotations
 
@@ -66,7 +64,7 @@ def _check(counts: Sequence[int], size: int, axis: int) -> None:
 
     Args:
       size: the size of the sequence axis.
-      axis: the number of the sequence axis, for the message.
+      axis: the index of the sequence axis, which the error message states.
     """
     for row, count in enumerate(counts):
         if count < 0:
@@ -81,8 +79,12 @@ def _back(op: Any, dy: Any) -> list[Any]:
 
 
 def _sizes(signature: Signature) -> list[int]:
-    """Return the sizes before, of, between and after the two axes of sequences, and whether the
-    batch is the first of these axes.
+    """Return [outer, first, middle, second, inner, leads], which describe the input's shape.
+
+    `first` and `second` are the sizes of the batch axis and of the sequence axis, in the order in
+    which the two axes occur in the input. `leads` is 1 if the batch axis comes first, otherwise 0.
+    `outer`, `middle` and `inner` are the products of the sizes before, between and after the two
+    axes.
     """
     sizes = signature.input_shapes[0]
     axes = [normalize_axis(signature.attrs[key], len(sizes)) for key in ("batch_dim", "seq_dim")]
@@ -142,7 +144,8 @@ def reverse_sequence(
 ) -> Tensor:
     """Reverse the first `seq_lengths[i]` elements along `seq_axis`, for each batch entry i.
 
-    The remaining elements are copied. `seq_dim` and `batch_dim` are older names of the axes.
+    The remaining elements are copied. `seq_dim` and `batch_dim` are older names of `seq_axis` and
+    `batch_axis`.
 
     Raises ValueError if the axes are equal or if an axis is passed under both names. A run raises
     InvalidArgumentError if a length is outside [0, size of seq_axis].

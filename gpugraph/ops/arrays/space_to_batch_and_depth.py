@@ -36,8 +36,8 @@ _DEPTH_ATTRS = {
 
 
 def _axes(attrs: Any) -> tuple[int, int, int]:
-    """Return the numbers of the axes (height, width, channels) in the attr data_format. Raises
-    ValueError if it is NCHW_VECT_C.
+    """Return the indices of the axes (height, width, channels) for the attr data_format. Raises
+    ValueError if data_format is NCHW_VECT_C.
     """
     form = attrs["data_format"]
     name = form.decode() if isinstance(form, bytes) else form
@@ -155,7 +155,7 @@ def depth_to_space(
 def _blocks(context: Any) -> tuple[list[int], list[tuple[int, int]]] | None:
     """Return the block's sizes, and the (before, after) paddings or crops of each axis.
 
-    Return None if the value of either input is not known yet.
+    Return None if the block's sizes or the paddings are inputs whose values are not known yet.
     """
     size = context.attrs.get("block_size")
     block = context.value(1) if size is None else np.array([size, size])
@@ -223,8 +223,9 @@ def _within(size: int, by: int, offset: int, before: int, count: int) -> tuple[s
 def _block_views(to_batch: bool, signature: Signature, source: Any, out: Any) -> Pairs:
     """Return pairs (source view, target view), one for each offset in a block.
 
-    A pair copies all elements at its offset from the block to the batches, or from the batches to
-    the block. If there is padding, an additional first pair fills the whole output with zeros.
+    The pair for an offset copies the elements at this offset of all blocks to their batches, or
+    back from these batches to the blocks. If there is padding, an additional first pair fills the
+    whole output with zeros.
     """
     known = _blocks(signature)
     assert known is not None

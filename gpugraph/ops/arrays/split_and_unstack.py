@@ -109,7 +109,7 @@ def _infer_parts(
     """Return the shape inference of a split.
 
     Args:
-      tensor, split_dim: the numbers of the inputs that are the tensor and the axis.
+      tensor, split_dim: the indices of the inputs that hold the tensor to split and the split axis.
       lengths: a function that receives the context and the size of the split axis (or None), and
         returns the sizes of the parts.
     """
@@ -175,7 +175,8 @@ _split = op(
 
 
 def _part_lengths(value: Any, length: int | None) -> Lengths:
-    """Return the sizes of the parts. A size of -1 is replaced by the remainder of `length`.
+    """Return the sizes of the parts, which `value` lists. A size of -1 is replaced by `length`
+    minus the sum of all other sizes.
 
     Args:
       length: the size of the split axis. If it is None, -1 is replaced by None.

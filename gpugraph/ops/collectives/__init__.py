@@ -1,1 +1,3 @@
-"""Collectives, which are groups of ops on several devices that combine the ops' inputs."""
+"""Collectives, which are groups of ops that combine their inputs. Each op of a group is on another
+device.
+"""

@@ -1,11 +1,11 @@
 """Collectives: reduction, gathering and broadcast over devices.
 
 The ops with the same group_key and instance_key, one on each device, form one collective. When a
-run that contains all of them is compiled, `compile/lowering/collectives_joined.py` adds the ops
-that combine their inputs, and connects the result to the input of each op. The op's kernel only
-copies this result. If some of the ops belong to other processes, the run sends its inputs to those
-processes as soon as the inputs are computed, and the combined results are fed back
-(`cluster/collectives/collective_runs.py`).
+run that contains all of them is compiled, `compile/lowering/collectives_joined.py` adds ops that
+combine the inputs of the collective, and connects the result to each op of the collective. The
+kernel of a collective op only copies this result. If some ops of the collective belong to other
+processes, the run sends the inputs of its own ops to those processes as soon as they are computed,
+and the combined results are fed back (`cluster/collectives/collective_runs.py`).
 """
 
 from __future__ import annotations
@@ -201,8 +201,8 @@ def broadcast_send(
 ) -> Tensor:
     """Send a tensor to each `broadcast_recv` of its group, and return the tensor.
 
-    Raises ValueError if `t` has another shape or dtype. For the remaining arguments and errors, see
-    `all_reduce`.
+    Raises ValueError if the shape of `t` is not `shape` or its dtype is not `dtype`. For the
+    remaining arguments and errors, see `all_reduce`.
 
     Args:
       shape, dtype: the shape and dtype of `t`, which are the same in all calls of the group.

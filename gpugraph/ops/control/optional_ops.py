@@ -33,8 +33,8 @@ class OptionalValue:
     arrays: tuple[Any, ...] | None
 
     def zero(self) -> OptionalValue:
-        """Return an optional of zeros with the same dtypes and shapes; an empty optional is
-        returned itself.
+        """Return an optional of zeros with the same dtypes and shapes. If this optional is empty,
+        return it unchanged.
         """
         return self if self.arrays is None else OptionalValue(tuple(map(_zeros_like, self.arrays)))
 

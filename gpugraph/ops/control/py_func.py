@@ -1,7 +1,7 @@
 """Ops that call Python functions: tf.py_func and tf.numpy_function.
 
-As in TensorFlow's graphs, an attr of the op has a token, such as `pyfunc_3`, that identifies the
-function. The table from tokens to functions holds weak references. The operation holds a strong
+As in TensorFlow's graphs, an attr of the op contains a token, such as `pyfunc_3`, which identifies
+the function. The table from tokens to functions holds weak references. The operation holds a strong
 reference, so the function lives as long as its graph. Each run that needs the op calls the function
 on the host with copies of the inputs as NumPy arrays.
 """
@@ -92,8 +92,7 @@ def _bind(is_stateful: bool, context: KernelContext, *inputs: Any) -> Callable[[
 
 
 def _argument(array: Any) -> Any:
-    """Convert an input's array to the argument that the function receives. The array is already a
-    copy.
+    """Convert the array of one input to an argument of the function. The array is already a copy.
 
     A scalar becomes a NumPy scalar, and a string scalar becomes bytes.
     """
@@ -133,7 +132,7 @@ def _result(value: Any, wanted: DType, value_name: str) -> Any:
     """Convert one returned value to an array of dtype `wanted`.
 
     Raises InternalError if the value does not consist of numbers or strings, and
-    InvalidArgumentError if it has another dtype.
+    InvalidArgumentError if its dtype is not `wanted`.
 
     Args:
       value_name: a description of the value for the message.
@@ -163,7 +162,7 @@ def _result(value: Any, wanted: DType, value_name: str) -> Any:
 
 
 def _eager_gradient(op: Operation, *grads: Any) -> Any:
-    """Return the gradient function that `tf.py_function` stored in its operation."""
+    """Return the gradient function that `tf.py_function` stored in the operation `op`."""
     return op.__dict__["_py_gradient"](op, *grads)
 
 
@@ -203,10 +202,10 @@ def py_func(
     and a string scalar as bytes. It returns one array for each dtype in `Tout`, or a single array
     if `Tout` is a single dtype. The static shapes of the results are unknown. There is no gradient.
 
-    Unless `stateful`, two operations with the same function and equal inputs may share one call in
-    a run, and a session calls a function without inputs only once. Functions that do not depend on
-    each other are called in threads, and may run at the same time. The caller's default graph and
-    session are not set in those threads.
+    Unless `stateful` is true, two operations with the same function and equal inputs may share one
+    call in a run, and a session calls a function without inputs only once. Functions that do not
+    depend on each other are called in threads, and may run at the same time. The caller's default
+    graph and session are not set in those threads.
 
     Returns a list of tensors if `Tout` is a list or tuple, otherwise one tensor. If `Tout` is
     empty, returns the operation if `stateful` is true, otherwise an empty list. Raises ValueError
@@ -238,7 +237,9 @@ def py_func(
 
 
 def _keep(outputs: Any, function: _Function) -> Operation:
-    """Keep the function alive as long as its operation. Return the operation."""
+    """Make the operation with these outputs hold a reference to `function`. Return the
+    operation.
+    """
     operation: Operation = outputs if isinstance(outputs, Operation) else outputs[0].op
     operation.__dict__["_py_func"] = function
     return operation
@@ -266,7 +267,7 @@ def eager_py_func(
 
 
 def numpy_function(func: Callable[..., Any], inp: Any, Tout: Any, name: str | None = None) -> Any:
-    """Add an op that calls `func` in each run. The call is equal to a call of `py_func` with
+    """Add an op that calls `func` in each run. This function is the same as `py_func` with
     `stateful=True`.
     """
     return py_func(func, inp, Tout, stateful=True, name=name)

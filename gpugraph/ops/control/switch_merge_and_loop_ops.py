@@ -33,7 +33,7 @@ def _infer_merge(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _common(one: TensorShape, other: TensorShape) -> TensorShape:
-    """Return the shape that has the sizes in which both shapes agree. Other sizes are unknown.
+    """Return a shape with each size that is equal in both shapes. All other sizes are unknown.
 
     If the ranks differ, the whole shape is unknown.
     """

@@ -69,7 +69,9 @@ class PrefetchedElements(ThroughRows):
         return self.source.next() if self._is_direct else self.buffer.take()
 
     def next_rows(self, count: int) -> Element | None:
-        """Return up to `count` next elements, stacked. If a thread reads ahead, return only one."""
+        """Return up to `count` of the next elements, stacked. If a thread reads ahead, return
+        one.
+        """
         return self.source.next_rows(count) if self._is_direct else super().next_rows(count)
 
     def close(self) -> None:
@@ -95,8 +97,8 @@ class PrefetchedElements(ThroughRows):
 
 
 class ParallelInterleaved(Interleaved):
-    """A dataset that alternates between the elements of several datasets. A thread reads each of
-    them ahead.
+    """A dataset that alternates between the elements of several datasets. A separate thread reads
+    each of these datasets ahead.
     """
 
     kind = "ParallelInterleave"
@@ -113,8 +115,8 @@ class ParallelInterleaved(Interleaved):
 
 
 class ParallelInterleavedElements(InterleavedElements):
-    """An iteration over several datasets that threads read ahead. The order of the elements is the
-    order without threads.
+    """An iteration over several datasets that threads read ahead. The threads do not change the
+    order of the elements.
     """
 
     def __init__(self, stage: ParallelInterleaved, source: Elements, pipeline: Pipeline) -> None:

@@ -71,8 +71,8 @@ class BatchedElements(Through):
 
     @property
     def has_rows(self) -> bool:
-        """Whether several batches can be read at once, because they are small and the source
-        returns blocks.
+        """Whether several batches can be read at once. The batches must be small, and the source
+        must return blocks.
         """
         return self.stage.is_small and self.source.has_rows
 
@@ -82,8 +82,8 @@ class BatchedElements(Through):
         return max(1, self.source.ahead // self.stage.size) if self.stage.is_small else 1
 
     def next_rows(self, count: int) -> Element | None:
-        """Return up to `count` next batches, stacked, if these batches are complete. Otherwise
-        return one batch.
+        """Return up to `count` of the next batches, stacked, if these batches are complete.
+        Otherwise return one batch.
         """
         source, size = self.source, self.stage.size
         if self.is_over or not isinstance(source, BlockElements) or not self.has_rows:
@@ -141,7 +141,7 @@ class BatchedElements(Through):
 
 
 class Unbatched(Passed):
-    """A dataset of the rows of its source's elements."""
+    """A dataset whose elements are the rows of its source's elements."""
 
     kind = "Unbatch"
 
@@ -156,7 +156,7 @@ class Unbatched(Passed):
 
 
 class UnbatchedElements(Through):
-    """An iteration over the rows of elements."""
+    """An iteration over the rows of the source's elements."""
 
     kept = ("row", "batch", "source")
     has_rows = True
@@ -175,7 +175,7 @@ class UnbatchedElements(Through):
         return tuple([array[place, ...] for array in self.batch])
 
     def next_rows(self, count: int) -> Element | None:
-        """Return up to `count` next rows of the current element, stacked."""
+        """Return up to `count` of the next rows of the current element, stacked."""
         if not self._advance_to_row():
             return None
         start, self.row = self.row, min(self.row + count, len(self.batch[0]))

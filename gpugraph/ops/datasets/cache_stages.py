@@ -75,7 +75,7 @@ class CachedElements(Elements):
 
     @property
     def has_rows(self) -> bool:
-        """Whether elements can be read stacked.
+        """Whether this iteration can return stacked elements.
 
         The value is the same in all passes, because it determines the class of the iteration that
         reads this iteration.
@@ -84,8 +84,8 @@ class CachedElements(Elements):
 
     @property
     def ahead(self) -> int:
-        """The number of elements that may be read ahead. It is the source's number, or a large
-        number if the cache has a block.
+        """The number of elements that may be read ahead. If the cache has a block, it is a large
+        number. Otherwise it is the source's `ahead`.
         """
         if self.source is None:
             return 1 if self.stage.block is None else MAX_AHEAD
@@ -108,7 +108,7 @@ class CachedElements(Elements):
         return element
 
     def next_rows(self, count: int) -> Element | None:
-        """Return up to `count` next elements, stacked."""
+        """Return up to `count` of the next elements, stacked."""
         if self.source is not None:
             columns = self.source.next_rows(count)
             if columns is None:

@@ -18,7 +18,7 @@ from gpugraph.ops.datasets.passed_stages import Passed, ThroughRows
 
 
 class Shard(Passed):
-    """A dataset of the source's elements with the numbers `index`, `index + num_shards`, `index + 2
+    """A dataset of the source's elements at the positions `index`, `index + num_shards`, `index + 2
     * num_shards` and so on.
     """
 
@@ -67,9 +67,7 @@ class ShardElements(ThroughRows):
                 return element
 
     def next_rows(self, count: int) -> Element | None:
-        """Return some next elements of the shard, stacked, from up to `count` elements of the
-        source.
-        """
+        """Return at most `count` of the shard's next elements, stacked."""
         first = (self.index - self.position) % self.num_shards
         columns = self.source.next_rows(first + 1 + (count - 1) * self.num_shards)
         if columns is None:
@@ -108,7 +106,7 @@ class ElementsWithoutErrors(ThroughRows):
                 self.pipeline.check()
 
     def next_rows(self, count: int) -> Element | None:
-        """Return up to `count` next elements that can be computed, stacked."""
+        """Return up to `count` of the next elements that can be computed, stacked."""
         while True:
             try:
                 return self.source.next_rows(count)
@@ -153,7 +151,9 @@ class UniqueElements(ThroughRows):
                 return element
 
     def next_rows(self, count: int) -> Element | None:
-        """Read up to `count` elements. Return those that were not returned before, stacked."""
+        """Read up to `count` elements of the source. Return all of them that were not returned
+        before, stacked.
+        """
         columns = self.source.next_rows(count)
         if columns is None:
             return None
@@ -198,8 +198,8 @@ class AssertedElements(ThroughRows):
     """An iteration that raises FailedPreconditionError if the number of elements is not the
     declared number.
 
-    The error at the end is raised only once. A dataset that reads this one and ignores errors
-    therefore ends.
+    The error at the end is raised only once. A stage that reads this iteration and skips errors can
+    therefore reach the end.
     """
 
     kept = ("position", "is_over", "source")
@@ -222,7 +222,7 @@ class AssertedElements(ThroughRows):
         return element
 
     def next_rows(self, count: int) -> Element | None:
-        """Return up to `count` next elements, stacked, without exceeding the declared total
+        """Return up to `count` of the next elements, stacked, without exceeding the declared total
         number.
         """
         left = self.number - self.position

@@ -97,7 +97,7 @@ class DirectedBlocks(DirectedElements):
         return min([source.ahead for source in self.sources if source is not None], default=1)
 
     def next_rows(self, count: int) -> Element | None:
-        """Return up to `count` next elements of the selected datasets, stacked."""
+        """Return up to `count` of the next elements of the selected datasets, stacked."""
         if self.is_over:
             return None
         count = min(count, self.selector.fill(count) if self.has_rows else 0)

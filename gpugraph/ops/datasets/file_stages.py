@@ -69,12 +69,12 @@ class Records(Elements):
         return (array,)
 
     def next_rows(self, count: int) -> Element | None:
-        """Return up to `count` next records, stacked."""
+        """Return up to `count` of the next records, stacked."""
         records = self.next_records(count)
         return (strings(records),) if records else None
 
     def next_records(self, count: int) -> list[bytes]:
-        """Return up to `count` next records. The list is empty only at the end."""
+        """Return up to `count` of the next records. The list is empty only at the end."""
         records: list[bytes] = []
         if self.failure is not None:
             self._raise()

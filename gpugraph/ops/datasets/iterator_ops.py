@@ -288,7 +288,7 @@ _ANY_TYPES = {
 
 
 def declare_handle_op(op_type: str, bind: Callable[..., Run], doc: str, **declaration: Any) -> None:
-    """Declare an op whose input is a handle or a dataset, and that never waits."""
+    """Declare an op that reads a handle or a dataset, and never waits for elements."""
     declaration = {"infer": infer_handle, **declaration}
     number = declaration.get("inputs", "").count(":")
     op(

@@ -109,7 +109,7 @@ class InterleavedElements(Through):
         return None
 
     def next_rows(self, count: int) -> Element | None:
-        """Return up to `count` next elements, stacked."""
+        """Return up to `count` of the next elements, stacked."""
         if self.woven is not None:
             return self._of_woven(count)
         while (current := self._current()) is not None:

@@ -23,8 +23,8 @@ from gpugraph.ops.framework.op_declaration import Attr
 
 
 class Take(Passed):
-    """A dataset of the first `count` elements of the source. If `count` is negative, it has all
-    elements.
+    """A dataset of the first `count` elements of the source. If `count` is negative, the dataset
+    has all elements.
     """
 
     kind = "Take"
@@ -66,7 +66,7 @@ class TakenElements(ThroughRows):
         return element
 
     def next_rows(self, count: int) -> Element | None:
-        """Return up to `count` next elements, stacked, if any are left."""
+        """Return up to `count` of the next elements, stacked, if any are left."""
         if self.left <= 0:
             return None
         columns = self.source.next_rows(min(count, self.left))
@@ -76,7 +76,7 @@ class TakenElements(ThroughRows):
 
 class Skip(Passed):
     """A dataset of the elements of the source after the first `count` elements. If `count` is
-    negative, it is empty.
+    negative, the dataset is empty.
     """
 
     kind = "Skip"
@@ -114,7 +114,7 @@ class SkippingElements(ThroughRows):
         return self.source.next() if self._skip_elements() else None
 
     def next_rows(self, count: int) -> Element | None:
-        """Return up to `count` next elements after the skipped elements, stacked."""
+        """Return up to `count` of the next elements after the skipped elements, stacked."""
         return self.source.next_rows(count) if self._skip_elements() else None
 
     def _skip_elements(self) -> bool:
@@ -133,8 +133,8 @@ class SkippingElements(ThroughRows):
 
 
 class Repeat(Passed):
-    """A dataset of the elements of the source, repeated `count` times. If `count` is negative, they
-    repeat without end.
+    """A dataset that repeats the elements of the source `count` times. If `count` is negative, the
+    dataset is endless.
     """
 
     kind = "Repeat"
@@ -182,7 +182,7 @@ class RepeatedElements(Elements):
         return self._read(None)
 
     def next_rows(self, count: int) -> Element | None:
-        """Return up to `count` next elements of one pass, stacked."""
+        """Return up to `count` of the next elements of one pass, stacked."""
         return self._read(count)
 
     def _read(self, count: int | None) -> Element | None:
@@ -254,7 +254,7 @@ class ConcatenatedElements(ThroughRows):
         return element
 
     def next_rows(self, count: int) -> Element | None:
-        """Return up to `count` next elements of one of the datasets, stacked."""
+        """Return up to `count` of the next elements of one of the datasets, stacked."""
         columns = self.source.next_rows(count)
         if columns is None and not self.is_second:
             self._go_on()

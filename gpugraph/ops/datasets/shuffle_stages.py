@@ -257,7 +257,7 @@ class ShuffledBlocks(Elements):
         return None if columns is None else row(columns, 0)
 
     def next_rows(self, count: int) -> Element | None:
-        """Return up to `count` next elements, stacked."""
+        """Return up to `count` of the next elements, stacked."""
         if self.failure is not None:
             failure, self.failure = self.failure, None
             raise failure

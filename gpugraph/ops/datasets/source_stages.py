@@ -99,7 +99,7 @@ class FromTensors(Stage):
 
 
 class FromSlices(Stage):
-    """A dataset of the rows of tensors."""
+    """A dataset of slices of one or several tensors along the first axis."""
 
     kind = "TensorSlice"
 
@@ -233,7 +233,7 @@ class RandomElements(Elements):
         return MAX_AHEAD
 
     def next_rows(self, count: int) -> Element | None:
-        """Return up to `count` next random numbers."""
+        """Return up to `count` of the next random numbers."""
         self.drawn += count
         return (np.fromiter(self.words, np.int64, count),)
 

@@ -75,8 +75,8 @@ class ZippedElements(Elements):
 class ZippedBlocks(ZippedElements):
     """An iteration that reads a block of each dataset at a time.
 
-    If one dataset raises an error, the corresponding elements of the datasets before it are
-    dropped, which is also the behaviour of `ZippedElements`.
+    If one dataset raises an error, the elements that the preceding datasets of the list returned
+    for the same position are dropped. `ZippedElements` does the same.
     """
 
     sources: list[Any]
@@ -92,7 +92,7 @@ class ZippedBlocks(ZippedElements):
         return min(source.ahead for source in self.sources)
 
     def next_rows(self, count: int) -> Element | None:
-        """Return up to `count` next elements of all datasets, stacked."""
+        """Return up to `count` of the next elements of all datasets, stacked."""
         if self.is_over:
             return None
         if not self.has_rows:

@@ -39,8 +39,8 @@ def _bind(context: KernelContext, tensor: Any, out: Any) -> Callable[[], Any]:
 
 
 def _launch(signature: Signature) -> list[Launch]:
-    """Return one launch. Its kernel has a separate error flag for infinities, for NaNs, and for
-    tensors with both.
+    """Return one launch. Its kernel has three error flags: for tensors with infinities, with NaNs,
+    and with both.
     """
     failures = [
         ErrorFlag(f"{signature.attrs['message']} : Tensor had {kinds} values")
@@ -77,7 +77,8 @@ _check_numerics = op(
 def check_numerics(tensor: Any, message: str, name: str | None = None) -> Tensor:
     """Return `tensor`, which each run checks for NaNs and infinities.
 
-    If there are any, the run raises InvalidArgumentError with `message`. The gradient of `tensor`
-    is checked too. Raises TypeError if the dtype is not a floating-point dtype.
+    If an element is NaN or infinite, the run raises InvalidArgumentError with `message`. The
+    gradient of `tensor` is checked too. Raises TypeError if the dtype is not a floating-point
+    dtype.
     """
     return _check_numerics(tensor, message=message, name=name)

@@ -85,6 +85,6 @@ def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Tensor:
     array([1., 2.], dtype=float32)
 
     Raises ValueError if the static shape of `x` is incompatible with `shape`. A run raises
-    InvalidArgumentError if the actual shape is.
+    InvalidArgumentError if the actual shape is incompatible.
     """
     return _ensure_shape(x, shape=shape, name=name)

@@ -1,4 +1,4 @@
-"""Arithmetic on two tensors, which are broadcast as in NumPy. Functions have TensorFlow's names,
+"""Arithmetic on two tensors, which are broadcast as in NumPy. The functions have TensorFlow's names
 and gradients.
 
 An operand that is not a tensor is converted to the dtype of the other operand. All functions raise
@@ -159,8 +159,8 @@ def squared_difference(x: Any, y: Any, name: str | None = None) -> Tensor:
 def _chosen_gradient(compare: str) -> Callable[..., list[Any]]:
     """Return the gradient function of Maximum or Minimum.
 
-    The gradient of x is dz where `compare(x, y)` is true, which includes ties. The gradient of y is
-    dz elsewhere.
+    Where `compare(x, y)` is true, which includes ties, the gradient of x is dz. Elsewhere, the
+    gradient of y is dz.
     """
 
     def gradient(op: Any, dz: Any) -> list[Any]:
@@ -243,8 +243,8 @@ add_kernel("Pow", "GPU", Call(_power), types={"T": INTEGRAL}, priority=1)
 
 
 def infer_one_shape(context: InferContext) -> Sequence[TensorShape]:
-    """Merge the static shapes of all inputs into one, which has each size that any of them has.
-    Raises ValueError if the shapes are incompatible.
+    """Merge the static shapes of all inputs into one. A size of the result is known if it is known
+    in any of the shapes. Raises ValueError if the shapes are incompatible.
     """
     shape = context.shapes[0]
     for other in context.shapes[1:]:

@@ -159,7 +159,7 @@ def _infer_select(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _select(context: KernelContext, condition: Any, x: Any, y: Any, out: Any) -> Callable[[], Any]:
-    """Bind a copy of y to the output, followed by a copy of x where the condition is true.
+    """Bind a kernel that copies y to the output, and then copies x where the condition is true.
 
     A vector condition selects slices along the first axis.
     """

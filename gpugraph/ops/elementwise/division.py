@@ -1,9 +1,9 @@
-"""Quotients and remainders. Quotients are exact, rounded down, rounded towards zero, or 0 where the
-divisor is 0.
+"""Quotients and remainders. Each op returns exact quotients, or rounds them down or towards zero,
+or returns 0 where the divisor is 0.
 
 On the host, division of integers by zero raises InvalidArgumentError. Kernels on a GPU cannot raise
-errors, so the quotient is 0 there. Only the quotient of the lowest number and -1 overflows. On a
-GPU, it is the lowest number.
+errors, so on a GPU the quotient is 0. The only quotient of integers that overflows is the lowest
+number divided by -1. On a GPU, the result is the lowest number.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def _gradient_by(divide: str) -> Callable[[Any, Any], list[Any]]:
     """Return the gradient function of a quotient z. The gradient is dz / y for x, and dz (-x / y /
     y) for y.
 
-    The gradients do not read z itself, because a run may feed another value for z.
+    The gradients do not read z itself, because a run may feed a different value for z.
 
     Args:
       divide: the op type that computes the divisions in the gradients.

@@ -1,8 +1,8 @@
 """Fake quantization, which clamps numbers to a range and rounds them to one of 2 ** num_bits values
 (steps) in it.
 
-The range is first shifted so that 0 is one of its steps: B. Jacob and others, "Quantization and
-training of neural networks for efficient integer-arithmetic-only inference", 2018. The gradient of
+The range is first shifted so that 0 is one of its steps (B. Jacob and others, "Quantization and
+training of neural networks for efficient integer-arithmetic-only inference", 2018). The gradient of
 a number inside the range is passed on unchanged. The gradient of a number outside the range is
 added to the gradient of the bound (min or max) to which the number was clamped.
 """
@@ -29,7 +29,9 @@ _ENDS = {"min": Attr("float", -6.0), "max": Attr("float", 6.0)}
 
 
 def _steps(context: Signature) -> tuple[Any, Any]:
-    """Return the first and the last of the integers that number the steps, as float32."""
+    """Return the numbers of the lowest and of the highest step, as float32. Steps are numbered from
+    0, or from 1 if the attr narrow_range is true.
+    """
     bits = context.attrs["num_bits"]
     if not 2 <= bits <= 16:
         message = f"num_bits must be between 2 and 16, inclusive, but is {bits}"

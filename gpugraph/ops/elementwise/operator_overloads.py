@@ -28,8 +28,8 @@ _add_v2, _multiply = raw_ops.AddV2, raw_ops.Mul
 
 
 def _named(function: Binary, name: str) -> tuple[Binary, Binary]:
-    """Return two functions for an operator with a tensor x: one for `x . y`, and one for `y . x`,
-    which is called if y is not a tensor.
+    """Return two functions for an operator, here written as `.`, with a tensor x: one for `x . y`,
+    and one for `y . x`, which Python calls if y is not a tensor.
 
     Args:
       name: the name of the operations that `function(x, y, name=name)` adds.
@@ -48,8 +48,8 @@ def _named(function: Binary, name: str) -> tuple[Binary, Binary]:
 
 
 def _in_operator(error: TypeError, function: Binary, x: Any, y: Any) -> TypeError:
-    """Return a TypeError that names both dtypes, if y by itself converts to another dtype than x
-    has.
+    """Return a TypeError that names both dtypes, if y is by default converted to a dtype that is
+    not the dtype of x.
 
     Otherwise, return `error` unchanged.
     """

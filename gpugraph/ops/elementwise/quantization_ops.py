@@ -70,8 +70,8 @@ def _scaled_ends(low: Any, high: Any, ends: tuple[int, int]) -> tuple[Any, Any, 
 
 
 class _FirstScale:
-    """The conversion with mode MIN_FIRST. It has the size of a step, and the number of the lowest
-    step.
+    """The conversion with mode MIN_FIRST. It holds the size of a step, and the multiple of this
+    size at which the range begins.
     """
 
     def __init__(self, low: Any, high: Any, kind: Any) -> None:

@@ -36,7 +36,7 @@ def _gradient_op(
     """Declare the gradient op of an elementwise op.
 
     Args:
-      of_conjugate: whether the expression is one of conj(y) if y is complex.
+      of_conjugate: whether the expression is evaluated for conj(y) instead of y if y is complex.
     """
     op(
         name,

@@ -1,7 +1,8 @@
 """GenerateVocabRemapping and LoadAndRemapMatrix.
 
 A vocabulary is a file with one word per line. A matrix has a row (or column) for each word of a
-vocabulary. The ops reorder a matrix in a checkpoint for another vocabulary.
+vocabulary. The ops reorder the rows and columns of a matrix in a checkpoint, so that they fit a new
+vocabulary.
 """
 
 from __future__ import annotations
@@ -111,8 +112,8 @@ generate_vocab_remapping = _host_op(
 
 
 def _matrix(path: str, name: str) -> Any:
-    """Read a float32 matrix from a checkpoint. Raises InvalidArgumentError if the tensor is
-    anything else.
+    """Read a float32 matrix from a checkpoint. Raises InvalidArgumentError if the tensor is not a
+    float32 matrix.
     """
     with open_checkpoint(path) as reader:
         entry = reader.entry(name)

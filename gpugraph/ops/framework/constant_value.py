@@ -1,9 +1,9 @@
 """The value of a tensor before any run, if it can be computed from constants.
 
-Shape inference needs these values, for example the axis of a sum or the sizes of a reshape. The CPU
-kernels evaluate ops on small integer and bool tensors whose inputs are constant. The output of a
-Shape op is constant if the static shape is known. If only some sizes in a vector are known,
-`constant_value_as_shape` returns the known sizes.
+Shape inference needs these values, for example the axis of a sum or the sizes of a reshape. If the
+inputs of an op are constant, and its output is a small integer or bool tensor, its CPU kernel
+computes the value. The output of a Shape op is constant if the static shape is known. If only some
+sizes in a vector are known, `constant_value_as_shape` returns the known sizes.
 """
 
 from __future__ import annotations
@@ -220,10 +220,10 @@ def _is_static(operation: Operation) -> bool:
 
 
 def _is_folded(tensor: Tensor) -> bool:
-    """Return whether the search evaluates the op of `tensor`. It must have one of certain op types,
-    and the tensor must be small.
+    """Return whether the search evaluates the op of `tensor`. The op type must be in `_FOLDED`, and
+    the tensor must be small.
 
-    Except for some ops, the tensor must also hold integers or bools.
+    Unless the op type is in `_FOLDED_OF_ANY_DTYPE`, the tensor must also hold integers or bools.
     """
     if tensor.op.type not in _FOLDED:
         return False

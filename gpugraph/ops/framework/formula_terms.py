@@ -117,7 +117,7 @@ def decomposition(formula: Formula, alone: RowSource | None = None) -> Decomposi
     """Return the decomposition that a formula describes.
 
     Args:
-      alone: the C function of the op as a step by itself, if it has one.
+      alone: the C function that computes the op as a separate step, if there is one.
     """
 
     def build(builder: Builder, signature: Signature, inputs: Sequence[int]) -> Sequence[int]:

@@ -1,5 +1,5 @@
-"""Functions that several kernels use: calls in order, values in host memory, copies between
-views.
+"""Functions that several kernels use: calls one after the other, values in host memory, copies
+between views.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from gpugraph.ops.op_index import load
 
 
 class HostOnly(NamedTuple):
-    """The declaration that an op has no kernel on a device type.
+    """The declaration that an op has no kernel on a device type, with the reason.
 
     Placement errors quote the reason.
     """

@@ -32,12 +32,12 @@ def make_tensor_proto(
       shape: the shape, by default the shape of the values. If there are too few values, the last
         value fills the rest of the shape.
       verify_shape: whether to raise an error unless the values have exactly the shape `shape`.
-      allow_broadcast: whether a single value may fill `shape`. If it is True, several values must
-        be exactly as many as the shape has elements.
+      allow_broadcast: whether a single value may fill `shape`. If it is True, there must be either
+        one value, or as many values as the shape has elements.
 
     Raises:
-      TypeError: a value does not have the dtype, or the values do not have the shape and it is
-        verified.
+      TypeError: a value does not have the dtype, or `verify_shape` is true and the values do not
+        have the shape.
       ValueError: `values` is None, has more values than the shape, or exceeds 2 GiB.
     """
     if type(values).__name__ == "TensorProto" and isinstance(values, messages_pb2.TensorProto):

@@ -75,10 +75,11 @@ class OpDecl(NamedTuple):
     """The declaration of an op type, without its kernels (see `kernel_registry`).
 
     Args:
-      native: the source of its native code, besides its elementwise or reduction expression.
+      native: the source of its native code, in addition to its elementwise or reduction expression.
       reaches_out: whether running it writes files or calls Python functions of the program. Loaders
         of files run no such op unless explicitly permitted.
-      harmless_without: the index of a string input; without text there, the op does not reach out.
+      harmless_without: the index of a string input. If this input is empty, the op writes no files
+        and calls no Python functions.
     """
 
     op_def: OpDef
@@ -120,8 +121,8 @@ def op(
 
     `inputs` and `outputs` are "name: type", where the type is a dtype's name, a type attr, `N*T` (N
     tensors of one type), a list(type) attr, or `Ref(T)`. An input that must be of rank 0, 1 or 2 is
-    a "scalar T", "vector T" or "matrix T"; inference and kernels then never receive another rank.
-    `attrs` maps a type attr to its allowed dtypes, and any other attr to an `Attr`.
+    declared as "scalar T", "vector T" or "matrix T". Inference and kernels then receive only inputs
+    of this rank. `attrs` maps a type attr to its allowed dtypes, and any other attr to an `Attr`.
 
     Raises InvalidArgumentError for an incomplete or contradictory declaration, and
     AlreadyExistsError for an op type that is already declared.
@@ -186,8 +187,9 @@ def register_op(
 ) -> OpFunction:
     """Declare an op type and return the function that adds operations of this type to graphs.
 
-    This is `op`, by which the package declares its own ops, with the fields of `OpMemory` as
-    keywords: `host` is `host_inputs`, and `uninitialized` is `allows_uninitialized`.
+    This function is the same as `op`, which declares the package's own ops, except that the fields
+    of `OpMemory` are keyword arguments. `host` is `host_inputs`, and `uninitialized` is
+    `allows_uninitialized`.
     """
     memory = OpMemory(
         alias=alias or {},
@@ -227,10 +229,11 @@ def _device_kernel(
 def _for_bfloat16(
     kernel: Kernel | HostOnly, op_def: OpDef, writes: tuple[int, ...]
 ) -> Kernel | HostOnly:
-    """Return the kernel with the indices `writes`, and marked as `direct` if it only copies values.
+    """Return a copy of the kernel that records `writes`, the indices of the inputs that it writes,
+    and whether it is `direct`.
 
-    A `direct` kernel receives bfloat16 arrays. All other kernels receive float32 arrays instead. If
-    an op also accepts strings, its kernel only copies.
+    A `direct` kernel receives bfloat16 arrays. All other kernels receive float32 arrays instead. A
+    kernel whose op also accepts strings is direct, because such a kernel only copies values.
     """
     if isinstance(kernel, HostOnly):
         return kernel

@@ -318,8 +318,8 @@ def _all_tensors(values: Sequence[Any]) -> bool:
 
 
 def _graph_of(values: Sequence[Any]) -> Graph:
-    """Return the graph of the first tensor or variable among `values`. If there is none, return the
-    default graph.
+    """Return the graph of the first tensor or variable among `values`. If `values` contains no
+    tensor or variable, return the default graph.
     """
     for value in values:
         for item in value if isinstance(value, (list, tuple)) else (value,):

@@ -32,8 +32,8 @@ _NAMES = {
 
 
 def argument_names(op_def: OpDef) -> dict[str, str]:
-    """Return a dict from the names of inputs and attrs to the names of their arguments, for those
-    with different names.
+    """Return a dict from the name of an input or attr to the name of its parameter in the Python
+    function. It contains only inputs and attrs whose parameter has a different name.
     """
     known = {*(arg.name for arg in op_def.inputs), *op_def.attrs}
     names = _NAMES.get(op_def.name, {})
@@ -79,7 +79,8 @@ def _default(attr: AttrDef) -> Any:
 def doc_of(op_def: OpDef) -> str:
     """Return the docstring of the op's function.
 
-    The docstring has the call, the summary, the arguments with their types, and the results.
+    The docstring shows how to call the function, a summary, the arguments with their types, and the
+    results.
     """
     types = {arg.name: _input_type(arg, op_def) for arg in op_def.inputs}
     types |= {key: _attr_type(op_def.attrs[key]) for key in attr_names(op_def)}
@@ -204,8 +205,8 @@ EXAMPLES = {
 
 
 def example_of(op_type: str) -> str:
-    """Return the text with the example of an op type that ends the docstring. If there is no
-    example, return "".
+    """Return the example of an op type as text, which is the end of the op's docstring. If there is
+    no example, return "".
     """
     if op_type not in EXAMPLES:
         return ""

@@ -1,15 +1,17 @@
 """Launches of the kernels in row_update_order.cu, row_gather_and_put.cu and scatter_combine.cu,
 which update rows of a matrix.
 
-As in scatter ops, a change consists of the index of a row, and a new value or an operand for this
-row. If several changes have the same row, they are applied in order.
+A change, as scatter ops make them, consists of the index of a row, and a new value or an operand
+for this row. If several changes have the same row, they are applied in the order in
+which the op receives them.
 
     sort_changes(...)      `order` and `keys` (scratch memory): the changes, sorted by their rows
-    combine_changes(...)   associative rules: within pieces of the sorted changes, then across them
-    apply_in_order(...)    other rules
-    keep_last(...)         the last change of a row is used
+    combine_changes(...)   for associative rules: combines the changes of each row in parallel
+    apply_in_order(...)    for other rules: applies the changes of each row one after the other
+    keep_last(...)         for assignment: uses only the last change of each row
 
-All of these are deterministic. The changed matrix has `rows` rows of `width` elements.
+All these launches have deterministic results. The changed matrix has `rows` rows of `width`
+elements.
 """
 
 from __future__ import annotations
@@ -146,7 +148,8 @@ def sort_changes(
 def radix_passes(
     count: int, bits: int, keys: Scratch, order: Scratch
 ) -> tuple[list[Launch], Scratch, Scratch]:
-    """Return launches that sort pairs (key, number), and the two buffers that hold the result.
+    """Return launches that sort `count` pairs of a key and an order number, and the two buffers
+    that hold the sorted pairs.
 
     The sort is stable, and compares only the lowest `bits` bits of the keys.
     """
@@ -232,7 +235,8 @@ def apply_in_order(
     refuses: str,
     message: str,
 ) -> list[Launch]:
-    """Return launches that set target[row] = finish(target[row], change), for each change in order.
+    """Return launches that set target[row] = finish(target[row], change), for one change after the
+    other.
 
     A change for which the C expression `refuses` is true makes the run fail with `message`.
     """

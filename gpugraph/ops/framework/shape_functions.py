@@ -61,7 +61,7 @@ def no_outputs(_: InferContext) -> Sequence[TensorShape]:
 
 
 def from_attr(key: str) -> InferFunction:
-    """Return an inference function by which every output has the shape in the attr `key`."""
+    """Return an inference function that gives every output the shape in the attr `key`."""
 
     def infer(context: InferContext) -> Sequence[TensorShape]:
         return [context.attrs[key]] * context.num_outputs

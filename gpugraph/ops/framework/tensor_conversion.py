@@ -130,7 +130,8 @@ def convert_to_tensor(
     *,
     as_ref: bool = False,
 ) -> Tensor:
-    """Convert a value to a tensor. It is a tensor, variable, array, number or nested list.
+    """Convert a value to a tensor. The value may be a tensor, variable, array, number or nested
+    list.
 
     Raises ValueError if a tensor does not have the dtype `dtype`, and TypeError if there is no
     conversion.

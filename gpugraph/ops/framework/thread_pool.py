@@ -52,8 +52,8 @@ def run_in_threads(works: Sequence[Work]) -> None:
     """Call all of `works` in parallel, the first of them in this thread, and wait until all have
     returned.
 
-    If some of the calls fail, raise the error of `works[0]`. If `works[0]` succeeded, raise the
-    error that occurred first.
+    If `works[0]` raises an error, raise it. Otherwise, if another call raises an error, raise the
+    earliest error.
     """
     pool = _POOLS.get(os.getpid())
     if pool is None:

@@ -48,8 +48,8 @@ _EPILOGUE_OPS = ("BiasAdd", "Add", "Relu")
 def _epilogue_ops(attrs: Mapping[str, Any]) -> list[str]:
     """Return the op types of the epilogue.
 
-    Raises ValueError if there are other op types, or if `num_args` is not the number of their
-    inputs.
+    Raises ValueError if an op type is not supported, or if `num_args` is not the number of inputs
+    of these ops.
     """
     fused = [text(op_type) for op_type in attrs["fused_ops"]]
     if not fused or fused != [op_type for op_type in _EPILOGUE_OPS if op_type in fused]:

@@ -46,8 +46,7 @@ class MemoryLayout:
         self._size = 0
 
     def plan(self, num_inputs: int, members: Sequence[FusedMember], stores: Sequence[int]) -> None:
-        """Assign offsets to all values that are not outputs of the step; only the first call does
-        so.
+        """Assign offsets to all values that are not outputs of the step. Later calls do nothing.
 
         Args:
           stores: the numbers of the values that are outputs of the step.
@@ -92,7 +91,7 @@ class MemoryLayout:
     def arrays(
         self, inputs: Sequence[Any], outputs: Sequence[Any], allocate: Callable[[Shape, DType], Any]
     ) -> list[Any]:
-        """Return the arrays of all values by number.
+        """Return a list with the array of each value, in the order of the values' indices.
 
         The caller passes the step's inputs and outputs. All other arrays are views of one block of
         bytes, which `allocate` returns.
@@ -107,7 +106,7 @@ class MemoryLayout:
 
 
 def _selector(numbers: Sequence[int]) -> Callable[[Sequence[Any]], Sequence[Any]]:
-    """Return a callable that selects the values with these numbers."""
+    """Return a callable that receives a list and returns the items at the indices `numbers`."""
     if len(numbers) > 1:
         return itemgetter(*numbers)
     return lambda values: [values[number] for number in numbers]

@@ -277,8 +277,8 @@ def crop_and_resize(
     """Crop boxes out of images [batch, height, width, depth], and resize them to `crop_size`.
 
     The result is float32 [n, *crop_size, depth]. `box_indices` is a newer name of `box_ind`. Raises
-    ValueError if shapes are incompatible. A run raises OutOfRangeError if there is no image with
-    one of the indices.
+    ValueError if shapes are incompatible. A run raises OutOfRangeError if an element of `box_ind`
+    is not the index of an image.
 
     Args:
       boxes: a tensor of shape [n, 4], with rows of y1, x1, y2, x2 in fractions of the image from 0

@@ -58,7 +58,9 @@ def _random(shape: Any) -> Any:
 
 
 def _filling(images: Any, shape: Any, noise: str) -> Any:
-    """Return the numbers around images, for windows of this shape."""
+    """Return the noise that fills the parts of windows outside of the images, for windows of this
+    shape.
+    """
     if noise == "zero" or not images.size:
         return np.zeros((), np.float32)
     if noise == "uniform":

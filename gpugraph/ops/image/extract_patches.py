@@ -217,7 +217,7 @@ def extract_image_patches(
     or `rates` is not of the form [1, rows, columns, 1].
 
     Args:
-      ksizes: the sizes of patches in pixels. `sizes` is a newer name.
+      ksizes: the sizes of patches in pixels. `sizes` is a newer name of `ksizes`.
       strides: the distances between patches.
       rates: the distances between the pixels of one patch.
       padding: "VALID", or "SAME" to pad images with zeros for patches that extend beyond them.
@@ -264,7 +264,7 @@ def extract_volume_patches(
 
     The result has shape [b, planes, rows, columns, kp * kr * kc * c].
 
-    Raises ValueError if `ksizes` or `strides` has any other form.
+    Raises ValueError if `ksizes` or `strides` does not have the form below.
 
     Args:
       ksizes: the sizes of patches, as [1, planes, rows, columns, 1].

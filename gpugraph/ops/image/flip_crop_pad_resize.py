@@ -31,8 +31,8 @@ def as_images(image: Any, name: str = "image") -> tuple[Tensor, int]:
     """Return `image` as a tensor, and the axis of its height, which is 0 for one image and 1 for
     several.
 
-    A tensor of unknown rank, such as that of `decode_image`, is one image. Raises ValueError for
-    ranks other than 3 and 4.
+    A tensor of unknown rank, such as the result of `decode_image`, is treated as one image. Raises
+    ValueError for ranks other than 3 and 4.
     """
     source = convert_to_tensor(image, name=name)
     if source.shape.rank is None:
@@ -289,7 +289,7 @@ def resize_image_with_crop_or_pad(image: Any, target_height: Any, target_width: 
 
 
 class ResizeMethod:
-    """The numbers of the interpolation methods of `resize_images`."""
+    """The ints that select the interpolation method of `resize_images`."""
 
     BILINEAR = 0
     NEAREST_NEIGHBOR = 1

@@ -17,8 +17,8 @@ _BOUNDED = 1 << 14
 def chosen_boxes(by_overlaps: bool = False) -> RowSource:
     """Return the kernel that chooses boxes.
 
-    Its inputs are the boxes or their overlaps, the scores, the maximum number, and the limits that
-    the op has, in the order threshold, minimum score, sigma.
+    Its inputs are the boxes or their overlaps, the scores, the maximum number of chosen boxes, and
+    up to three limits, depending on the op: the overlap threshold, the minimum score, and sigma.
     """
 
     def parameters(signature: Signature) -> list[int]:

@@ -72,8 +72,8 @@ def _kept(matrix: Any) -> int:
 
 
 class _Axis(NamedTuple):
-    """The weights along one axis. They consist of the list of `_table`, the number of `_kept`, and
-    the number of columns that have a nonzero weight.
+    """The weights along one axis. They consist of the result of `_table`, the result of `_kept`,
+    and the number of columns that have a nonzero weight.
     """
 
     table: Any
@@ -147,9 +147,9 @@ def cropped(function: str, images: int, crops: int) -> RowSource:
     """Return the native kernel of crops or of their gradients (host_crops.h).
 
     Args:
-      images: the number of the argument with the images. The arguments are the inputs, except for
+      images: the index of the argument with the images. The arguments are the inputs, except for
         host inputs, followed by the outputs.
-      crops: the number of the argument with the crops.
+      crops: the index of the argument with the crops.
     """
 
     def parameters(signature: Signature) -> list[int]:

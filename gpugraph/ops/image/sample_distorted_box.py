@@ -47,7 +47,7 @@ class _Box(NamedTuple):
 
 
 class _Draws:
-    """Random numbers. Each is computed from the next element of `words`."""
+    """A source of random numbers. Each number is computed from the next element of `words`."""
 
     def __init__(self, words: Any) -> None:
         self._words: Iterator[int] = iter(words.tolist())

@@ -1,7 +1,8 @@
 """gather_nd and scatter_nd, which read and write elements of a tensor at given coordinates.
 
 All coordinates are checked before anything is written. A run raises InvalidArgumentError if
-coordinates are out of range. If several updates have the same position, they are applied in order.
+coordinates are out of range. If several updates have the same position, they are applied in the
+order in which `updates` contains them.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""DynamicPartition, which distributes the slices of a tensor among several tensors by number.
-`dynamic_stitch` is its inverse.
+"""DynamicPartition, which distributes the slices of a tensor among several tensors. Each slice has
+the number of its target tensor. `dynamic_stitch` is its inverse.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def dynamic_partition(
     data: Any, partitions: Any, num_partitions: int, name: str | None = None
 ) -> list[Tensor]:
     """Return a list of `num_partitions` tensors. Tensor n has the slices of `data` whose number in
-    `partitions` is n, in order.
+    `partitions` is n, in the same order as in `data`.
 
     Args:
       partitions: an int32 tensor with a number for each slice. Its shape is a prefix of the shape

@@ -1,4 +1,4 @@
-"""The lookup of rows by number in a table, which may be split into several tensors."""
+"""The lookup of rows by index in a table, which may be split into several tensors."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def embedding_lookup(
     validate_indices: bool = True,
     max_norm: Any = None,
 ) -> Tensor:
-    """Return the rows of `params` with the numbers `ids`, an int tensor.
+    """Return the rows of `params` at the indices in the int tensor `ids`.
 
     The result has shape ids.shape + params.shape[1:]. Raises ValueError if `params` is empty or the
     strategy is unknown. A run raises InvalidArgumentError if a row number is out of range.
@@ -94,8 +94,8 @@ def _rows(table: Any, positions: Tensor, name: str | None = None) -> Tensor:
 
 
 def _from_parts(tables: Sequence[Any], positions: Tensor, strategy: str, scope: str) -> Tensor:
-    """Return the rows with the numbers `positions`. The rows are gathered from each tensor of the
-    table, and then put in order.
+    """Return the table's rows at `positions`. The rows are gathered from each tensor of the table,
+    and then put in the order of `positions`.
     """
     flat = reshape(positions, [-1])
     order = range_of(size(flat))

@@ -268,7 +268,8 @@ def gather(
 def boolean_mask(
     tensor: Any, mask: Any, name: str | None = "boolean_mask", axis: int | None = None
 ) -> Tensor:
-    """Return the slices of `tensor` where the bool `mask` is true, in order.
+    """Return the slices of `tensor` where the bool `mask` is true, in the same order as in
+    `tensor`.
 
     Args:
       axis: the first axis of `tensor` that the mask covers, by default 0. The mask's shape must

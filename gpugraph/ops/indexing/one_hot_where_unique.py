@@ -135,8 +135,9 @@ def one_hot(
     dtype: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """Return a tensor with a new axis. Along this axis, the element at the index is `on_value`
-    (default 1), and all other elements are `off_value` (default 0).
+    """Return a tensor that has the axes of `indices` and a new axis. Along the new axis, the
+    element at each index in `indices` is `on_value` (default 1), and all other elements are
+    `off_value` (default 0).
 
     Raises TypeError if the dtypes of `on_value`, `off_value` and `dtype` differ.
 
@@ -284,7 +285,8 @@ _unique = declare_unique(
 
 
 def unique(x: Any, out_idx: Any = dtypes.int32, name: str | None = None) -> Any:
-    """Return (y, idx): the distinct elements of vector x in order of appearance, and x = y[idx].
+    """Return (y, idx). y has the distinct elements of the vector x, in the order of their first
+    appearance, and x = y[idx].
 
     Args:
       out_idx: the dtype of idx, int32 or int64.

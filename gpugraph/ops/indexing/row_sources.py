@@ -5,7 +5,8 @@
     scattered  rows that are combined with updates, in order     host_scatter.h
     different_elements, coordinates_of_nonzero                   host_unique.h, host_where.h
 
-The numbers of rules, and the parameters for indices, are defined in host_rows.h and these files.
+host_rows.h and the files above define the numbers that identify the rules of combination, and the
+integer parameters that describe the indices.
 """
 
 from __future__ import annotations
@@ -94,8 +95,8 @@ def _changed_rows(
     row.
 
     Args:
-      whole: the number of the input with the changed tensor.
-      indices: the number of the input with the indices.
+      whole: the index of the input with the changed tensor.
+      indices: the index of the input with the indices.
     """
     sizes, shape = signature.input_shapes[whole], signature.input_shapes[indices]
     depth = shape[-1] if by_coordinates else 1

@@ -3,7 +3,7 @@ masks and the shape.
 
 Bit i of the masks determines the meaning of position i of the three vectors:
 
-    ellipsis_mask      all axes for which there is no other position (once; by default at the end)
+    ellipsis_mask      all axes for which there is no other position (once, by default at the end)
     new_axis_mask      a new axis of size 1
     shrink_axis_mask   the one element begin[i]; the axis is dropped
     otherwise          begin[i] to end[i] by strides[i], as in Python; begin_mask and end_mask
@@ -70,8 +70,8 @@ def numpy_index(
     end: Sequence[int],
     strides: Sequence[int],
 ) -> tuple[Any, ...]:
-    """Return NumPy's index for the slice. The index ends in `...`, so that a single element is also
-    a view.
+    """Return the NumPy index that selects the slice. The index ends in `...`, so that a single
+    element is also a view.
 
     Raises ValueError if a stride is 0 or a single element is outside its axis.
     """

@@ -1,7 +1,8 @@
 """Ops that copy a tensor and replace or update the copy's elements at given coordinates.
 
 All coordinates are checked before anything is written. A run raises InvalidArgumentError if
-coordinates are out of range. If several updates have the same position, they are applied in order.
+coordinates are out of range. If several updates have the same position, they are applied in the
+order in which `updates` contains them.
 """
 
 from __future__ import annotations

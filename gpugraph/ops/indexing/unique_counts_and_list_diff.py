@@ -50,8 +50,8 @@ _difference = op(
 
 
 def setdiff1d(x: Any, y: Any, index_dtype: Any = dtypes.int32, name: str | None = None) -> Any:
-    """Return (out, idx). `out` has the elements of vector x that are not in y, in order, and x[idx]
-    equals `out`.
+    """Return (out, idx). `out` has the elements of vector x that are not in y, in the same order as
+    in x, and x[idx] equals `out`.
 
     An element that occurs several times in x also occurs several times in `out`.
 

@@ -1,8 +1,12 @@
 """Einstein summation, `tf.einsum`, which multiplies the operands pair by pair as matrix products.
 
-einsum("ijm,jkm->ikm", a, b) axes of both and of the output m batches, in front axes of both, not of
-the output j summed over by the product axes of one and of the output i, k rows and columns axes of
-one only summed over before the product
+The axes of a pair have four roles in the product. In `einsum("ijm,jkm->ikm", a, b)`:
+
+    m       in both operands and in the output    a batch axis, which is moved to the front
+    j       in both operands only                 summed over by the matrix product
+    i, k    in one operand and in the output      rows and columns
+
+An axis that occurs in only one operand, and not in the output, is summed over before the product.
 """
 
 from __future__ import annotations

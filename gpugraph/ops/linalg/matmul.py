@@ -69,8 +69,8 @@ def bind_matmul(context: KernelContext, a: Any, b: Any, out: Any) -> Callable[[]
 def _bind_product(context: KernelContext, left: Any, right: Any, out: Any) -> Callable[[], Any]:
     """Bind the call that computes out = left @ right.
 
-    NumPy has no fast product for float16. Such factors are converted to float32, and the float32
-    result is rounded once, as in TensorFlow.
+    NumPy has no fast product for float16. Factors of float16 are therefore converted to float32,
+    and the float32 result is rounded once, as in TensorFlow.
     """
     if out.dtype != np.float16 or not isinstance(out, np.ndarray):
         return partial(np.matmul, left, right, out)
@@ -90,7 +90,9 @@ def _is_transposed(array: Any) -> bool:
 
 
 def _wide_like(context: KernelContext, array: Any) -> Any:
-    """Return a float32 scratch array of the shape of `array`, transposed in memory if it is."""
+    """Return a float32 scratch array of the shape of `array`. If `array` is transposed in memory,
+    the scratch array is transposed too.
+    """
     if _is_transposed(array):
         return context.scratch(array.T.shape, float32).T
     return context.scratch(array.shape, float32)
@@ -99,8 +101,8 @@ def _wide_like(context: KernelContext, array: Any) -> Any:
 def _conversion(
     context: KernelContext, function: str, source: Any, target: Any
 ) -> Callable[[], Any]:
-    """Return a call that converts float16 to float32 (`gg_widen`) or back (`gg_narrow`): by native
-    code once that is compiled, if both arrays are contiguous.
+    """Return a call that converts float16 to float32 (`gg_widen`) or back (`gg_narrow`). If both
+    arrays are contiguous, the call uses native code once the code is compiled.
     """
     copy = partial(np.copyto, target, source, casting="same_kind")
     if _is_transposed(source):

@@ -2,7 +2,7 @@
 once.
 
 Several diagonals are stored as rows of one array, the highest diagonal first. `k` holds the numbers
-of the lowest and the highest diagonal.
+of the lowest and the highest diagonal. The main diagonal has the number 0.
 """
 
 from __future__ import annotations
@@ -258,7 +258,7 @@ def matrix_diag_part(
 def matrix_set_diag(input: Any, diagonal: Any, name: str = "set_diag", k: Any = 0) -> Tensor:
     """Return the matrices `input`, [..., m, n], with the diagonals `k` replaced by `diagonal`.
 
-    Raises ValueError if `diagonal` has any other shape.
+    Raises ValueError if the shape of `diagonal` is wrong.
 
     Args:
       diagonal: a tensor of the shape that `matrix_diag_part` returns.

@@ -51,7 +51,7 @@ def matrix_rank(
     """Return the ranks, int32 [...], of matrices [..., m, n]. The rank is the number of singular
     values above `tol`.
 
-    Raises ValueError if the tensor's rank is below 2, or if `validate_args` is set and it is
+    Raises ValueError if the tensor's rank is below 2, or if `validate_args` is set and that rank is
     unknown.
 
     Args:

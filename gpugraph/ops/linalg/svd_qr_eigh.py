@@ -190,8 +190,8 @@ _svd = lapack_op(
 def svd(
     tensor: Any, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None
 ) -> Any:
-    """Factor matrices [..., m, n] as u @ diag(s) @ v^H. Return (s, u, v), or only s if not
-    `compute_uv`.
+    """Factor matrices [..., m, n] as u @ diag(s) @ v^H. Return (s, u, v), or only s if `compute_uv`
+    is false.
 
     The singular values s, [..., min(m, n)], are real, the largest first. u, [..., m, p], and v,
     [..., n, p], have orthonormal columns. p is min(m, n). If `full_matrices` is true, p is m for u

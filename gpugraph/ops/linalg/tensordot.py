@@ -107,7 +107,7 @@ def _check_count(count: int, tensor: Tensor) -> None:
 
 def _as_matrix(tensor: Tensor, axes: Any, last: bool) -> _Matrix:
     """Return `tensor` as a matrix. The summed axes are merged into its last axis, or into its first
-    axis if not `last`.
+    axis if `last` is false.
     """
     sizes = tensor.shape.sizes
     if sizes is None or not isinstance(axes, list):

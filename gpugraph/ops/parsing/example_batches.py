@@ -93,7 +93,12 @@ def sparse_parts(feature_values: tuple[Any, Any, Any], dtype: DType) -> tuple[An
 
 
 def dense_batch(feature_values: tuple[Any, Any, Any], feature: DenseFeature) -> Any:
-    """Return the values of `Values` as an array; Irregular if an example has too few or many."""
+    """Return the values of a feature as an array. Raises Irregular if an example has too few or too
+    many values.
+
+    Args:
+      feature_values: the result of a `Values` function.
+    """
     values, counts, present = feature_values
     dtype = feature.dtype
     rows = as_vector(values, dtype)

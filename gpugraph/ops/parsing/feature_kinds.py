@@ -69,7 +69,7 @@ class SparseFeature(
     One feature has the values, and the other features have the indices. `index_key` is the key of
     the int64 feature with the indices, or a list of keys, one for each dimension. `value_key` is
     the key of the feature with the values. `size` is the size of the dimension, or a list of sizes.
-    `already_sorted` states whether the indices are in order in each example.
+    `already_sorted` states whether the indices in each example are sorted.
     """
 
     __slots__ = ()
@@ -79,8 +79,8 @@ FEATURE_CLASSES = (VarLenFeature, SparseFeature, FixedLenFeature, FixedLenSequen
 
 
 class RawFeatures(NamedTuple):
-    """Feature specifications in the form of the arguments of parsing ops. Each dictionary is sorted
-    by key.
+    """Feature specifications, converted to the arguments of parsing ops. Each dict is sorted by
+    key.
 
     Args:
       sparse: the dtype of each sparse feature.
@@ -104,8 +104,8 @@ class RawFeatures(NamedTuple):
 def raw_features(features: Any, kinds: Sequence[type]) -> RawFeatures:
     """Convert a dictionary of feature specifications to arguments of the parsing ops.
 
-    Raises ValueError if a specification has another class or is incomplete, and TypeError if
-    `features` is not a dictionary.
+    Raises ValueError if the class of a specification is not in `kinds`, or if a specification is
+    incomplete. Raises TypeError if `features` is not a dictionary.
 
     Args:
       kinds: the classes that the calling function accepts.
@@ -209,10 +209,11 @@ _ADDING: dict[type, Any] = {
 
 
 def merge_sparse(features: Any, raw: RawFeatures, tensors: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the tensors of the features that the program specified, by key.
+    """Return a dict from keys to the tensors of the features that the program specified.
 
     Args:
-      tensors: the outputs of the parsing op by key. SparseFeatures are merged from them.
+      tensors: a dict from keys to the outputs of the parsing op. SparseFeatures are merged from
+        these outputs.
     """
     result = {key: tensors[key] for key in tensors if key in (features or {})}
     for key, feature in raw.merged.items():
@@ -229,7 +230,9 @@ def merge_sparse(features: Any, raw: RawFeatures, tensors: Mapping[str, Any]) ->
 
 
 def named_tensors(raw: RawFeatures, outputs: Sequence[Tensor]) -> dict[str, Any]:
-    """Return the outputs of a parsing op by key. SparseTensors come first, dense tensors second."""
+    """Return a dict from keys to the outputs of a parsing op. SparseTensors come first, dense
+    tensors second.
+    """
     count = len(raw.sparse)
     tensors: dict[str, Any] = {
         key: SparseTensor(outputs[at], outputs[count + at], outputs[2 * count + at])

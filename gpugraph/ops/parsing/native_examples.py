@@ -3,9 +3,10 @@
     located = NativeExamples(context).located(contents, keys, kinds)
     values, counts, present = located.values(number)
 
-It returns None or raises `Irregular` if it cannot read the input: if a message is not in the layout
-in which protobuf writes it, if a feature has another dtype, or if the code is not compiled yet. The
-callers then parse with NumPy or Python, and raise errors for invalid input.
+These methods return None or raise `Irregular` if the native code cannot read the input. This is the
+case if a message is not in the layout in which protobuf writes it, if a feature does not have the
+expected dtype, or if the code is not compiled yet. The callers then parse with NumPy or Python, and
+raise errors for invalid input.
 """
 
 from __future__ import annotations

@@ -149,7 +149,9 @@ def _check_step(
 def _sparse_steps(
     content: bytes, lists: Lists, key: bytes, dtype: DType, location: Location
 ) -> list[ExampleFeature | None]:
-    """Return the feature of each step, None for an empty one; a missing list has no steps."""
+    """Return the feature of each step, or None for an empty feature. A missing list has no
+    steps.
+    """
     features: list[ExampleFeature | None] = []
     for span in _spans_of(content, lists, key, location) or []:
         feature = feature_of(content, span, key, location)

@@ -172,7 +172,8 @@ def feature_at(
 ) -> ExampleFeature | None:
     """Return the values of a feature, or None if it is missing or empty.
 
-    Raises InvalidArgumentError if the values have another dtype or the bytes are invalid.
+    Raises InvalidArgumentError if the values do not have the dtype `dtype`, or if the bytes are
+    invalid.
 
     Args:
       spans: the range of bytes of each feature in `content`.

@@ -47,8 +47,8 @@ def parse_example(
     """Parse a batch of Examples. Return a dictionary from feature keys to tensors.
 
     Raises ValueError if a specification is incomplete. A run raises InvalidArgumentError if a
-    string is not an Example, if a feature has another dtype or size, or if a required feature is
-    missing.
+    string is not an Example, if a feature does not have the specified dtype or size, or if a
+    required feature is missing.
 
     Args:
       serialized: a vector of strings, each of which is a serialized `tf.train.Example`.

@@ -85,8 +85,8 @@ def parse_single_sequence_example(
     feature lists.
 
     Raises ValueError if a specification is incomplete. A run raises InvalidArgumentError if the
-    bytes are not a SequenceExample, if a feature has another dtype or size, or if a required
-    feature is missing.
+    bytes are not a SequenceExample, if a feature does not have the specified dtype or size, or if a
+    required feature is missing.
 
     Args:
       serialized: a string scalar, a serialized `tf.train.SequenceExample`.
@@ -126,8 +126,8 @@ def parse_sequence_example(
     lengths.
 
     For the first two, see `parse_single_sequence_example`. In this function, the first dimension of
-    each tensor is the example, and dense lists are padded with 0 or "" to the length of the
-    longest. The third has the number of steps of each dense list. See
+    each tensor is the example, and dense lists are padded with 0 or "" to the length of the longest
+    list in the batch. The third dictionary has the number of steps of each dense list. See
     `parse_single_sequence_example` for the remaining arguments and the errors.
 
     Args:

@@ -164,7 +164,8 @@ def _bind_deserialize(context: KernelContext, serialized: Any) -> Callable[[], l
 def _parts(row: Any, number: int, wanted: DType) -> tuple[Any, Any, Any]:
     """Return the indices, values and shape of one SparseTensor from its three strings.
 
-    Raises InvalidArgumentError if a string is invalid or has another dtype.
+    Raises InvalidArgumentError if a string is invalid, or if the values do not have the dtype
+    `wanted`.
 
     Args:
       number: the index of the SparseTensor, for messages.

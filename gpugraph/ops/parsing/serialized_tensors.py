@@ -107,6 +107,6 @@ def parse_tensor(serialized: Any, out_type: Any, name: str | None = None) -> Ten
     """Parse a string scalar, which is a serialized TensorProto, to a tensor of dtype `out_type`.
 
     The static shape is unknown. A run raises InvalidArgumentError if the bytes are invalid, or if
-    the tensor has another dtype.
+    the tensor does not have the dtype `out_type`.
     """
     return _parse_tensor(serialized, out_type=out_type, name=name)

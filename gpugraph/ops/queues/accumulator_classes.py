@@ -35,8 +35,8 @@ def _step(value: Any) -> Tensor:
 class ConditionalAccumulatorBase:
     """An object that collects gradients from several runs until a run takes their average or sum.
 
-    A gradient is dropped if its step is earlier than the accumulator's step. Each take increments
-    the accumulator's step.
+    Each gradient comes with a step number, and is dropped if this number is less than the
+    accumulator's step number. Each take increments the accumulator's step number.
 
     Args:
       dtype: the dtype of the gradients.

@@ -237,7 +237,7 @@ class Barrier:
 
         Args:
           allow_small_batch: whether a closed barrier may return fewer elements, but at least one.
-            Otherwise a run raises OutOfRangeError in this case.
+            If not, a run raises OutOfRangeError if a closed barrier has too few elements.
           timeout: must be None. Use `RunOptions.timeout_in_ms` instead.
         """
         if timeout is not None and timeout != -1:

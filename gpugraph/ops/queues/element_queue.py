@@ -33,7 +33,9 @@ class QueueKind(NamedTuple):
 
 
 class ElementQueue(Attempts):
-    """A first-in, first-out queue in host memory. Subclasses have another order."""
+    """A first-in, first-out queue in host memory. Subclasses return the elements in other
+    orders.
+    """
 
     def __init__(self, kind: QueueKind, name: str) -> None:
         super().__init__(2)
@@ -173,9 +175,9 @@ class ElementQueue(Attempts):
     def close(self, cancels: bool) -> None:
         """Close the queue. It then rejects further elements, and dequeues can only empty it.
 
-        The queue is closed after all enqueues that wait already. If `cancels` is true, these
-        enqueues are cancelled instead. Raises CancelledError if the queue is closed already, unless
-        `cancels` is true.
+        The enqueues that are already waiting complete before the queue is closed. If `cancels` is
+        true, these enqueues are cancelled instead. Raises CancelledError if the queue is closed
+        already, unless `cancels` is true.
         """
         if not cancels:
             self.make(Attempt(self._try_to_close), _ENQUEUES, "Close")

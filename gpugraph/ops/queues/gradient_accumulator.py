@@ -1,7 +1,8 @@
 """Accumulators of dense and sparse gradients, the objects to which accumulator handles refer.
 
-A gradient is dropped if its step is earlier than the accumulator's step. Each take increments the
-accumulator's step. A take waits until the required number of gradients has arrived.
+Each gradient comes with a step number, and is dropped if this number is less than the accumulator's
+step number. Each take increments the accumulator's step number. A take waits until the required
+number of gradients has arrived.
 """
 
 from __future__ import annotations
@@ -69,8 +70,8 @@ class DenseAccumulator(Attempts):
             self.proceed()
 
     def take(self, required: int) -> Any:
-        """Wait until there are `required` gradients. Return their sum or average, and start a new
-        step.
+        """Wait until there are `required` gradients. Return their sum or average, remove them, and
+        increment the accumulator's step number.
 
         Raises InvalidArgumentError if `required` is not positive, and CancelledError if the
         accumulator is closed.
@@ -118,8 +119,8 @@ def _check_shape(known: TensorShape, shape: Sequence[int]) -> None:
 
 
 def _check_sizes(tensor_name: str, known: Sequence[int | None], sizes: Sequence[int]) -> None:
-    """Raise InvalidArgumentError if `sizes` has another length than `known`, or differs from the
-    known sizes.
+    """Raise InvalidArgumentError if the lengths of `sizes` and `known` differ, or if a size differs
+    from the known size.
 
     Args:
       tensor_name: the name of the tensor in messages.

@@ -86,8 +86,8 @@ class KeyedElements(Attempts):
             heappush(self._ready, (batch, next(self._arrivals), key, values))
 
     def take(self, number: int, may_be_fewer: bool) -> list[Ready]:
-        """Remove `number` complete elements, and return them in order of creation. Wait until there
-        are enough.
+        """Remove `number` complete elements, and return them in the order in which they were
+        created. Wait until there are enough.
 
         Raises OutOfRangeError if the barrier is closed and there can never be enough. If
         `may_be_fewer` is true, a closed barrier returns the complete elements that it has, and the

@@ -49,7 +49,7 @@ def component_names(names: Any, dtypes: Sequence[DType]) -> list[str] | None:
     """Return the components' names as a list. `names` may be a single name, or None.
 
     Raises ValueError if there are not as many names as dtypes, if two names are equal, or if
-    `names` has another type.
+    `names` has the wrong type.
     """
     if names is None:
         return None

@@ -124,8 +124,8 @@ class QueueBase:
         return self._shapes
 
     def enqueue(self, vals: Any, name: str | None = None) -> Operation:
-        """Return an operation that adds an element. It is a tensor, a list of components, or a
-        dictionary of components.
+        """Return an operation that adds the element `vals`, which is a tensor, a list of
+        components, or a dictionary of components.
 
         The operation waits while the queue is full. A run raises CancelledError if the queue is
         closed, or becomes closed during the wait. Raises ValueError if the components do not have
@@ -214,9 +214,9 @@ class QueueBase:
         """Return an operation that closes the queue. Later enqueues fail, and dequeues can only
         remove the remaining elements.
 
-        The operation waits for enqueues that wait already. If `cancel_pending_enqueues` is true, it
-        makes them fail instead. A run raises CancelledError if the queue is closed already, unless
-        `cancel_pending_enqueues` is set.
+        The operation waits until all enqueues that are already waiting have completed. If
+        `cancel_pending_enqueues` is true, it makes these enqueues fail instead. A run raises
+        CancelledError if the queue is closed already, unless `cancel_pending_enqueues` is set.
         """
         operation: Operation = raw_ops.QueueCloseV2(
             self._queue_ref,

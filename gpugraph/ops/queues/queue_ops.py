@@ -139,8 +139,8 @@ for _type, _class, _attrs, _doc in (
 
 
 def queue_of(handle: Any) -> ElementQueue:
-    """Return the queue to which a handle refers. Raises InvalidArgumentError if it refers to
-    another object.
+    """Return the queue to which a handle refers. Raises InvalidArgumentError if the handle does not
+    refer to a queue.
     """
     return held_object(handle, ElementQueue, "queue")
 

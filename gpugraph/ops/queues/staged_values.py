@@ -1,7 +1,7 @@
 """Staging areas, into which some runs put tuples that other runs get, in order or by key.
 
-A queue serves dequeues one after another. In a staging area, a get that waits for one key does not
-block gets of other keys.
+A queue serves dequeues one after another. In a staging area, a get that waits for a key does not
+block a get of a different key.
 """
 
 from __future__ import annotations

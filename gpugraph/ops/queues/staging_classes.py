@@ -29,7 +29,7 @@ class BaseStagingArea:
     Args:
       dtypes: a list of the values' dtypes.
       shapes, names: lists of the values' shapes and names, or None. The constructor raises
-        ValueError if a list has another length than `dtypes`.
+        ValueError if a list is not as long as `dtypes`.
       capacity: the maximum number of tuples.
       memory_limit: the maximum number of bytes, or 0 for no limit.
       shared_name: the name under which several areas in a session share their tuples.
@@ -174,8 +174,8 @@ class StagingArea(BaseStagingArea):
     """
 
     def put(self, values: Any, name: str | None = None) -> Operation:
-        """Return an operation that adds a tuple. It is a list of tensors, a single tensor, or a
-        dictionary from names to tensors.
+        """Return an operation that adds the tuple `values`, which is a list of tensors, a single
+        tensor, or a dictionary from names to tensors.
 
         The operation waits while the area is full. Raises ValueError if the number of values, or
         their dtypes, shapes or names, do not match the area.
@@ -253,8 +253,8 @@ class MapStagingArea(BaseStagingArea):
         full.
 
         Args:
-          vals: a list of values, whose positions in the tuple are `indices`, or a dictionary of
-            values by name. Other values of the tuple may be put later. A get waits until the tuple
+          vals: a list of values, whose positions in the tuple are `indices`, or a dictionary from
+            names to values. Other values of the tuple may be put later. A get waits until the tuple
             is complete.
         """
         with name_scope(name, f"{self._name}_put") as scope:

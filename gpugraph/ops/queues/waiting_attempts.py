@@ -2,8 +2,8 @@
 
 `Attempts.make` blocks its caller until the attempt is done. Attempts wait in lines. After each
 change of the container, the first attempt of each line is retried, until no attempt makes progress.
-A wait ends early if its run ends: when the session is closed, at a time limit, or when a signal
-handler raises.
+A wait ends early if its run ends because the session is closed, because a time limit is reached, or
+because a signal handler raises an exception.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """The conversion of random bits to random numbers. Each block of Philox is converted as in
 TensorFlow.
 
-The conversions were derived from TensorFlow's numbers for known seeds. Tests compare both. A block
-of the Philox generator is four uint32 words. A law fills an array with numbers, starting at a
-position of the generator. The blocks from which a number is computed depend only on how many
-numbers precede it. A float is computed from as many random bits as its mantissa has. These bits
-give a number in [1, 2), from which 1 is subtracted. Normal numbers come in pairs (Box and Muller,
-1958: sqrt(-2 log u) times the sine, and the cosine, of 2 pi v), computed in double precision, so
-float32 results are nearly always correctly rounded.
+The conversions were derived from TensorFlow's numbers for known seeds. Tests compare the results
+with these numbers. A block of the Philox generator is four uint32 words. A law fills an array with
+numbers, starting at a position of the generator. The blocks from which a number is computed depend
+only on how many numbers precede it. A float is computed from as many random bits as its mantissa
+has. These bits give a number in [1, 2), from which 1 is subtracted. Normal numbers come in pairs
+(Box and Muller, 1958: sqrt(-2 log u) times the sine, and the cosine, of 2 pi v), computed in double
+precision, so float32 results are nearly always correctly rounded.
 """
 
 from __future__ import annotations
@@ -268,8 +268,8 @@ def _first_within(place: Philox, starts: Any, drawn: Any) -> Any:
     """Replace numbers whose magnitude is 2 or more in the rows of `drawn` with numbers from later
     blocks.
 
-    Each row of the result has the first numbers in its blocks whose magnitude is less than 2, in
-    order.
+    Each row of the result has the first numbers in its blocks whose magnitude is less than 2. The
+    order of these numbers is kept.
 
     Args:
       starts: the rows' counter offsets.

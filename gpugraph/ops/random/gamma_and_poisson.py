@@ -113,7 +113,8 @@ def random_gamma(
     beta.
 
     `alpha` and `beta` are broadcast to a common shape. The shape of the result is `shape`, followed
-    by this common shape. Both have gradients, but the gradient of a float16 alpha raises TypeError.
+    by this common shape. `alpha` and `beta` have gradients, but the gradient of a float16 alpha
+    raises TypeError.
 
     Args:
       alpha: the shape parameter, above 0. For other values, the result is NaN.

@@ -52,7 +52,7 @@ class _Source:
     of each lane until they are used.
 
     Args:
-      convert: a function that converts blocks to pairs of doubles.
+      convert: a function that converts each block of random bits to a pair of doubles.
     """
 
     def __init__(self, lanes: _Lanes, convert: Callable[[Any], Any]) -> None:
@@ -128,10 +128,10 @@ def _gamma(alphas: Any, lanes: _Lanes) -> Any:
 
 
 def poisson(place: Philox, rates: Any) -> Any:
-    """Return numbers with Poisson distributions, with these rates, a vector of float64. The result
-    is float64.
+    """Return a random number with a Poisson distribution for each of the rates. Both `rates` and
+    the result are vectors of float64.
 
-    The result is NaN if a rate is negative, infinite or NaN.
+    If a rate is negative, infinite or NaN, its number is NaN.
     """
     return _by_parts(_poisson, place, rates)
 

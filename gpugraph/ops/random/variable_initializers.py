@@ -91,7 +91,7 @@ class Ones(Initializer):
 
 class Constant(Initializer):
     """An initializer that returns a constant. `value` is one number for all elements, or a list of
-    numbers in order.
+    numbers in row-major order.
 
     Args:
       verify_shape: whether the values must have exactly the requested shape. If not, and there are

@@ -136,7 +136,9 @@ class Reader:
 
 
 class _Failing:
-    """An iterator over the records of an unreadable file. Each step raises the same error."""
+    """An iterator over the records of an unreadable file. Each call of `next` raises the same
+    error.
+    """
 
     def __init__(self, error: OpError) -> None:
         self._class: Any = type(error)

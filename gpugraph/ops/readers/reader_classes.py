@@ -18,7 +18,8 @@ def _handle_of(queue: Any) -> Any:
 class ReaderBase:
     """A reader of records from files, whose names it takes from a queue of strings.
 
-    Each session has one reader for the node of a handle. Concurrent reads run one after another.
+    In each session, the node of a handle has a separate reader. Concurrent reads run one after
+    another.
 
     Args:
       reader_ref: the reader's handle.

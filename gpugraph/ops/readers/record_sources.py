@@ -120,8 +120,8 @@ class FixedLengths:
         return self._read(source, inflated, name)
 
     def _read(self, source: BinaryIO, inflated: InflatedFile, name: bytes) -> Records:
-        """Yield the records. A record is yielded only after as many bytes behind it as the footer
-        has were read.
+        """Yield the records. Before a record is yielded, the bytes behind it are read, as many as
+        the footer has.
 
         The footer is therefore recognized even in a compressed file, whose size is unknown.
         """

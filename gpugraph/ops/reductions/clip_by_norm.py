@@ -30,7 +30,7 @@ def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | 
     """Return `t` with its elements clipped to [clip_value_min, clip_value_max].
 
     The limits are scalars, or are broadcast to the shape of `t`. Raises ValueError if the broadcast
-    result would have another shape than `t`.
+    result would not have the shape of `t`.
 
     >>> session.run(tf.clip_by_value([-2.0, 0.5, 3.0], -1.0, 1.0))
     array([-1. ,  0.5,  1. ], dtype=float32)
@@ -60,7 +60,7 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
     """Return `t`. Where its l2 norm exceeds `clip_norm`, return t * clip_norm / norm instead.
 
     If `t` is zeros, it is returned unchanged, and has a finite gradient. Raises ValueError if the
-    result would have another shape than `t`.
+    result would not have the shape of `t`.
 
     Args:
       axes: the axes over which norms are computed, by default all axes, which gives a single norm.
@@ -127,10 +127,10 @@ def clip_by_global_norm(
     >>> session.run(norm)
     np.float32(5.0)
 
-    Returns the list of `t * clip_norm / max(norm, clip_norm)`, in which each None is unchanged, and
-    the norm. If the norm is infinite or NaN, all elements become NaN, which makes the failure
-    visible. Raises TypeError if `t_list` is not a sequence. Source: Pascanu et al.,
-    arXiv:1211.5063.
+    Returns two values: the list of `t * clip_norm / max(norm, clip_norm)`, in which an item None
+    stays None, and the global norm. If the norm is infinite or NaN, all elements become NaN, which
+    makes the failure visible. Raises TypeError if `t_list` is not a sequence. Source: Pascanu et
+    al., arXiv:1211.5063.
     """
     _check_sequence(t_list)
     norm: Tensor = global_norm(t_list, name) if use_norm is None else convert_to_tensor(use_norm)

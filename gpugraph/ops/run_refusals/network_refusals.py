@@ -60,8 +60,8 @@ _CROP_BOXES = (
 def _no_scalar(text: str) -> list[Rule]:
     """Return the rules that hyperparameters must be scalars, given a list such as `3 lr, 4 beta1`.
 
-    An entry has the number and name of an input. It may end with a colon and the words that replace
-    "scalar" in the message.
+    An entry has the index and the name of an input. It may end with a colon and the words that
+    replace "scalar" in the message.
     """
     rules = []
     for entry in text.split(","):

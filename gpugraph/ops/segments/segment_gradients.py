@@ -119,10 +119,9 @@ def prod_gradient(op: Any, dy: Any) -> list[Any]:
     """Return dy times the product of all other elements of the segment.
 
     For an element x that is not 0, this is dy times the segment's product divided by x. For an
-    element that is 0, it is the product of the nonzero elements times the product of the other
-    zeros. If the segment has no other zero, the product of the other zeros is written as 1. If
-    there is another zero, it is written as that element itself: the value is 0, but it contributes
-    to second gradients.
+    element that is 0, it is dy times the product of the nonzero elements, times the product of the
+    other zeros. If the segment has no other zero, the last factor is 1. If there is another zero,
+    the last factor is that element. Its value is 0, but it contributes to second gradients.
     """
     segments = _Segments(op)
     flat = segments.flat()

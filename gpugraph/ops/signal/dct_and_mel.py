@@ -248,8 +248,8 @@ def linear_to_mel_weight_matrix(
 def mfccs_from_log_mel_spectrograms(log_mel_spectrograms: Any, name: str | None = None) -> Tensor:
     """Return mel frequency cepstral coefficients [..., bins] of log mel spectra [..., bins].
 
-    They are the orthonormal cosine transform of type 2, except that the first coefficient has
-    another factor, as in the toolkit HTK. Raises ValueError if there are no bins.
+    They are the orthonormal cosine transform of type 2, except that the first coefficient has a
+    different factor, as in the toolkit HTK. Raises ValueError if there are no bins.
     """
     with op_scope(name, "mfccs_from_log_mel_spectrograms", log_mel_spectrograms):
         source = convert_to_tensor(log_mel_spectrograms)

@@ -1,8 +1,8 @@
 """The libraries that compute Fourier transforms: SciPy (the extra `scipy`) if it is installed,
 otherwise NumPy.
 
-Both use pocketfft, in the precision of the input. SciPy transforms several rows at once, and
-divides large inputs among threads, which is 2 to 10 times as fast as NumPy. For NumPy, all
+Both libraries use pocketfft, in the precision of the input. SciPy transforms several rows at once,
+and divides large inputs among threads, which is 2 to 10 times as fast as NumPy. For NumPy, all
 transformed axes except the last are first moved to the end by a transpose, because its strided
 loops are slow.
 """
@@ -33,7 +33,9 @@ def _scipy() -> Any:
 
 
 def transformed(function: str, x: Any, axes: Sequence[int], lengths: Sequence[int] | None) -> Any:
-    """Return the result of a function of `numpy.fft` over several axes, such as "rfftn"."""
+    """Return the result of the function of `numpy.fft` with the name `function`, such as "rfftn",
+    over several axes.
+    """
     engine = _scipy() if x.size > _SMALL else None
     if engine is not None and all(length > 0 for length in lengths or ()):
         workers = thread_count() if x.size >= _LARGE else 1

@@ -309,8 +309,8 @@ def set_intersection(a: Any, b: Any, validate_indices: bool = True) -> SparseTen
 def set_difference(
     a: Any, b: Any, aminusb: bool = True, validate_indices: bool = True
 ) -> SparseTensor:
-    """Return, for each pair of sets, the elements of `a` that are not in `b`. If not `aminusb`,
-    return the elements of `b` that are not in `a`.
+    """Return, for each pair of sets, the elements of `a` that are not in `b`. If `aminusb` is
+    false, return the elements of `b` that are not in `a`.
 
     For the remaining arguments, see `set_intersection`.
     """

@@ -180,7 +180,8 @@ def _groups(indices: Any, shape: Any, axes: Any) -> tuple[Any, list[int]]:
 
 
 def _reduce_groups(combine: Any, values: Any, groups: Any) -> tuple[Any, Any]:
-    """Return the distinct numbers in `groups` in order, and the combined `values` of each group.
+    """Return the distinct numbers in `groups` in ascending order, and the combined `values` of each
+    group.
 
     Args:
       groups: for each value, the number of the group to which it belongs.

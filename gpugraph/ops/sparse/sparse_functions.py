@@ -148,7 +148,7 @@ def sparse_add(a: Any, b: Any, threshold: Any = None, thresh: Any = None) -> Any
     Args:
       threshold: the sum of two SparseTensors omits an element that is in both operands if the
         magnitude of the sum is below this number. Elements that only one operand has are always
-        kept. `thresh` is an older name.
+        kept. `thresh` is an older name of `threshold`.
     """
     sparse = (SparseTensor, SparseTensorValue)
     if not isinstance(a, sparse) and not isinstance(b, sparse):
@@ -211,8 +211,8 @@ def sparse_concat(
 
     Args:
       concat_dim: an older name of `axis`.
-      expand_nonconcat_dims: whether to extend each other dimension to the largest of its sizes.
-        `expand_nonconcat_dim` is an older name.
+      expand_nonconcat_dims: whether to extend each other dimension to its largest size in any of
+        the tensors. `expand_nonconcat_dim` is an older name of this argument.
     """
     dimension = axis if concat_dim is None else concat_dim
     if not isinstance(sp_inputs, (list, tuple)):
@@ -277,8 +277,9 @@ def sparse_reorder(sp_input: Any, name: str | None = None) -> SparseTensor:
 def sparse_reshape(sp_input: Any, shape: Any, name: str | None = None) -> SparseTensor:
     """Return the elements, in row-major order, as a SparseTensor of dense shape `shape`.
 
-    One size may be -1, which is inferred. If the number of elements does not fit, the call raises
-    ValueError if that is known statically, or else a run raises InvalidArgumentError.
+    One size may be -1, which is inferred. If `shape` requires a different number of elements, the
+    call raises ValueError. If the number is known only in a run, the run raises
+    InvalidArgumentError instead.
     """
     source = expect_sparse(sp_input)
     wanted = cast(shape, dtypes.int64)

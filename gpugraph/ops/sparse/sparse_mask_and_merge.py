@@ -94,8 +94,9 @@ def _size(value: Any, name: str) -> Tensor:
 
 
 def sparse_reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
-    """Return the same elements with the dense shape `new_shape`. Raises ValueError if this shape is
-    not allowed, or a run raises InvalidArgumentError.
+    """Return the same elements with the dense shape `new_shape`. Raises ValueError if `new_shape`
+    differs in rank from the old shape, or has a smaller size. If the shapes are known only in a
+    run, the run raises InvalidArgumentError instead.
 
     Args:
       new_shape: an int64 vector with the same number of sizes, none of which may be smaller than

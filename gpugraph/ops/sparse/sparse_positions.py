@@ -188,7 +188,7 @@ def ranks_of(values: Any) -> Any:
 def add_by_rank(gradient: Any, ranks: Any, values: Any) -> Any:
     """Return the gradient of `values`, given the gradient of an op's output.
 
-    Each element of the output is an element of `values`, or 0.
+    Each element of the op's output must be an element of `values`, or 0.
 
     Args:
       gradient: the gradient of the output.

@@ -60,8 +60,8 @@ def unary_in_double(
 ) -> Any:
     """Declare an elementwise op that is computed in double precision.
 
-    The op has no C expression, because the functions of C's library differ from these by more than
-    rounding errors.
+    The op has no C expression, because the results of C's library differ from the results of
+    `function` by more than rounding errors.
 
     Args:
       function: a function of float64 arrays.

@@ -57,7 +57,8 @@ def _terms(*parameters: Array) -> int:
 
 
 def _series(a: Array, x: Array) -> tuple[Array, Array]:
-    """Return the sum of x^n / ((a + 1) ... (a + n)) over n >= 0, and its derivative by a.
+    """Return the sum of x^n / ((a + 1) ... (a + n)) over n >= 0, and its derivative with respect to
+    a.
 
     It is used for x below a + 1.
     """
@@ -76,7 +77,7 @@ def _series(a: Array, x: Array) -> tuple[Array, Array]:
 
 
 def _fraction(a: Array, x: Array) -> tuple[Array, Array]:
-    """Return the continued fraction h and its derivative by a.
+    """Return the continued fraction h and its derivative with respect to a.
 
     h is 1 / (x + 1 - a - 1 (1 - a) / (x + 3 - a - ...)). It is used for x above a.
     """

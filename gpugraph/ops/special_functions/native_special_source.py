@@ -10,9 +10,9 @@ from gpugraph.kernel import RowSource, Signature
 def special_elements(function: str, nanoseconds: int) -> RowSource:
     """Return the native kernel of a function in host_special.h of one to three inputs.
 
-    The shape of an input is the output's shape or its last sizes. In the latter case, the input is
-    repeated along the other axes. The kernel refuses numbers for which it has no expansion. NumPy
-    then computes the result.
+    An input has the output's shape, or only the last axes of this shape. In the latter case, the
+    input is repeated along the output's first axes. If an element is outside the range of the
+    kernel's expansions, NumPy computes the result instead.
 
     Args:
       nanoseconds: the approximate time per element.

@@ -7,9 +7,9 @@ sign of m:
     Q(a, x) = erfc(e sqrt(a / 2)) / 2 + exp(-a e^2 / 2) / sqrt(2 pi a) S(a, e)
     S(a, e) = c0(e) + c1(e) / a + c2(e) / a^2 + ...
 
-The functions c0, c1, ... are power series in e. Their coefficients, and the derivatives by a,
-follow from the coefficients of m = e + e^2 / 3 + ... Four terms of the sum are enough for a >=
-10000.
+The functions c0, c1, ... are power series in e. The coefficients of these series and of their
+derivatives follow from the coefficients of m = e + e^2 / 3 + ... Four terms of the sum are enough
+for a >= 10000.
 """
 
 from __future__ import annotations
@@ -149,12 +149,12 @@ def _slope(a: Array, near: _Near) -> Array:
 
 
 def lower_slope(a: Array, x: Array) -> Array:
-    """Return the derivative of P(a, x) by a."""
+    """Return the derivative of P(a, x) with respect to a."""
     near = _near(a, x)
     return near.bell * _slope(a, near)
 
 
 def sample_slope(a: Array, x: Array) -> Array:
-    """Return the derivative of x by a at constant P(a, x)."""
+    """Return the derivative of x with respect to a, at constant P(a, x)."""
     near = _near(a, x)
     return -(x / a) * _over(a, _STIRLING) * _slope(a, near)

@@ -34,7 +34,8 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _bind(context: KernelContext, ref: Any, *others: Any) -> Callable[[], Any]:
-    """Check that the value can be broadcast to the slice. Return the call that assigns it.
+    """Check that the value can be broadcast to the slice. Return the callable that assigns the
+    value.
 
     If the slice is empty, values of any shape are accepted.
     """
@@ -75,11 +76,11 @@ op(
 
 
 def sliced_variable(variable: Any, key: Any) -> Any:
-    """Return `variable[key]`, a tensor. Unless `key` is a mask, it has a method `assign`.
+    """Return `variable[key]`, a tensor. Unless `key` is a mask, the tensor has a method `assign`.
 
     `assign(value, name=None)` assigns `value` to this part of the variable, and returns the result
-    that `tf.assign` returns. It broadcasts `value`, which may have additional leading axes of size
-    1. It raises TypeError if the dtype is not the variable's dtype. A run raises
+    that `tf.assign` returns. The method broadcasts `value`, which may have additional leading axes
+    of size 1. It raises TypeError if the dtype is not the variable's dtype. A run raises
     InvalidArgumentError if the value cannot be broadcast.
     """
     part: Tensor = OPERATORS["__getitem__"](variable.value(), key)

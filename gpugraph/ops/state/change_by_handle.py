@@ -1,7 +1,7 @@
 """Changes of variables of both kinds: reference variables and resource variables.
 
 An op that changes a reference variable has a reference as input and output. The corresponding op
-for resource variables has another name. Its input is a handle, and it has no output.
+for resource variables has a different name. Its input is a handle, and it has no output.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 class ByHandle(NamedTuple):
-    """The op for handles that corresponds to an op for references, and its attr with the dtype."""
+    """The op type for handles that corresponds to an op type for references, and the name of its
+    attr that holds the variable's dtype.
+    """
 
     op_type: str
     dtype_attr: str

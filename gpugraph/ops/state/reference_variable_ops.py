@@ -184,7 +184,7 @@ initialized_value = _declare_test(
 def with_initialized_reads(
     tensor: Tensor, find: Callable[[Operation], Tensor | None], suffix: str
 ) -> Tensor:
-    """Return `tensor`, computed with other values instead of the variables that it reads.
+    """Return a copy of `tensor` that reads the given values instead of variables.
 
     Operations between the replaced reads and `tensor` are copied. `_` and `suffix` are appended to
     the names of the copies. If there is a loop among these operations, `tensor` itself is returned,

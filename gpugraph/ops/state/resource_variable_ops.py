@@ -43,7 +43,8 @@ assert slice_assignment and sparse_training and state
 
 
 class Lowering(NamedTuple):
-    """The op type by which the compiler replaces an op on a handle, and the renamed attrs.
+    """The op type that replaces an op on a handle, and the attrs that have a different name in the
+    new op.
 
     The new op's `T` or `dtype` is the variable's dtype.
 
@@ -174,8 +175,8 @@ lowered_op(
 
 
 class _ReferenceContext(InferContext):
-    """The context with which the shape inference of an op on references runs for an op on handles.
-    In it, a handle has the shape of its variable.
+    """A context for the shape inference of an op on handles, which calls the function of the
+    corresponding op on references. In this context, a handle has the shape of its variable.
     """
 
     __slots__ = ()

@@ -1,7 +1,7 @@
 """Scatter updates, which change some rows of a variable in place.
 
 All indices are checked before anything is written, so an error never leaves a variable partly
-changed. Updates of the same row are applied in order.
+changed. Updates of the same row are applied in the order in which the op receives them.
 """
 
 from __future__ import annotations

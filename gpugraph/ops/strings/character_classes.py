@@ -17,7 +17,7 @@ from gpugraph.ops.strings.unicode_scripts import scripts
 
 
 def _ranges(text: str) -> Ranges:
-    """Return the ranges of code points that `text` describes. It has the first and the last
+    """Return the ranges of code points that `text` describes. `text` has the first and the last
     character of each range.
     """
     return merged([(ord(first), ord(last)) for first, last in zip(text[::2], text[1::2])])
@@ -62,8 +62,8 @@ def _categories() -> dict[str, Ranges]:
 
 
 def unicode_class(name: str) -> Ranges | None:
-    """Return the code points of a category ("L", "Lu"), a script ("Greek") or "Any". If unknown,
-    return None.
+    """Return the code points of a category ("L", "Lu"), a script ("Greek") or "Any". If the name is
+    unknown, return None.
     """
     return ((0, LAST),) if name == "Any" else _categories().get(name) or scripts().get(name)
 

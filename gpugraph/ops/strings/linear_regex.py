@@ -1,13 +1,13 @@
 r"""An automaton that matches regular expressions in linear time. Its states are computed on demand.
 
 The pattern is a program (`regex_fragments`). A thread is a position in the program that can be
-reached at this byte of the text. A state is a list of threads in order of preference, as in the
-machines of RE2 and Pike. The first thread that reaches the end therefore gives the match that
+reached at the current byte of the text. A state is a list of threads in order of preference, as in
+the machines of RE2 and Pike. The first thread that reaches the end therefore gives the match that
 backtracking would find. For each thread, a state also records its parent thread in the previous
 state, and the slots (positions of groups) that were saved in between. The spans of a match's groups
 are computed by following these records backwards from the match's end. A transition consumes one
-byte and depends on the next byte, so that assertions such as \b can test the characters on both
-sides.
+byte and depends on the next byte, so that assertions such as \b can test the bytes before and after
+a position.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class _State(dict[int, "_State"]):
 
     `threads` has positions in the program. `before` has the properties of the preceding byte.
     `match` is the origin of a thread that has matched, if any. `ends` states whether the search
-    must examine this state.
+    must stop to examine this state, because a thread has matched or no thread is left.
     """
 
     __slots__ = ("automaton", "before", "ends", "match", "origins", "threads")

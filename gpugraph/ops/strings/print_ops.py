@@ -98,7 +98,7 @@ def Print(
 
     Args:
       data: a list of tensors to write.
-      first_n: how many times in a session they are written. The default, -1, means every time.
+      first_n: how many times the op writes in a session. The default, -1, means no limit.
       summarize: the number of elements of each tensor to write, by default 3. -1 means all.
     """
     return _print_op(
@@ -174,8 +174,8 @@ def print(
     summarize: int = 3,
     name: str | None = None,
 ) -> Operation:
-    """Return an operation that writes `inputs` when it runs. They are tensors, text, or nested
-    structures.
+    """Return an operation that writes `inputs` when it runs. The inputs are tensors, text, or
+    nested structures.
 
     Raises ValueError if the output stream is unknown.
 

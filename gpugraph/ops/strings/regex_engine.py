@@ -66,7 +66,7 @@ _NO_SPAN = (-1, -1)
 
 
 class _Re2Pattern:
-    """A pattern of RE2, which is called without the objects of Python's `re` around it."""
+    """A pattern of the package google-re2. It is called without the package's Python classes."""
 
     def __init__(self, compiled: Any) -> None:
         regexp = compiled._regexp  # the package's class in C++

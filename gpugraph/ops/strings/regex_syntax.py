@@ -70,7 +70,7 @@ class _Open:
 
     Args:
       index: the number of the group, or 0 if the group does not capture.
-      flags: the flags before the group, which are restored behind it.
+      flags: the flags in effect before the group, which are restored after it.
       branches: the alternatives that are complete.
       parts: the fragments of the current alternative.
     """

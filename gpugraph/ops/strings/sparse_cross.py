@@ -155,7 +155,7 @@ def cross(inputs: Any, name: str | None = None) -> SparseTensor:
     """Return, for each row, all combinations of one feature of each input.
 
     A combination is a string, in which the features are joined by `_X_`. Raises TypeError if an
-    input has another type.
+    input has the wrong type.
 
     Args:
       inputs: SparseTensors and tensors, [batch, features], of strings or integers. In a

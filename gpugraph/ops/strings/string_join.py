@@ -82,7 +82,8 @@ def string_join(inputs: Any, separator: str = "", name: str | None = None) -> Te
 def _axes(value: Any, rank: int) -> list[int]:
     """Return the axes in the order of `value`, as non-negative numbers.
 
-    Raises a Misfit if an axis is out of range. It is a ValueError, or an OutOfRangeError in a run.
+    Raises a Misfit if an axis is out of range. The Misfit is a ValueError at graph construction,
+    and an OutOfRangeError in a run.
     """
     for axis in ints(value):
         if not -rank <= axis < rank:

@@ -298,6 +298,6 @@ decode_base64: InputFunction = public_function(
 
 def encode_base64(input: Any, pad: bool = False, name: str | None = None) -> Tensor:
     """Encode each string in web-safe base64, which uses - and _ instead of + and /. If `pad` is
-    true, it is padded with = at the end.
+    true, the results are padded with = at the end.
     """
     return _encode_base64(input, pad=pad, name=name)

@@ -143,7 +143,7 @@ def string_split(
 
     Args:
       sep: a string whose bytes are the delimiters, by default " ". If it is empty, strings are
-        split between all bytes. `delimiter` is an older name.
+        split between all bytes. `delimiter` is an older name of `sep`.
       skip_empty: whether to drop empty parts. An empty string has no parts in either case.
 
     >>> words = tf.string_split(["a b", "c"])
@@ -174,7 +174,7 @@ def split(
     `result_type` requests a ragged result.
 
     Args:
-      input: the vector of strings. `source` is an older name.
+      input: the vector of strings. `source` is an older name of `input`.
       sep: a string. By default, and if it is empty, strings are split at white space.
       maxsplit: the maximum number of splits, counted from the left. -1 means no limit.
     """

@@ -23,7 +23,7 @@ _SURROGATES = re.compile("[\ud800-\udfff]")  # halves of UTF-16 pairs, which are
 
 def _replacement(attrs: Any) -> str:
     """Return the text that replaces invalid bytes. It is the attr replacement_char, or U+FFFD if
-    that is a surrogate.
+    this attr is a surrogate.
     """
     return _SURROGATES.sub(_UNKNOWN, chr(attrs["replacement_char"]))
 

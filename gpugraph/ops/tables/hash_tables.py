@@ -184,7 +184,7 @@ class StaticTable(MutableTable):
     def initialize(self, keys: Any, values: Any) -> None:
         """Set all keys. A second call with the same number of keys changes nothing.
 
-        Raises FailedPreconditionError if a key has two values, or if a second call has another
+        Raises FailedPreconditionError if a key has two values, or if a second call has a different
         number of keys. TensorFlow also compares only the numbers of keys.
         """
         if values.shape != keys.shape:

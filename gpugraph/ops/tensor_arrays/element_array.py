@@ -1,9 +1,9 @@
 """ElementArray, which holds the elements of a TensorArray during a run.
 
-TensorFlow's rules apply. An element is written only once. If reads clear elements, it is also read
-only once. If the element shape is known, a read of an element that was never written returns zeros.
-In a gradient array, repeated writes to an element are added. The memory is freed when the last
-element is cleared, or by `release` at the end of the run.
+TensorFlow's rules apply. An element is written only once. If reads clear elements, an element is
+also read only once. If the element shape is known, a read of an element that was never written
+returns zeros. In a gradient array, repeated writes to an element are added. The memory is freed
+when the last element is cleared, or by `release` at the end of the run.
 
 `write` and `read` handle the common case in their first lines, because a loop calls them in each
 iteration. Errors are InvalidArgumentError with TensorFlow's messages.
@@ -199,7 +199,7 @@ class ElementArray(ElementStore):
         return self._gradients[source]
 
     def release(self) -> None:
-        """Free the memory, including that of the gradient arrays. Later uses raise errors."""
+        """Free the memory, including the memory of the gradient arrays. Later uses raise errors."""
         self.close()
         for gradient in self._gradients.values():
             gradient.release()

@@ -2,14 +2,16 @@
 
 Elements of the same shape are stored in chunks, which are blocks for several elements. By default,
 a new chunk has twice the room of the chunk below it while chunks are small. Later, it has room for
-a quarter of the elements on the stack. If the number of elements in the previous run is known, a
-chunk has at least a certain share of it. If all expected elements need little memory, this is room
-for all of them. If half of them need little enough memory, it is room for half of them. Otherwise
-it is the largest power of 2 up to a quarter of them. A chunk never exceeds the expected number.
+a quarter of the elements on the stack. If the number of elements in the previous run is known, it
+is the expected number, which limits the size of a chunk from above and from below. The lower limit
+is the expected number if this many elements need little memory, or else half of it if half as many
+elements need little memory. Otherwise the lower limit is the largest power of 2 up to a quarter of
+the expected number. The upper limit is the expected number.
 
 A chunk is freed when its last element is popped, so the memory grows with the forward steps of the
-loop and shrinks with the backward steps. A small chunk that is alone stays. `reopen` lets the next
-run use the stack again, with this chunk. Then native code does all pushes and pops.
+loop and shrinks with the backward steps. If the only chunk is small, it stays when the run ends.
+`reopen` lets the next run use the stack again, with this chunk. In such a run, native code does all
+pushes and pops.
 """
 
 from __future__ import annotations
@@ -78,13 +80,12 @@ class ElementStack:
 
     `depth` is the size at the first pop, which is the expected size in the next run. `record`
     describes the top chunk for native loops. Its kind is `NO_KIND` if Python must check each push.
+    `rests` states whether a small chunk stays when the run ends.
 
     Args:
-      expected: the number of elements that the stack is expected to hold; 0 if unknown. most: the
-        maximum number of elements in earlier runs, for which a small stack has room. depth: the
-        size at the first pop, which is expected in the next run. record: a description of the top
-        chunk for native loops; its kind is `NO_KIND` if each push needs checks in Python. rests:
-        whether a small chunk stays when the run ends.
+      expected: the number of elements that the stack is expected to hold, or 0 if it is unknown.
+      most: the maximum number of elements in earlier runs. A small stack has room for this
+        number.
     """
 
     def __init__(
@@ -137,7 +138,8 @@ class ElementStack:
     def pop(self, out: Any, kind: Kind) -> None:
         """Move the top element into `out`.
 
-        Raises InvalidArgumentError if there is no element or it has another shape or dtype.
+        Raises InvalidArgumentError if the stack is empty, or if the shape or dtype of the element
+        is different.
 
         Args:
           kind: the shape and dtype of `out`.
@@ -154,7 +156,7 @@ class ElementStack:
 
     @property
     def most(self) -> int:
-        """The maximum number of elements so far, in this run and earlier ones."""
+        """The maximum number of elements so far, in this run and earlier runs."""
         return max(self._most, self.depth or 0, self.record[PEAK])
 
     def top_shape(self) -> tuple[int, ...]:
@@ -276,7 +278,9 @@ class ElementStack:
         return True
 
     def end_rest(self) -> None:
-        """Let no chunk stay: free it now, or when the run ends."""
+        """Keep no chunk for later runs. If the run has ended, free the chunk now. Otherwise it is
+        freed when the run ends.
+        """
         self.rests, self.record[STAYS] = False, 0
         if self.closed:
             self.close()

@@ -8,7 +8,7 @@ when it is full. Arrays may be of any library that supports `rows[i] = value` an
 rows[i]`.
 
 Elements that are stored together are also described by integers, which are called the record.
-Native code uses it to read and write elements itself (`host_iterations.c`).
+Native code uses the record to read and write elements itself (`host_iterations.c`).
 """
 
 from __future__ import annotations

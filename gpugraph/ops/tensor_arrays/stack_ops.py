@@ -57,7 +57,7 @@ class _Resting:
         self.is_over = False
 
     def release(self) -> None:
-        """Let no memory stay any more."""
+        """Keep no memory for later runs."""
         self.is_over = True
         if self.stack is not None:
             self.stack.end_rest()

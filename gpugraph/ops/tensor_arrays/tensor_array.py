@@ -29,7 +29,7 @@ from gpugraph.ops.tensor_arrays.gradient_arrays import gradient_handle
 
 
 class TensorArray:
-    """Tensors of one dtype, which are accessed by index. Each is written once.
+    """Tensors of one dtype, which are accessed by index. Each tensor is written only once.
 
     Args:
       dtype: the dtype of the elements.
@@ -200,8 +200,8 @@ class TensorArray:
         return value
 
     def write(self, index: Any, value: Any, name: str | None = None) -> TensorArray:
-        """Return a TensorArray in which element `index` is `value`. The program must then use the
-        returned object instead of this one.
+        """Return a TensorArray in which element `index` is `value`. Later ops of the program must
+        use the returned object instead of this one.
 
         Raises ValueError if the shape does not fit. A run raises InvalidArgumentError if the index
         is out of range, if the element was already written or read, or if the dtype is wrong.
@@ -342,7 +342,7 @@ class TensorArray:
         """Ignore device scopes for ops that are created in the block, because they are placed with
         the first value that is written.
 
-        This does not apply without `colocate_with_first_write_call`.
+        If `colocate_with_first_write_call` is false, do nothing.
         """
         if self._colocate_with is None:
             yield
@@ -355,8 +355,8 @@ class TensorArray:
     def _colocated(self, value: Tensor) -> Iterator[None]:
         """Colocate the ops that are created in the block with the first value that was written.
 
-        If no value was written before, `value` is the first. This does not apply without
-        `colocate_with_first_write_call`.
+        If no value was written before, `value` is the first. If `colocate_with_first_write_call` is
+        false, do nothing.
         """
         if self._colocate_with is None:
             yield

@@ -66,7 +66,8 @@ class TensorArraySpec(TypeSpec):
     def most_specific_compatible_type(self, other: TypeSpec) -> TensorArraySpec:
         """Return the most specific spec that both specs satisfy.
 
-        Raises ValueError if their shapes, their dtypes or their abilities to grow are incompatible.
+        Raises ValueError if the shapes, the dtypes or the abilities to grow of the two specs are
+        incompatible.
         """
         if not isinstance(other, TensorArraySpec) or not self.is_compatible_with(other):
             raise ValueError("Types are not compatible")
@@ -107,7 +108,9 @@ class TensorArraySpec(TypeSpec):
         return self._dtype
 
     def _to_legacy_output_shapes(self) -> TensorShape:
-        """Return a shape that encodes the two flags as sizes, followed by the elements' shape."""
+        """Return a shape whose first two sizes encode the flags `dynamic_size` and `infer_shape`.
+        The elements' shape follows.
+        """
         flags = TensorShape([self._dynamic_size, self._infer_shape])
         return flags.concatenate(self._element_shape)
 

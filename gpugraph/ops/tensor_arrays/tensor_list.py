@@ -135,7 +135,9 @@ class TensorList:
         return rows
 
     def zero(self) -> TensorList:
-        """Return a list of zeros, with an element set where an element of this list is set."""
+        """Return a copy of this list in which each element that is set is replaced by zeros of its
+        shape.
+        """
         return self.with_items(
             None if item is None else self._zeros_like(item) for item in self.items
         )
@@ -150,7 +152,7 @@ class TensorList:
     def __add__(self, other: TensorList) -> TensorList:
         """Return the list of the sums of corresponding elements.
 
-        An element that is not set is treated as zeros.
+        In a sum, an element that is not set is treated as zeros.
         """
         if len(self.items) != len(other.items):
             raise invalid_argument(

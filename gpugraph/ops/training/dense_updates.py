@@ -62,7 +62,7 @@ def _bind(
     update it all at once.
 
     Args:
-      arrays: the numbers of the inputs that are not scalars. Expressions of scalars are computed
+      arrays: the indices of the inputs that are not scalars. Expressions of scalars are computed
         only once.
     """
     *inputs, _ = values  # the last value, the output, is the variable

@@ -73,8 +73,8 @@ class _Trace(Builder):
     of this value.
 
     Args:
-      is_array: for each input, by number, whether it is an array. All other inputs are scalars.
-      is_positive: which operand of IF_POSITIVE to record. It is x if True, otherwise y.
+      is_array: for each input, whether it is an array. All other inputs are scalars.
+      is_positive: whether to record the operand x of IF_POSITIVE. Otherwise y is recorded.
     """
 
     def __init__(self, is_array: Sequence[bool], dtype: DType, is_positive: bool) -> None:
@@ -172,7 +172,7 @@ class _Program:
         return f"{name} = " + re.sub(r"\b[xy]\b", lambda match: operands[match[0]], expression)
 
     def _calls(self, operations: Sequence[_Operation], outputs: Sequence[int]) -> list[str]:
-        """Return the NumPy calls in order. This chooses an array for each result."""
+        """Return the NumPy calls in the order of execution. Choose an array for each result."""
         written = self.arrays[: len(outputs)]
         homes = {number: f"a{index}" for index, number in enumerate(outputs)}
         uses = {n: index for index, operation in enumerate(operations) for n in operation.inputs}

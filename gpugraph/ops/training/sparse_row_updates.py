@@ -3,7 +3,7 @@ their values.
 
 The rows are copied to temporaries, updated by the formulas of `dense_updates`, and copied back. If
 an index is out of range, InvalidArgumentError is raised before anything is written. A row whose
-index is repeated is updated once for each occurrence, in order.
+index is repeated is updated once for each occurrence, in the order of the occurrences.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _infer(refs: int, grad: int, indices: int) -> Callable[[InferContext], Seque
 
     Args:
       refs: how many of the first inputs are the variable and its slots, which have the same shape.
-      grad, indices: the numbers of the inputs with the gradient's rows and their indices.
+      grad, indices: the indices of the inputs that hold the gradient's rows and the rows' indices.
     """
 
     def infer(context: InferContext) -> Sequence[TensorShape]:
@@ -229,7 +229,7 @@ def _update_statements(name: str, signature: Signature, names: Mapping[int, str]
     """Return C statements that update one element.
 
     Args:
-      names: a C expression for each input, by number.
+      names: a dict from the numbers of inputs to C expressions for them.
     """
     native = DECLARATIONS[f"Apply{name}"].native
     assert isinstance(native, Decomposition)

@@ -1,4 +1,6 @@
-"""The models of `tf.contrib.learn`: linear models, networks, and both."""
+"""The models of `tf.contrib.learn`, which are linear models, networks, and combinations of a linear
+model and a network.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +18,16 @@ _SCORES = "predictions"
 
 
 class _Canned(BaseEstimator):
-    """A model of `tf.estimator`, by name and arguments."""
+    """The base class of the models. A model wraps an estimator of `tf.estimator`."""
 
     def _wrap(self, name: str, clip_norm: float | None, options: dict[str, Any]) -> None:
-        """Create the estimator of `tf.estimator`. Options that are None keep their defaults."""
+        """Create the wrapped estimator.
+
+        Args:
+          name: the name of the class in `tf.estimator`.
+          clip_norm: the maximum global norm of the gradients, or None.
+          options: the arguments of the class. If an argument is None, it gets its default value.
+        """
         chosen = {key: value for key, value in options.items() if value is not None}
         chosen["loss_reduction"] = "weighted_sum_over_batch_size"  # contrib.learn's is the mean
         for key in ("optimizer", "dnn_optimizer", "linear_optimizer"):
@@ -40,7 +48,9 @@ class _Canned(BaseEstimator):
         return named
 
     def evaluate(self, *arguments: Any, **options: Any) -> dict[str, Any]:
-        """Return the metrics of the last checkpoint; see `Estimator.evaluate`."""
+        """Return the metrics of the last checkpoint. The arguments are described at
+        `Estimator.evaluate`.
+        """
         if options.get("metrics"):
             contrib = find("contrib.estimator", "add_metrics")
             self._estimator = contrib(self._model, self._further)
@@ -51,7 +61,9 @@ class _Canned(BaseEstimator):
 
 
 def renamed(predictions: Any) -> Any:
-    """Return predictions of `tf.estimator`, also by the keys of `tf.contrib.learn`."""
+    """Return the predictions of an estimator of `tf.estimator`, with additional keys that
+    `tf.contrib.learn` has.
+    """
     if not isinstance(predictions, dict):
         return predictions
     result = dict(predictions)
@@ -68,12 +80,14 @@ def _clipping(optimizer: Any, clip_norm: float) -> Any:
 
 
 class _Classifier(_Canned):
-    """A model of classes."""
+    """A model that classifies."""
 
     _shows_only = _CLASSES
 
     def predict(self, *arguments: Any, **options: Any) -> Any:
-        """Return the classes of the examples; see `Estimator.predict`."""
+        """Return the classes of the examples. The arguments are described at
+        `Estimator.predict`.
+        """
         as_iterable = options.get("as_iterable", True)
         if options.get("outputs") is not None:
             return super().predict(*arguments, **options)
@@ -93,12 +107,14 @@ class _Classifier(_Canned):
 
 
 class _Regressor(_Canned):
-    """A model of numbers."""
+    """A model that predicts numbers."""
 
     _shows_only = _SCORES
 
     def predict(self, *arguments: Any, **options: Any) -> Any:
-        """Return the values of the examples; see `Estimator.predict`."""
+        """Return the predicted values of the examples. The arguments are described at
+        `Estimator.predict`.
+        """
         as_iterable = options.get("as_iterable", True)
         values = super().predict(*arguments, **options)
         if options.get("outputs") is not None:
@@ -154,7 +170,9 @@ class DNNClassifier(_Classifier):
 
 
 class DNNRegressor(_Regressor):
-    """A network of fully connected layers that predicts numbers; see `DNNClassifier`."""
+    """A network of fully connected layers that predicts numbers. The arguments are described at
+    `DNNClassifier`.
+    """
 
     def __init__(
         self,
@@ -190,7 +208,7 @@ class DNNRegressor(_Regressor):
 
 
 class LinearClassifier(_Classifier):
-    """A linear model that classifies; see `DNNClassifier`."""
+    """A linear model that classifies. The arguments are described at `DNNClassifier`."""
 
     def __init__(
         self,
@@ -222,7 +240,7 @@ class LinearClassifier(_Classifier):
 
 
 class LinearRegressor(_Regressor):
-    """A linear model that predicts numbers; see `DNNClassifier`."""
+    """A linear model that predicts numbers. The arguments are described at `DNNClassifier`."""
 
     def __init__(
         self,
@@ -249,7 +267,9 @@ class LinearRegressor(_Regressor):
 
 
 def _both(values: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a model of both kinds, from those of `tf.contrib.learn`."""
+    """Return the arguments for a combined model of `tf.estimator`. `values` has the arguments of
+    the class of `tf.contrib.learn`.
+    """
     names = [
         "model_dir",
         "config",
@@ -266,7 +286,9 @@ def _both(values: dict[str, Any]) -> dict[str, Any]:
 
 
 class DNNLinearCombinedClassifier(_Classifier):
-    """A linear model plus a network; see `DNNClassifier`."""
+    """The sum of a linear model and a network, which classifies. The arguments are described at
+    `DNNClassifier`.
+    """
 
     def __init__(
         self,
@@ -296,7 +318,9 @@ class DNNLinearCombinedClassifier(_Classifier):
 
 
 class DNNLinearCombinedRegressor(_Regressor):
-    """A linear model plus a network, for numbers; see `DNNClassifier`."""
+    """The sum of a linear model and a network, which predicts numbers. The arguments are described
+    at `DNNClassifier`.
+    """
 
     def __init__(
         self,
@@ -325,7 +349,9 @@ class DNNLinearCombinedRegressor(_Regressor):
 
 
 def _refuse(feature_engineering_fn: Any, embedding_lr_multipliers: Any = None) -> None:
-    """Raise NotImplementedError for arguments that models of `tf.estimator` do not have."""
+    """Raise NotImplementedError if an argument is not None. Models of `tf.estimator` do not have
+    these arguments.
+    """
     if feature_engineering_fn is not None:
         raise NotImplementedError("feature_engineering_fn: change the features in the input_fn")
     if embedding_lr_multipliers is not None:

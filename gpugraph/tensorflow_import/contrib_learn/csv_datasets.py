@@ -1,4 +1,4 @@
-"""`tf.contrib.learn.datasets.base`: data and targets of CSV files."""
+"""`tf.contrib.learn.datasets.base`, which reads examples from CSV files."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from gpugraph.platform import files
 
 
 class Dataset(NamedTuple):
-    """The data and the targets of examples."""
+    """The features and the targets of examples."""
 
     data: Any
     target: Any
 
 
 class Datasets(NamedTuple):
-    """The examples of training, of validation and of a test."""
+    """The examples for training, for validation and for a test."""
 
     train: Any
     validation: Any
@@ -36,7 +36,11 @@ def _dataset(rows: Any, target_dtype: Any, features_dtype: Any, target_column: i
 def load_csv_with_header(
     filename: Any, target_dtype: Any, features_dtype: Any, target_column: int = -1
 ) -> Dataset:
-    """Return the examples of a CSV file whose first row has their number and that of features."""
+    """Return the examples of a CSV file in which each row is an example. The first row of the file
+    has the number of examples and the number of features.
+
+    Raises ValueError if these numbers are wrong.
+    """
     with files.GFile(filename) as file:
         rows = csv.reader(file)
         num_samples, num_features = map(int, next(rows)[:2])
@@ -52,13 +56,15 @@ def load_csv_with_header(
 def load_csv_without_header(
     filename: Any, target_dtype: Any, features_dtype: Any, target_column: int = -1
 ) -> Dataset:
-    """Return the examples of a CSV file."""
+    """Return the examples of a CSV file in which each row is an example."""
     with files.GFile(filename) as file:
         return _dataset(csv.reader(file), target_dtype, features_dtype, target_column)
 
 
 def maybe_download(filename: str, work_directory: str, source_url: str) -> str:
-    """Return the path of a file in a folder. Raises FileNotFoundError if it does not exist."""
+    """Return the path of a file in a folder. Nothing is downloaded. Raises FileNotFoundError if the
+    file does not exist.
+    """
     path = f"{work_directory.rstrip('/')}/{filename}"
     if not files.Exists(path):
         raise FileNotFoundError(

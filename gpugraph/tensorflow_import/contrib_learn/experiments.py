@@ -1,4 +1,6 @@
-"""`tf.contrib.learn.Experiment`: an estimator with the inputs of its training and evaluation."""
+"""`tf.contrib.learn.Experiment`, which has an estimator and the inputs for its training and
+evaluation.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +14,11 @@ class Experiment:
 
     Args:
       estimator: an estimator of `tf.contrib.learn` or of `tf.estimator`.
-      eval_metrics: further metrics, of an estimator of `tf.contrib.learn`.
-      train_steps: how many steps the model is trained for; None for all inputs.
-      eval_steps: how many steps one evaluation has; None for all inputs.
+      eval_metrics: additional metrics. Only an estimator of `tf.contrib.learn` supports them.
+      train_steps: the number of training steps. If it is None, training lasts until the end of
+        the inputs.
+      eval_steps: the number of steps of one evaluation. If it is None, an evaluation lasts until
+        the end of the inputs.
       min_eval_frequency: the number of training steps between two evaluations.
       export_strategies: strategies that export the model after the last evaluation.
     """
@@ -55,7 +59,7 @@ class Experiment:
 
     @property
     def train_steps(self) -> int | None:
-        """The number of steps of training."""
+        """The number of training steps."""
         return self._train_steps
 
     @property
@@ -64,7 +68,7 @@ class Experiment:
         return self._eval_steps
 
     def extend_train_hooks(self, additional_hooks: list[Any]) -> None:
-        """Add hooks of training."""
+        """Add hooks for training."""
         self._monitors.extend(additional_hooks)
 
     def _train_until(self, steps: int | None) -> None:
@@ -89,7 +93,9 @@ class Experiment:
         return self._estimator.evaluate(**options)
 
     def train_and_evaluate(self) -> tuple[Any, list[Any]]:
-        """Train and evaluate alternately. Return the last metrics and the exported models."""
+        """Train and evaluate alternately. Return the metrics of the last evaluation and the results
+        of the exports.
+        """
         step = 0
         result = None
         while self._every and self._train_steps and step + self._every < self._train_steps:
@@ -103,7 +109,7 @@ class Experiment:
     local_run = continuous_train_and_eval = train_and_evaluate
 
     def test(self) -> tuple[Any, list[Any]]:
-        """Train for one step and evaluate; return the metrics and the exported models."""
+        """Train for one step, then evaluate. Return the metrics and the results of the exports."""
         self._train_until(1)
         return self.evaluate(name="one_pass"), self._export()
 
@@ -122,11 +128,12 @@ def run(
     run_config: Any = None,
     hparams: Any = None,
 ) -> Any:
-    """Create an Experiment, and call its method `schedule`: `learn_runner.run`.
+    """Create an Experiment, and call one of its methods. This function is `learn_runner.run`.
 
     Args:
-      experiment_fn: a function of `output_dir`, or of `run_config` and `hparams`.
-      schedule: the name of a method; by default "train_and_evaluate".
+      experiment_fn: a function that returns an Experiment. Its argument is `output_dir`, or its
+        arguments are `run_config` and `hparams`.
+      schedule: the name of the method, by default "train_and_evaluate".
     """
     if output_dir is not None and run_config is not None:
         raise ValueError("Cannot provide both `output_dir` and `run_config`")

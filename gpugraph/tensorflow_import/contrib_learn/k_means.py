@@ -1,7 +1,7 @@
-"""`tf.contrib.factorization.KMeans`: the graph of k-means clustering.
+"""`tf.contrib.factorization.KMeans`, which creates the graph of k-means clustering.
 
-Lloyd's algorithm, or for batches: Sculley, Web-Scale K-Means Clustering (WWW 2010). Centers are
-chosen at random or by k-means++ (Arthur and Vassilvitskii, SODA 2007).
+The algorithm is Lloyd's. For batches it is the algorithm of Sculley (Web-Scale K-Means Clustering,
+WWW 2010). Centers are chosen at random or by k-means++ (Arthur and Vassilvitskii, SODA 2007).
 """
 
 from __future__ import annotations
@@ -25,19 +25,20 @@ KMEANS_PLUS_PLUS_INIT = "kmeans_plus_plus"
 
 
 class KMeans:
-    """The graph of k-means clustering: distances, assignments, and training of the centers.
+    """The graph of k-means clustering, which computes distances and assignments, and trains the
+    centers.
 
     Args:
       inputs: a matrix of points in rows, or a list of such matrices.
       num_clusters: the number of clusters.
       initial_clusters: "random", "kmeans_plus_plus", the centers, or a function of the inputs and
-        of `num_clusters` that returns them.
+        `num_clusters` that returns the centers.
       distance_metric: "squared_euclidean" or "cosine".
-      use_mini_batch: whether each step moves the centers toward the points of its batch, and does
-        not replace them by the means.
-      mini_batch_steps_per_iteration: ignored: each step updates the centers.
-      random_seed: the seed of the initial centers.
-      kmeans_plus_plus_num_retries: ignored: one point is drawn for each center.
+      use_mini_batch: whether each step moves the centers toward the points of its batch. Otherwise
+        each step replaces the centers by the means of their points.
+      mini_batch_steps_per_iteration: ignored, because each step updates the centers.
+      random_seed: the seed for the initial centers.
+      kmeans_plus_plus_num_retries: ignored, because one point is drawn for each center.
     """
 
     def __init__(
@@ -70,10 +71,11 @@ class KMeans:
         """Create the variables and operations of clustering.
 
         Returns:
-          The distances of points to all centers, the index of the nearest center, and the distance
-          to it, each as a tuple with one tensor for each input; whether the centers are
-          initialized; the operation that initializes them unless they are; and the operation of a
-          training step.
+          A tuple (scores, nearest, smallest, is_initialized, init_op, train_op). The first three
+          are tuples with one tensor for each input. They have the distances of the points to all
+          centers, the index of the nearest center, and the distance to this center.
+          `is_initialized` states whether the centers are initialized. `init_op` initializes the
+          centers, unless they are already initialized. `train_op` is a training step.
         """
         points = [_unit(entry) if self._is_cosine else entry for entry in self._inputs]
         shape = [self._num_clusters, points[0].shape[1]]
@@ -105,7 +107,7 @@ class KMeans:
         return tuple(scores), tuple(nearest), tuple(smallest), is_initialized, init_op, train
 
     def _initialize(self, points: list[Tensor], centers: Variable, flag: Variable) -> Any:
-        """Set the centers."""
+        """Return an operation that sets the initial centers."""
         every = tf.concat(points, 0)
         if callable(self._initial):
             chosen = tf.convert_to_tensor(self._initial(self._inputs, self._num_clusters))
@@ -123,7 +125,9 @@ class KMeans:
             return tf.assign(flag, True).op
 
     def _replace(self, points: list[Tensor], nearest: list[Tensor], centers: Variable) -> Any:
-        """Replace each center by the mean of its points. A center without points stays."""
+        """Return an operation that replaces each center by the mean of its points. A center without
+        points does not change.
+        """
         every, indices = tf.concat(points, 0), tf.concat(nearest, 0)
         sums = tf.unsorted_segment_sum(every, indices, self._num_clusters)
         ones = tf.ones_like(indices, every.dtype)
@@ -138,7 +142,10 @@ class KMeans:
     def _move(
         self, points: list[Tensor], nearest: list[Tensor], centers: Variable, counts: Variable
     ) -> Any:
-        """Move each center toward the mean of its points, by their share of all points so far."""
+        """Return an operation that moves each center toward the mean of its points in the batch.
+        The center moves by a fraction of the way to the mean. The fraction is the number of these
+        points divided by the number of all points that the center has had so far.
+        """
         every, indices = tf.concat(points, 0), tf.concat(nearest, 0)
         sums = tf.unsorted_segment_sum(every, indices, self._num_clusters)
         ones = tf.ones_like(indices, every.dtype)
@@ -152,7 +159,10 @@ class KMeans:
 
 
 def k_means_plus_plus(points: Tensor, num_clusters: Any, seed: int | None) -> Tensor:
-    """Return rows of `points` as centers: each is drawn by its squared distance to those before."""
+    """Return rows of `points` as centers. The first row is drawn at random. The probability of each
+    further row is proportional to the squared distance between the row and the nearest center so
+    far.
+    """
     first = tf.random_uniform([1], 0, tf.shape(points)[0], dtypes.int32, seed)
     start = tf.gather(points, first)
 

@@ -1,4 +1,6 @@
-"""The feature columns of `tf.contrib.layers`, made of those of `tf.feature_column`."""
+"""The feature columns of `tf.contrib.layers`. They are implemented with the columns of
+`tf.feature_column`.
+"""
 
 from __future__ import annotations
 
@@ -31,10 +33,10 @@ def real_valued_column(
     """Return a column of numbers.
 
     Args:
-      column_name: the key of the features; "" for those of a model with one tensor.
-      dimension: how many numbers an example has.
-      default_value: the number or numbers of examples that lack the feature.
-      normalizer: a function of a tensor.
+      column_name: the key of the feature, or "" for a model whose features are a single tensor.
+      dimension: the number of numbers in an example.
+      default_value: a number, or a list of numbers, for examples that lack the feature.
+      normalizer: a function that receives and returns a tensor.
     """
     if dimension is None:
         raise NotImplementedError("real_valued_column(dimension=None): name the number of values")
@@ -99,7 +101,7 @@ def sparse_column_with_hash_bucket(
 def sparse_column_with_integerized_feature(
     column_name: str, bucket_size: int, combiner: str = "sum", dtype: Any = dtypes.int64
 ) -> Any:
-    """Return a categorical column whose values are ids already."""
+    """Return a categorical column whose values are already ids."""
     del combiner, dtype
     return column_functions.categorical_column_with_identity(column_name, bucket_size)
 
@@ -112,12 +114,12 @@ def weighted_sparse_column(
 
 
 def one_hot_column(sparse_id_column: Any) -> Any:
-    """Return the dense column of the counts of ids."""
+    """Return a dense column with the number of occurrences of each id."""
     return column_functions.indicator_column(sparse_id_column)
 
 
 def bucketized_column(source_column: Any, boundaries: Iterable[float]) -> Any:
-    """Return a categorical column of ranges of numbers."""
+    """Return a categorical column whose ids are the indices of the ranges between `boundaries`."""
     return column_functions.bucketized_column(source_column, list(boundaries))
 
 
@@ -129,7 +131,7 @@ def crossed_column(
     tensor_name_in_ckpt: Any = None,
     hash_key: Any = None,
 ) -> Any:
-    """Return a categorical column of combinations of the values of columns."""
+    """Return a categorical column whose ids are combinations of the values of several columns."""
     del combiner
     if ckpt_to_load_from is not None or tensor_name_in_ckpt is not None:
         raise NotImplementedError("crossed_column(ckpt_to_load_from=...): use warm start")
@@ -138,7 +140,9 @@ def crossed_column(
 
 
 def _crossable(column: Any) -> Any:
-    """Return what a crossed column accepts in place of a column: for hashes, the feature's key."""
+    """Return an argument that a crossed column accepts for this column. For a column of hashes, it
+    is the key of the feature. For other columns, it is the column.
+    """
     return column.key if type(column).__name__ == "HashedCategoricalColumn" else column
 
 
@@ -152,7 +156,7 @@ def embedding_column(
     max_norm: float | None = None,
     trainable: bool = True,
 ) -> Any:
-    """Return the dense column of trained vectors of ids."""
+    """Return a dense column with a trained vector for each id."""
     return column_functions.embedding_column(
         sparse_id_column,
         dimension,
@@ -166,7 +170,7 @@ def embedding_column(
 
 
 def create_feature_spec_for_parsing(feature_columns: Iterable[Any]) -> dict[str, Any]:
-    """Return the features of Examples that columns read."""
+    """Return a dict that describes the features that columns read from Examples."""
     spec: dict[str, Any] = columns.make_parse_example_spec(list(feature_columns))
     return spec
 
@@ -179,10 +183,10 @@ def input_from_feature_columns(
     scope: str | None = None,
     cols_to_outs: Any = None,
 ) -> Tensor:
-    """Return the dense values of columns, side by side, in the order of their names.
+    """Return the dense values of columns, concatenated in the order of the columns' names.
 
     Args:
-      columns_to_tensors: the features by key.
+      columns_to_tensors: a dict from keys to features.
       cols_to_outs: a dict that receives the values of each column.
     """
     with tf_scope(scope, "input_from_feature_columns"):
@@ -204,7 +208,7 @@ def weighted_sum_from_feature_columns(
     trainable: bool = True,
     scope: str | None = None,
 ) -> tuple[Tensor, dict[Any, Any], Any]:
-    """Return the sums of a linear model, its variables by column, and its bias."""
+    """Return the outputs of a linear model, a dict from columns to variables, and the bias."""
     weights: dict[Any, Any] = {}
     with tf_scope(scope, "weighted_sum_from_feature_columns"):
         sums = columns.linear_model(
@@ -223,19 +227,21 @@ joint_weighted_sum_from_feature_columns = weighted_sum_from_feature_columns
 
 
 def tf_scope(scope: str | None, default: str) -> Any:
-    """Return a variable scope of a name."""
+    """Return a variable scope with this name, or with the default name if `scope` is None."""
     return variable_scope(scope, default)
 
 
 def named_features(features: Any) -> dict[Any, Any]:
-    """Return features by key: one tensor gets the key of the column without a name."""
+    """Return features as a dict. If the features are a single tensor, its key is the key of the
+    column without a name.
+    """
     if not isinstance(features, dict):
         return {UNNAMED: features}
     return {_key(key) if isinstance(key, str) else key: value for key, value in features.items()}
 
 
 def infer_real_valued_columns(features: Any) -> list[Any]:
-    """Return a column of numbers for each feature, by shape and dtype."""
+    """Return a column of numbers for each feature, with the size and dtype of the feature."""
     result = []
     for key, value in sorted(named_features(features).items()):
         tensor = tf.convert_to_tensor(value)

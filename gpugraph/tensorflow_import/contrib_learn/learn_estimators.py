@@ -1,4 +1,6 @@
-"""`tf.contrib.learn.Estimator`: estimators that are trained on arrays or by input functions."""
+"""`tf.contrib.learn.Estimator`, and the base class of estimators. Estimators are trained on arrays
+or on the results of input functions.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,9 @@ from gpugraph.tensorflow_import.tensorflow_names import find
 
 
 class BaseEstimator:
-    """An estimator with the methods of `tf.contrib.learn`, around one of `tf.estimator`.
+    """An estimator with the methods of `tf.contrib.learn`. It wraps an estimator of `tf.estimator`.
 
-    Subclasses provide `_estimator`.
+    Subclasses set `_estimator` to the wrapped estimator.
     """
 
     _estimator: Any
@@ -57,13 +59,14 @@ class BaseEstimator:
         """Train the model, and return the estimator.
 
         Args:
-          x: the features as an array or a dict of arrays, unless `input_fn` is given.
+          x: the features as an array or a dict of arrays. It must be None if `input_fn` is given.
           y: the labels.
           input_fn: a function that returns features and labels.
-          steps: how many further steps are trained.
-          batch_size: the number of examples of a step, of arrays.
+          steps: the number of additional training steps.
+          batch_size: the number of examples in a step. It applies only to arrays.
           monitors: monitors or hooks.
-          max_steps: how many steps the model has been trained for at the end.
+          max_steps: the number of training steps after which training stops. It includes the steps
+            of earlier calls.
         """
         if steps is None and max_steps is None and input_fn is None:
             raise ValueError("steps or max_steps must be given for arrays, which are repeated")
@@ -81,7 +84,7 @@ class BaseEstimator:
         batch_size: int | None = None,
         monitors: Any = None,
     ) -> Any:
-        """Train the model for further steps; see `fit`."""
+        """Train the model for additional steps. The arguments are described at `fit`."""
         return self.fit(x, y, input_fn, steps, batch_size, monitors)
 
     def evaluate(
@@ -98,12 +101,13 @@ class BaseEstimator:
         hooks: Any = None,
         log_progress: bool = True,
     ) -> dict[str, Any]:
-        """Return the metrics of the last checkpoint by name; see `fit` for the inputs.
+        """Return a dict from names to metrics of the last checkpoint. The inputs are described at
+        `fit`.
 
         Args:
-          metrics: further metrics by name: MetricSpecs, or functions of predictions and labels.
-            A name may also be (name, key of the predictions).
-          name: the suffix of the folder of events.
+          metrics: a dict from names to additional metrics. A metric is a MetricSpec, or a function
+            of predictions and labels. A name may also be a pair (name, key of the predictions).
+          name: a suffix for the folder of event files.
         """
         del log_progress
         if feed_fn is not None:
@@ -134,7 +138,8 @@ class BaseEstimator:
         """Return the predictions of the examples, as an iterator or as arrays.
 
         Args:
-          outputs: the keys of the predictions; by default those of the model.
+          outputs: the keys of the predictions to return, by default all keys. Some subclasses have
+            a different default.
           as_iterable: whether the result is an iterator over examples.
           iterate_batches: ignored.
         """
@@ -145,7 +150,7 @@ class BaseEstimator:
         return chosen if as_iterable else _stacked(chosen)
 
     def _inputs(self, inputs: InputFunction) -> InputFunction:
-        """Return the input function of the wrapped estimator."""
+        """Return the input function that the wrapped estimator receives."""
         return inputs
 
     def get_variable_names(self) -> list[str]:
@@ -172,10 +177,10 @@ class BaseEstimator:
         checkpoint_path: str | None = None,
         strip_default_attrs: bool = False,
     ) -> Any:
-        """Write a SavedModel below a folder, and return its path.
+        """Write a SavedModel in a new subfolder of a folder, and return its path.
 
         Args:
-          serving_input_fn: a function that returns InputFnOps, or a ServingInputReceiver.
+          serving_input_fn: a function that returns InputFnOps or a ServingInputReceiver.
         """
         del default_output_alternative_key
 
@@ -197,7 +202,13 @@ class BaseEstimator:
 
 
 def _chosen(prediction: Any, outputs: list[str] | None, only: str | None) -> Any:
-    """Return the predictions of one example: those of some keys, or a single value."""
+    """Return the predictions of one example.
+
+    Args:
+      outputs: the keys of the predictions to return, or None.
+      only: if `outputs` is None, the key of the only prediction to return. If it is also None,
+        return all predictions.
+    """
     if outputs is not None:
         return {key: prediction[key] for key in outputs}
     if only is not None:
@@ -214,7 +225,7 @@ def _stacked(predictions: Iterator[Any]) -> Any:
 
 
 def further_metrics(metrics: Any, features: Any, labels: Any, predictions: Any) -> dict[str, Any]:
-    """Return the operations of the metrics of an evaluation, by name."""
+    """Return a dict from names to the operations of the additional metrics of an evaluation."""
     result = {}
     for name, metric in (metrics or {}).items():
         key = None
@@ -226,12 +237,14 @@ def further_metrics(metrics: Any, features: Any, labels: Any, predictions: Any) 
 
 
 class Estimator(BaseEstimator):
-    """An estimator of a model function.
+    """An estimator with a model function.
 
     Args:
-      model_fn: a function of features and labels, and of any of `mode`, `params`, `config` and
-        `model_dir`, that returns ModelFnOps, or predictions, a loss and a training operation.
-      feature_engineering_fn: a function that changes features and labels before the model.
+      model_fn: a function of features and labels. It may also have the parameters `mode`,
+        `params`, `config` and `model_dir`. It returns ModelFnOps, or a tuple of predictions, a loss
+        and a training operation.
+      feature_engineering_fn: a function that receives the features and labels, and returns the
+        features and labels for the model function.
     """
 
     def __init__(
@@ -251,7 +264,7 @@ class Estimator(BaseEstimator):
         )
 
     def _build(self, features: Any, labels: Any, mode: str, params: Any, config: Any) -> Any:
-        """Call the model function, and return the EstimatorSpec of its result."""
+        """Call the model function, and return its result as an EstimatorSpec."""
         if self._engineering is not None:
             features, labels = self._engineering(features, labels)
         options = {"mode": mode, "params": params, "config": config, "model_dir": config.model_dir}
@@ -271,7 +284,9 @@ class Estimator(BaseEstimator):
 
 
 class SKCompat:
-    """An estimator with the methods of scikit-learn: `fit`, `score` and `predict` of arrays."""
+    """An estimator with the methods of scikit-learn, which are `fit`, `score` and `predict`. Their
+    arguments are arrays.
+    """
 
     def __init__(self, estimator: BaseEstimator) -> None:
         self._estimator = estimator
@@ -285,7 +300,7 @@ class SKCompat:
         max_steps: int | None = None,
         monitors: Any = None,
     ) -> SKCompat:
-        """Train the model on arrays, and return the object."""
+        """Train the model on arrays, and return this object."""
         self._estimator.fit(x, y, None, steps, batch_size, monitors, max_steps)
         return self
 
@@ -316,7 +331,7 @@ def make_export_strategy(
     exports_to_keep: int | None = 5,
     strip_default_attrs: bool | None = None,
 ) -> Any:
-    """Return a strategy of an Experiment that exports the model after each evaluation."""
+    """Return a strategy with which an Experiment exports the model after the last evaluation."""
 
     def export(estimator: Any, folder: str, checkpoint_path: str | None = None) -> Any:
         return estimator.export_savedmodel(

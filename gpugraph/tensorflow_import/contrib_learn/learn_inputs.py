@@ -1,4 +1,4 @@
-"""Arrays as the input functions of `tf.contrib.learn`'s estimators."""
+"""Input functions for the estimators of `tf.contrib.learn`, which return batches of arrays."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ InputFunction = Callable[[], Any]
 
 
 def _array(values: Any) -> Any:
-    """Return an array, with floats as float32."""
+    """Return the values as an array or a dict of arrays. Arrays of float64 are converted to
+    float32.
+    """
     if isinstance(values, dict):
         return {key: _array(value) for key, value in values.items()}
     array = np.asarray(values)
@@ -33,14 +35,15 @@ def _length(values: Any) -> int:
 def input_function(
     x: Any, y: Any, input_fn: InputFunction | None, batch_size: int | None, is_training: bool
 ) -> InputFunction:
-    """Return an input function: the given one, or one that yields batches of arrays.
+    """Return `input_fn` if it is given. Otherwise return a function that yields batches of arrays.
 
-    In training, batches are shuffled and repeated; otherwise each example comes once, in order.
+    In training, the examples are shuffled and repeated. Otherwise each example occurs once, in
+    order. Raises ValueError if both arrays and `input_fn` are given, or neither.
 
     Args:
-      x: the features: an array, or a dict of arrays.
+      x: the features as an array or a dict of arrays.
       y: the labels, or None.
-      batch_size: the size of a batch; by default that of the array.
+      batch_size: the size of a batch, by default the number of examples.
     """
     if input_fn is not None:
         if x is not None or y is not None:
@@ -62,9 +65,10 @@ def input_function(
 
 
 def once_if_constant(inputs: InputFunction) -> InputFunction:
-    """Return an input function whose tensors have values for one run, if they are constants.
+    """Return a version of an input function. If the tensors are constants, they have values for one
+    run only, so that the inputs end.
 
-    Queues and datasets end by themselves.
+    Tensors from queues and datasets are not changed, because queues and datasets end by themselves.
     """
 
     def limited() -> Any:

@@ -1,4 +1,4 @@
-"""`tf.contrib.learn.monitors`: monitors of training, as hooks."""
+"""`tf.contrib.learn.monitors`, which are monitors of training. They are implemented as hooks."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from gpugraph.platform import logging
 
 
 class BaseMonitor(SessionRunHook):
-    """A monitor: a hook that has an estimator. Subclasses override the methods of monitors.
+    """A hook with a reference to the estimator. Subclasses override `step_begin` and `step_end`.
 
-    `step_begin` returns names of tensors; `step_end` receives their values, and returns whether
-    training stops.
+    `step_begin` returns tensors or their names. `step_end` receives the values of these tensors,
+    and returns whether training stops.
     """
 
     _estimator: Any = None
@@ -29,18 +29,18 @@ class BaseMonitor(SessionRunHook):
         return []
 
     def step_end(self, step: int, output: dict[Any, Any]) -> bool:
-        """Return whether training stops after a step.
+        """Return whether training stops after this step.
 
         Args:
-          output: the fetched values, by name.
+          output: a dict from names of tensors to fetched values.
         """
         return False
 
     def epoch_begin(self, epoch: int) -> None:
-        """Do nothing; subclasses may override this."""
+        """Do nothing. Subclasses may override this method."""
 
     def epoch_end(self, epoch: int) -> None:
-        """Do nothing; subclasses may override this."""
+        """Do nothing. Subclasses may override this method."""
 
     def begin(self, max_steps: int | None = None) -> None:
         """Find the global step."""
@@ -55,7 +55,7 @@ class BaseMonitor(SessionRunHook):
         return train.SessionRunArgs(tensors)
 
     def after_run(self, run_context: Any, run_values: Any) -> None:
-        """Report a step."""
+        """Call `step_end`, and stop training if it returns True."""
         values = dict(run_values.results)
         self._last = int(values.pop("step"))
         self._session = run_context.session
@@ -75,19 +75,19 @@ class EveryN(BaseMonitor):
         return step <= self._first or seen is None or step >= seen + self._every
 
     def every_n_step_begin(self, step: int) -> list[Any]:
-        """Return the tensors that such a step fetches."""
+        """Return the tensors to fetch in this step, which is an n-th step."""
         return []
 
     def every_n_step_end(self, step: int, outputs: dict[Any, Any]) -> bool:
-        """Return whether training stops after such a step."""
+        """Return whether training stops after this step, which is an n-th step."""
         return False
 
     def step_begin(self, step: int) -> list[Any]:
-        """Return the tensors of a step."""
+        """Return the tensors to fetch in this step."""
         return self.every_n_step_begin(step) if self._is_due(step) else []
 
     def step_end(self, step: int, output: dict[Any, Any]) -> bool:
-        """Return whether training stops after a step."""
+        """Return whether training stops after this step."""
         if not self._is_due(step):
             return False
         self._last_seen = step
@@ -121,9 +121,10 @@ class ValidationMonitor(EveryN):
     """Evaluates the model every n steps, and may stop training.
 
     Args:
-      x: the features as arrays, unless `input_fn` is given.
+      x: the features as arrays. It must be None if `input_fn` is given.
       y: the labels.
-      early_stopping_rounds: training stops if a metric has not improved for so many steps.
+      early_stopping_rounds: the number of steps after which training stops if the metric has not
+        improved.
     """
 
     def __init__(
@@ -162,7 +163,7 @@ class ValidationMonitor(EveryN):
 
     @property
     def best_step(self) -> int:
-        """The step of the best value."""
+        """The step with the best value of the metric."""
         return self._best_step
 
     @property
@@ -172,11 +173,11 @@ class ValidationMonitor(EveryN):
 
     @property
     def best_metrics(self) -> dict[str, Any] | None:
-        """All metrics of the best step."""
+        """All metrics of the step with the best value, or None."""
         return self._best_metrics
 
     def every_n_step_end(self, step: int, outputs: dict[Any, Any]) -> bool:
-        """Evaluate the last checkpoint, if there is a new one."""
+        """If there is a new checkpoint, evaluate it."""
         latest = train.latest_checkpoint(self._estimator.model_dir)
         if latest is None or latest == self._checkpoint:
             return False
@@ -198,7 +199,7 @@ class ValidationMonitor(EveryN):
 
 
 class NanLoss(BaseMonitor):
-    """Stops training where the loss is not a number."""
+    """Stops training, or raises an error, if the loss is NaN."""
 
     def __init__(
         self, loss_tensor: Any, every_n_steps: int = 100, fail_on_nan_loss: bool = True
@@ -215,7 +216,7 @@ class NanLoss(BaseMonitor):
 
 
 class StopAtStep(BaseMonitor):
-    """Stops training at a step, or after a number of steps."""
+    """Stops training at a given step, or after a given number of steps."""
 
     def __init__(self, num_steps: int | None = None, last_step: int | None = None) -> None:
         self._hook = train.StopAtStepHook(num_steps, last_step)
@@ -238,7 +239,9 @@ class StopAtStep(BaseMonitor):
 
 
 def as_hooks(monitors: Any, estimator: Any) -> list[SessionRunHook]:
-    """Return monitors and hooks as hooks, whose estimator is set."""
+    """Return a list of hooks, after setting the estimator of the monitors. Raises TypeError if an
+    element is neither a monitor nor a hook.
+    """
     if monitors is None:
         return []
     every = list(monitors) if isinstance(monitors, (list, tuple)) else [monitors]

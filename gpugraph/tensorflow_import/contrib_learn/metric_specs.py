@@ -1,4 +1,4 @@
-"""`tf.contrib.learn.MetricSpec`: a metric of some predictions and labels."""
+"""`tf.contrib.learn.MetricSpec`, which describes a metric of certain predictions and labels."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class MetricSpec:
         return f"MetricSpec({self.metric_fn}, {', '.join(map(str, keys))})"
 
     def create_metric_ops(self, inputs: Any, labels: Any, predictions: Any) -> Any:
-        """Return (value, update) of the metric for the tensors of a graph."""
+        """Return the pair (value, update operation) of the metric for these tensors."""
         values = {
             "predictions": _chosen(predictions, self.prediction_key, "prediction", self),
             "labels": _chosen(labels, self.label_key, "label", self),
@@ -64,7 +64,11 @@ class MetricSpec:
 
 
 def _chosen(values: Any, key: str | None, kind: str, spec: MetricSpec) -> Any:
-    """Return the only value, or that of a key."""
+    """Return the value with this key, or the only value if the key is None.
+
+    If `values` is not a dict, return it. Raises ValueError if the key is missing, or if it is None
+    and there are several values.
+    """
     if not isinstance(values, dict):
         return values
     if key is None:
@@ -80,7 +84,9 @@ def _chosen(values: Any, key: str | None, kind: str, spec: MetricSpec) -> Any:
 
 
 def _call(function: Callable[..., Any], values: dict[str, Any]) -> Any:
-    """Call a metric function, with arguments by the names of its parameters."""
+    """Call a metric function. The names of its parameters determine the value that each parameter
+    receives.
+    """
     try:
         parameters = list(inspect.signature(function).parameters)
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""`tf.contrib.learn.ModelFnOps`: the tensors that a model function returns."""
+"""`tf.contrib.learn.ModelFnOps`, which has the tensors that a model function returns."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ class ModelFnOps(_Fields):
     """The tensors and operations of a model in one mode.
 
     Args:
-      output_alternatives: by name, (problem type, tensors) of further outputs of an exported model.
+      output_alternatives: a dict from names to pairs (problem type, tensors), which are additional
+        outputs of an exported model.
     """
 
     def __new__(
@@ -47,7 +48,9 @@ class ModelFnOps(_Fields):
         training_hooks: Any = None,
         scaffold: Any = None,
     ) -> ModelFnOps:
-        """Check the tensors. Raises ValueError if the mode requires one that is missing."""
+        """Create the object. Raises ValueError if a tensor or operation that the mode requires is
+        missing.
+        """
         if mode == ModeKeys.TRAIN and train_op is None:
             raise ValueError("Missing train_op.")
         if mode in (ModeKeys.TRAIN, ModeKeys.EVAL) and loss is None:

@@ -1,5 +1,5 @@
-"""Metrics that only `tf.contrib.metrics` has, and metrics whose arguments have another order than
-in `tf.metrics`.
+"""Metrics that only `tf.contrib.metrics` has, and metrics whose arguments are in a different order
+than in `tf.metrics`.
 """
 
 from __future__ import annotations

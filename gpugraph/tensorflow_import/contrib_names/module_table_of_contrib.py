@@ -1,9 +1,9 @@
 """Additional rows of `module_table` for the modules of contrib, and for names that only contrib
 has.
 
-`contrib.x` in a target stands for `gpugraph.library.contrib.x`, `rnn.x` for
-`gpugraph.library.contrib_rnn.x`, and `names.x` for a module of this folder. `learned.x`
-stands for `gpugraph.tensorflow_import.contrib_learn.x`.
+In a target, `contrib.x` means `gpugraph.library.contrib.x`, and `rnn.x` means
+`gpugraph.library.contrib_rnn.x`. `names.x` means a module of this folder. `learned.x` means
+`gpugraph.tensorflow_import.contrib_learn.x`.
 """
 
 from __future__ import annotations

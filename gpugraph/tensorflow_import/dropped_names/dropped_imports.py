@@ -251,8 +251,8 @@ class _Maker(MetaPathFinder, Loader):
 
 
 def install() -> Callable[[], None]:
-    """Restore the removed names in this process. Return a function that ends this, so that later
-    imports are not changed.
+    """Restore the removed names in this process. Return a function that undoes the setup, so that
+    later imports are not changed.
     """
     adder, maker, messages = _Adder(), _Maker(), OldMessagesFinder()
     sys.meta_path[:0] = [adder, messages]

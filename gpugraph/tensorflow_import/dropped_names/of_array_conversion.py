@@ -1,8 +1,8 @@
-"""`int(array)` and `float(array)` of an array of one element, which NumPy 2.4 has dropped.
+"""`int(array)` and `float(array)` for an array of one element, which NumPy 2.4 has dropped.
 
-Python reaches these conversions by two pointers in the C structure of the type `numpy.ndarray`.
-They are replaced by the pointers of a Python class, which call the method of the type's dict, and
-the methods are set there.
+Python calls these conversions through two pointers in the C structure of the type `numpy.ndarray`.
+This module replaces them by pointers from a Python class. The new pointers call the methods in the
+type's dict, and this module sets these methods.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _SLOTS = {"__int__": 16, "__float__": 18}
 
 
 class _Convertible:
-    """A class with both conversions: the source of the pointers."""
+    """A class with both conversions, from which the new pointers are taken."""
 
     def __int__(self) -> int:
         return 0
@@ -41,7 +41,7 @@ def _slots_of(owner: type) -> Any:
 
 
 def _are_indices_valid() -> bool:
-    """Return whether the indices are those of this Python."""
+    """Return whether the indices are correct for this version of Python."""
     if object.__basicsize__ != 2 * ctypes.sizeof(ctypes.c_void_p):
         return False
     present, absent = _slots_of(_Convertible), _slots_of(_NotConvertible)
@@ -49,7 +49,7 @@ def _are_indices_valid() -> bool:
 
 
 def _conversion(kind: Callable[[Any], Any], earlier: Any, say: Callable[[str], None]) -> Any:
-    """Return a method that converts arrays of one element, and calls `earlier` for others."""
+    """Return a method that converts arrays of one element, and calls `earlier` for other arrays."""
 
     def convert(array: Any) -> Any:
         if array.ndim and array.size == 1:
@@ -63,11 +63,12 @@ def _conversion(kind: Callable[[Any], Any], earlier: Any, say: Callable[[str], N
 def convert_arrays_of_one_element(
     numpy: Any, set_attribute: Callable[[type, str, Any], None], say: Callable[[str], None]
 ) -> None:
-    """Let `int` and `float` convert arrays of one element, if NumPy refuses it.
+    """If NumPy refuses to convert arrays of one element with `int` and `float`, make these
+    conversions possible.
 
     Args:
-      set_attribute: sets an attribute of a built-in class.
-      say: reports a dropped name.
+      set_attribute: a function that sets an attribute of a built-in class.
+      say: a function that reports a dropped name.
     """
     if isinstance(numpy.ndarray.__float__, FunctionType):  # done before
         return

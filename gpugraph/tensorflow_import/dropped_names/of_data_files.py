@@ -60,14 +60,14 @@ IX = property(_Ix)
 
 
 def infer_objects(pandas: Any) -> None:
-    """Let pandas infer the dtype object for columns of strings, as before pandas 3."""
+    """Make pandas use the dtype object for columns of strings, as it did before version 3."""
     with warnings.catch_warnings(), suppress(pandas.errors.OptionError):
         warnings.simplefilter("ignore")
         pandas.set_option("future.infer_string", False)
 
 
 def fetch_mldata(*arguments: Any, **options: Any) -> NoReturn:
-    """Raise OSError: mldata.org, the source of the data, no longer exists."""
+    """Raise OSError, because mldata.org, the source of the data, no longer exists."""
     raise OSError("mldata.org no longer exists: use sklearn.datasets.fetch_openml")
 
 

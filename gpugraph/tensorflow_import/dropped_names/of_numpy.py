@@ -135,7 +135,7 @@ def inner1d(a: Any, b: Any) -> Any:
 
 
 def frange(xini: float, xfin: float | None = None, delta: float = 1.0) -> Any:
-    """Return the numbers from `xini` to `xfin`, in steps of `delta`, including the ends."""
+    """Return the numbers from `xini` to `xfin`, in steps of `delta`. Both limits are included."""
     first, last = (0.0, xini) if xfin is None else (xini, xfin)
     return first + delta * np.arange(round((last - first) / delta) + 1)
 
@@ -210,7 +210,7 @@ def array_ptp(self: Any, axis: Any = None, out: Any = None, **kwargs: Any) -> An
 
 
 def in_byte_order(self: Any, new_order: str = "S") -> Any:
-    """Return a view of an array with another byte order. This is `ndarray.newbyteorder`."""
+    """Return a view of an array with a different byte order. This is `ndarray.newbyteorder`."""
     return self.view(self.dtype.newbyteorder(new_order))
 
 
@@ -247,7 +247,7 @@ _KINDS = {float: np.floating, int: np.signedinteger, complex: np.complexfloating
 
 def issubdtype_of_the_time(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a version of `np.issubdtype` for which `float`, `int` and `complex` mean all dtypes of
-    their kind, whatever their size.
+    their kind, of any size.
     """
 
     def issubdtype(arg1: Any, arg2: Any) -> bool:

@@ -30,7 +30,7 @@ def getargspec(func: Callable[..., Any]) -> ArgSpec:
 
 
 def formatargspec(*arguments: Any, **options: Any) -> str:
-    """Return the parameters of a `getargspec` as text in parentheses."""
+    """Return the result of `getargspec` as text in parentheses."""
     args, varargs, varkw, defaults = (*arguments, None, None, None, None)[:4]
     shown = list(args or [])
     for place, value in enumerate(reversed(defaults or ()), 1):

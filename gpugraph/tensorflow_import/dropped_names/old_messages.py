@@ -22,7 +22,7 @@ _OLD = b"_descriptor.FileDescriptor("
 
 def serialized_file(tree: ast.Module) -> bytes | None:
     """Return the serialized file descriptor in the source of an old module. Return None if the
-    source contains none.
+    source contains no descriptor.
     """
     for node in ast.walk(tree):
         if isinstance(node, ast.keyword) and node.arg == "serialized_pb":

@@ -63,7 +63,7 @@ def clone_and_build_model(
     optimizer_iterations: Any = None,
     optimizer_config: Any = None,
 ) -> Any:
-    """Return a copy of a model with other inputs, which is compiled with the same settings.
+    """Return a copy of a model with different inputs. The copy is compiled with the same settings.
 
     Raises ValueError if the model is not compiled, or if it is a subclass that cannot be copied
     from its configuration.
@@ -152,8 +152,8 @@ def _weighted(model: Any) -> tuple[bool, ...]:
 
 
 def _step(model: Any) -> Any:
-    """Return the graph of a step. It uses the weights of the examples if the input function returns
-    weights.
+    """Return the model's graph of a training or evaluation step. The step weights the examples if
+    the input function returns weights.
     """
     flags = _weighted(model) or (False,) * len(model.setup.trained)
     return model.setup.step_graph(flags)

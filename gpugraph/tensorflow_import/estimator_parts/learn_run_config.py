@@ -83,8 +83,8 @@ class RunConfig(_Base):  # type: ignore[misc]
 def replace_monitors_with_hooks(
     monitors_or_hooks: Sequence[Any] | None, estimator: Any
 ) -> list[SessionRunHook]:
-    """Return a list of the hooks. Raises NotImplementedError if an item is a monitor, not a
-    hook.
+    """Return a list of the hooks. Raises NotImplementedError if an item is not a hook, such as a
+    monitor.
     """
     del estimator
     for hook in monitors_or_hooks or ():

@@ -15,7 +15,7 @@ from gpugraph.session import Session
 
 
 class Predictor:
-    """A function that maps a dict of arrays to a dict of arrays, by a run of a session.
+    """A function that maps a dict of arrays to a dict of arrays. Each call runs a session.
 
     Args:
       feed_tensors: a dict from keys to the tensors that are fed.
@@ -85,7 +85,8 @@ def from_saved_model(
     """Return a predictor that computes a signature of a SavedModel.
 
     At most one of `signature_def_key`, `signature_def` and the pair of `input_names` and
-    `output_names` can be passed. Raises ValueError otherwise, or if the signature is unknown.
+    `output_names` can be passed. Raises ValueError if several of them are passed, or if the
+    signature is unknown.
 
     Args:
       signature_def_key: the key of the signature. The default is "serving_default".
@@ -115,7 +116,8 @@ def from_saved_model(
 
 
 def get_signature_def_by_key(meta_graph_def: Any, signature_def_key: str) -> Any:
-    """Return the signature that has this key in a MetaGraphDef. Raises ValueError if there is none.
+    """Return the signature that has this key in a MetaGraphDef. Raises ValueError if no signature
+    has this key.
 
     This is a function of `tf.contrib.saved_model`.
     """

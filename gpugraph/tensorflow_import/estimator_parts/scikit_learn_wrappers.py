@@ -1,4 +1,6 @@
-"""`tf.keras.wrappers.scikit_learn`: Keras models with the methods of scikit-learn's estimators."""
+"""`tf.keras.wrappers.scikit_learn`, with wrappers that give Keras models the methods of
+scikit-learn's estimators.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +18,11 @@ _ACCURACIES = ("accuracy", "acc")
 
 
 class BaseWrapper:
-    """A model that is built anew for each `fit`.
+    """A wrapper of a model. Each call of `fit` builds a new model.
 
     Args:
-      build_fn: a function, an object with `__call__`, or None: the `__call__` of a subclass. It
-        returns a compiled model.
+      build_fn: a function, or an object with the method `__call__`, that returns a compiled model.
+        If it is None, the method `__call__` of the subclass builds the model.
       sk_params: arguments of `build_fn`, and of the model's `fit`, `predict` and `evaluate`.
     """
 
@@ -37,10 +39,11 @@ class BaseWrapper:
         return self.build_fn
 
     def check_params(self, params: dict[str, Any]) -> None:
-        """Raise ValueError for a parameter that no function has.
+        """Raise ValueError if a name in `params` is not a parameter of `build_fn`, or of the
+        model's `fit`, `predict` or `evaluate`.
 
         Args:
-          params: arguments by name.
+          params: a dict from names to arguments.
         """
         builder = self._builder()
         functions: list[Any] = [Sequential.fit, Model.predict, Model.evaluate, builder]
@@ -49,11 +52,11 @@ class BaseWrapper:
                 raise ValueError(f"{name} is not a legal parameter")
 
     def get_params(self, **params: Any) -> dict[str, Any]:
-        """Return the parameters by name, with `build_fn`."""
+        """Return a dict from names to parameters, including `build_fn`."""
         return copy.deepcopy(self.sk_params) | {"build_fn": self.build_fn}
 
     def set_params(self, **params: Any) -> BaseWrapper:
-        """Set parameters, and return the object."""
+        """Set parameters, and return this object."""
         self.check_params(params)
         self.sk_params.update(params)
         return self
@@ -64,7 +67,7 @@ class BaseWrapper:
         Args:
           x: the samples.
           y: the targets or labels.
-          kwargs: further arguments of the model's `fit`.
+          kwargs: additional arguments of the model's `fit`.
         """
         builder = self._builder()
         self.model = builder(**self.filter_sk_params(builder))
@@ -78,23 +81,26 @@ class BaseWrapper:
     def filter_sk_params(
         self, fn: Callable[..., Any], override: dict[str, Any] | None = None
     ) -> dict[str, Any]:
-        """Return the parameters that a function takes, and those of `override`."""
+        """Return a dict with the parameters that a function accepts, and with the entries of
+        `override`.
+        """
         chosen = {name: value for name, value in self.sk_params.items() if _takes(fn, name)}
         return chosen | (override or {})
 
 
 def _takes(function: Callable[..., Any], name: str) -> bool:
-    """Return whether a function has a parameter of a name."""
+    """Return whether a function has a parameter with this name."""
     return name in inspect.signature(function).parameters
 
 
 class KerasClassifier(BaseWrapper):
-    """A classifier of scikit-learn's kind."""
+    """A wrapper with the methods of a classifier of scikit-learn."""
 
     def fit(self, x: Any, y: Any, **kwargs: Any) -> Any:
-        """Train the model; see `BaseWrapper.fit`.
+        """Train the model. The arguments are described at `BaseWrapper.fit`.
 
-        The labels may be of any dtype; their sorted values are `classes_`.
+        The labels may have any dtype. The distinct labels in ascending order become `classes_`. If
+        `y` has several columns, the indices of the columns become `classes_`.
         """
         labels = np.array(y)
         if labels.ndim == 2 and labels.shape[1] > 1:
@@ -116,12 +122,14 @@ class KerasClassifier(BaseWrapper):
         return self.classes_[(outcome > 0.5).astype(np.int32)]
 
     def predict_proba(self, x: Any, **kwargs: Any) -> Any:
-        """Return the probability of each class, with two columns for two classes."""
+        """Return the probability of each class. If there are two classes, the result has two
+        columns.
+        """
         outcome = self.model.predict(x, **self.filter_sk_params(Model.predict, kwargs))
         return np.hstack([1 - outcome, outcome]) if outcome.shape[1] == 1 else outcome
 
     def score(self, x: Any, y: Any, **kwargs: Any) -> float:
-        """Return the accuracy. Raises ValueError if the model does not compute it."""
+        """Return the accuracy. Raises ValueError if the model does not compute the accuracy."""
         labels: Any = np.searchsorted(self.classes_, np.asarray(y))
         loss = getattr(self.model.loss, "__name__", self.model.loss)
         if loss == "categorical_crossentropy" and labels.ndim != 2:
@@ -138,7 +146,7 @@ class KerasClassifier(BaseWrapper):
 
 
 class KerasRegressor(BaseWrapper):
-    """A regressor of scikit-learn's kind."""
+    """A wrapper with the methods of a regressor of scikit-learn."""
 
     def predict(self, x: Any, **kwargs: Any) -> Any:
         """Return the prediction of each sample."""

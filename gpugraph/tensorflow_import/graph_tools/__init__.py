@@ -1,3 +1,4 @@
-"""`tensorflow.python.tools` and `tensorflow.tools.graph_transforms`: GraphDefs frozen, stripped of
-training nodes, and rewritten for inference; checkpoints and SavedModels printed.
+"""`tensorflow.python.tools` and `tensorflow.tools.graph_transforms`. These tools freeze GraphDefs,
+remove training nodes, and rewrite GraphDefs for inference. They also print checkpoints and
+SavedModels.
 """

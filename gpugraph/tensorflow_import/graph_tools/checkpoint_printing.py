@@ -1,4 +1,6 @@
-"""`tensorflow.python.tools.inspect_checkpoint` and `saved_model_utils`: what files contain."""
+"""`tensorflow.python.tools.inspect_checkpoint` and `saved_model_utils`, which show the contents of
+files.
+"""
 
 from __future__ import annotations
 
@@ -21,15 +23,16 @@ def print_tensors_in_checkpoint_file(
     all_tensor_names: bool = False,
     count_exclude_pattern: str = "",
 ) -> None:
-    """Print one tensor or all tensors of a checkpoint, or all names and shapes, and their sizes.
+    """Print the contents of a checkpoint and the total number of elements.
 
-    An error is printed, not raised, as in TensorFlow.
+    By default, print the names and shapes of all tensors. Errors are printed and not raised, as in
+    TensorFlow.
 
     Args:
-      tensor_name: the name of the only tensor to print.
-      all_tensors: whether all tensors are printed.
-      all_tensor_names: whether all names are printed.
-      count_exclude_pattern: a regular expression of names that the count of parameters excludes.
+      tensor_name: the name of a tensor. If it is given, print only this tensor.
+      all_tensors: whether to print all tensors, even if `tensor_name` is given.
+      all_tensor_names: whether to print all names, even if `tensor_name` is given.
+      count_exclude_pattern: a regular expression. Tensors whose names match it are not counted.
     """
     try:
         reader = NewCheckpointReader(file_name)
@@ -57,7 +60,8 @@ def print_tensors_in_checkpoint_file(
 def parse_numpy_printoption(kv_str: str) -> None:
     """Set one option of NumPy's printing from a text such as "precision=3".
 
-    Raises ValueError if there is no such option, or if its value is not of its type.
+    Raises ValueError if NumPy has no such option, or if the value cannot be converted to the type
+    of the option.
     """
     key, _, value = kv_str.partition("=")
     options: dict[str, Any] = dict(np.get_printoptions())
@@ -69,7 +73,7 @@ def parse_numpy_printoption(kv_str: str) -> None:
 
 
 def read_saved_model(saved_model_dir: Any) -> Any:
-    """Return the SavedModel message of a folder."""
+    """Return the SavedModel message in a folder."""
     return parse_saved_model(saved_model_dir)
 
 
@@ -80,5 +84,7 @@ def get_saved_model_tag_sets(saved_model_dir: Any) -> list[list[str]]:
 
 
 def get_meta_graph_def(saved_model_dir: Any, tag_set: Any) -> Any:
-    """Return the MetaGraphDef of a SavedModel that has certain tags, separated by commas."""
+    """Return the MetaGraphDef of a SavedModel that has these tags. In the argument, they are
+    separated by commas.
+    """
     return read_saved_graph(saved_model_dir, names_of(tag_set))

@@ -1,4 +1,6 @@
-"""`tensorflow.python.tools.freeze_graph`: a GraphDef with the values of a checkpoint."""
+"""`tensorflow.python.tools.freeze_graph`, which replaces the variables of a GraphDef by values from
+a checkpoint.
+"""
 
 from __future__ import annotations
 
@@ -35,25 +37,28 @@ def freeze_graph(
     saved_model_tags: str = "serve",
     checkpoint_version: int = 2,
 ) -> Any:
-    """Freeze the variables of a graph, of a MetaGraph or of a SavedModel, read from files.
+    """Freeze the variables of a graph, of a meta graph or of a SavedModel, which is read from
+    files.
 
-    Return the GraphDef, which is also written to `output_graph` if that is not empty.
+    Return the GraphDef. If `output_graph` is not empty, also write the GraphDef to this file.
 
     Args:
       input_graph: the file of a GraphDef, or "".
       input_saver: the file of the SaverDef that restores the checkpoint, or "".
-      input_binary: whether these files have the binary format.
+      input_binary: whether the input files have the binary format.
       input_checkpoint: the path prefix of the checkpoint.
-      output_node_names: names of nodes to keep with their dependencies, separated by commas.
+      output_node_names: the names of nodes that are kept with their dependencies, separated by
+        commas.
       restore_op_name: ignored.
       filename_tensor_name: ignored.
       clear_devices: whether the devices of nodes are removed.
       initializer_nodes: names of operations to run after the checkpoint is restored.
-      variable_names_whitelist: the only variables to freeze, separated by commas.
-      variable_names_blacklist: variables that are not frozen.
+      variable_names_whitelist: if it is not empty, the only variables to freeze, separated by
+        commas.
+      variable_names_blacklist: variables that are not frozen, separated by commas.
       input_meta_graph: the file of a MetaGraphDef.
       input_saved_model_dir: the folder of a SavedModel.
-      saved_model_tags: the tags of the SavedModel's graph, separated by commas.
+      saved_model_tags: the tags of the meta graph in the SavedModel, separated by commas.
     """
     graph_def = meta_graph_def = saver_def = None
     if input_saved_model_dir:
@@ -92,9 +97,9 @@ def _check_file(path: str, kind: str) -> None:
 
 
 def read_saved_graph(folder: Any, tags: Any) -> Any:
-    """Return the MetaGraphDef of a SavedModel that has certain tags.
+    """Return the MetaGraphDef of a SavedModel that has exactly these tags.
 
-    Raises RuntimeError if there is none.
+    Raises RuntimeError if no MetaGraphDef has these tags.
     """
     model = parse_saved_model(folder)
     wanted = set(names_of(tags))
@@ -125,9 +130,11 @@ def freeze_graph_with_def_protos(
     saved_model_tags: Any = None,
     checkpoint_version: int = 2,
 ) -> Any:
-    """Freeze the variables of a GraphDef or MetaGraphDef; see `freeze_graph`.
+    """Freeze the variables of a GraphDef or MetaGraphDef. The arguments are described at
+    `freeze_graph`.
 
-    If the checkpoint or the names of outputs are missing, print so and return -1, as TensorFlow.
+    If the checkpoint or the names of outputs are missing, print a message and return -1, as
+    TensorFlow does.
     """
     del restore_op_name, filename_tensor_name, checkpoint_version
     if not input_saved_model_dir and not train.checkpoint_exists(input_checkpoint):
@@ -168,7 +175,9 @@ def freeze_graph_with_def_protos(
 
 
 def _restore(session: Any, graph: Any, saver_def: Any, checkpoint: str) -> None:
-    """Restore the variables of an imported graph, by a SaverDef, or all that the checkpoint has."""
+    """Restore the variables of an imported graph. If `saver_def` is None, restore all variables
+    that the checkpoint has.
+    """
     if saver_def is not None:
         train.Saver(saver_def=saver_def).restore(session, checkpoint)
         return

@@ -1,4 +1,4 @@
-"""`tensorflow.tools.graph_transforms`: rewrites of GraphDefs by a list of named transforms."""
+"""`tensorflow.tools.graph_transforms`, which rewrites GraphDefs with named transforms."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ _TRANSFORM = re.compile(r"\s*(\w+)\s*(?:\(([^)]*)\))?\s*,?")
 
 
 class _Options(NamedTuple):
-    """The arguments of one transform, in order, and the names of inputs and outputs."""
+    """The arguments of one transform, in order, and the names of the inputs and outputs of the
+    graph.
+    """
 
     arguments: list[tuple[str, str]]
     inputs: list[str]
@@ -42,22 +44,24 @@ class _Options(NamedTuple):
         return [value for key, value in self.arguments if key == name]
 
     def one(self, name: str, default: str = "") -> str:
-        """Return the value of an argument."""
+        """Return the first value of an argument. Return the default if the argument is not
+        given.
+        """
         return (self.all(name) or [default])[0]
 
 
 def TransformGraph(
     input_graph_def: Any, inputs: list[str], outputs: list[str], transforms: list[str]
 ) -> Any:
-    """Return a GraphDef that some transforms have rewritten, in their order.
+    """Return a GraphDef that is rewritten by the transforms, in the order of `transforms`.
+
+    Raises InvalidArgumentError if a transform does not exist, and NotImplementedError for
+    transforms that quantize numbers or insert logging.
 
     Args:
       inputs: names of the nodes or tensors that are fed.
       outputs: names of the nodes or tensors that are fetched.
       transforms: texts such as `'remove_nodes(op=Identity, op=CheckNumerics)'`.
-
-    Raises InvalidArgumentError for a transform that does not exist, and NotImplementedError for
-    transforms to quantized numbers.
     """
     result = messages_pb2.GraphDef.FromString(input_graph_def.SerializeToString())
     for text in transforms:
@@ -89,7 +93,9 @@ def _parsed(text: str) -> Iterator[tuple[str, list[tuple[str, str]]]]:
 
 
 def _with_nodes(graph_def: Any, nodes: Any) -> Any:
-    """Return a GraphDef of other nodes, with the functions and versions of a GraphDef."""
+    """Return a GraphDef with these nodes, and with the functions and versions of the given
+    GraphDef.
+    """
     result = messages_pb2.GraphDef()
     result.versions.CopyFrom(graph_def.versions)
     result.library.CopyFrom(graph_def.library)
@@ -98,7 +104,7 @@ def _with_nodes(graph_def: Any, nodes: Any) -> Any:
 
 
 def _unchanged(graph_def: Any, options: _Options) -> Any:
-    """Return the GraphDef: sessions fuse these nodes when they run a graph."""
+    """Return the GraphDef unchanged, because sessions do this work when they run a graph."""
     del options
     return graph_def
 
@@ -119,7 +125,9 @@ def _strip_unused_nodes(graph_def: Any, options: _Options) -> Any:
 
 
 def _remove_nodes(graph_def: Any, options: _Options) -> Any:
-    """Remove nodes of some op types that have one input, except inputs and outputs."""
+    """Remove nodes of the given op types. A removed node has at most `max_inputs` inputs (by
+    default one), and the first of them replaces it. Inputs and outputs of the graph are kept.
+    """
     kept = {*options.inputs, *options.outputs}
     kinds = options.all("op")
     most = int(options.one("max_inputs", "1"))
@@ -139,7 +147,9 @@ def _remove_nodes(graph_def: Any, options: _Options) -> Any:
 
 
 def _fold_constants(graph_def: Any, options: _Options) -> Any:
-    """Replace nodes that depend on constants alone, and are used by others, by their values."""
+    """Compute the nodes that depend only on constants. If such a node is an output, or an input of
+    a node that depends on other values, replace it by a constant. Then remove unused nodes.
+    """
     index = GraphDefIndex(graph_def.node, {})
     constant: set[str] = set()
     for position in index.in_order({}):
@@ -164,14 +174,14 @@ def _fold_constants(graph_def: Any, options: _Options) -> Any:
 
 
 def _is_pure(op_type: str) -> bool:
-    """Return whether an op's results depend on its inputs alone."""
+    """Return whether an op's results depend only on its inputs."""
     declaration = DECLARATIONS.get(op_type)
     is_known = declaration is not None and "Placeholder" not in op_type
     return is_known and not declaration.op_def.is_stateful
 
 
 def _constant(node: Any, value: Any) -> Any:
-    """Return a constant that replaces a node."""
+    """Return a Const node that replaces a node and has this value."""
     if node.op == "Const":
         return node
     result = messages_pb2.NodeDef(name=node.name, op="Const", device=node.device)
@@ -181,7 +191,9 @@ def _constant(node: Any, value: Any) -> Any:
 
 
 def _fold_products(graph_def: Any, options: _Options) -> Any:
-    """Multiply the weights of convolutions and matrix products by constants that scale them."""
+    """Remove multiplications of convolutions and matrix products by constants. Multiply the weights
+    instead.
+    """
     nodes = {node.name: node for node in graph_def.node}
     uses = [node_name(text) for node in graph_def.node for text in node.input]
     replaced: dict[str, list[Any]] = {}
@@ -214,7 +226,9 @@ def _fold_products(graph_def: Any, options: _Options) -> Any:
 
 
 def _merge_duplicate_nodes(graph_def: Any, options: _Options) -> Any:
-    """Let consumers of equal nodes use the first of them."""
+    """Keep only the first of several equal nodes, and make its outputs the inputs of all
+    consumers.
+    """
     kept = {*options.inputs, *options.outputs}
     same: dict[str, str] = {}
     first: dict[bytes, str] = {}
@@ -244,7 +258,9 @@ def _sorted_nodes(graph_def: Any, options: _Options) -> Any:
 
 
 def _round_weights(graph_def: Any, options: _Options) -> Any:
-    """Round large constants of floats to a number of values, so that files compress better."""
+    """Round large float32 constants to a small number of different values, so that files can be
+    compressed better.
+    """
     steps = int(options.one("num_steps", "256"))
     for node in graph_def.node:
         if node.op == "Const" and node.attr["dtype"].type == float32.as_datatype_enum:
@@ -259,7 +275,9 @@ def _round_weights(graph_def: Any, options: _Options) -> Any:
 
 
 def _nodes_of(graph_def: Any, options: _Options) -> list[Any]:
-    """Return the nodes of the op type that `op_name` names, or all."""
+    """Return the nodes with the op type in the argument `op_name`. Without this argument, return
+    all nodes.
+    """
     kind = options.one("op_name", "*")
     return [node for node in graph_def.node if kind in ("*", node.op)]
 
@@ -293,7 +311,9 @@ def _rename_op(graph_def: Any, options: _Options) -> Any:
 
 
 def _renamed(graph_def: Any, names: dict[str, str]) -> Any:
-    """Give nodes other names, and their consumers these inputs."""
+    """Rename nodes, also in the inputs of their consumers. `names` is a dict from old names to new
+    names.
+    """
     for node in graph_def.node:
         node.name = names.get(node.name, node.name)
         for position, text in enumerate(node.input):

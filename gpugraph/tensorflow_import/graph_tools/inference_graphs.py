@@ -1,4 +1,4 @@
-"""`tensorflow.python.tools.optimize_for_inference_lib`: graphs for inference only."""
+"""`tensorflow.python.tools.optimize_for_inference_lib`, which rewrites graphs for inference."""
 
 from __future__ import annotations
 
@@ -33,13 +33,14 @@ def optimize_for_inference(
     placeholder_type_enum: Any,
     toco_compatible: bool = False,
 ) -> Any:
-    """Return a GraphDef for inference, between some inputs and outputs.
+    """Return a GraphDef for inference that computes the outputs from the inputs.
 
-    Unused nodes, CheckNumerics and Identities are removed, and batch normalizations by constants
-    become weights of the convolution before them. Sessions fuse other nodes when they run a graph.
+    Unused nodes, CheckNumerics and Identities are removed. If the arguments of a batch
+    normalization are constants, it is folded into the weights of the preceding convolution.
+    Sessions fuse other nodes when they run a graph.
 
     Args:
-      placeholder_type_enum: see `strip_unused`.
+      placeholder_type_enum: the dtype of the placeholders, as at `strip_unused`.
       toco_compatible: ignored.
     """
     ensure_graph_is_valid(input_graph_def)
@@ -53,7 +54,9 @@ def optimize_for_inference(
 
 
 def ensure_graph_is_valid(graph_def: Any) -> None:
-    """Raise ValueError if a name is not unique, or if an input names no node."""
+    """Raise ValueError if two nodes have the same name, or if a node that is an input does not
+    exist.
+    """
     names: set[str] = set()
     for node in graph_def.node:
         if node.name in names:
@@ -66,19 +69,21 @@ def ensure_graph_is_valid(graph_def: Any) -> None:
 
 
 def node_name_from_input(node_name_text: str) -> str:
-    """Return the name of the node in an input of a NodeDef: "a" for "a:1" and "^a"."""
+    """Return the name of the node in an input of a NodeDef. For "a:1" and "^a", it is "a"."""
     return node_name(node_name_text)
 
 
 def node_from_map(node_map: dict[str, Any], name: str) -> Any:
-    """Return the node that an input names. Raises ValueError if there is none."""
+    """Return the node that an input names. Raises ValueError if the node does not exist."""
     if node_name(name) not in node_map:
         raise ValueError(f"No node named '{name}' found in map.")
     return node_map[node_name(name)]
 
 
 def values_from_const(node_def: Any) -> Any:
-    """Return the value of a constant as an array. Raises ValueError for another node."""
+    """Return the value of a constant as an array. Raises ValueError if the node is not a
+    constant.
+    """
     if node_def.op != "Const":
         raise ValueError(
             f"Node named '{node_def.name}' should be a Const op for values_from_const."
@@ -87,7 +92,7 @@ def values_from_const(node_def: Any) -> Any:
 
 
 def fuse_resize_and_conv(input_graph_def: Any, output_node_names: list[str]) -> Any:
-    """Return the GraphDef itself: sessions fuse nodes when they run a graph."""
+    """Return the GraphDef unchanged, because sessions fuse nodes when they run a graph."""
     del output_node_names
     return input_graph_def
 
@@ -100,9 +105,12 @@ def scale_after_normalization(node: Any) -> bool:
 
 
 def fold_batch_norms(input_graph_def: Any) -> Any:
-    """Return a GraphDef in which convolutions contain the normalizations by constants after them.
+    """Return a GraphDef in which batch normalizations are folded into the weights of the preceding
+    convolutions.
 
-    A normalization becomes a BiasAdd of its name. Others remain, with a warning.
+    A BiasAdd with the same name replaces the normalization. If a normalization does not follow a
+    convolution, or if its other inputs or the weights are not constants, it remains and a warning
+    is logged.
     """
     nodes = {node.name: node for node in input_graph_def.node}
     replaced: dict[str, list[Any]] = {}
@@ -127,7 +135,7 @@ def fold_batch_norms(input_graph_def: Any) -> Any:
 
 
 def _folded(node: Any, nodes: dict[str, Any]) -> list[Any] | None:
-    """Return the nodes that replace a normalization, or None if it is not by constants."""
+    """Return the nodes that replace a normalization, or None if it cannot be folded."""
     position, others = _NORMALIZATIONS[node.op]
     convolution = nodes[node_name(node.input[position])]
     if convolution.op not in _CONVOLUTIONS or node.attr["is_training"].b:
@@ -160,7 +168,7 @@ def _folded(node: Any, nodes: dict[str, Any]) -> list[Any] | None:
 
 
 def _constant(name: str, value: Any, dtype: Any) -> Any:
-    """Return a constant of a GraphDef."""
+    """Return a Const node with this name and value."""
     node = messages_pb2.NodeDef(name=name, op="Const")
     node.attr["dtype"].CopyFrom(dtype)
     node.attr["value"].tensor.CopyFrom(make_tensor_proto(value, as_dtype(dtype.type)))

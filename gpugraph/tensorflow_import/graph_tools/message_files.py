@@ -1,4 +1,4 @@
-"""Files that hold one message, read as the tools of TensorFlow 1 read them."""
+"""Reading and writing of files that contain one message, as in the tools of TensorFlow 1."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from gpugraph.platform import files
 
 
 def read_message(message_class: Any, path: Any, is_binary: bool) -> Any:
-    """Return the message of a file, in binary or in text format."""
+    """Return the message in a file, which has the binary or the text format. Raises ValueError if
+    the file does not have this format.
+    """
     with files.GFile(path, "rb") as file:
         content = file.read()
     parse = messages_pb2.parse_bytes if is_binary else messages_pb2.parse_text
@@ -28,11 +30,13 @@ def write_message(message: Any, path: Any, is_binary: bool = True) -> None:
 
 
 def names_of(text: Any) -> list[str]:
-    """Return the names of a list, or of a text that separates them by commas."""
+    """Return a list of names. The argument is a list, or a text in which commas separate the
+    names.
+    """
     parts = text.split(",") if isinstance(text, str) else text
     return [part.strip() for part in parts if part.strip()]
 
 
 def read_graph_def(path: Any, is_binary: bool) -> Any:
-    """Return the GraphDef of a file."""
+    """Return the GraphDef in a file."""
     return read_message(messages_pb2.GraphDef, path, is_binary)

@@ -1,4 +1,6 @@
-"""`tensorflow.python.tools.strip_unused_lib`: the nodes between some inputs and outputs."""
+"""`tensorflow.python.tools.strip_unused_lib`, which keeps only the nodes between given inputs and
+outputs.
+"""
 
 from __future__ import annotations
 
@@ -20,15 +22,13 @@ def strip_unused(
     output_node_names: list[str],
     placeholder_type_enum: Any,
 ) -> Any:
-    """Return a GraphDef in which placeholders replace the inputs, without unused nodes.
+    """Return a GraphDef without unused nodes, in which placeholders replace the inputs.
 
-    Raises:
-      ValueError: a name is that of a tensor.
-      KeyError: there is no node of such a name.
+    Raises ValueError if an input is the name of a tensor, and KeyError if an input does not exist.
 
     Args:
-      placeholder_type_enum: the dtype of the placeholders, as an enum or a DType, or a list of
-        one for each input.
+      placeholder_type_enum: the dtype of the placeholders, which is an enum value or a DType, or a
+        list with a dtype for each input.
     """
     for name in input_node_names:
         if ":" in name:
@@ -49,7 +49,7 @@ def strip_unused(
 
 
 def _placeholder(node: Any, dtypes: Any, position: int) -> Any:
-    """Return a placeholder that replaces a node."""
+    """Return a placeholder that replaces an input."""
     dtype = dtypes[position] if isinstance(dtypes, (list, tuple)) else dtypes
     result = messages_pb2.NodeDef(name=node.name, op="Placeholder")
     result.attr["dtype"].type = as_dtype(dtype).as_datatype_enum
@@ -68,11 +68,11 @@ def strip_unused_from_files(
     output_node_names: str,
     placeholder_type_enum: Any,
 ) -> None:
-    """Strip the GraphDef of a file of unused nodes, and write the result to a file.
+    """Read a GraphDef from a file, remove unused nodes, and write the result to a file.
 
     Args:
-      input_node_names: names, separated by commas.
-      output_node_names: names, separated by commas.
+      input_node_names: the names of the inputs, separated by commas.
+      output_node_names: the names of the outputs, separated by commas.
     """
     if not output_node_names:
         print("You need to supply the name of a node to --output_node_names.")

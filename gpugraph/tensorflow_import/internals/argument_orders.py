@@ -1,9 +1,9 @@
-"""`tf.contrib.losses`, `tf.contrib.metrics` and `slim.summaries`, whose arguments have another
-order.
+"""`tf.contrib.losses`, `tf.contrib.metrics` and `slim.summaries`, whose arguments are in a
+different order than in `tf.losses` and `tf.metrics`.
 
-They call the functions of `tf.losses` and `tf.metrics`, whose arguments have other names and
-another order. A row of a table is `name=name_in_tf_losses` (or in `tf.metrics`), followed by the
-parameters in order. The parameter `a=b` means that the argument `a` is passed on as `b`.
+They call the functions of `tf.losses` and `tf.metrics`. The names of the arguments also differ. A
+row of a table is `name=name_in_tf_losses` (or in `tf.metrics`), followed by the parameters in
+order. The parameter `a=b` means that the argument `a` is passed on as `b`.
 """
 
 from __future__ import annotations

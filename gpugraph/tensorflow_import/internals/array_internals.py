@@ -45,8 +45,9 @@ def bucketize(input: Any, boundaries: Any, name: str | None = None) -> Any:
 
 
 def _as_vector(size: Any, name: str) -> tuple[Any, list[int | None] | None]:
-    """Return a size as a vector tensor and as a list. The tensor is None if a number is unknown.
-    The list contains None for unknown numbers, or the list is None.
+    """Return a pair of a vector tensor and a list, which both contain the numbers of `size`. The
+    tensor is None if `size` is not a tensor and a number is unknown. In the list, unknown numbers
+    are None. The list is None if the rank of a shape or the value of a tensor is unknown.
     """
     if not isinstance(size, Tensor):
         shape = TensorShape(size if isinstance(size, TensorShape | list | tuple) else [size])

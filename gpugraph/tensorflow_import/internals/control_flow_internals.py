@@ -41,15 +41,15 @@ def _containing(ctxt: Any, kind: type, stop_ctxt: Any = None) -> Any:
 
 
 def GetContainingWhileContext(ctxt: Any, stop_ctxt: Any = None) -> Any:
-    """Return the context of the innermost loop that contains `ctxt` or is `ctxt` itself. If there
-    is none, return None.
+    """Return the context of the innermost loop that contains `ctxt` or is `ctxt` itself. If `ctxt`
+    is not in a loop, return None.
     """
     return _containing(ctxt, WhileContext, stop_ctxt)
 
 
 def GetContainingCondContext(ctxt: Any) -> Any:
     """Return the context of the innermost condition that contains `ctxt` or is `ctxt` itself. If
-    there is none, return None.
+    `ctxt` is not in a condition, return None.
     """
     return _containing(ctxt, CondContext)
 
@@ -74,8 +74,8 @@ def IsInCond(op: Any) -> bool:
 
 
 def _is(*types: str) -> Any:
-    """Return a function that returns whether an op has one of these types, or the type of a
-    reference variant.
+    """Return a function that returns whether an op has one of these types, or one of these types
+    with the prefix "Ref".
     """
     known = {*types, *(f"Ref{name}" for name in types)}
 

@@ -1,5 +1,5 @@
-"""`tensorflow.python.util.dispatch`, with which TensorFlow lets handlers replace calls that have
-arguments of other types. In this package, handlers are never called.
+"""`tensorflow.python.util.dispatch`. In TensorFlow, a handler replaces a function if the function
+does not support the type of an argument. In this package, handlers are never called.
 """
 
 from __future__ import annotations

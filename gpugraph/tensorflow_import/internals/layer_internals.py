@@ -47,8 +47,8 @@ def collect_named_outputs(collections: Any, alias: str, outputs: Any) -> Any:
 def convert_collection_to_dict(
     collection: str, clear_collection: bool = False
 ) -> OrderedDict[str, Any]:
-    """Return an OrderedDict from aliases to tensors. If several tensors have the same alias, it
-    contains the last of them.
+    """Return an OrderedDict from aliases to tensors. If several tensors have the same alias, the
+    dict contains only the last of them.
     """
     graph = get_default_graph()
     outputs = OrderedDict(
@@ -95,8 +95,8 @@ def smart_cond(pred: Any, fn1: Any, fn2: Any, name: str | None = None) -> Any:
 
 
 def get_variable_collections(variables_collections: Any, name: str) -> Any:
-    """Return the collections for the variable `name`. They are an entry of a dict, or the list
-    itself.
+    """Return the collections for the variable `name`. If the argument is a dict, they are its entry
+    for this name. Otherwise they are the argument itself.
     """
     if isinstance(variables_collections, dict):
         return variables_collections.get(name)
@@ -126,13 +126,14 @@ def last_dimension(shape: Any, min_rank: int = 1) -> int:
 
 
 def two_element_tuple(int_or_tuple: Any) -> tuple[int, int]:
-    """Return (n, n) for a number n. Return a pair as a tuple."""
+    """Return a pair of positive numbers as a tuple. A single number n becomes (n, n)."""
     return n_positive_integers(2, int_or_tuple)  # type: ignore[return-value]
 
 
 def n_positive_integers(n: int, value: Any) -> tuple[int, ...]:
-    """Return a tuple of `n` numbers. The argument is one number or `n` numbers, which must be
-    positive. Raises ValueError if it has any other value.
+    """Return `value` as a tuple of `n` positive numbers. If `value` is a single number, the number
+    is repeated. Raises ValueError if `value` is neither a positive number nor a sequence of `n`
+    positive numbers.
     """
     if isinstance(value, TensorShape):
         value = value.as_list()
@@ -146,12 +147,13 @@ def n_positive_integers(n: int, value: Any) -> tuple[int, ...]:
 
 
 class Linear:
-    """The sum of the products of some matrices with weights, plus a bias.
+    """A function that multiplies matrices by weights, and returns the sum of the products plus a
+    bias.
 
     The variables `kernel` and `bias` are created in the current variable scope.
 
     Args:
-      args: a tensor of shape [batch, size], or a list of them.
+      args: a tensor of shape [batch, size], or a list of such tensors.
       output_size: the number of columns of the result.
       build_bias: whether a bias is added.
     """
@@ -196,5 +198,5 @@ def linear(
     bias_initializer: Any = None,
     kernel_initializer: Any = None,
 ) -> Any:
-    """Return the sum of the products of some matrices with new weights; see `Linear`."""
+    """Create a `Linear` with the same arguments, and return its result for the matrices `args`."""
     return Linear(args, output_size, bias, bias_initializer, kernel_initializer)(args)

@@ -17,7 +17,7 @@ def index_table_from_tensor(
     dtype: Any = dtypes.string,
     name: str | None = None,
 ) -> Any:
-    """Call `tf.contrib.lookup.index_table_from_tensor`, whose arguments have other names."""
+    """Call `tf.contrib.lookup.index_table_from_tensor`, whose arguments have different names."""
     return index_tables.index_table_from_tensor(
         vocabulary_list, num_oov_buckets, default_value, hasher_spec, dtype, name
     )
@@ -26,7 +26,7 @@ def index_table_from_tensor(
 def index_to_string_table_from_tensor(
     vocabulary_list: Any, default_value: Any = "UNK", name: str | None = None
 ) -> Any:
-    """Call `tf.contrib.lookup.index_to_string_table_from_tensor`, whose arguments have other
+    """Call `tf.contrib.lookup.index_to_string_table_from_tensor`, whose arguments have different
     names.
     """
     return index_tables.index_to_string_table_from_tensor(vocabulary_list, default_value, name)

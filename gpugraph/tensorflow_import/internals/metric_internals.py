@@ -27,8 +27,8 @@ def metric_variable(
 
 
 def remove_squeezable_dimensions(predictions: Any, labels: Any, weights: Any) -> tuple[Any, ...]:
-    """Return predictions, labels and weights. If only one of them has a last dimension of size 1,
-    the dimension is removed.
+    """Return predictions, labels and weights with equal ranks. An additional last dimension of size
+    1 is removed.
     """
     if labels is None:
         values = tf.convert_to_tensor(predictions)

@@ -1,5 +1,5 @@
-"""The functions of `tf.contrib.slim` that read decoded records of data sets, and queues of
-batches.
+"""Functions of `tf.contrib.slim` that read and decode the records of data sets, or that create
+queues of batches.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from gpugraph.tensorflow_import.internals.slim_internals import parallel_read
 
 
 class DataProvider:
-    """An object that returns tensors by the names of items."""
+    """An object that has a tensor for each item of a data set, such as an image and a label."""
 
     def __init__(self, items_to_tensors: Any, num_samples: int | None) -> None:
         self._items_to_tensors, self._num_samples = items_to_tensors, num_samples
@@ -80,7 +80,7 @@ class _PrefetchQueue:
         self._queue, self._structure = queue, structure
 
     def dequeue(self, name: str | None = None) -> Any:
-        """Return the next structure."""
+        """Return the next structure in the queue."""
         parts = self._queue.dequeue(name=name)
         listed = list(parts) if isinstance(parts, (list, tuple)) else [parts]
         return pack_sequence_as(self._structure, listed)

@@ -64,7 +64,7 @@ def add_scalar_summary(
 def add_image_summary(
     tensor: Any, name: Any = None, prefix: Any = None, print_summary: bool = False
 ) -> Any:
-    """Add a summary of images. If `print_summary` is true, they are also logged."""
+    """Add a summary of images. If `print_summary` is true, the images are also logged."""
     tag = _summary_name(tensor, name, prefix)
     return summary.image(tag, _printed(tag, print_summary, tensor))
 

@@ -102,7 +102,7 @@ def nothing_changes(*args: Any, **kwargs: Any) -> Iterator[None]:
 
 
 def shared_resources() -> list[Any]:
-    """Return those of the graph's resources that the sessions of a cluster share."""
+    """Return the graph's resources that the sessions of a cluster share."""
     return get_default_graph().get_collection(GraphKeys.RESOURCES)
 
 
@@ -208,15 +208,15 @@ class FetchHandler:
 
 
 def get_to_proto_function(collection_name: str) -> Any:
-    """Return the function that converts a collection's items to messages, or None if there is
-    none.
+    """Return the function that converts a collection's items to messages, or None if no function is
+    registered.
     """
     return collection_protos(collection_name).to_proto
 
 
 def get_from_proto_function(collection_name: str) -> Any:
-    """Return the function that converts messages to a collection's items, or None if there is
-    none.
+    """Return the function that converts messages to a collection's items, or None if no function is
+    registered.
     """
     return collection_protos(collection_name).from_proto
 

@@ -32,7 +32,7 @@ def gradients(
     stop_gradients: Any = None,
     unconnected_gradients: Any = UnconnectedGradients.NONE,
 ) -> Any:
-    """Call `tf.gradients`. The arguments are the arguments in version 2."""
+    """Call `tf.gradients`. The parameters have the order of version 2."""
     return gradients_of_version_1(
         ys,
         xs,

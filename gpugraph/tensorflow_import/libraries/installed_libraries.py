@@ -9,8 +9,8 @@ from importlib import metadata
 
 
 def library_of(file: str) -> str:
-    """Return the name and the version of the installed library that contains a file. If there is
-    none, return "".
+    """Return the name and the version of the installed library that contains a file. If no
+    installed library contains the file, return "".
     """
     folders = sorted((os.path.abspath(path) + os.sep for path in sys.path if path), key=len)
     for folder in reversed(folders):

@@ -152,10 +152,10 @@ class _ExplainingLoader(Loader):
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Execute the module. If that fails, raise an ImportError that names the version that
-        works.
+        """Execute the module. If this raises an error, raise an ImportError that names the version
+        that works.
 
-        If the failure is that a package other than TensorFlow is missing, the original error is
+        If the error is that a package other than TensorFlow is missing, the original error is
         raised.
         """
         try:

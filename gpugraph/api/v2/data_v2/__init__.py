@@ -1,4 +1,4 @@
-"""Pipelines of input data, as TensorFlow 2 names them."""
+"""`tf.compat.v2.data`: datasets, with the names and signatures of TensorFlow 2."""
 
 from gpugraph.api.v2.data_v2 import experimental_v2 as _experimental
 from gpugraph.library.data import dataset_versions as _versions, file_datasets as _files

@@ -1,1 +1,1 @@
-"""Detection of usable GPUs. If there is none, detection gives the reason."""
+"""Detection of usable GPUs. If no GPU is usable, detection gives the reason."""

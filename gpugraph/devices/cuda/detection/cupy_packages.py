@@ -19,8 +19,8 @@ class CuPy(NamedTuple):
     """An installed CuPy package.
 
     Args:
-      cuda: the major CUDA version for which it is built, or 0 if it is unknown.
-      reason: the reason why it can't be used, or "" if it can.
+      cuda: the major CUDA version for which CuPy is built, or 0 if this version is unknown.
+      reason: the reason why CuPy can't be used, or "" if CuPy can be used.
     """
 
     name: str
@@ -39,8 +39,8 @@ def installed_version(name: str) -> str | None:
 
 def extra_for(driver_version: int | None) -> str:
     """Return the pip command that installs CuPy for a driver that supports the CUDA version
-    `driver_version`. If it is None, because no driver is installed yet, the text offers both CUDA
-    versions.
+    `driver_version`. If `driver_version` is None, because no driver is installed yet, the text
+    offers both CUDA versions.
     """
     if driver_version is None:
         return f"pip install 'gpugraph[{_EXTRAS[_OLDEST]}]' or 'gpugraph[{_EXTRAS[_NEWEST]}]'"
@@ -72,8 +72,8 @@ def find_cupy(driver_version: int | None) -> CuPy:
 
 
 def _several(names: list[str], driver_version: int | None) -> CuPy:
-    """Return the result for several installed packages. They can't be used, because they overwrite
-    each other's files in the same folder.
+    """Return the result for several installed packages. Several packages can't be used together,
+    because they overwrite each other's files in the same folder.
     """
     reason = (
         f"{len(names)} packages of CuPy are installed over each other ({', '.join(names)}): "

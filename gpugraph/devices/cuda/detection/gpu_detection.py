@@ -1,12 +1,13 @@
-"""Detection of the usable GPUs. If there are none, it gives the reason and a remedy.
+"""Detection of the usable GPUs. If no GPU is usable, this module gives the reason and a remedy.
 
     GPUGRAPH_GPU=0?  ->  driver?  ->  CuPy?  ->  versions fit?  ->  GPUs visible?  ->  CuPy imports?
                      ->  a small kernel compiles, runs and has the right result
 
-Cheap checks come first, so a machine without a GPU spends almost no time here, and CuPy is imported
-only if there is a GPU. The result is kept until the process ends. If the small kernel succeeds,
-this is also recorded in the user's cache folder, under the versions of all packages involved, and
-the kernel is not run again. Each process still checks that the GPU can be opened.
+Cheap checks come first, so a machine without a GPU spends almost no time on detection, and CuPy is
+imported only if there is a GPU. The result is kept until the process ends. If the small kernel
+succeeds, the success is also recorded in the user's cache folder, under the versions of all
+packages involved, and the kernel is not run again. Each process still checks that the GPU can be
+opened.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ the driver.
 
 
 def detect() -> Detection:
-    """Return the GPUs that this process can use. They are detected once for each value of
+    """Return the GPUs that this process can use. The GPUs are detected once for each value of
     CUDA_VISIBLE_DEVICES.
 
     Raises InvalidArgumentError if GPUGRAPH_GPU is neither 0 nor 1.
@@ -161,7 +162,7 @@ def _visible_gpus(library: LibCuda) -> list[Gpu]:
 
 def _try_out(gpu: Gpu, version: int, cupy: CuPy) -> None:
     """Compile and run a small kernel, unless the cache records an earlier success. Raises
-    DriverError if this fails.
+    DriverError if the kernel can't be compiled or run.
     """
     cache = ObjectCache(cache_folder().with_name("gpu"))
     key = _key(gpu, version, cupy)
@@ -195,7 +196,7 @@ def _no_driver(text: str) -> str:
 
 def _too_old(version: int, cuda: int, package: str) -> str:
     """Return the reason if a driver that supports CUDA `version` (12080 is 12.8) can't run a
-    package for the major version `cuda`. If it can, return "".
+    package for the major version `cuda`. If the driver can run the package, return "".
     """
     needed = max(cuda * 1000, _OLDEST_DRIVER)
     if version >= needed:

@@ -1,7 +1,8 @@
 """The probe: a small kernel that is compiled and run to check that a GPU works.
 
-It includes the header of generated kernels, which includes CUDA's own headers. So if an
-installation lacks these, the probe fails with the reason, instead of the first operation.
+The kernel includes the header of generated kernels, which includes CUDA's own headers. So if an
+installation lacks these headers, the probe fails and gives the reason. Without the probe, the
+program's first operation would fail.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ class StridedTensor(NamedTuple):
     strides: tuple[int, ...]
 
     def span(self, item_bytes: int) -> Span:
-        """Return the memory of the tensor, which has no gaps."""
+        """Return the span of memory of the tensor. The tensor must have no gaps."""
         return self.address, prod(self.sizes) * item_bytes
 
 

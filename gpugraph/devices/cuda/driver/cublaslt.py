@@ -7,8 +7,8 @@ chosen when it is bound. After that, each product is a single C call.
 cublasLt is column-major. A row-major matrix in memory is its own transpose in column-major order.
 So out = a @ b becomes out' = b' @ a'. The operands are exchanged, and no matrix is copied. The bias
 has one number for each column of `out`. A column of `out` is a row of out', as cublasLt requires.
-It has the output's dtype, and is the same for all matrices of a batch. The addend is passed as
-cublasLt's matrix C, with a factor beta of 1.
+The bias has the output's dtype, and is the same for all matrices of a batch. The addend is passed
+as cublasLt's matrix C, with a factor beta of 1.
 
 Accuracy: float32 is computed in float32 throughout, unless `Product.tf32` permits 10 bits of
 mantissa. float16 and bfloat16 are summed in float32. The bias and the addend are added in float32,
@@ -16,7 +16,8 @@ and then the result is rounded once. Algorithms that divide k among blocks and a
 in 16 bits (in the output or in the workspace) are therefore excluded. The GELU epilogue is not
 used, because the accuracy of cublasLt's tanh is not documented.
 
-Numbers and layouts: https://docs.nvidia.com/cuda/cublas/#using-the-cublaslt-api
+The constants and structures of the API are documented at
+https://docs.nvidia.com/cuda/cublas/#using-the-cublaslt-api
 """
 
 from __future__ import annotations
@@ -130,7 +131,7 @@ def load_cublaslt(versions: Sequence[int]) -> ctypes.CDLL:
 
 class CublasLt:
     """A cublasLt handle for the GPU that is current when the handle is created. The same GPU must
-    be current when the handle is used. Methods raise DriverError.
+    be current when the handle is used. Methods raise DriverError if cublasLt reports an error.
     """
 
     def __init__(self, library: ctypes.CDLL) -> None:
@@ -209,7 +210,8 @@ class CublasLt:
         workspace_bytes: int,
     ) -> HeuristicResult | None:
         """Return the algorithm that cublasLt's heuristic ranks first, given the size of the
-        workspace and the alignments of the operands. If there is no algorithm, return None.
+        workspace and the alignments of the operands. If cublasLt has no algorithm for the product,
+        return None.
         """
         preference = self._make("MatmulPreference")
         preference.set(_PREF_MAX_WORKSPACE_BYTES, ctypes.c_uint64(workspace_bytes))

@@ -5,12 +5,12 @@
 
 A convolution with its bias and Relu is one graph of operations, whose intermediate results are
 virtual tensors. When the convolution is bound, the heuristic ranks configurations of engines. The
-first configuration is used that has permitted arithmetic and whose workspace fits. After that, a
-convolution is a single C call, which can be captured in a CUDA graph.
+first configuration that has permitted arithmetic, and a workspace of permitted size, is used. After
+that, a convolution is a single C call, which can be captured in a CUDA graph.
 
 Results have the same accuracy as the results of gpugraph's kernels. Engines that are not
-deterministic, sum in 16 bits, transform their inputs (Winograd, FFT), or convert float32 to TF32
-are excluded; the latter are allowed by `ConvolutionRecord.tf32`.
+deterministic, sum in 16 bits, or transform their inputs (Winograd, FFT) are excluded. Engines that
+convert float32 to TF32 are excluded unless `ConvolutionRecord.tf32` permits them.
 
 Descriptors and attributes: https://docs.nvidia.com/deeplearning/cudnn/backend/latest/
 """
@@ -129,7 +129,7 @@ class Descriptor:
 
     def descriptors(self, name: str, kind: str, most: int) -> list[Descriptor]:
         """Return the values of an attribute, which are descriptors of type `kind`. There may be at
-        most `most`.
+        most `most` values.
         """
         descriptors = [Descriptor(self._library, kind) for _ in range(most)]
         for descriptor in descriptors:
@@ -180,13 +180,13 @@ class _Graph(NamedTuple):
 
 
 def load_cudnn() -> ctypes.CDLL:
-    """Load cuDNN. Raises OSError if it is not installed."""
+    """Load cuDNN. Raises OSError if cuDNN is not installed."""
     return load_library("cudnn", (_SUPPORTED_MAJOR,))
 
 
 class Cudnn:
     """cuDNN for the GPU that is current when this object is created. The same GPU must be current
-    when the object is used. Methods raise DriverError.
+    when the object is used. Methods raise DriverError if cuDNN reports an error.
 
     Raises AttributeError if the library lacks a function.
 

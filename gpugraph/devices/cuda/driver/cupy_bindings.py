@@ -1,8 +1,8 @@
 """CuPy's bindings: the only file that imports CuPy.
 
-It uses only the thin bindings of CUDA's runtime and driver (`cupy_backends.cuda.api`). CuPy's array
-library is not imported. This module can be imported even if CuPy is missing or broken. `PROBLEM`
-then contains the text of the error.
+This module uses only the thin bindings of CUDA's runtime and driver (`cupy_backends.cuda.api`).
+CuPy's array library is not imported. This module can be imported even if CuPy is missing or broken.
+`PROBLEM` then contains the text of the error.
 """
 
 from __future__ import annotations
@@ -84,8 +84,8 @@ def repeated(
 def destroyer(context: int, destroy: Callable[[int], object]) -> Callable[[int], None]:
     """Return a function that destroys an object of a context.
 
-    Finalizers call the function in any thread. They may do so after the modules are gone, so the
-    function looks up no global name.
+    Finalizers call the function in any thread. A finalizer may run after the modules are gone, so
+    the function looks up no global name.
     """
     get, enter = driver.ctxGetCurrent, driver.ctxSetCurrent
 
@@ -103,7 +103,7 @@ def destroyer(context: int, destroy: Callable[[int], object]) -> Callable[[int],
 def context_of(ordinal: int) -> int:
     """Initialize the context that CUDA's runtime uses for a GPU, and return the context.
 
-    This happens in a separate thread, because it changes the thread's current GPU.
+    The initialization runs in a separate thread, because it changes the thread's current GPU.
     """
 
     def initialize() -> int:
@@ -116,7 +116,7 @@ def context_of(ordinal: int) -> int:
 
 
 def properties_of(ordinal: int) -> Properties:
-    """Return the properties of a GPU. Its context must be the current context."""
+    """Return the properties of a GPU. The context of this GPU must be the current context."""
 
     def attribute(number: int) -> int:
         return int(call(what, runtime.deviceGetAttribute, number, ordinal))

@@ -56,10 +56,10 @@ class CupyDriver:
 
     Args:
       compiler: compiles kernel sources.
-      make_products: called once, for the first matrix product. It returns the function that binds
-        products. If it is None, `product` returns None.
-      make_convolutions: called once, for the first convolution. It returns cuDNN (`Cudnn`), or
-        None.
+      make_products: called once, for the first matrix product. This function returns the function
+        that binds products. If `make_products` is None, `product` returns None.
+      make_convolutions: called once, for the first convolution. This function returns cuDNN
+        (`Cudnn`), or None.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class CupyDriver:
         self._free(f"free the memory at {address:#x}", cupy.runtime.free, address)
 
     def malloc_host(self, num_bytes: int) -> HostRegion | None:
-        """Allocate pinned host memory and return it. If there is not enough, return None."""
+        """Allocate pinned host memory and return it. If there is not enough memory, return None."""
         flags = cupy.runtime.hostAllocPortable  # pinned for all GPUs
         what, free = "allocate pinned host memory", cupy.runtime.freeHost
         address = self._allocate(num_bytes, what, free, cupy.runtime.hostAlloc, num_bytes, flags)
@@ -223,8 +223,8 @@ class CupyDriver:
     def copy_peer(
         self, target: int, source: int, source_driver: Driver, num_bytes: int, stream: Stream
     ) -> None:
-        """Enqueue a copy from another GPU's memory. It is a direct copy if a trial copy was
-        correct. Otherwise it goes through host memory.
+        """Enqueue a copy from another GPU's memory. The copy is direct if a trial copy was correct.
+        Otherwise the copy goes through host memory.
 
         Args:
           source_driver: the driver of the other GPU.
@@ -247,7 +247,7 @@ class CupyDriver:
         )
 
     def enable_peer(self, other: int) -> None:
-        """Enable direct access to another GPU's memory, if it is possible."""
+        """Enable direct access to another GPU's memory, if direct access is possible."""
         if other not in self._properties.peers:
             return
         try:
@@ -281,7 +281,9 @@ class CupyDriver:
         reads: Sequence[Span] = (),
         writes: Sequence[Span] = (),
     ) -> Callable[[], None]:
-        """Return a callable that launches a kernel. `reads` and `writes` have no effect here."""
+        """Return a callable that launches a kernel. `reads` and `writes` have no effect in this
+        driver.
+        """
         find = cupy.driver.moduleGetFunction
         handle = self._call(f"find the kernel {function}", find, module, function)
         shared = geometry.shared_bytes
@@ -351,8 +353,8 @@ class CupyDriver:
     def convolution(
         self, convolution: Any, workspace: tuple[int, int], stream: Stream
     ) -> Callable[[], None] | None:
-        """Return a callable that computes a convolution. If cuDNN does not compute it, return
-        None.
+        """Return a callable that computes a convolution. If cuDNN does not compute the convolution,
+        return None.
         """
         library = self._library_of_convolutions()
         if library is None:
@@ -401,8 +403,8 @@ class CupyDriver:
             self._call("destroy a graph", cupy.runtime.graphDestroy, graph)
 
     def close(self) -> None:
-        """Wait for all commands, then release streams, modules and memory. They must not be used
-        afterwards. Errors of a lost GPU are ignored.
+        """Wait for all commands, then release streams, modules and memory. These objects must not
+        be used afterwards. Errors of a lost GPU are ignored.
         """
         with contextlib.suppress(DriverError):
             self._call("close cublasLt and cuDNN", self._release_libraries)

@@ -171,8 +171,8 @@ class Product(NamedTuple):
 
 
 class Driver(Protocol):
-    """The driver of one GPU. Methods raise DriverError. A method that only enqueues commands may
-    raise the error of an earlier launch.
+    """The driver of one GPU. Methods raise DriverError if CUDA reports an error. A method that only
+    enqueues commands may raise the error of an earlier launch.
     """
 
     @property
@@ -193,8 +193,8 @@ class Driver(Protocol):
         """Free device memory."""
 
     def malloc_host(self, num_bytes: int) -> HostRegion | None:
-        """Allocate pinned host memory and return it as a buffer. If there is not enough, return
-        None.
+        """Allocate pinned host memory and return it as a buffer. If there is not enough memory,
+        return None.
         """
 
     def free_host(self, address: int) -> None:
@@ -237,8 +237,8 @@ class Driver(Protocol):
     # -- copies, all asynchronous
 
     def copy_in(self, target: int, source: int, num_bytes: int, stream: Stream) -> None:
-        """Enqueue a copy from host memory to the device. It is asynchronous only if the host memory
-        is pinned.
+        """Enqueue a copy from host memory to the device. The copy is asynchronous only if the host
+        memory is pinned.
         """
 
     def copy_out(self, target: int, source: int, num_bytes: int, stream: Stream) -> None:
@@ -275,8 +275,8 @@ class Driver(Protocol):
         reads: Sequence[Span] = (),
         writes: Sequence[Span] = (),
     ) -> Callable[[], None]:
-        """Return a callable that launches a function of a module. As much as possible is prepared
-        in this call.
+        """Return a callable that launches a function of a module. Everything that does not change
+        between launches is prepared in this method.
 
         Args:
           arguments: values of type `int` (64 bits, or an address) or `float` (passed as a double).

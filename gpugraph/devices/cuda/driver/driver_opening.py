@@ -1,7 +1,7 @@
 """Opening of GPUs. The module that imports CuPy is imported when the first GPU is opened.
 
-If `import gpugraph` imported CuPy, this would take most of its time, even in processes that use no
-GPU.
+If `import gpugraph` imported CuPy, most of the import's time would be spent on CuPy, even in
+processes that use no GPU.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ def binding_problem() -> str:
 
 
 def binding_version() -> int:
-    """Return the version of CuPy's CUDA runtime, such as 12090 for 12.9. Raises DriverError if it
-    can't be determined.
+    """Return the version of CuPy's CUDA runtime, such as 12090 for 12.9. Raises DriverError if the
+    version can't be determined.
     """
     return int(_cupy_driver().cupy.runtime_version())
 

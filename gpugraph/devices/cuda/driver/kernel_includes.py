@@ -1,9 +1,9 @@
 """Inlining of includes in kernel sources: `#include "x.cuh"` is replaced by the text of that file
 in `kernels/`.
 
-So the compiled source is complete. It can be used as the cache key, and it can be stored in a
-single file if it does not compile. Each file is included once. The compiler handles `#include
-<...>`.
+So the compiler receives a complete source. This source can be used as the cache key, and it can be
+stored in a single file if it does not compile. Each file is included once. The compiler handles
+`#include <...>`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def with_includes(source: str, name: str = "text.cu", included: set[str] | None 
 
     Args:
       name: the source's name, for `#line`.
-      included: names of files that are already included; newly included files are added.
+      included: the names of files that are already included. Newly included files are added.
     """
     done = set() if included is None else included
 

@@ -1,11 +1,12 @@
-"""NVRTC, NVIDIA's compiler as a library, which is called through ctypes. It compiles CUDA sources
-to cubins without a driver, a GPU or CuPy.
+"""NVRTC, NVIDIA's compiler as a library, which is called through ctypes. NVRTC compiles CUDA
+sources to cubins without a driver, a GPU or CuPy.
 
     source with its includes -> key -> cubin in the cache, or compiled -> stored by its key
 
 If the GPU is newer than NVRTC, the source is compiled for the newest supported architecture of the
-GPU's generation, whose cubins run on it. If NVRTC supports no architecture of the GPU's generation,
-the source is compiled to PTX, which the driver compiles for the GPU.
+GPU's generation. The GPU can run cubins of older architectures of its generation. If NVRTC supports
+no architecture of the GPU's generation, the source is compiled to PTX, which the driver compiles
+for the GPU.
 
 The library is searched for in NVIDIA's wheels (nvidia-cuda-nvrtc-cu12, nvidia-cuda-nvrtc), then
 under CUDA_PATH and CUDA_HOME, then among the system's libraries. An NVRTC of CuPy's major CUDA
@@ -71,7 +72,7 @@ class Nvrtc:
 
     Attributes:
       version: the version, such as (12, 9).
-      archs: the compute capabilities that it supports, multiplied by 10.
+      archs: the compute capabilities that NVRTC supports, multiplied by 10.
     """
 
     def __init__(self, library: ctypes.CDLL, path: str, folder: Path | None = None) -> None:
@@ -120,8 +121,8 @@ class Nvrtc:
         """Return the architecture for which to compile, so that a GPU with the architecture `arch`
         can run the result.
 
-        If NVRTC supports `arch`, this is `arch` itself. Raises DriverError if NVRTC supports only
-        newer architectures.
+        If NVRTC supports `arch`, the target is `arch` itself. Raises DriverError if NVRTC supports
+        only newer architectures.
         """
         match = _ARCH.fullmatch(arch)
         if match is None or int(match[1]) in self.archs:
@@ -231,7 +232,7 @@ def header_folders(library: str, major: int) -> tuple[str, ...]:
 
 def _headers_major(folder: str) -> int:
     """Return the major CUDA version of the headers in a folder, as cuda_runtime_api.h or cuda.h
-    state it. If it is unknown, return 0.
+    state it. If the version is unknown, return 0.
     """
     for name in ("cuda_runtime_api.h", "cuda.h"):
         try:

@@ -2,8 +2,9 @@
 never during a capture.
 
 If a thread destroys graphs, frees memory or waits for the GPU while it captures a stream, the
-capture fails. Python's garbage collector could cause this at any line, by running the finalizer of
-a session that was not closed. It is therefore disabled during a capture.
+capture fails. Python's garbage collector could cause such a failure at any line, by running the
+finalizer of a session that was not closed. The garbage collector is therefore disabled during a
+capture.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class Owned:
 
 @contextlib.contextmanager
 def nothing_collected() -> Iterator[None]:
-    """Disable Python's garbage collector, for all threads, until the block ends."""
+    """Disable Python's garbage collector, for all threads, until the `with` block ends."""
     with _lock:
         _waits.append(gc.isenabled())
         gc.disable()

@@ -2,8 +2,8 @@
 
 With some settings of the IOMMU, or of a virtual machine, a direct copy between two GPUs reports
 success although the data does not arrive. So the first copy of a pair of GPUs is preceded by a
-trial, in which a pattern is copied and compared on the host. If it differs, all copies of the pair
-go through pinned host memory, in pieces on the stream of the copy.
+trial, in which a pattern is copied and compared on the host. If the pattern has changed, all copies
+of the pair go through pinned host memory, in pieces on the stream of the copy.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class PeerCopies:
     def copy(
         self, target: int, source: int, source_driver: Driver, num_bytes: int, stream: Stream
     ) -> None:
-        """Enqueue a copy from another GPU. It is a direct copy if the trial of the pair was
+        """Enqueue a copy from another GPU. The copy is direct if the trial of the pair was
         correct.
         """
         with self._lock:
@@ -71,7 +71,7 @@ class PeerCopies:
     # -- the trial
 
     def _try_once(self, source_driver: Driver) -> bool:
-        """Return whether copies from a GPU arrive undamaged; the first call tries one."""
+        """Return whether copies from a GPU arrive undamaged. The first call makes a trial copy."""
         other = source_driver.properties.ordinal
         if other not in self._is_correct:
             self._driver.enable_peer(other)
@@ -110,7 +110,7 @@ class PeerCopies:
         self, source_driver: Driver, source: int, target: int, region: HostRegion
     ) -> bool:
         """Copy a pattern from the host to the source GPU, to this GPU, and back to the host. Return
-        whether it is unchanged.
+        whether the pattern is unchanged.
         """
         driver = self._driver
         content = np.ndarray(TRIAL_BYTES // 4, np.uint32, region.buffer)
@@ -140,8 +140,8 @@ class PeerCopies:
     # -- through the host
 
     def _copy_by_host(self, target: int, source: int, num_bytes: int, stream: Stream) -> None:
-        """Enqueue a copy in pieces through pinned memory. The order of the stream's commands
-        protects this memory.
+        """Enqueue a copy in pieces through pinned memory. All pieces use the same memory. A piece
+        can't overwrite an earlier piece too soon, because the commands of the stream run in order.
         """
         driver = self._driver
         if stream not in self._bounces:

@@ -1,7 +1,7 @@
 """Checks of the emulation. GPUGRAPH_CUDA_CHECKS enables them through flags of the C++ compiler.
 
 races        accesses of two threads to one byte without a barrier between them are errors
-contraction  products and sums are rounded once, as a GPU may do
+contraction  a product and a sum of this product are rounded only once, as a GPU may do
 noise        results of functions such as exp and tanh are up to 2 ulp off, as a GPU's may be
 shuffle      blocks run in a random order, and the threads of a block from the last to the first
 """

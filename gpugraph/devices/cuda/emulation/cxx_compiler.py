@@ -5,8 +5,8 @@ libraries.
       -> key -> object in the cache, or compiled -> loaded by ctypes
 
 Libraries are cached and loaded as in `codegen.c_compiler`. However, GPUGRAPH_NATIVE has no effect,
-because an emulated GPU has no other kernels. If a source does not compile, it is stored in a file.
-The error contains the path of the file and the log of the compiler.
+because an emulated GPU has no other kernels. If a source does not compile, the source is stored in
+a file. The error contains the path of the file and the log of the compiler.
 
     GPUGRAPH_CXX   the compiler, a name on the PATH or a path; by default c++
 """
@@ -64,7 +64,7 @@ _SYSTEM = re.compile(r"^[ \t]*#[ \t]*include[ \t]+<[^>\n]*>[^\n]*$", re.MULTILIN
 
 
 class _CudaCompiler(Compiler):
-    """The C++ compiler. No setting disables it."""
+    """The C++ compiler. No setting disables this compiler."""
 
     flags: tuple[str, ...] = FLAGS
     language = "c++"
@@ -89,7 +89,7 @@ class _CudaCompiler(Compiler):
 @cache
 def host_compiler() -> _CudaCompiler:
     """Return this process's C++ compiler for CUDA sources. The value of GPUGRAPH_CXX at the first
-    call selects it.
+    call selects the compiler.
     """
     compiler = _CudaCompiler(setting("GPUGRAPH_CXX"))
     compiler.flags = (*FLAGS, *check_flags())
@@ -110,8 +110,8 @@ def kernel_names(source: str) -> tuple[str, ...]:
 
 
 def host_source(source: str) -> tuple[str, tuple[str, ...]]:
-    """Return the C++ source for a CUDA source, which has an entry function for each kernel. Also
-    return the names of the kernels.
+    """Return the C++ source for a CUDA source. The C++ source has an entry function for each
+    kernel. Also return the names of the kernels.
 
     Raises DriverError if an included file does not exist, or if the source has no kernel.
     """
@@ -139,8 +139,8 @@ def _dynamic(declaration: re.Match[str]) -> str:
 
 @cache
 def _stacks() -> mmap.mmap:
-    """Return the memory for the stacks of a block's threads. All launches share it, because a
-    process executes one launch at a time.
+    """Return the memory for the stacks of a block's threads. All launches share this memory,
+    because a process executes one launch at a time.
     """
     return mmap.mmap(-1, (MAX_THREADS + 1) * STACK_BYTES, flags=mmap.MAP_PRIVATE)
 
@@ -218,15 +218,16 @@ class HostModule:
         blocks: tuple[int, int] = (0, 0),
         watched: Sequence[Span] = (),
     ) -> None:
-        """Execute a kernel and return when it has ended. Raises DriverError if CUDA would reject
-        the launch, or if the kernel fails.
+        """Execute a kernel and return when the kernel has ended. Raises DriverError if CUDA would
+        reject the launch, or if the kernel fails.
 
         Args:
           backwards: whether the blocks and threads run from the last to the first. A number above 1
             is the seed of a random order of blocks.
           blocks: the first block and the number of blocks to run, so that a few blocks of a huge
             grid can be checked. By default all blocks run.
-          watched: the arrays where races are detected, if the compiler's flags request this.
+          watched: the arrays where races are detected, if the compiler's flags request the
+            detection of races.
         """
         self.check(function, geometry, arguments)
         words = b"".join(

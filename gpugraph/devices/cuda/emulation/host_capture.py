@@ -16,11 +16,11 @@ from gpugraph.devices.cuda.emulation.stream_timeline import HostStream, Mark, St
 
 
 class CapturedGraph(NamedTuple):
-    """Captured work as one command.
+    """The captured commands as one command.
 
     Args:
-      run: a function that executes them.
-      reads, writes: all memory that they access.
+      run: a function that executes the captured commands.
+      reads, writes: all memory that the captured commands access.
     """
 
     name: str

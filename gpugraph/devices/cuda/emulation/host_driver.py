@@ -1,11 +1,12 @@
-"""The driver of an emulated GPU, which runs on the host, for tests and CI without a GPU.
+"""The driver of an emulated GPU. The driver and the GPU's kernels run on the host, for tests and CI
+without a GPU.
 
 The kernels are the GPU's sources, compiled by the C++ compiler (`cxx_compiler`). Device memory is
 host memory, and all addresses in launches and copies are checked to be in it. Streams execute
 commands as late as events permit (`stream_timeline`). Two accesses to the same memory raise an
 error if their order is undetermined (`stream_hazards`). Calls that CUDA forbids during a capture
-raise errors here, too. If a kernel fails, the error is raised when the host waits for the kernel's
-stream. After that, the device is lost.
+also raise errors in the emulation. If a kernel fails, the error is raised when the host waits for
+the kernel's stream. After that, the device is lost.
 
 Several drivers of one `HostMachine` are peers of each other.
 """
@@ -46,12 +47,12 @@ class HostDriver(HostGPU):
     Args:
       total_bytes: the size of its memory.
       fill: the value of each byte of new memory (255 gives NaN). None means 0.
-      products: whether it computes matrix products like cublasLt. If not, the caller's kernels
-        compute them.
+      products: whether the driver computes matrix products, as cublasLt does. If the driver does
+        not compute them, the caller's kernels compute them.
       epilogues: whether these products may have an epilogue.
       backwards: whether the threads and blocks of kernels run from the last to the first, so that a
         race changes results.
-      hazards: whether a hazard raises an error. Otherwise it is only recorded in `faults`.
+      hazards: whether a hazard raises an error. Otherwise the hazard is only recorded in `faults`.
     """
 
     def __init__(
@@ -279,8 +280,8 @@ class HostDriver(HostGPU):
     def product(
         self, product: Product, workspace: tuple[int, int], stream: HostStream
     ) -> Callable[[], None] | None:
-        """Return a callable that enqueues a product, which NumPy computes. If this GPU does not
-        compute such products, return None.
+        """Return a callable that enqueues a product, which NumPy computes. If the emulated GPU does
+        not compute such products, return None.
         """
         if not self.products or not product.item_bytes:
             return None

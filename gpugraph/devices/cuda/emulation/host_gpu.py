@@ -20,7 +20,7 @@ class HostEvent:
     """An event.
 
     Attributes:
-      mark: the position where it was last recorded, or None if it was never recorded.
+      mark: the position where the event was last recorded, or None if the event was never recorded.
     """
 
     def __init__(self) -> None:
@@ -31,8 +31,8 @@ class HostMachine:
     """An emulated machine: the timeline and the lock that its GPUs share.
 
     Args:
-      seed: the seed of the random order in which streams run. If it is None, the stream with the
-        newest command runs first.
+      seed: the seed of the random order in which streams run. If the seed is None, the stream with
+        the newest command runs first.
     """
 
     def __init__(self, seed: int | None = None) -> None:
@@ -96,8 +96,8 @@ class HostGPU:
         return self._device.limit - self._device.used
 
     def malloc(self, num_bytes: int) -> int | None:
-        """Allocate device memory and return its address. If this would exceed the limit, return
-        None.
+        """Allocate device memory and return its address. If the allocation would exceed the limit,
+        return None.
         """
         with self._lock:
             self._begin("malloc")
@@ -109,7 +109,7 @@ class HostGPU:
         self._free(address, self._device)
 
     def malloc_host(self, num_bytes: int) -> HostRegion | None:
-        """Allocate pinned host memory and return it. If there is not enough, return None."""
+        """Allocate pinned host memory and return it. If there is not enough memory, return None."""
         with self._lock:
             self._begin("malloc_host")
             return self._pinned.take(num_bytes)
@@ -190,8 +190,8 @@ class HostGPU:
 
     def _place(self, stream: HostStream) -> tuple[StreamTimeline, HostStream]:
         """Return the timeline and the stream that receive a stream's commands. During a capture,
-        these belong to the capture; otherwise they are the machine's timeline and the stream
-        itself.
+        the timeline and the stream belong to the capture. Otherwise they are the machine's timeline
+        and the stream itself.
         """
         if self._capture is not None and stream in self._capture.streams:
             return self._capture.timeline, self._capture.streams[stream]

@@ -27,8 +27,8 @@ class Regions:
         self._buffers: dict[int, mmap.mmap] = {}
 
     def take(self, num_bytes: int) -> HostRegion | None:
-        """Allocate memory. Return None if this would exceed the limit, or if the host has no more
-        memory.
+        """Allocate memory. Return None if the allocation would exceed the limit, or if the host has
+        no more memory.
         """
         size = max(num_bytes, 1)
         if self.used + size > self.limit:
@@ -46,8 +46,8 @@ class Regions:
         return HostRegion(base, buffer)
 
     def give_back(self, address: int) -> int:
-        """Free the memory at `address` and return its size in bytes. Raises DriverError if no
-        allocation begins there.
+        """Free the memory at `address` and return its size in bytes. Raises DriverError if
+        `address` is not the start of an allocation.
         """
         buffer = self._buffers.pop(address, None)
         if buffer is None:

@@ -1,7 +1,7 @@
 """Streams emulated on the host. Commands are queued, and executed as late as events permit.
 
     enqueue       -> a command at the end of the stream's queue; nothing runs
-    synchronize   -> its commands run, and those of other streams for which it waits
+    synchronize   -> the stream's commands run, and the commands for which they wait
 
 So if an event is missing, a command runs before the command that it should wait for, and its result
 is wrong. When all streams are executed, the stream with the newest command runs first. With a seed,
@@ -49,7 +49,7 @@ class HostStream:
 
 
 class Mark(NamedTuple):
-    """A position in a stream, which comes after its first `position` commands. The mark contains
+    """A position in a stream, after the first `position` commands of the stream. The mark contains
     the stream's clock at this position.
     """
 
@@ -68,7 +68,7 @@ class StreamTimeline:
     """The streams of a machine or of a capture.
 
     Args:
-      seed: the seed of a random order of execution. If it is None, the stream with the newest
+      seed: the seed of a random order of execution. If the seed is None, the stream with the newest
         command runs first.
     """
 
@@ -97,8 +97,8 @@ class StreamTimeline:
         reads: Iterable[Span] = (),
         writes: Iterable[Span] = (),
     ) -> None:
-        """Enqueue a command. If it has a hazard, raise DriverError and do not enqueue it, unless
-        `raises_hazards` is False.
+        """Enqueue a command. If the command has a hazard, raise DriverError and do not enqueue the
+        command, unless `raises_hazards` is False.
         """
         clock = dict(stream.clock)
         join(clock, self.host)
@@ -211,12 +211,12 @@ class StreamTimeline:
     def recorded(self) -> dict[HostStream, tuple[StreamCommand, ...]]:
         """Return the commands of all streams.
 
-        In the timeline of a capture, none of them has run.
+        In the timeline of a capture, none of these commands has run.
         """
         return {stream: tuple(stream.pending) for stream in self.streams}
 
     def replay(self, commands: dict[HostStream, tuple[StreamCommand, ...]]) -> None:
-        """Run all commands returned by `recorded`. This may be called repeatedly."""
+        """Run all commands returned by `recorded`. This method may be called repeatedly."""
         for stream, pending in commands.items():
             stream.pending = deque(pending)
             stream.done = 0

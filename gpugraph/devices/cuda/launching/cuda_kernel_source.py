@@ -81,10 +81,11 @@ class CudaSource(ProgramSource):
     second_block = "(gg_index)blockIdx.y"
 
     def __init__(self, program: Program, variant: SourceVariant, *layout: object) -> None:
-        """They affect its source and therefore its name.
+        """Generate the source.
 
         Args:
-          layout: for a joined kernel, its `places`.
+          layout: for a joined kernel, the positions of its arguments in the table
+            (`joined_launches`). These positions affect the source and therefore its key.
         """
         super().__init__(program, (program, variant, *layout), whole=variant.whole)
         self.variant = variant

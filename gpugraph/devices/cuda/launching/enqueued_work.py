@@ -25,7 +25,7 @@ class EnqueuedPart(NamedTuple):
     """A callable that enqueues one launch or copy.
 
     Args:
-      touches: the memory that the launch or copy reads and writes. None if it is unknown.
+      touches: the memory that the launch or copy reads and writes. None if this memory is unknown.
       work: the unbound form of a launch. None for a copy.
     """
 
@@ -35,7 +35,7 @@ class EnqueuedPart(NamedTuple):
 
 
 class Enqueued:
-    """A step that enqueues its parts in order on a stream, and holds the stream's lock meanwhile.
+    """A step that enqueues its parts in order on a stream while it holds the stream's lock.
 
     Args:
       notes: lines for the compiler's report. The report puts the op's name before each line.
@@ -67,8 +67,8 @@ class Enqueued:
         return step
 
     def touches(self) -> Touches | None:
-        """Return the memory that all parts read and write. If it is unknown for one of them, return
-        None.
+        """Return the memory that all parts read and write. If this memory is unknown for one of the
+        parts, return None.
         """
         reads: list[Span] = []
         writes: list[Span] = []
@@ -80,8 +80,8 @@ class Enqueued:
         return Touches(tuple(reads), tuple(writes))
 
     def kind(self) -> Hashable:
-        """Return the step's key, or None if the step can't be joined with others. `Launcher.joined`
-        may join steps with equal keys.
+        """Return the step's key, or None if the step can't be joined with other steps.
+        `Launcher.joined` may join steps with equal keys.
         """
         work = self.parts[0].work if len(self.parts) == 1 else None
         if work is None or work.parts is None or work.geometry.grid[0] > MAX_BLOCKS:

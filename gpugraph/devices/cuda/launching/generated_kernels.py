@@ -87,8 +87,8 @@ def variant_for(program: Program, sizes: Sequence[int], arrays: Sequence[Array])
 
 
 def _pack(program: Program, inner: int, arrays: Sequence[Array]) -> int:
-    """Return the number of elements that a thread loads in one access. They have 16 bytes in the
-    largest dtype, or less if addresses or rows are not aligned to 16 bytes.
+    """Return the number of elements that a thread loads in one access. Together, these elements
+    have 16 bytes in the largest dtype, or fewer if addresses or rows are not aligned to 16 bytes.
     """
     pack = min(8, 16 // max(int(array.dtype.itemsize) for array in arrays))
     while pack > 1 and program.axes > 1 and inner % pack:
@@ -160,8 +160,8 @@ def _register_type(dtype: DType) -> DType:
 
 
 def _divided(text: CudaSource, rows: int, inner: int) -> _Shape:
-    """Return the division of the first kernel among blocks. It depends only on the sizes, so that
-    results are the same on all GPUs.
+    """Return the division of the first kernel among blocks. The division depends only on the sizes,
+    so that results are the same on all GPUs.
     """
     kind, block = text.forms[0].kind, (THREADS, 1, 1)
     if kind == "elements":
@@ -184,8 +184,8 @@ def _divided(text: CudaSource, rows: int, inner: int) -> _Shape:
 
 
 def _columns(rows: int, packs: int) -> _Shape:
-    """Return the division into blocks of packs of columns times rows. A block has 32 packs, or the
-    lowest power of two that covers all columns if this is less.
+    """Return the division of the rows, and of the packs of columns, among blocks. A block has 32
+    packs, or the lowest power of two that covers all columns if this power is less.
     """
     width = 1
     while width < min(packs, 32):

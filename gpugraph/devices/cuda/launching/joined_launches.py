@@ -3,12 +3,12 @@ block finds its arguments in a table.
 
     table    tensors | equal arguments | for each tensor: the end of its blocks, other arguments
 
-The table is the kernel's only parameter and is passed by value. So it needs no device memory, and a
-captured graph contains a copy of it. CUDA limits parameters to 4 KiB, so a large number of tensors
-takes several launches. An argument is stored once if it has the same value in all launches, such as
-the learning rate of an optimizer. An output that overwrites an input is also stored once. A joined
-kernel executes the same statements as the kernel of a single launch, so the results are equal bit
-by bit.
+The table is the kernel's only parameter and is passed by value. So the table needs no device
+memory, and a captured graph contains a copy of it. CUDA limits parameters to 4 KiB, so a large
+number of tensors takes several launches. An argument is stored once if it has the same value in all
+launches, such as the learning rate of an optimizer. An output that overwrites an input is also
+stored once. A joined kernel executes the same statements as the kernel of a single launch, so the
+results are equal bit by bit.
 """
 
 from __future__ import annotations
@@ -91,7 +91,11 @@ class JoinedSource(CudaSource):
     block, blocks = "block_", "blocks_"
 
     def __init__(self, program: Program, variant: SourceVariant, places: Sequence[int]) -> None:
-        """places: the positions of the arguments, as in `Table`."""
+        """Generate the source.
+
+        Args:
+          places: the positions of the arguments in the table (`Table.places`).
+        """
         self.places = tuple(places)
         super().__init__(program, variant, self.places)
 
@@ -114,8 +118,8 @@ class JoinedSource(CudaSource):
 
 
 def join(works: Sequence[Work]) -> Iterator[Work]:
-    """Yield the launches that replace several independent launches of one generated source. The
-    `Work.parts` of these must not be None.
+    """Yield the joined launches that replace `works`, which are independent launches of one
+    generated source. The `Work.parts` of each must not be None.
     """
     assert works[0].parts is not None
     table = Table(works)

@@ -152,7 +152,7 @@ class Launcher:
         """Bind an op's matrix products, with their epilogues.
 
         If possible, cublasLt computes a product with its epilogue. Otherwise, cublasLt computes the
-        product and a kernel of gpugraph computes the epilogue. If this is also not possible, a
+        product and a kernel of gpugraph computes the epilogue. If cublasLt supports neither, a
         kernel of gpugraph computes both.
 
         Args:
@@ -230,8 +230,8 @@ class Launcher:
         return self._enqueued(self._launches(source.file, launches, operands))
 
     def _source_launches(self, source: Source, signature: Signature) -> Sequence[Launch]:
-        """Return the launches of a source on this GPU. They use tensor cores if the source and the
-        GPU support them.
+        """Return the launches of a source on this GPU. The launches use tensor cores if the source
+        and the GPU support them.
         """
         if source.tensor_cores and self.driver.properties.capability >= TENSOR_CORES:
             return source.tensor_cores(signature) or source.launches(signature)

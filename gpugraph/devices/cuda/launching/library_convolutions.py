@@ -31,8 +31,8 @@ def library_convolution(
     arrays: Sequence[Array],
     allocate: Callable[[tuple[int, ...], DType], Array],
 ) -> Enqueued | None:
-    """Return a step that computes a convolution with cuDNN. If cuDNN does not support it, return
-    None.
+    """Return a step that computes a convolution with cuDNN. If cuDNN does not support the
+    convolution, return None.
 
     Args:
       launcher: the `Launcher`.

@@ -13,8 +13,8 @@ def is_tf32(arch: str) -> bool:
     """Return whether float32 products are computed in TF32 on GPUs that have an architecture such
     as `sm_90`.
 
-    A setting of the process determines this (`tensor_float_32_execution_enabled`). CUDA's
-    environment variable NVIDIA_TF32_OVERRIDE overrides the setting.
+    A setting of the process determines whether TF32 is used (`tensor_float_32_execution_enabled`).
+    CUDA's environment variable NVIDIA_TF32_OVERRIDE overrides the setting.
     """
     if int(arch.removeprefix("sm_")) < _ARCH:
         return False

@@ -13,7 +13,7 @@ from gpugraph.devices.native import NotNativeError
 
 def cuda_type(dtype: DType) -> CType:
     """Return the C types of a dtype in memory and for computation. Raises NotNativeError if kernels
-    don't support it.
+    don't support the dtype.
     """
     base = dtype.base_dtype
     reason = not_native(base, gpu=True)
@@ -25,7 +25,7 @@ def cuda_type(dtype: DType) -> CType:
 def type_macros(types: Mapping[str, DType], defines: Mapping[str, str | int]) -> str:
     """Return the beginning of a source: the common include of all files in `kernels/`, followed by
     macros for a launch's dtypes and constants. The include comes first, so that the macros do not
-    replace names in it.
+    replace names in the include.
     """
     lines = ['#include "gpu_kernel.cuh"']
     for name, dtype in types.items():

@@ -1,5 +1,5 @@
-"""Unbound launches: all parameters of a launch. They can be determined before there is a driver or
-a compiled module.
+"""Unbound launches: all parameters of a launch. These parameters can be determined before there is
+a driver or a compiled module.
 """
 
 from __future__ import annotations

@@ -75,7 +75,9 @@ class StandIns:
         return address + offset if offset < max(count, 1) else None
 
     def of(self, view: Any) -> int | None:
-        """Return the GPU address of a view. If it is not a view of a stand-in, return None."""
+        """Return the GPU address of a view. If the view is not a view of a stand-in, return
+        None.
+        """
         return self.address(view.__array_interface__["data"][0])
 
 
@@ -138,7 +140,7 @@ def _widened(
     axes: list[CopyAxis], item: int, starts: tuple[int, int]
 ) -> tuple[list[CopyAxis], int]:
     """Combine pairs of elements that are adjacent in both views into elements of twice the size, as
-    long as these have at most 16 bytes.
+    long as the larger elements have at most 16 bytes.
     """
     while item < 16 and axes:
         last, twice = axes[-1], 2 * item
@@ -167,8 +169,8 @@ def _check(axes: Sequence[CopyAxis], item: int) -> None:
 def _transposed(
     axes: Sequence[CopyAxis], item: int, starts: Sequence[Any], touched: tuple[Span, Span]
 ) -> Work | None:
-    """Return a transpose that is computed in tiles, or None. It is possible if elements that are
-    adjacent in the target are not adjacent in the source, and an axis of the source is contiguous.
+    """Return a transpose that is computed in tiles. Return None unless elements that are adjacent
+    in the target are not adjacent in the source, and an axis of the source is contiguous.
     """
     outside, last = list(axes[:-1]), axes[-1]
     if last.target != item or last.source == item or last.size < 8:

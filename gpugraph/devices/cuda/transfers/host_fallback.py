@@ -1,8 +1,8 @@
 """Host fallback: a step of a GPU plan that runs the NumPy `Call` on copies of the arrays in host
 memory.
 
-It is used for ops without a GPU kernel, and for dtypes or shapes that the op's GPU kernel does not
-support. The compiler reports each such op.
+This fallback is used for ops without a GPU kernel, and for dtypes or shapes that the op's GPU
+kernel does not support. The compiler reports each such op.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ class HostSwap:
     then to `target`, where later ops use it.
 
     Its pinned memory is allocated as long as the plan exists. Raises ResourceExhaustedError if
-    there is not enough.
+    there is not enough pinned memory.
     """
 
     def __init__(self, staging: Staging, source: Array, target: Array, lock: Any) -> None:
@@ -70,8 +70,8 @@ class HostSwap:
         self._wait(self._back)
 
     def finish(self) -> None:
-        """Make later commands wait for all copies. This is called if a run has failed before `left`
-        or `back`.
+        """Make later commands wait for all copies. This method is called if a run has failed before
+        `left` or `back`.
         """
         while self._pending:
             self._wait(self._pending[0])

@@ -78,7 +78,7 @@ class PinnedSubAllocator(SubAllocator):
 
     def region(self, address: int) -> HostRegion:
         """Return the region that contains `address`. Raises InvalidArgumentError if no region
-        contains it.
+        contains the address.
         """
         return self._regions.find(address)
 

@@ -43,7 +43,7 @@ def _written(
     """Add an op that writes a summary to the default writer.
 
     Args:
-      summarize: builds the summary's op. It receives the tag and the name scope.
+      summarize: builds the summary's op. This function receives the tag and the name scope.
     """
     outer = get_default_graph().get_name_scope()
 
@@ -65,8 +65,8 @@ def chosen_step(step: Any) -> Any:
 def generic(
     name: str, tensor: Any, metadata: Any = None, family: str | None = None, step: Any = None
 ) -> Any:
-    """Write a whole tensor, if summaries are recorded. Return a bool tensor. A run that computes it
-    writes the summary.
+    """Write a whole tensor, if summaries are recorded. Return a bool tensor. A run writes the
+    summary when it computes this tensor.
 
     Args:
       metadata: a SummaryMetadata message, or its bytes.
@@ -80,8 +80,8 @@ def generic(
 
 
 def scalar(name: str, tensor: Any, family: str | None = None, step: Any = None) -> Any:
-    """Write a number, if summaries are recorded. Return a bool tensor. A run that computes it
-    writes the summary.
+    """Write a number, if summaries are recorded. Return a bool tensor. A run writes the summary
+    when it computes this tensor.
     """
     return _written(
         name, tensor, family, step, lambda tag, scope: scalar_summary_op(tag, tensor, name=scope)
@@ -89,8 +89,8 @@ def scalar(name: str, tensor: Any, family: str | None = None, step: Any = None) 
 
 
 def histogram(name: str, tensor: Any, family: str | None = None, step: Any = None) -> Any:
-    """Write the distribution of values, if summaries are recorded. Return a bool tensor. A run that
-    computes it writes the summary.
+    """Write the distribution of values, if summaries are recorded. Return a bool tensor. A run
+    writes the summary when it computes this tensor.
     """
     return _written(
         name, tensor, family, step, lambda tag, scope: histogram_summary_op(tag, tensor, name=scope)
@@ -106,7 +106,7 @@ def image(
     step: Any = None,
 ) -> Any:
     """Write the first images of a batch, if summaries are recorded. Return a bool tensor. A run
-    that computes it writes the summary.
+    writes the summary when it computes this tensor.
 
     Args:
       bad_color: has no effect. Pixels that are not finite are red.
@@ -130,7 +130,7 @@ def audio(
     step: Any = None,
 ) -> Any:
     """Write the first recordings of a batch, if summaries are recorded. Return a bool tensor. A run
-    that computes it writes the summary.
+    writes the summary when it computes this tensor.
     """
     return _written(
         name,
@@ -167,7 +167,9 @@ def graph(param: Any, step: Any = None, name: str | None = None) -> Any:
 
 
 def import_event(tensor: Any, name: str | None = None) -> Any:
-    """Return the operation that writes an Event message, whose bytes are a string tensor."""
+    """Return the operation that writes an Event message, given the serialized message as a string
+    tensor.
+    """
     writer = default_writer()
     if writer is None or writer.is_noop:
         return no_op()

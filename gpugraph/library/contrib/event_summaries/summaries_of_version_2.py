@@ -50,7 +50,7 @@ def write(
     tag: str, tensor: Any, step: Any = None, metadata: Any = None, name: str | None = None
 ) -> Any:
     """Write a tensor, or the result of a function, if summaries are recorded. Return a bool tensor.
-    A run that computes it writes the summary.
+    A run writes the summary when it computes this tensor.
 
     Raises ValueError if there is no step.
 
@@ -86,8 +86,8 @@ def _computed(function: Callable[..., Any], inputs: list[Any], dtype: DType) -> 
 
 
 def scalar(name: str, data: Any, step: Any = None, description: str | None = None) -> Any:
-    """Write a number as float32, if summaries are recorded. Return a bool tensor. A run that
-    computes it writes the summary.
+    """Write a number as float32, if summaries are recorded. Return a bool tensor. A run writes the
+    summary when it computes this tensor.
     """
     return _plugin("scalars", name, lambda: cast(data, float32), step, description)
 

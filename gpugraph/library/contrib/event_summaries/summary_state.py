@@ -68,15 +68,17 @@ class SummaryWriter:
         return self._create is None
 
     def set_as_default(self) -> None:
-        """Make this the writer of all summaries that the program adds from now on."""
+        """Make this writer the writer of all summaries that the program adds from now on."""
         _state.writer = self
 
     def as_default(self) -> contextlib.AbstractContextManager[None]:
-        """Return a context manager inside which this is the default writer."""
+        """Return a context manager inside which this writer is the default writer."""
         return _default_writer(self)
 
     def init(self) -> Any:
-        """Return the operation that creates the event file. Further runs of it have no effect."""
+        """Return the operation that creates the event file. Further runs of the operation have no
+        effect.
+        """
         return no_op() if self.is_noop else _op(self._open, "create_file_writer", self._folder)
 
     def flush(self) -> Any:
@@ -135,8 +137,9 @@ def create_file_writer(
 
     Args:
       max_queue: the maximum number of buffered events, by default 10.
-      flush_millis: the maximum time between two writes, in milliseconds, by default 120,000. An
-        event that is added later than this after the last write causes a write at once.
+      flush_millis: the maximum time between two writes, in milliseconds, by default 120,000. If
+        more than this time has passed since the last write when an event is added, all buffered
+        events are written at once.
     """
     if logdir is None:
         return create_noop_writer()
@@ -157,7 +160,9 @@ def create_file_writer(
 
 
 def create_summary_file_writer(*args: Any, **kwargs: Any) -> SummaryWriter:
-    """Return the result of `create_file_writer`. This is an earlier name of that function."""
+    """Return the result of `create_file_writer`. `create_summary_file_writer` is an earlier name of
+    that function.
+    """
     return create_file_writer(*args, **kwargs)
 
 
@@ -184,15 +189,15 @@ def all_v2_summary_ops() -> list[Any]:
 
 
 def should_record_summaries() -> Any:
-    """Return whether summaries are recorded, as a bool tensor. If no condition is set, it is
-    False.
+    """Return whether summaries are recorded, as a bool tensor. If no condition is set, the result
+    is False.
     """
     return _recording(False)
 
 
 def should_record_summaries_v2() -> Any:
-    """Return whether summaries are recorded. If no condition is set, they are recorded if there is
-    a writer.
+    """Return whether summaries are recorded. If no condition is set, summaries are recorded if
+    there is a writer.
     """
     return _recording(True)
 
@@ -239,7 +244,7 @@ def never_record_summaries() -> contextlib.AbstractContextManager[None]:
 
 
 def get_step() -> Any:
-    """Return the default step of summaries, which `set_step` sets. If it is not set, return
+    """Return the default step of summaries, which `set_step` sets. If the step is not set, return
     None.
     """
     return _state.step
@@ -253,7 +258,8 @@ def set_step(step: Any) -> None:
 def write_summary(
     summarize: Callable[[], Any], step: Any, is_default: bool, writer: SummaryWriter | None = None
 ) -> Any:
-    """Return a bool tensor. A run that computes it writes a summary, if summaries are recorded.
+    """Return a bool tensor. A run that computes this tensor writes a summary, if summaries are
+    recorded.
 
     If there is no writer, return an operation without effect.
 

@@ -63,7 +63,8 @@ def assign_from_checkpoint(
 ) -> tuple[Operation, dict[Tensor, Any]]:
     """Return an operation that sets variables to values of a checkpoint, and the feeds for its run.
 
-    Raises ValueError for a variable that is not in the checkpoint or has another shape there.
+    Raises ValueError if a variable is not in the checkpoint, or has another shape in the
+    checkpoint.
 
     Args:
       var_list: a list of variables, or a dict from names in the checkpoint to variables or to lists
@@ -105,7 +106,7 @@ def _share(name: str, variable: Any, value: Any) -> Any:
     """Return the slice of a checkpoint's `value` that belongs to a variable.
 
     For a partition of a partitioned variable, the slice is a part of the value. For any other
-    variable, it is the whole value. Raises ValueError if the shapes differ.
+    variable, return the whole value. Raises ValueError if the shapes differ.
     """
     place = variable._get_save_slice_info()
     if place is not None:
@@ -168,8 +169,8 @@ def load_linear_multiclass_bias_initializer(
     """Return an initializer of class biases: a matrix with one column and one row for each class.
 
     The bias of a class in the old vocabulary is read from the checkpoint. All other biases come
-    from `initializer`. Each argument has the meaning of the argument for rows of
-    `load_and_remap_matrix_initializer`.
+    from `initializer`. The arguments are those that `load_and_remap_matrix_initializer` has for
+    rows.
     """
     return load_and_remap_matrix_initializer(
         *(ckpt_path, bias_tensor_name, new_class_vocab_size, 1),
@@ -189,8 +190,8 @@ def load_variable_slot_initializer(
     The other arguments are those of `load_and_remap_matrix_initializer`.
 
     Args:
-      primary_partition_info: the partition_info of the variable. It replaces the partition_info of
-        the slot.
+      primary_partition_info: the partition_info of the variable. This argument replaces the
+        partition_info of the slot.
     """
     make = load_and_remap_matrix_initializer(ckpt_path, old_tensor_name, *args, **options)
 

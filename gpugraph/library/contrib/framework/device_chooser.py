@@ -11,8 +11,8 @@ class VariableDeviceChooser:
     """A device function for `tf.device`: each operation gets the next task of a job, cyclically.
 
     Args:
-      num_tasks: the number of tasks of the job. If it is 0, the device names contain no job and no
-        task.
+      num_tasks: the number of tasks of the job. If the number is 0, the device names contain no job
+        and no task.
     """
 
     def __init__(

@@ -28,7 +28,7 @@ def get_graph_from_inputs(op_input_list: Iterable[Any], graph: Graph | None = No
     Raises ValueError if the items are in several graphs, or not in `graph`.
 
     Args:
-      graph: the graph to which all items must belong. If it is None, any graph is allowed.
+      graph: the graph to which all items must belong. If `graph` is None, any graph is allowed.
     """
     values = list(op_input_list)
     if graph is None:

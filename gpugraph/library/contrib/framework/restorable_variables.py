@@ -77,7 +77,7 @@ def filter_variables(
     Raises TypeError for values that are neither variables nor tensors.
 
     Args:
-      include_patterns: regular expressions. If it is None, all names are included.
+      include_patterns: regular expressions. If `include_patterns` is None, all names are included.
       exclude_patterns: regular expressions, or None.
       reg_search: whether a match may begin anywhere in the name, instead of only at its start.
     """
@@ -153,7 +153,9 @@ def _of_name(name: str) -> Any:
 
 
 def assign_from_values_fn(var_names_to_values: Mapping[str, Any]) -> Callable[[Any], Any]:
-    """Return a function that sets the variables with these names. Its argument is the session."""
+    """Return a function that sets the variables with these names. The argument of the returned
+    function is the session.
+    """
     operation, feeds = assign_from_values(var_names_to_values)
 
     def assign_in(session: Any) -> Any:

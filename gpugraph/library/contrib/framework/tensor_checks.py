@@ -31,7 +31,7 @@ def assert_scalar(tensor: Any, name: str | None = None, message: str | None = No
 
 
 def assert_scalar_int(tensor: Any, name: str | None = None) -> Tensor:
-    """Return the value as a tensor. Raises ValueError unless it is an integer scalar."""
+    """Return the value as a tensor. Raises ValueError unless the tensor is an integer scalar."""
     with name_scope(name, "assert_scalar_int", [tensor]):
         source = convert_to_tensor(tensor)
         if not source.dtype.base_dtype.is_integer:
@@ -42,8 +42,8 @@ def assert_scalar_int(tensor: Any, name: str | None = None) -> Tensor:
 
 
 def assert_or_get_global_step(graph: Graph | None = None, global_step_tensor: Any = None) -> Any:
-    """Return `global_step_tensor` after a check. If it is None, return the global step of the
-    graph.
+    """Return `global_step_tensor` after a check. If `global_step_tensor` is None, return the global
+    step of the graph.
 
     Raises TypeError if the tensor is not an integer.
     """
@@ -90,8 +90,10 @@ def with_same_shape(expected_tensor: Any, tensor: Any) -> Tensor:
 def with_shape(expected_shape: Any, tensor: Any) -> Tensor:
     """Return `tensor` after a check that its shape is `expected_shape`.
 
-    Raises ValueError if both shapes are known statically and differ. If they are not known, each
-    run checks the shape, and raises InvalidArgumentError if it differs.
+    Raises ValueError if the statically known parts of the two shapes contradict each other. If
+    these parts do not decide whether the shapes are equal, each run checks the shape, and raises
+    InvalidArgumentError if it differs. However, if `expected_shape` has unknown sizes, only the
+    static shape of `tensor` is refined, and no run checks it.
     """
     source = convert_to_tensor(tensor)
     known = expected_shape

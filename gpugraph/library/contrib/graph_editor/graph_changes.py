@@ -53,7 +53,8 @@ class SubGraphView:
         """The tensors that leave the view: results of its operations, and tensors that only pass
         through.
 
-        A result leaves the view if an operation outside uses it or if no operation uses it.
+        A result leaves the view if an operation outside the view uses it or if no operation uses
+        it.
         """
         return [*self._passthrough, *self._outputs]
 
@@ -87,8 +88,8 @@ class SubGraphView:
 
 
 def make_view(*args: Any, **kwargs: Any) -> SubGraphView:
-    """Return the view of the operations and tensors that the arguments select. They are the
-    arguments of `select_ops`.
+    """Return the view of the operations and tensors that the arguments select. The arguments are
+    those of `select_ops`.
     """
     if len(args) == 1 and isinstance(args[0], SubGraphView):
         return args[0]
@@ -163,7 +164,8 @@ def copy_with_input_replacements(
     Args:
       sgv: a view, or operations.
       replacement_ts: for each replaced tensor, the tensor that the copies use instead.
-      dst_scope: the name scope of the copies. It is made unique unless `reuse_dst_scope` is true.
+      dst_scope: the name scope of the copies. The scope is made unique unless `reuse_dst_scope` is
+        true.
       src_scope: a name scope that is removed from the names of the copies.
     """
     view = _view(sgv)
@@ -204,7 +206,7 @@ def copy(
 ) -> tuple[SubGraphView, TransformerInfo]:
     """Copy operations into `dst_graph`. Return a view of the copies, and the mapping to them.
 
-    Inputs that are not copied become placeholders, also if `dst_graph` is the same graph.
+    Inputs that are not copied become placeholders, even if `dst_graph` is the same graph.
     """
     view = _view(sgv)
     graph = dst_graph or view.graph
@@ -295,7 +297,8 @@ def reroute_ts(ts0: Any, ts1: Any, can_modify: Any = None, cannot_modify: Any = 
     Return the number of changed inputs.
 
     Args:
-      can_modify: the operations that may be changed. If it is None, all operations may be changed.
+      can_modify: the operations that may be changed. If `can_modify` is None, all operations may be
+        changed.
       cannot_modify: the operations that must not be changed.
     """
     allowed = None if can_modify is None else set(make_list_of_op(can_modify))

@@ -101,8 +101,8 @@ def get_consuming_ops(ts: Any) -> list[Operation]:
 
 
 def filter_ops(ops: Any, positive_filter: Any) -> list[Operation]:
-    """Return the operations for which the function `positive_filter` is true. If it is True, return
-    all operations.
+    """Return the operations for which the function `positive_filter` is true. If `positive_filter`
+    is True, return all operations.
     """
     listed = make_list_of_op(ops)
     return listed if positive_filter is True else [op for op in listed if positive_filter(op)]
@@ -266,12 +266,13 @@ def get_forward_walk_ops(
     """Return the operations that depend on the seeds, in the order of a walk from the seeds.
 
     Args:
-      seed_ops: the seeds: operations, or tensors, whose consumers are then the seeds.
+      seed_ops: the seeds, as operations. A tensor in the list represents its consumers.
       inclusive: whether the result includes the seeds.
       within_ops: the operations that may be visited.
       within_ops_fn: a function that is true for the operations that may be visited.
       stop_at_ts: tensors whose consumers are not visited.
-      control_outputs: a ControlOutputs. If it is passed, its control edges are also followed.
+      control_outputs: a ControlOutputs. If this argument is passed, the control edges of the
+        ControlOutputs are also followed.
     """
     stop = set(make_list_of_t(stop_at_ts))
 
@@ -296,7 +297,7 @@ def get_backward_walk_ops(
     The arguments that are not listed are those of `get_forward_walk_ops`.
 
     Args:
-      seed_ops: the seeds: operations, or tensors, whose producers are then the seeds.
+      seed_ops: the seeds, as operations. A tensor in the list represents its producer.
       stop_at_ts: tensors whose producers are not visited.
       control_inputs: whether control inputs are also followed.
     """
@@ -315,7 +316,7 @@ def get_walks_intersection_ops(
     backward_inclusive: bool = True, within_ops: Any = None, within_ops_fn: Filter | None = None,
     control_inputs: bool = False, control_outputs: Any = None, control_ios: Any = None,
 ) -> list[Operation]:  # fmt: skip
-    """Return the operations that a forward walk and a backward walk both visit.
+    """Return the operations that are visited by a forward walk and also by a backward walk.
 
     Args:
       control_ios: a ControlOutputs, for the control edges of both walks. It replaces

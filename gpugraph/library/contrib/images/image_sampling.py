@@ -63,7 +63,8 @@ def resampler(data: Any, warp: Any, name: str = "resampler") -> Tensor:
     """Return `data` [batch, height, width, channels] at the positions `warp` [batch, ..., 2].
 
     The last axis of `warp` contains x and y, in pixels. Values outside of the image are 0. The
-    result has the shape [batch, ..., channels]. It has gradients with respect to `data` and `warp`.
+    result has the shape [batch, ..., channels]. The op has gradients with respect to `data` and
+    `warp`.
     """
     with name_scope(name):
         images, places = convert_to_tensor(data, name="data"), convert_to_tensor(warp, name="warp")

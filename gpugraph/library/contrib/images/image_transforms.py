@@ -44,7 +44,7 @@ def transform(
       images: [batch, height, width, channels], [height, width, channels] or [height, width].
       transforms: the eight numbers of one transform, as the module describes, or [batch, 8].
       interpolation: "NEAREST" or "BILINEAR".
-      output_shape: height and width of the result; by default those of the images.
+      output_shape: height and width of the result, by default the size of the images.
       name: the name of the scope.
 
     Raises:

@@ -73,7 +73,7 @@ def bow_encoder(
     Raises TypeError for a SparseTensor unless `sparse_lookup` is true.
 
     Args:
-      ids: a tensor. If `sparse_lookup` is true, its zeros are ignored, and it may be a
+      ids: a tensor. If `sparse_lookup` is true, zeros in `ids` are ignored, and `ids` may be a
         SparseTensor.
     """
     with variable_scope(scope, "BowEncoder", [ids], reuse=reuse):

@@ -15,8 +15,8 @@ from gpugraph.ops.nn.activations import relu_and_elu
 def fully_connected(inputs: Any, num_outputs: int, options: LayerOptions) -> Tensor:
     """Return activation_fn(inputs @ weights + biases), along the last axis of inputs [..., units].
 
-    The fields of `LayerOptions` are passed as separate arguments. If there is a `normalizer_fn`, it
-    replaces the biases.
+    The fields of `LayerOptions` are passed as separate arguments. If there is a `normalizer_fn`,
+    the normalization replaces the biases.
 
     Raises ValueError unless `num_outputs` is an int, the inputs have two axes or more, and the size
     of the last axis is known.

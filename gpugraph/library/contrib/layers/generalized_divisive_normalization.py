@@ -120,8 +120,8 @@ class GDN(Layer):
 def _bounded(values: Tensor, bound: Any) -> Any:
     """Return the values, clipped so that they are at least `bound`.
 
-    The gradient of a clipped value is passed only if it is negative, so that gradient descent
-    increases the value.
+    The gradient of a clipped value is passed only if the gradient is negative, so that gradient
+    descent increases the value.
     """
 
     def back(gradient: Tensor) -> list[Any]:

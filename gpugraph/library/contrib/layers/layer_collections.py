@@ -51,7 +51,8 @@ def collect_outputs(outputs_collections: Any, alias: str, outputs: Any) -> Any:
 
 
 def pair(value: Any, name: str) -> tuple[int, int]:
-    """Return `value` as (height, width). It is a pair of numbers, or one number for both.
+    """Return `value` as (height, width). `value` is a pair of numbers, or one number that is used
+    for the height and the width.
 
     Raises ValueError for any other value.
 

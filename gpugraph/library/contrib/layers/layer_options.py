@@ -1,5 +1,5 @@
 """The arguments that all layers with weights share, and a function that applies a layer of
-`tf.layers` with them.
+`tf.layers`, given these arguments.
 
 The decorator `with_options` adds these arguments to a function. `apply_layer` applies a layer of
 `tf.layers`, and gives its variables the names that `tf.contrib.layers` uses.
@@ -32,11 +32,12 @@ class LayerOptions(NamedTuple):
     """The arguments that all layers with weights have.
 
     Args:
-      normalizer_fn: a function that is called as `f(outputs, **normalizer_params)`. It replaces the
-        biases.
-      biases_initializer: the initializer of the biases. If it is None, there are no biases.
+      normalizer_fn: a function that is called as `f(outputs, **normalizer_params)`. The
+        normalization replaces the biases.
+      biases_initializer: the initializer of the biases. If `biases_initializer` is None, there are
+        no biases.
       pointwise_initializer: the initializer of a separable convolution's pointwise weights. By
-        default, it is the initializer of the other weights.
+        default, the pointwise weights use the initializer of the depthwise weights.
       variables_collections: the collections of the variables, or a dict from `weights` and `biases`
         to collections.
     """

@@ -42,7 +42,7 @@ def legacy_fully_connected(
     size.
 
     Args:
-      bias_init: the initializer of the bias. If it is None, there is no bias.
+      bias_init: the initializer of the bias. If `bias_init` is None, there is no bias.
       weight_collections, bias_collections, output_collections: additional collections for the
         weights, the bias and the output.
     """

@@ -36,7 +36,7 @@ def variable(
     synchronization: Any = VariableSynchronization.AUTO,
     aggregation: Any = VariableAggregation.NONE,
 ) -> Any:
-    """Create a variable as `tf.get_variable` does, or return the existing one.
+    """Create a variable as `tf.get_variable` does, or return the existing variable of this name.
 
     `arg_scope` may set defaults of all arguments except `name`.
 
@@ -87,7 +87,9 @@ def model_variable(
 
 
 def add_model_variable(var: Any) -> None:
-    """Add a variable to the collection MODEL_VARIABLES, unless it is already there."""
+    """Add a variable to the collection MODEL_VARIABLES, unless the collection already contains the
+    variable.
+    """
     graph = get_default_graph()
     if all(variable is not var for variable in graph.get_collection(GraphKeys.MODEL_VARIABLES)):
         graph.add_to_collection(GraphKeys.MODEL_VARIABLES, var)
@@ -103,7 +105,7 @@ def get_variables(
 
     Args:
       scope: a VariableScope, or a regular expression that matches at the start of the name.
-      suffix: the suffix that the names must have. If it is None, all names are accepted.
+      suffix: the suffix that the names must have. If the suffix is None, all names are accepted.
     """
     prefix = scope.name if isinstance(scope, VariableScope) else scope
     if suffix is not None:

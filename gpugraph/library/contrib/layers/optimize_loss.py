@@ -86,8 +86,8 @@ def optimize_loss(
         returns the rate to use.
       update_ops: ops that run before the loss is computed; by default the collection UPDATE_OPS.
       variables: the variables to train; by default all trainable variables.
-      summaries: some of OPTIMIZER_SUMMARIES; by default those of the loss, the learning rate and
-        the global norm of the gradients.
+      summaries: names of summaries, from OPTIMIZER_SUMMARIES. By default, the loss, the learning
+        rate and the global norm of the gradients are summarized.
     """
     wanted = _SUMMARIES_BY_DEFAULT if summaries is None else summaries
     for summary in wanted:

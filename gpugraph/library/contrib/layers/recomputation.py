@@ -1,9 +1,10 @@
 """Layers whose gradients recompute intermediate values: `contrib.layers.recompute_grad`.
 
-The function is called once. An attr with the number of the call marks its ops and the ops of its
-gradient. The compiler pass `activation_recomputation` then copies the function's ops for the
-gradient. The copies run only after the gradients of the function's results are known. In a while
-loop, whose gradient is another loop, the function is called again in that loop instead.
+The user's function is called once. An attr with the number of the call marks the ops of the
+function and the ops of its gradient. The compiler pass `activation_recomputation` then copies the
+function's ops for the gradient. The copies run only after the gradients of the function's results
+are known. In a while loop, whose gradient is another loop, the function is called again in that
+loop instead.
 """
 
 from __future__ import annotations
@@ -38,14 +39,14 @@ def recompute_grad(
 
     In a while loop, `fn` is called a second time, as in TensorFlow. The second call uses the
     variable scope of the first call with `reuse`, and the `arg_scope` of the first call. If `fn`
-    has the parameter `is_recomputing`, it is True in the second call. The variables of `fn` are
-    resource variables.
+    has the parameter `is_recomputing`, this parameter is True in the second call. The variables of
+    `fn` are resource variables.
 
     Raises ValueError if an argument is not a tensor, or if `fn` closes over a tensor.
 
     Args:
-      use_data_dep: has no effect. In TensorFlow, it determines how XLA orders the second
-        computation.
+      use_data_dep: has no effect. In TensorFlow, `use_data_dep` determines how XLA orders the
+        second computation.
       tupleize_grads: whether each returned gradient is available only after all gradients are
         computed.
     """
@@ -99,8 +100,8 @@ def _refuse_closure(fn: Callable[..., Any]) -> None:
 def _marked(f: Callable[..., Any], graph: Graph, tupleize_grads: bool) -> Callable[..., Any]:
     """Return a function that calls `f` and marks its ops, and the ops of its gradient.
 
-    The mark is an attr with the number of the call. Inside another recomputed function, it is the
-    number of the outer call.
+    The mark is an attr with the number of the call. If `f` is called inside another recomputed
+    function, the mark is the number of the outer call.
     """
     call = graph._scope.attrs.get(RECOMPUTED, graph.version)
 

@@ -1,7 +1,7 @@
 """Regularizers: functions that return a scalar penalty for a variable, which is added to the loss.
 
-They are passed to `tf.get_variable(..., regularizer=...)` and to variable scopes. The penalties of
-new variables are collected in REGULARIZATION_LOSSES.
+Regularizers are passed to `tf.get_variable(..., regularizer=...)` and to variable scopes. The
+penalties of new variables are collected in REGULARIZATION_LOSSES.
 """
 
 from __future__ import annotations
@@ -87,8 +87,8 @@ def l1_l2_regularizer(
 def sum_regularizer(
     regularizer_list: Iterable[Regularizer | None], scope: str | None = None
 ) -> Regularizer | None:
-    """Return a regularizer that adds the penalties of all regularizers in the list. If the list has
-    none, return None.
+    """Return a regularizer that adds the penalties of all regularizers in the list. If all items of
+    the list are None, return None.
 
     The penalty is None if no regularizer returns a penalty.
     """

@@ -1,4 +1,4 @@
-"""Batch normalization as a function. The class of `tf.layers` implements it.
+"""Batch normalization as a function. The class of `tf.layers` implements the normalization.
 
 Ioffe and Szegedy 2015, Batch Normalization: Accelerating Deep Network Training by Reducing Internal
 Covariate Shift.

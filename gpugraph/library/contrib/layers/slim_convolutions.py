@@ -215,8 +215,8 @@ def separable_convolution2d(
     and TypeError for inputs that are not floating point.
 
     Args:
-      num_outputs: the number of channels of the result. If it is None, only the depthwise
-        convolution is applied.
+      num_outputs: the number of channels of the result. If `num_outputs` is None, only the
+        depthwise convolution is applied.
     """
     layout = checked_format(data_format, ("NHWC", "NCHW"))
     if num_outputs is None:

@@ -32,8 +32,8 @@ def dropout(
     keep_prob.
 
     Args:
-      is_training: a bool, or a bool tensor that each run evaluates. If it is False, the inputs are
-        unchanged.
+      is_training: a bool, or a bool tensor that each run evaluates. If `is_training` is False, the
+        inputs are unchanged.
       noise_shape, seed: see `tf.nn.dropout`.
     """
     with variable_scope(scope, "Dropout", [inputs]) as within:

@@ -209,8 +209,8 @@ def group_norm(
     Args:
       groups: the number of groups.
       channels_axis: the axis of the channels.
-      reduction_axes: the other axes that are normalized together. Either all these axes precede the
-        channels, or all follow the channels.
+      reduction_axes: the axes, apart from the channels, that are normalized together. Either all
+        these axes precede the channels, or all follow the channels.
       mean_close_to_zero: whether the variance is computed without subtracting the mean first, which
         is exact enough for a mean near 0.
     """
@@ -276,7 +276,7 @@ def unit_norm(inputs: Any, dim: int, epsilon: float = 1e-7, scope: str | None = 
     """Divide inputs by their length along `dim`: the square root of (epsilon + the sum of the
     squares).
 
-    Raises ValueError for inputs of unknown rank, and for an axis that they do not have.
+    Raises ValueError for inputs of unknown rank, and for an axis that the inputs do not have.
     """
     with name_scope(scope, "UnitNorm", [inputs]):
         source = convert_to_tensor(inputs)

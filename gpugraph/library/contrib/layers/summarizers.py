@@ -39,8 +39,8 @@ def summarize_activation(op: Tensor) -> Tensor:
     """Return a histogram of a layer's output, and add scalar summaries of the fraction of clipped
     elements.
 
-    These summaries are the fraction of zeros (for Relu, Relu6 and Softplus), and of sixes (for
-    Relu6).
+    The fractions are the fraction of zeros (for Relu, Relu6 and Softplus) and the fraction of sixes
+    (for Relu6).
     """
     if not hasattr(op, "op"):
         op = convert_to_tensor(op)

@@ -168,7 +168,9 @@ def multiply_gradients(
 
 
 def _of_values(grad: Any, change: Callable[[Any], Any]) -> Any:
-    """Return the gradient with `change` applied to its values, which are rows for IndexedSlices."""
+    """Return the gradient with `change` applied to its values. The values of IndexedSlices are
+    rows.
+    """
     if isinstance(grad, IndexedSlices):
         return IndexedSlices(change(grad.values), grad.indices, grad.dense_shape)
     return change(grad)

@@ -30,7 +30,7 @@ def xavier_initializer(
     Raises TypeError for a dtype that is not floating point.
 
     Args:
-      uniform: whether values have a uniform distribution. Otherwise they have a normal
+      uniform: whether values have a uniform distribution. Otherwise the values have a normal
         distribution.
     """
     return variance_scaling_initializer(1.0, "FAN_AVG", uniform, seed, dtype)
@@ -50,7 +50,7 @@ def variance_scaling_initializer(
 
     The distribution is uniform, or normal and truncated at two standard deviations.
 
-    Raises TypeError if there is no such mode, or if the dtype is not floating-point.
+    Raises TypeError if `mode` is not one of the modes below, or if the dtype is not floating-point.
 
     Args:
       mode: "FAN_IN" if n is the number of inputs of each output, "FAN_OUT" if n is the number of

@@ -87,7 +87,8 @@ def triplet_semihard_loss(labels: Any, embeddings: Any, margin: float = 1.0) -> 
     """Return the triplet loss. A triplet is an anchor, a positive example and a negative example.
 
     The negative example is the nearest one that is farther from the anchor than the positive
-    example. If there is none, the farthest negative example is used. Distances are squared.
+    example. If no negative example is farther, the farthest negative example is used. Distances are
+    squared.
 
     Source: Schroff et al., 2015 (arXiv:1503.03832).
 
@@ -141,7 +142,7 @@ def npairs_loss(
 def lifted_struct_loss(labels: Any, embeddings: Any, margin: float = 1.0) -> Tensor:
     """Return the lifted structured loss.
 
-    It compares each pair of rows of the same class with all rows of other classes.
+    The loss compares each pair of rows of the same class with all rows of other classes.
 
     Source: Song et al., 2015 (arXiv:1511.06452).
 

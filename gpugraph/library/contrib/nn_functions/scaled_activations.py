@@ -49,7 +49,9 @@ def alpha_dropout(
 
 
 def scaled_softplus(x: Any, alpha: Any, clip: Any = None, name: str | None = None) -> Tensor:
-    """Return alpha log(1 + exp(x / alpha)). If `clip` is set, it is the maximum of the result."""
+    """Return alpha log(1 + exp(x / alpha)). If `clip` is set, `clip` is the maximum of the
+    result.
+    """
     with name_scope(name, "scaled_softplus"):
         value = convert_to_tensor(x, name="x")
         scale = convert_to_tensor(alpha, value.dtype, name="alpha")

@@ -165,7 +165,8 @@ class ScipyOptimizerInterface(ExternalOptimizerInterface):
     """Minimizes a loss with `scipy.optimize.minimize`.
 
     The default method is L-BFGS-B, or SLSQP with constraints. `method`, `options` and other keyword
-    arguments are passed to that function. `pip install 'gpugraph[scipy]'` installs SciPy.
+    arguments are passed to `scipy.optimize.minimize`. `pip install 'gpugraph[scipy]'` installs
+    SciPy.
     """
 
     _DEFAULT_METHOD = "L-BFGS-B"

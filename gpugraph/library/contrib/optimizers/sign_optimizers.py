@@ -99,7 +99,8 @@ class AddSignOptimizer(_SignOptimizer):
     """The optimizer var -= learning_rate (alpha + decay sign(g) sign(m)) g. Its slot is "m".
 
     Args:
-      sign_decay_fn: a function from the global step to the decay. If it is None, the decay is 1.
+      sign_decay_fn: a function from the global step to the decay. If `sign_decay_fn` is None, the
+        decay is 1.
     """
 
     def __init__(
@@ -121,7 +122,8 @@ class PowerSignOptimizer(_SignOptimizer):
     """The optimizer var -= learning_rate base^(decay sign(g) sign(m)) g. Its slot is "m".
 
     Args:
-      sign_decay_fn: a function from the global step to the decay. If it is None, the decay is 1.
+      sign_decay_fn: a function from the global step to the decay. If `sign_decay_fn` is None, the
+        decay is 1.
     """
 
     def __init__(

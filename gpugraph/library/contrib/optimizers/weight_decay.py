@@ -1,6 +1,6 @@
 """Optimizers with decoupled weight decay (Loshchilov and Hutter, 2017).
 
-They shrink weights separately from the gradient step.
+These optimizers shrink weights separately from the gradient step.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 class DecoupledWeightDecayExtension:
-    """A mixin for optimizers. Before each step, it subtracts `weight_decay` times a variable from
-    the variable.
+    """A mixin for optimizers. Before each step, the optimizer subtracts `weight_decay` times a
+    variable from the variable.
 
     Args:
       weight_decay: a number, a tensor, or a function without arguments that returns one of these.
@@ -108,7 +108,8 @@ def _part_of(grad: Any) -> Tensor:
 def extend_with_decoupled_weight_decay(base_optimizer: Any) -> Any:
     """Return a subclass of an optimizer class that adds decoupled weight decay.
 
-    Its constructor takes `weight_decay`, followed by the arguments of `base_optimizer`.
+    The constructor of the new class takes `weight_decay`, followed by the arguments of
+    `base_optimizer`.
     """
 
     class OptimizerWithDecoupledWeightDecay(

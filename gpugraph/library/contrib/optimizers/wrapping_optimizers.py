@@ -49,8 +49,8 @@ class MovingAverageOptimizer(_WrappingOptimizer):
     The saver from `swapping_saver` writes the averages under the names of the variables.
 
     Args:
-      sequential_update: whether the averages are updated after the variables. Otherwise both may be
-        updated at the same time.
+      sequential_update: whether the averages are updated after the variables. Otherwise the
+        averages and the variables may be updated at the same time.
     """
 
     def __init__(

@@ -146,8 +146,8 @@ class LookupTensor(Tensor):
 
 
 class BackupHandler(ItemHandler):
-    """A handler whose item comes from `handler`. If that item has no elements, it comes from
-    `backup`.
+    """A handler whose item comes from `handler`. If that item has no elements, the handler's item
+    comes from `backup`.
 
     The constructor raises ValueError if an argument is not an ItemHandler.
     """
@@ -172,7 +172,7 @@ class SparseTensor(ItemHandler):
 
     Args:
       shape_key: the key of a feature that contains the shape.
-      shape: the shape itself. By default, it is the shape of the feature with the indices.
+      shape: the shape itself. By default, the shape is the shape of the feature with the indices.
       densify: whether the item is a dense tensor, with `default_value` where there is no index.
     """
 
@@ -210,7 +210,7 @@ class Image(ItemHandler):
     pixels as `dtype`.
 
     Args:
-      shape: the shape of the image. If it is None, height and width are unknown.
+      shape: the shape of the image. If the shape is None, height and width are unknown.
       repeated: whether the feature contains several images of one size. The item is then a batch of
         images.
       dct_method: has no effect.

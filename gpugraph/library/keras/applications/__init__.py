@@ -1,4 +1,4 @@
-"""`tf.keras.applications`: networks for images. The package keras-applications builds them.
+"""`tf.keras.applications`: networks for images. The package keras-applications builds the networks.
 
 `applications_package` calls the package. `application_modules` has the table of modules and names.
 """

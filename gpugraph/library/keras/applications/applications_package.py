@@ -1,9 +1,9 @@
 """Calls of the package keras-applications, which builds TensorFlow 1.15's networks.
 
-The package is imported at the first call of one of its functions. It builds its networks with Keras
-modules that the caller passes to it. Here these are the modules of `tf.keras`. It requests files of
-weights and class names by file name and URL. Nothing is downloaded: the files must be in ~/.keras,
-where Keras stores its downloads.
+The package is imported at the first call of one of its functions. The package builds its networks
+with Keras modules that the caller passes to it. gpugraph passes the modules of `tf.keras`. The
+package requests files of weights and class names by file name and URL. Nothing is downloaded: the
+files must be in ~/.keras, where Keras stores its downloads.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ from gpugraph.ops.strings.print_ops import print as print_op
 
 
 def shape(x: Any) -> Tensor:
-    """Return the shape of `x` as an int32 vector, which a run computes."""
+    """Return the shape of `x` as an int32 vector. A run computes the vector."""
     return identity_and_shape.shape(x)
 
 
@@ -221,7 +221,7 @@ def repeat_elements(x: Any, rep: int, axis: int) -> Tensor:
 
 def concatenate(tensors: Sequence[Any], axis: int = -1) -> Any:
     """Concatenate tensors along `axis`. If all tensors are SparseTensors, the result is a
-    SparseTensor. Otherwise it is dense.
+    SparseTensor. Otherwise the result is dense.
     """
     if axis < 0:
         axis %= int(ndim(tensors[0]) or 1)
@@ -288,8 +288,8 @@ def gather(reference: Any, indices: Any) -> Tensor:
 
 
 def one_hot(indices: Any, num_classes: int) -> Tensor:
-    """Return a one-hot vector for each index. It is 1 at the index and 0 elsewhere. Shape: [...,
-    num_classes].
+    """Return a one-hot vector for each index. The vector is 1 at the index and 0 elsewhere. Shape:
+    [..., num_classes].
     """
     return one_hot_where_unique.one_hot(indices, depth=num_classes, axis=-1)
 

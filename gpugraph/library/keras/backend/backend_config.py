@@ -26,8 +26,8 @@ def backend() -> str:
 
 
 def floatx() -> str:
-    """Return the name of the default dtype of floats. It is "float32" unless `set_floatx` changes
-    it.
+    """Return the name of the default dtype of floats. The dtype is "float32" unless `set_floatx`
+    changes it.
     """
     return _Config.floatx
 
@@ -35,7 +35,7 @@ def floatx() -> str:
 def set_floatx(value: str) -> None:
     """Set the default dtype: "float16", "float32" or "float64".
 
-    Raises ValueError if it has any other value.
+    Raises ValueError for any other dtype.
     """
     if value not in _FLOATS:
         raise ValueError(f"Unknown floatx type: {value}; it is one of {', '.join(_FLOATS)}")
@@ -43,8 +43,8 @@ def set_floatx(value: str) -> None:
 
 
 def epsilon() -> float:
-    """Return the small number that Keras adds to divisors and arguments of logarithms. It is 1e-7
-    unless `set_epsilon` changes it.
+    """Return the small number that Keras adds to divisors and arguments of logarithms. The number
+    is 1e-7 unless `set_epsilon` changes it.
     """
     return _Config.epsilon
 

@@ -72,8 +72,8 @@ def _like(condition: Tensor, expression: Any) -> Tensor:
 
 
 def in_train_phase(x: Any, alt: Any, training: Any = None) -> Any:
-    """Return `x` in the training phase, otherwise `alt`. They are tensors, or functions that return
-    tensors.
+    """Return `x` in the training phase, otherwise `alt`. `x` and `alt` are tensors, or functions
+    that return tensors.
 
     Args:
       training: a bool, int or scalar tensor; by default the learning phase.

@@ -62,7 +62,8 @@ def ctc_decode(
     """Decode CTC outputs. Return the most likely sequences of labels, and their log-probabilities.
 
     The sequences are a list of tensors [n, max_length], padded with -1. If `greedy` is true, the
-    list has one tensor. Otherwise it has `top_paths` tensors, the most likely sequences first.
+    list has one tensor. Otherwise the list has `top_paths` tensors, the most likely sequences
+    first.
 
     Args:
       y_pred: probabilities [n, steps, classes]; the last class is the blank.

@@ -76,8 +76,8 @@ def _reduction(
 
     Args:
       result: the name of the result, for the docstring.
-      dtype: a function that returns the dtype to which bools are cast. If it returns "bool", every
-        input is cast. None casts nothing.
+      dtype: a function that returns the dtype to which bools are cast. If the function returns
+        "bool", every input is cast. None casts nothing.
     """
 
     @named(name, f"Return the {result} along `axis`, an int or several; None: of all elements.")
@@ -115,8 +115,8 @@ def var(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
 
 
 def std(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
-    """Return the population standard deviation along `axis`. If `axis` is None, return that of all
-    elements.
+    """Return the population standard deviation along `axis`. If `axis` is None, return the standard
+    deviation of all elements.
     """
     return unary_functions.sqrt(var(x, axis=axis, keepdims=keepdims))
 

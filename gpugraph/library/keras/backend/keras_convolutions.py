@@ -115,8 +115,8 @@ def _convolved(
 
 
 def _by_axis(values: Sequence[int], data_format: Any) -> list[int]:
-    """Return a stride or dilation for each axis of a tensor. It is one of `values` for a spatial
-    axis, and 1 for any other axis.
+    """Return a stride or dilation for each axis of a tensor. The result is one of `values` for a
+    spatial axis, and 1 for any other axis.
     """
     if known_format(data_format) == "channels_first":
         return [1, 1, *values]
@@ -304,8 +304,8 @@ def bias_add(x: Any, bias: Any, data_format: Any = None) -> Tensor:
     Raises ValueError if the rank of `bias` is not 1 or the rank of an example.
 
     Args:
-      bias: a vector with one element for each channel, or a tensor of the rank of an example whose
-        last axis is the channels.
+      bias: a vector with one element for each channel, or a tensor that has the rank of an example,
+        with the channels as its last axis.
     """
     is_first = known_format(data_format) == "channels_first"
     sizes = [size if size is not None else -1 for size in int_shape(bias) or ()]

@@ -35,12 +35,12 @@ class GraphExecutionFunction:
 
     Args:
       inputs, outputs: tensors, or structures of tensors.
-      updates: operations and (variable, new value) pairs. They run after the first output is
+      updates: operations and (variable, new value) pairs. The updates run after the first output is
         computed.
       feed_dict: values of additional tensors, which are fed in every call.
-      fetches: additional tensors to compute. After a call, their values are passed to callbacks.
-        The list `fetches` contains the tensors, and the dict `fetch_callbacks` contains the
-        callback of each tensor.
+      fetches: additional tensors to compute. After a call, the values of the fetches are passed to
+        callbacks. The list `fetches` contains the tensors, and the dict `fetch_callbacks` contains
+        the callback of each tensor.
       options, run_metadata: see `Session.run`.
     """
 
@@ -83,8 +83,8 @@ class GraphExecutionFunction:
 
         Args:
           inputs: a list with a value for each input. A value is an array, or for a sparse input a
-            SciPy matrix or a SparseTensorValue. It can also be a tensor or variable of the graph,
-            whose value is then used, or None if the outputs do not depend on the input.
+            SciPy matrix or a SparseTensorValue. A value can also be a tensor or variable of the
+            graph, whose value is then used, or None if the outputs do not depend on the input.
         """
         fed: dict[Tensor, Any] = {}
         connected: dict[Tensor, Any] = {}
@@ -118,8 +118,8 @@ class GraphExecutionFunction:
         return flatten(inputs)
 
     def _pairs(self, values: Sequence[Any]) -> list[tuple[Tensor, Any]]:
-        """Return (tensor, value) pairs to feed. For a sparse input, they are its indices, values
-        and dense shape.
+        """Return (tensor, value) pairs to feed. For a sparse input, the pairs feed its indices,
+        values and dense shape.
         """
         pairs: list[tuple[Tensor, Any]] = []
         for tensor, value in zip(self.inputs, values):

@@ -1,7 +1,7 @@
 """Cross entropies of probabilities or logits, for each example or element, and the hard sigmoid.
 
 If the probabilities are the output of a softmax or sigmoid op, the loss is computed from the input
-of that op, the logits. This avoids a loss of precision for probabilities near 0.
+of that op, the logits. This computation avoids a loss of precision for probabilities near 0.
 """
 
 from __future__ import annotations

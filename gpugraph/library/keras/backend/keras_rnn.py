@@ -48,10 +48,10 @@ def rnn(
         tensors.
       initial_states: a list of tensors [batch, ...], or of structures of such tensors.
       go_backwards: whether to process the steps from the last to the first. In this case, the
-        outputs have the same order.
+        outputs are in reverse order too.
       mask: bool [batch, time] or [batch, time, 1]. Where the mask is False, the states do not
-        change. The output there is the output of the previous step (0 in the first step), or 0 if
-        `zero_output_for_mask` is true.
+        change. The output of such a step is the output of the previous step (0 in the first step),
+        or 0 if `zero_output_for_mask` is true.
       constants: tensors that are appended to the states in each call.
       unroll: whether to build the ops of each step separately, without a loop. The number of steps
         must then be known.
@@ -183,7 +183,7 @@ class _Steps:
         return stacked, states
 
     def looped(self, states: Any, zero_output: bool, length: Any) -> tuple[Any, Any]:
-        """Return all outputs and the last states. One while loop computes them.
+        """Return all outputs and the last states. One while loop computes the outputs and states.
 
         Args:
           length: the maximum number of steps, or None.

@@ -1,7 +1,8 @@
 """Keras's session, the initialization of Keras's variables, and the numbering of names.
 
-Keras uses the default session. If there is none, Keras creates a session on first use. Before it
-runs anything in that session, it initializes the variables that its functions created.
+Keras uses the default session. If there is no default session, Keras creates a session on first
+use. Before Keras runs anything in that session, it initializes the variables that its functions
+created.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ from gpugraph.session import Session
 
 
 class _State(threading.local):
-    """The session of each thread, which Keras created or the program passed to `set_session`."""
+    """The session of each thread: the session that Keras created, or that the program passed to
+    `set_session`.
+    """
 
     session: Any = None
 
@@ -75,8 +78,8 @@ def get_session(op_input_list: Sequence[Any] = ()) -> Any:
     session.
 
     Keras's own session is created on first use, for the graph of the tensors `op_input_list` or for
-    the default graph. A call for another graph replaces it. Before this function returns, it
-    initializes Keras's uninitialized variables in the session, unless
+    the default graph. A call for another graph replaces Keras's own session. Before this function
+    returns, Keras initializes the uninitialized variables of Keras in the session, unless
     `manual_variable_initialization(True)` was called.
 
     Raises ValueError for tensors of a graph that `clear_session` replaced, unless that graph is the
@@ -130,8 +133,8 @@ def refuse_cleared(values: Sequence[Any]) -> None:
 
 
 def cleared_text(graph: Any) -> str:
-    """Return a sentence for an error message. It names the line at which `clear_session` replaced
-    `graph`.
+    """Return a sentence for an error message. The sentence names the line at which `clear_session`
+    replaced `graph`.
 
     Return "" if the graph was not replaced.
     """
@@ -179,8 +182,8 @@ def _initialize_variables(session: Any) -> None:
 def restore_later(session: Any, restore: Callable[[], None]) -> None:
     """Register `restore()` to be called after layers in the session's graph have created variables.
 
-    Each `get_session` that returns this session also calls `restore`. Only a weak reference is
-    kept: the calls stop when nothing else refers to `restore`.
+    Each call of `get_session` that returns this session also calls `restore`. Only a weak reference
+    is kept, so the calls of `restore` stop when nothing else refers to `restore`.
     """
     _RESTORES.setdefault(session, WeakSet()).add(restore)
 
@@ -188,8 +191,8 @@ def restore_later(session: Any, restore: Callable[[], None]) -> None:
 def restore_created() -> None:
     """Call the functions that `restore_later` registered for sessions of the default graph.
 
-    A layer calls this after it has created its variables. The variables are not initialized here,
-    because the layer may be built inside a branch of a `cond`.
+    A layer calls this function after it has created its variables. This function itself does not
+    initialize the variables, because the layer may be built inside a branch of a `cond`.
     """
     for session in list(_RESTORES):
         if getattr(session, "_closed", False):

@@ -125,7 +125,7 @@ def int_shape(x: Any) -> tuple[int | None, ...] | None:
 
 
 def ndim(x: Any) -> int | None:
-    """Return the number of axes. If it is unknown, return None."""
+    """Return the number of axes. If the number is unknown, return None."""
     return as_shape(x.shape).ndims
 
 
@@ -197,8 +197,8 @@ def batch_set_value(tuples: Sequence[tuple[Any, Any]]) -> None:
 
 
 def _assignment(x: Any, rank: int) -> tuple[Tensor, Any]:
-    """Return a placeholder, and an op that assigns its value to a variable. They are created once
-    for each variable.
+    """Return a placeholder, and an op that assigns its value to a variable. The placeholder and the
+    op are created once for each variable.
 
     Args:
       rank: the rank of the first value. Later values must have the same rank.

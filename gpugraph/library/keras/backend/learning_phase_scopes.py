@@ -1,7 +1,7 @@
 """The learning phase of each graph: 1 in training, 0 otherwise.
 
-By default it is a tensor that runs feed. The graph owns the tensor; this module has only a weak
-reference to it.
+By default, the phase is a tensor whose value each run feeds. The graph owns the tensor. This module
+has only a weak reference to it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ def learning_phase() -> Any:
     """Return the learning phase of the default graph. By default, it is a bool tensor that is False
     unless it is fed.
 
-    After `set_learning_phase`, and in a `learning_phase_scope`, it is the int 0 or 1 that was set.
+    After `set_learning_phase`, and in a `learning_phase_scope`, the learning phase is the int 0 or
+    1 that was set.
     """
     graph = get_default_graph()
     phase = _PHASES.get(graph)

@@ -57,5 +57,5 @@ def truncated_normal(
 
 
 def random_seed(seed: int | None) -> int:
-    """Return `seed`. If it is None, return a seed from NumPy's global generator."""
+    """Return `seed`. If `seed` is None, return a seed from NumPy's global generator."""
     return int(np.random.randint(_NUM_SEEDS)) if seed is None else seed

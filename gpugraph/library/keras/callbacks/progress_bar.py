@@ -172,7 +172,9 @@ class ProgbarLogger(Callback):
         )  # fmt: skip
 
     def on_batch_end(self, batch: int, logs: Logs = None) -> None:
-        """Advance the bar by a batch. `on_epoch_end` does this for the last batch of the epoch."""
+        """Advance the bar by a batch. `on_epoch_end` advances the bar for the last batch of the
+        epoch.
+        """
         logs = logs or {}
         self.seen += logs.get("num_steps", 1) if self.use_steps else logs.get("size", 0)
         if self.verbose and self.progbar is not None and self.seen != self.target:

@@ -24,8 +24,8 @@ class TensorBoard(Callback):
 
     Args:
       log_dir: the folder of the event file.
-      histogram_freq: the number of epochs between histograms of the model's variables. If it is 0,
-        no histograms are written.
+      histogram_freq: the number of epochs between histograms of the model's variables. If
+        `histogram_freq` is 0, no histograms are written.
       write_graph: whether to write the graph as well.
       update_freq: "epoch" to write no values of batches, "batch" to write the values of every
         batch, or the number of examples between two batches whose values are written.

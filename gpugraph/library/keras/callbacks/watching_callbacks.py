@@ -48,8 +48,8 @@ class MonitoredValue:
         return bool(np.greater(value, best + self.min_delta))
 
     def value(self, logs: Logs, purpose: str) -> Any:
-        """Return the monitored value from the logs of an epoch. If it is missing, log a warning and
-        return None.
+        """Return the monitored value from the logs of an epoch. If the value is missing, log a
+        warning and return None.
 
         Args:
           purpose: the beginning of the warning, such as "Early stopping".
@@ -71,7 +71,7 @@ class EarlyStopping(Callback):
 
     Args:
       monitor: the name of the loss or metric.
-      min_delta: the minimum change that counts as improvement.
+      min_delta: the minimum change that is treated as an improvement.
       mode: see `MonitoredValue`.
       baseline: the value on which the first epochs must improve.
       restore_best_weights: whether to set the variables to their values after the best epoch if the

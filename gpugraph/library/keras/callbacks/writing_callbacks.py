@@ -219,8 +219,8 @@ class RemoteMonitor(Callback):
       root: the URL of the server.
       path: the path of the request.
       headers: additional HTTP headers.
-      send_as_json: whether the body is the JSON itself. Otherwise it is a form, whose field `field`
-        contains the JSON.
+      send_as_json: whether the body is the JSON itself. Otherwise the body is a form, whose field
+        `field` contains the JSON.
     """
 
     def __init__(

@@ -22,7 +22,7 @@ class InputLayer(Layer):
 
     Args:
       input_shape: the shape without the batch axis.
-      batch_size: the number of examples. If it is None, any number is allowed.
+      batch_size: the number of examples. If `batch_size` is None, any number is allowed.
       dtype: by default the dtype of `input_tensor`, or else `floatx()`.
       input_tensor: the tensor or variable that is used as the input instead of a new placeholder.
       sparse: whether the input is a SparseTensor.
@@ -120,7 +120,7 @@ def input_tensor(
 
     Args:
       shape: the shape without the batch axis. None means an unknown size.
-      batch_size: the number of examples. If it is None, any number is allowed.
+      batch_size: the number of examples. If `batch_size` is None, any number is allowed.
       tensor: the tensor that is used as the input instead of a new placeholder.
       kwargs: may contain `batch_shape` or `batch_input_shape`, the shape with the batch axis.
     """
@@ -147,6 +147,6 @@ def input_tensor(
 
 def input_of(tensor: Any) -> Any:
     """Return `tensor` if a Keras layer created it. Otherwise return the output of a new InputLayer
-    for it.
+    for `tensor`.
     """
     return tensor if is_keras_tensor(tensor) else input_tensor(tensor=tensor)

@@ -52,8 +52,8 @@ class Layer(LayerWeights, LayerNodes, Module):
       trainable: whether training changes the layer's variables.
       name: by default the class's name in snake case, with a number if it is in use: `dense`,
         `dense_1`.
-      dtype: the dtype of the variables. By default, it is the dtype of the first input.
-      dynamic: has no effect. In TensorFlow, it means that the layer runs eagerly.
+      dtype: the dtype of the variables. By default, the dtype is the dtype of the first input.
+      dynamic: has no effect. In TensorFlow, `dynamic` means that the layer runs eagerly.
       kwargs: for the first layer of a Sequential model, `input_shape`, `batch_input_shape` or
         `input_dim`, and `batch_size` define the shape of the input. `weights` contains arrays with
         the initial values of the variables. `activity_regularizer` is a function from the outputs
@@ -93,8 +93,8 @@ class Layer(LayerWeights, LayerNodes, Module):
 
     @property
     def dtype(self) -> DType | None:
-        """The dtype of the variables. It is None before the first call if the constructor received
-        no dtype.
+        """The dtype of the variables. The property is None before the first call if the constructor
+        received no dtype.
         """
         return self._dtype
 
@@ -139,7 +139,7 @@ class Layer(LayerWeights, LayerNodes, Module):
     def compute_output_shape(self, input_shape: Any) -> Any:
         """Return the shape of the outputs for inputs of this shape.
 
-        Raises NotImplementedError if the subclass does not define it.
+        Raises NotImplementedError if the subclass does not define this method.
         """
         raise NotImplementedError(
             f"Please implement the compute_output_shape method on your layer "
@@ -324,8 +324,8 @@ class Layer(LayerWeights, LayerNodes, Module):
             )
 
     def _new_variable(self, name: str | None, shape: Any, **options: Any) -> Any:
-        """Create a resource variable. Unlike in `tf.layers`, it is not registered in a variable
-        scope.
+        """Create a resource variable. Unlike in `tf.layers`, the variable is not registered in a
+        variable scope.
         """
         dtype, initializer = options["dtype"], options["initializer"]
         initialize = initializer or default_initializer(name or "Variable", dtype)

@@ -51,8 +51,8 @@ Encountered error:
 
 
 class LayerCall:
-    """The arguments of one call of a layer. It is also a context manager that is active during the
-    call.
+    """The arguments of one call of a layer. A LayerCall is also a context manager that is active
+    during the call.
 
     Attributes:
       keywords: the keyword arguments for the layer's `call`: the arguments that were passed, and
@@ -85,8 +85,8 @@ class LayerCall:
         _CALLS.stack.append(self)
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
-        """End the call. If an error ends it and a Keras layer created an input, add a note to the
-        error.
+        """End the call. If an error ends the call and a Keras layer created an input, add a note to
+        the error.
 
         The note describes the innermost call. If a Python loop or branch over tensors caused the
         error, raise TypeError instead.

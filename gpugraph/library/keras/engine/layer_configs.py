@@ -51,7 +51,7 @@ def plain_argument(name: str, value: Any) -> Any:
 
 
 def arguments_config(layer: Any) -> dict[str, Any]:
-    """Return the arguments of a layer's constructor. The layer's attributes contain them.
+    """Return the arguments of a layer's constructor. The layer's attributes contain the arguments.
 
     An argument `x` is read from the attribute `x` or `_x`. Raises NotImplementedError for an
     argument without such an attribute.

@@ -23,7 +23,8 @@ def take_input_shape(options: dict[str, Any]) -> tuple[int | None, ...] | None:
     """Remove the input shape from a constructor's options. Return the shape with the batch axis, or
     None.
 
-    The options are `batch_input_shape`, or `input_shape` or `input_dim`, and `batch_size`.
+    The shape is in the option `batch_input_shape`, or in one of the options `input_shape` and
+    `input_dim`, to which `batch_size` adds the batch axis.
     """
     batch_size = options.pop("batch_size", None)
     size = options.pop("input_dim", None)

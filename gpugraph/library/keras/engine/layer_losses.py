@@ -105,9 +105,9 @@ class LayerLosses:
         them.
 
         Args:
-          inputs: the tensors on which the updates depend. If it is None, each update is checked. It
-            depends on inputs if it is computed from the inputs of the call in progress or, outside
-            of calls, from the inputs of any recorded call.
+          inputs: the tensors on which the updates depend. If `inputs` is None, each update is
+            checked. An update depends on inputs if it is computed from the inputs of the call in
+            progress or, outside of calls, from the inputs of any recorded call.
         """
         ops = [_update_operation(update) for update in _listed(updates)]
         reachable = set(ops) if inputs is not None else self._reachable(ops)
@@ -120,7 +120,7 @@ class LayerLosses:
     def _reachable(self, ops: list[Any]) -> set[Any]:
         """Return the operations in `ops` that are computed from the inputs of a call of the layer.
 
-        This is the innermost call in progress or, outside of calls, any recorded call.
+        Such a call is the innermost call in progress or, outside of calls, any recorded call.
         """
         call = innermost_call()
         if call is not None:
@@ -140,7 +140,7 @@ class LayerLosses:
         Args:
           value: a tensor whose mean over all batches is reported, or the result of calling a metric
             object.
-          aggregation: "mean" if `value` is a tensor, and None if it is the result of a metric
+          aggregation: "mean" if `value` is a tensor, and None if `value` is the result of a metric
             object.
           name: the name of the new metric for a tensor.
         """
@@ -198,8 +198,8 @@ def _is_number(value: Any) -> bool:
 
 
 def _update_operation(update: Any) -> Any:
-    """Return the operation of an update, which is an operation, a tensor, or a function without
-    arguments.
+    """Return the operation of an update. The update is an operation, a tensor, or a function
+    without arguments.
     """
     if callable(update) and not hasattr(update, "op"):
         update = update()

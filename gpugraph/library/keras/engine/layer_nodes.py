@@ -51,7 +51,7 @@ class LayerNode:
     Args:
       inputs, outputs: the call's input and output tensors, in their structures.
       arguments: the call's other arguments, by name.
-      is_input: whether this is the node of an InputLayer, which has an output but no input layers.
+      is_input: whether the node belongs to an InputLayer, which has an output but no input layers.
     """
 
     def __init__(

@@ -76,7 +76,7 @@ def call_text(layer: Any, index: int, before: Iterable[Any], around: Sequence[An
 
 def nodes_text(layer: Any) -> str:
     """Return a sentence that lists the recorded calls of a layer and their paths, or states that
-    there are none.
+    the layer has no recorded calls.
     """
     nodes = layer.inbound_nodes
     if not nodes:

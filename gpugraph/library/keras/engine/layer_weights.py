@@ -73,7 +73,7 @@ class LayerWeights(LayerLosses):
     def trainable(self) -> bool:
         """Whether training changes the layer's variables.
 
-        Assignment also sets it in all sublayers.
+        An assignment to this property also sets the property of all sublayers.
         """
         return self._trainable
 
@@ -84,8 +84,8 @@ class LayerWeights(LayerLosses):
             layer.trainable = value
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Set an attribute. Register variables in its value, so that Keras's session initializes
-        them.
+        """Set an attribute. Register variables in the attribute's value, so that Keras's session
+        initializes them.
         """
         super().__setattr__(name, value)
         if name not in UNSEARCHED and not isinstance(value, PLAIN):
@@ -94,7 +94,8 @@ class LayerWeights(LayerLosses):
     def track_assigned(self) -> None:
         """Register variables in lists and dicts, so that Keras's session initializes them.
 
-        `__setattr__` finds only the variables that a list or dict contains when it is assigned.
+        `__setattr__` finds only the variables that a list or dict contains when the list or dict is
+        assigned.
         """
         _initialize_later(self._assigned())
 
@@ -234,8 +235,8 @@ class LayerWeights(LayerLosses):
         return f"weight {number} of {layer_text(owner)}, variable {variable.name}"
 
     def _session(self, method: str) -> Any:
-        """Return the session in which `method` reads or sets values. By default, it is Keras's
-        session.
+        """Return the session in which `method` reads or sets values. By default, this session is
+        Keras's session.
 
         Subclasses, such as `tf.layers.Layer`, override this method.
         """
@@ -247,7 +248,7 @@ class LayerWeights(LayerLosses):
 
     def _variables_context(self) -> AbstractContextManager[Any]:
         """Return the context manager in which the layer's variables are created. This class returns
-        one without an effect.
+        a context manager without an effect.
         """
         return nullcontext()
 

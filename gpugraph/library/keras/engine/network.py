@@ -324,8 +324,8 @@ class Network(NetworkFiles, NetworkLosses, Layer):
         If a recorded argument is the learning phase, the enclosing call's `training` replaces it.
 
         Args:
-          computed: by the id of a recorded tensor, the tensor that replaces it. The outputs of the
-            call are added.
+          computed: maps the id of a recorded tensor to the tensor that replaces it. This method
+            adds the outputs of the call.
         """
         call = innermost_call()
         is_trained = call is not None and call.training is not None

@@ -14,8 +14,8 @@ def check_inputs_of_network(network: Any) -> None:
 
     Inputs are invalid if one occurs twice, if one was not created by a layer, or if their batch
     sizes differ. For an input from a layer that is not an InputLayer, this function only logs a
-    warning. `check_input_layers` rejects it later, unless `map_network` finds an error in the graph
-    first.
+    warning. `check_input_layers` rejects such an input later, unless `map_network` finds an error
+    in the graph first.
     """
     kind = type(network).__name__
     if not network.inputs or not network.outputs:

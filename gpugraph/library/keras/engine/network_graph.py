@@ -1,8 +1,10 @@
-"""The graph of the layers between a network's inputs and outputs. Its nodes are sorted by depth.
+"""The graph of the layers between a network's inputs and outputs. The nodes of the graph are sorted
+by depth.
 
-A node is one call of a layer. Its depth is the length of its longest path to an output. The depth
-of a layer is the maximum depth of its nodes. As in TensorFlow, nodes are visited starting from the
-outputs, and the depth of a node is at least the depth that its layer has at that time.
+A node is one call of a layer. The depth of a node is the length of the node's longest path to an
+output. The depth of a layer is the maximum depth of its nodes. As in TensorFlow, nodes are visited
+starting from the outputs, and the depth of a node is at least the depth that its layer has when the
+node is visited.
 """
 
 from __future__ import annotations
@@ -237,8 +239,8 @@ def _node_text(node: LayerNode) -> str:
 
 
 class OfGraph:
-    """A read-only attribute of a network. Its value is the attribute of the same name of the
-    NetworkGraph.
+    """A read-only attribute of a network. The value of the attribute is the attribute of the same
+    name of the NetworkGraph.
     """
 
     def __init__(self, doc: str) -> None:

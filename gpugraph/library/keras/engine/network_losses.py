@@ -20,8 +20,8 @@ from gpugraph.library.keras.engine.operation_layers import AddLoss, AddMetric
 
 
 class NetworkLosses(LayerLosses):
-    """The mixin of Network for losses and metrics. In a graph of layers, it adds layers for
-    them.
+    """The mixin of Network for losses and metrics. In a graph of layers, each loss or metric
+    becomes a layer.
     """
 
     inputs: list[Any]
@@ -64,8 +64,8 @@ class NetworkLosses(LayerLosses):
     ) -> None:
         """Add a metric of a tensor. See `Layer.add_metric`.
 
-        In a graph of layers, the tensor becomes the input of an AddMetric layer. There, raises
-        ValueError for the result of a metric object.
+        In a graph of layers, the tensor becomes the input of an AddMetric layer. If the value is
+        the result of a metric object, a graph of layers raises ValueError.
         """
         is_graph = self._network_graph is not None and innermost_call() is None
         if is_graph and hasattr(value, "_metric_obj"):
@@ -83,7 +83,8 @@ class NetworkLosses(LayerLosses):
         """Return whether a loss or metric is part of the graph of layers, because it depends on
         outputs of layers.
 
-        If it does, the operations between these outputs and it become layers.
+        If the value depends on such outputs, the operations between the outputs and `value` become
+        layers.
         """
         if self._network_graph is None or not isinstance(value, Tensor) or innermost_call():
             return False

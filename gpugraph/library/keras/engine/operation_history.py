@@ -36,8 +36,8 @@ def _only(tensors: list[Any]) -> Any:
 
 
 def dependent_operations(tensor: Tensor) -> list[tuple[Operation, list[int]]]:
-    """Return the operations that compute `tensor` from outputs of layers. Each comes after its
-    predecessors.
+    """Return the operations that compute `tensor` from outputs of layers. Each operation comes
+    after its predecessors.
 
     Each operation is paired with a list of the indices of those inputs that depend on layers'
     outputs.

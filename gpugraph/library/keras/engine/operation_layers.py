@@ -123,7 +123,8 @@ class TensorFlowOpLayer(Layer):
             return constant_tensor(self._value(value), dtype=dtype)
 
     def _value(self, value: Any) -> Any:
-        """Return the value of a constant of the layer. If it is a tensor, evaluate it.
+        """Return the value of a constant of the layer. If the value is a tensor, evaluate the
+        tensor.
 
         Raises NotImplementedError for handles and for tensors that must be fed, because they have
         no value.
@@ -153,8 +154,8 @@ class TensorFlowOpLayer(Layer):
         )
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Return the shapes of the outputs. They are determined by creating the operation in a
-        separate graph.
+        """Return the shapes of the outputs. The shapes are determined by creating the operation in
+        a separate graph.
         """
         types = self._input_types(0)
         free = [dtype for place, dtype in enumerate(types) if place not in self.constants]

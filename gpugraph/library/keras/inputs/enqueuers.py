@@ -38,7 +38,8 @@ class SequenceEnqueuer:
     `stop`.
 
     Args:
-      use_multiprocessing: whether the workers are forked processes. Otherwise they are threads.
+      use_multiprocessing: whether the workers are forked processes. Otherwise the workers are
+        threads.
     """
 
     def __init__(self, sequence: Any, use_multiprocessing: bool = False) -> None:
@@ -138,8 +139,8 @@ class OrderedEnqueuer(SequenceEnqueuer):
             self._end_epoch()
 
     def _end_epoch(self) -> None:
-        """Call `on_epoch_end` of the sequence. Then start new worker processes, which inherit its
-        changes.
+        """Call `on_epoch_end` of the sequence. Then start new worker processes, which inherit the
+        changes that this call has made.
         """
         executor = self._executor
         if executor is None:
@@ -200,7 +201,7 @@ class _Locked:
 def _work(function: Callable[[Any, Any], Any], argument: Any, number: int) -> Any:
     """Compute a batch in a worker: `function(data set, argument)`.
 
-    An error that cannot be pickled is replaced by one that can.
+    An error that cannot be pickled is replaced by an error that can be pickled.
 
     Args:
       number: the key of the data set in `_SOURCES`.
@@ -227,8 +228,8 @@ def _next(generator: _Locked, _: Any) -> Any:
 def _portable(error: Exception) -> Exception:
     """Return an error that can be pickled, so that a worker process can send it.
 
-    This is the error itself if its class can be pickled or registered with `copyreg`. Otherwise it
-    is a RuntimeError with the error's class and message.
+    The result is the error itself if its class can be pickled or registered with `copyreg`.
+    Otherwise the result is a RuntimeError with the error's class and message.
     """
     if _can_be_pickled(error):
         return error

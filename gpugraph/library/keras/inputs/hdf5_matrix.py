@@ -21,7 +21,7 @@ class HDF5Matrix:
     Args:
       datapath: the path of the file.
       dataset: the name of the array in the file.
-      end: the end of the rows. If it is None, all rows after `start` are included.
+      end: the end of the rows. If `end` is None, all rows after `start` are included.
       normalizer: a function that is applied to the values that are read, or None.
     """
 

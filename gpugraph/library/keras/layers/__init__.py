@@ -1,6 +1,6 @@
 """`tf.keras.layers`: the base class of layers, `Input`, and all classes of layers.
 
-`core_layers` has layers for masks and reshaping, dropout and noise; `merge_layers` has layers with
+`core_layers` has layers for masks, reshaping, dropout and noise. `merge_layers` has layers with
 several inputs.
 """
 

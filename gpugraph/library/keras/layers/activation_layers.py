@@ -56,7 +56,7 @@ class PReLU(SameShape):
         self.alpha: Any = None
 
     def build(self, input_shape: Any) -> None:
-        """Create the variable `alpha`. It has the shape of an example, with size 1 along
+        """Create the variable `alpha`. The variable has the shape of an example, with size 1 along
         `shared_axes`.
         """
         sizes = as_shape(input_shape).as_list()

@@ -122,7 +122,7 @@ class AdditiveAttention(_Attention):
     """Attention whose scores are sum(scale * tanh(query + key)) (Bahdanau).
 
     Args:
-      use_scale: whether `scale` is a trained vector. Otherwise it is 1.
+      use_scale: whether `scale` is a trained vector. Otherwise `scale` is 1.
     """
 
     def __init__(self, use_scale: bool = True, **kwargs: Any) -> None:

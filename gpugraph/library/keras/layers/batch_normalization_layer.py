@@ -87,8 +87,8 @@ class BatchNormalization(SameShape):
       virtual_batch_size: the number of examples in a virtual batch. A batch is split into virtual
         batches, which are normalized separately.
       adjustment: a function that receives the shape of the inputs, as a tensor, and returns a scale
-        and a bias. In training, they are applied to the normalized inputs before `gamma` and
-        `beta`.
+        and a bias. In training, the scale and the bias are applied to the normalized inputs before
+        `gamma` and `beta`.
     """
 
     moving_mean_initializer: Any

@@ -46,10 +46,10 @@ def corrected(layer: Any, moments_of_batch: list[Any], training: Any) -> list[An
     """Return [scale, bias, mean, variance]. The scale and bias correct the normalized inputs.
 
     The scale is sqrt(variance + epsilon) / `renorm_stddev`, and the bias is (mean - `renorm_mean`)
-    / `renorm_stddev`. Both are clipped to the layer's bounds. Outside of training, the scale is 1
-    and the bias is 0. No gradient passes through the scale and the bias. The returned mean and
-    variance are computed from the batch; the moving averages are updated with them. `renorm_mean`
-    and `renorm_stddev` are updated after this function has read them.
+    / `renorm_stddev`. The scale and the bias are clipped to the layer's bounds. Outside of
+    training, the scale is 1 and the bias is 0. No gradient passes through the scale and the bias.
+    The returned mean and variance are computed from the batch, and the moving averages are updated
+    with them. `renorm_mean` and `renorm_stddev` are updated after this function has read them.
     """
     graph = get_default_graph()
     mean, variance = moments_of_batch

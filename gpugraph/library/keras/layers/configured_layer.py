@@ -101,7 +101,7 @@ def numbers(value: Any, count: int, name: str) -> tuple[int, ...]:
 
 
 def format_of(data_format: Any) -> str:
-    """Return the value if it is "channels_first" or "channels_last". If it is None, return
+    """Return the value if it is "channels_first" or "channels_last". If the value is None, return
     `image_data_format()`.
 
     Raises ValueError for any other value.
@@ -116,8 +116,8 @@ def format_of(data_format: Any) -> str:
 
 
 def padding_of(value: Any, *further: str) -> str:
-    """Return the padding in lower case. Raises ValueError unless it is "valid", "same" or one of
-    `further`.
+    """Return the padding in lower case. Raises ValueError unless the padding is "valid", "same" or
+    one of `further`.
     """
     padding = str(value).lower()
     known = ("valid", "same", *further)

@@ -30,15 +30,15 @@ class Convolution(ConfiguredLayer):
 
     The arguments `*_initializer`, `*_regularizer` and `*_constraint` are options of `kernel` [...,
     channels, filters] and `bias`. Raises ValueError if windows are larger than the inputs, if the
-    inputs have another rank, or if the number of channels is unknown or differs from the first
-    call.
+    inputs do not have the expected rank, or if the number of channels is unknown or differs from
+    the first call.
 
     Args:
       filters: the number of output channels.
       kernel_size, strides, dilation_rate: the size of a window, the distance between windows, and
         the distance between the elements of a window. Each is one number, or a number for each
         spatial axis.
-      padding: "valid" or "same"; `Conv1D` also has "causal".
+      padding: "valid" or "same". `Conv1D` also accepts "causal".
       data_format: "channels_first" for inputs [n, channels, ...].
       use_bias: whether there is a `bias` [filters].
     """
@@ -147,7 +147,7 @@ class Convolution(ConfiguredLayer):
     def reshape_outputs(self, outputs: Tensor) -> Tensor:
         """Return the sum of convolution and bias, in the shape of the layer's outputs.
 
-        Subclasses override this method if their convolution returns another shape.
+        Subclasses override this method if their convolution returns a different shape.
         """
         return outputs
 

@@ -49,7 +49,7 @@ class Masking(SameShape):
         self.keep_arguments(locals())
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Tensor:
-        """Return a mask [n, steps]. It is True for steps at which a feature differs from
+        """Return a mask [n, steps]. The mask is True for steps at which a feature differs from
         `mask_value`.
         """
         del mask
@@ -64,10 +64,10 @@ class Masking(SameShape):
 
 
 class Reshape(ConfiguredLayer):
-    """A layer that reshapes each example to `target_shape`. One size in it may be -1, which is then
-    inferred.
+    """A layer that reshapes each example to `target_shape`. One size in `target_shape` may be -1.
+    This size is then inferred.
 
-    A call raises ValueError for examples with another number of elements.
+    A call raises ValueError if an example does not have as many elements as `target_shape`.
     """
 
     def __init__(self, target_shape: Any, **kwargs: Any) -> None:
@@ -107,8 +107,8 @@ class Reshape(ConfiguredLayer):
 
 
 class Permute(ConfiguredLayer):
-    """A layer that transposes the axes of each example by the permutation `dims`. The first axis of
-    an example is 1.
+    """A layer that transposes the axes of each example by the permutation `dims`. In `dims`, 1
+    means the first axis of an example.
     """
 
     def __init__(self, dims: Any, **kwargs: Any) -> None:
@@ -175,7 +175,7 @@ class GaussianNoise(SameShape):
         """Return the inputs plus noise in training, otherwise the inputs.
 
         Args:
-          training: whether to return the result for training. By default, it is the learning phase.
+          training: whether the layer is called for training. The default is the learning phase.
         """
         return in_training(
             lambda: inputs + random_normal(shape_of(inputs), 0.0, self.stddev, inputs.dtype),
@@ -200,7 +200,7 @@ class GaussianDropout(SameShape):
         """Return the inputs multiplied by noise in training, otherwise the inputs.
 
         Args:
-          training: whether to return the result for training. By default, it is the learning phase.
+          training: whether the layer is called for training. The default is the learning phase.
         """
         if not 0 < self.rate < 1:
             return inputs
@@ -236,7 +236,7 @@ class AlphaDropout(SameShape):
         """Return the inputs with dropout in training, otherwise the inputs.
 
         Args:
-          training: whether to return the result for training. By default, it is the learning phase.
+          training: whether the layer is called for training. The default is the learning phase.
         """
         if not 0.0 < self.rate < 1.0:
             return inputs

@@ -30,9 +30,9 @@ class Dense(ConfiguredLayer):
     size].
 
     The arguments `*_initializer`, `*_regularizer` and `*_constraint` are options of `kernel` and
-    `bias`; see `tf.get_variable`. The first call raises ValueError for inputs whose last size is
-    unknown, and later calls raise ValueError for inputs with another last size. Calls raise
-    TypeError for inputs that are not floating point numbers.
+    `bias`, as in `tf.get_variable`. The first call raises ValueError for inputs whose last size is
+    unknown, and later calls raise ValueError if the last size of the inputs differs from the first
+    call. Calls raise TypeError for inputs that are not floating point numbers.
 
     Args:
       units: the number of outputs per example. The variable `kernel` is [size, units], where size
@@ -118,12 +118,13 @@ class Dense(ConfiguredLayer):
 class Dropout(SameShape):
     """A layer that drops elements in training.
 
-    It sets each element to 0 with probability `rate`, and divides the remaining elements by 1 -
-    rate.
+    The layer sets each element to 0 with probability `rate`, and divides the remaining elements by
+    1 - rate.
 
     Args:
       noise_shape: the shape of the random mask, which is broadcast to the inputs: elements along an
-        axis of size 1 are dropped together. None in it means the inputs' size.
+        axis of size 1 are dropped together. A None in this shape means the size of the inputs
+        along that axis.
       seed: see `tf.set_random_seed`.
     """
 
@@ -138,7 +139,7 @@ class Dropout(SameShape):
         """Return the inputs with dropout in training, otherwise the inputs.
 
         Args:
-          training: a bool, or a tensor that each run evaluates; by default the learning phase.
+          training: a bool, or a tensor that each run evaluates. The default is the learning phase.
         """
         return smart_cond(
             learning_phase() if training is None else training,
@@ -149,8 +150,8 @@ class Dropout(SameShape):
         )
 
     def shape_of_noise(self, inputs: Tensor) -> Any:
-        """Return `noise_shape` with each None replaced by the inputs' size. If `noise_shape` is
-        None, return None.
+        """Return `noise_shape` with each None replaced by the size of the inputs along that axis.
+        If `noise_shape` is None, return None.
         """
         if not isinstance(self.noise_shape, (list, tuple)):
             return self.noise_shape

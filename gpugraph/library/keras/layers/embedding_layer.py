@@ -17,15 +17,15 @@ class Embedding(ConfiguredLayer):
     """A layer that maps integers [...] to rows of the variable `embeddings` [input_dim,
     output_dim].
 
-    The result has the shape [..., output_dim]. A call raises ValueError for inputs of another
-    length than `input_length`.
+    The result has the shape [..., output_dim]. A call raises ValueError if the length of the inputs
+    is not `input_length`.
 
     Args:
-      input_dim: the number of different integers, which begin at 0.
-      output_dim: the length of a vector.
+      input_dim: the number of rows. The inputs are integers from 0 to input_dim - 1.
+      output_dim: the length of a row.
       mask_zero: whether 0 means padding. The outputs' mask is then False for inputs of 0.
-      input_length: the number of integers in an example, if it is the same for all examples. It may
-        also be a tuple of sizes.
+      input_length: the number of integers in an example, if this number is the same for all
+        examples. `input_length` may also be a tuple of sizes.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Embedding(ConfiguredLayer):
         return TensorShape([*sizes, self.output_dim])
 
     def call(self, inputs: Tensor) -> Tensor:
-        """Return the vectors of the inputs."""
+        """Return the row of `embeddings` for each input."""
         if inputs.dtype.base_dtype not in (int32, int64):
             inputs = cast(inputs, int32)
         return embedding_lookup(self.embeddings, inputs)

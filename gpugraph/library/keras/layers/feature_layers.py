@@ -1,7 +1,7 @@
 """Layers whose inputs are dicts of features: DenseFeatures, SequenceFeatures and LinearFeatures.
 
-The variables of a column are in the variable scope `LAYER/COLUMN`, like variables of
-`tf.get_variable`.
+The variables of each column are created with `tf.get_variable` in the variable scope
+`LAYER/COLUMN`, except in DenseFeaturesV2.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _features(inputs: Any) -> dict[str, Any]:
 class ColumnsLayer(Layer):
     """Base class of the layers that have feature columns.
 
-    The constructor raises ValueError if a column has another class.
+    The constructor raises ValueError if a column is not an instance of `expected_column_type`.
 
     Args:
       expected_column_type: the class that all columns must have.
@@ -113,13 +113,13 @@ class ColumnsLayer(Layer):
 
 
 class DenseFeatures(ColumnsLayer):
-    """A layer that returns the dense columns of a batch of features: [batch_size, numbers],
-    float32.
+    """A layer that returns the values of dense columns for a batch of features, concatenated to a
+    float32 tensor [batch_size, size].
 
     A call receives a dict from feature names to tensors or SparseTensors.
 
     Args:
-      feature_columns: dense columns. They are concatenated in the order of their names.
+      feature_columns: dense columns. The columns are concatenated in the order of their names.
     """
 
     def __init__(
@@ -131,8 +131,8 @@ class DenseFeatures(ColumnsLayer):
         return (input_shape[0], total_elements)
 
     def call(self, features: Any, cols_to_output_tensors: Any = None) -> Tensor:
-        """Return the concatenated columns. Also store each column's tensor in the dict
-        `cols_to_output_tensors`.
+        """Return the concatenated columns. If the dict `cols_to_output_tensors` is passed, also
+        store each column's tensor in it.
         """
         cache, tensors = FeatureTransformationCache(_features(features)), []
         for column in self._feature_columns:
@@ -162,8 +162,8 @@ class DenseFeaturesV2(DenseFeatures):
 
 
 class SequenceFeatures(ColumnsLayer):
-    """A layer that returns sequence columns, [batch_size, time, numbers], float32, and the lengths
-    [batch_size].
+    """A layer that returns the values of sequence columns, concatenated to a float32 tensor
+    [batch_size, time, size], and the lengths of the sequences, [batch_size].
 
     If two columns have sequences of different lengths, a run raises InvalidArgumentError.
 

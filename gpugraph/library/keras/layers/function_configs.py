@@ -1,4 +1,4 @@
-"""The program's functions in configurations. A named function is stored as its name, any other
+"""Configurations of the program's functions. A named function is stored as its name, any other
 function as bytecode.
 
 Bytecode is stored in Keras's format: the code from `marshal` in base64, the default arguments and
@@ -74,7 +74,7 @@ def function_of_config(
 
 
 def check_bytecode(what: str, value: Any, module: str | None, is_refused_elsewhere: bool) -> None:
-    """Raise ValueError for bytecode in a configuration that must not be run.
+    """Raise ValueError if a configuration contains bytecode that must not be run.
 
     For the rules and the arguments, see `check_code_of_files`.
     """
@@ -91,7 +91,8 @@ def _function_of_code(
 
 
 def function_of_bytecode(value: Any, names: dict[str, Any]) -> types.FunctionType:
-    """Return the function for a value from `bytecode_of`. Its global names are those in `names`.
+    """Return the function for a value from `bytecode_of`. The dict `names` contains the function's
+    global names.
 
     Raises ValueError if the value does not contain the code of a function.
     """

@@ -26,10 +26,10 @@ class Lambda(Layer):
     if the program permits it: see `load_model`.
 
     Args:
-      function: a function of the inputs. It also receives `mask` and `training` if it has these
-        parameters.
+      function: a function of the inputs. The function also receives `mask` and `training` if it has
+        these parameters.
       output_shape: the shape of the outputs without the batch axis, or a function that computes it
-        from the inputs' shape. For several inputs or outputs, these are lists of shapes.
+        from the inputs' shape. For several inputs or outputs, the shapes are lists of shapes.
       mask: the mask of the outputs, or a function of the inputs and their mask.
       arguments: a dict of additional arguments for `function`.
     """
@@ -52,7 +52,9 @@ class Lambda(Layer):
 
     @property
     def functions(self) -> dict[str, Callable[..., Any]]:
-        """The named functions among `function`, `output_shape` and `mask`, by name."""
+        """A dict from names to the functions among `function`, `output_shape` and `mask` that have
+        a name.
+        """
         values = (self.function, self._output_shape, self.mask)
         return {value.__name__: value for value in values if hasattr(value, "__name__")}
 
@@ -63,12 +65,14 @@ class Lambda(Layer):
         return self.function(inputs, **self.arguments, **accepted)
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """Return the mask that the constructor received. If it is a function, return its result."""
+        """Return the mask that the constructor received. If this mask is a function, return its
+        result.
+        """
         return self.mask(inputs, mask) if callable(self.mask) else self.mask
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """Return the constructor's `output_shape`. If it is None, call the layer in a separate
-        graph and return the shape of the result.
+        """Return the constructor's `output_shape`. If `output_shape` is None, call the layer in a
+        separate graph and return the shape of the result.
 
         Raises NotImplementedError if this call fails, for example because the function uses tensors
         of the program.
@@ -95,8 +99,8 @@ class Lambda(Layer):
             ) from error
 
     def get_config(self) -> dict[str, Any]:
-        """Return a configuration in which functions are names or bytecode. It includes the
-        constructor's other arguments.
+        """Return a configuration in which functions are names or bytecode. The configuration also
+        includes the constructor's other arguments.
         """
         config = {**super().get_config(), "arguments": self.arguments}
         values = {"function": self.function, "output_shape": self._output_shape}

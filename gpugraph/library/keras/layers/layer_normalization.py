@@ -15,9 +15,9 @@ class LayerNormalization(SameShape):
     """A layer that returns (inputs - mean) / sqrt(variance + epsilon) * gamma + beta.
 
     The mean and variance are computed for each example along `axis`. `gamma` and `beta` have the
-    sizes of these axes. Ba, Kiros and Hinton 2016, Layer Normalization (arXiv:1607.06450). Raises
-    TypeError for an axis that is not a number, and ValueError for an axis that does not exist or
-    occurs twice.
+    sizes of these axes. The method is from Ba, Kiros and Hinton 2016, Layer Normalization
+    (arXiv:1607.06450). Raises TypeError for an axis that is not a number, and ValueError for an
+    axis that does not exist or occurs twice.
 
     Args:
       axis: an axis, or a list of axes.

@@ -107,7 +107,7 @@ class _LocallyConnected(ConfiguredLayer):
 
         Args:
           sizes, outputs: the sizes of an example of the inputs and of the outputs. In the result,
-            the sizes of both channel axes are 1.
+            the sizes of the input channels and of the output channels are 1.
         """
         mask = np.ones((), bool)
         axes = zip(self._space(sizes), self._space(outputs), self.kernel_size, self.strides)

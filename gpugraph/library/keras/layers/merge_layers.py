@@ -1,5 +1,5 @@
-"""Layers with several inputs: elementwise sums, products, maxima and minima; concatenation; dot
-products.
+"""Layers with several inputs: elementwise sums, products, maxima and minima, as well as
+concatenation and dot products.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ class Merge(Layer):
             cls.function = staticmethod(function)
 
     def build(self, input_shape: Any) -> None:
-        """Raise ValueError unless there are at least two inputs, with the same batch size and
-        shapes that broadcast.
+        """Raise ValueError unless the layer receives at least two inputs, with the same batch size
+        and shapes that broadcast.
         """
         shapes = _listed_shapes(self, input_shape)
         sizes = {shape[0] for shape in shapes} - {None}
@@ -111,7 +111,9 @@ def _listed_shapes(layer: Layer, input_shape: Any) -> list[Shape]:
 
 
 def _broadcast(one: Shape, other: Shape) -> Shape:
-    """Return the shape to which two shapes broadcast. Their last axes are aligned."""
+    """Return the shape to which two shapes broadcast. The last axes of the two shapes are
+    aligned.
+    """
     length = max(len(one), len(other))
     one, other = ((1,) * (length - len(shape)) + tuple(shape) for shape in (one, other))
     sizes: list[int | None] = []
@@ -174,7 +176,9 @@ class Concatenate(Merge):
         self.axis = axis
 
     def compute_output_shape(self, input_shape: Any) -> TensorShape:
-        """Return the shape of the inputs. Its size along `axis` is the sum of the inputs' sizes."""
+        """Return the shape of the inputs. The size of the result along `axis` is the sum of the
+        inputs' sizes.
+        """
         shapes = [list(shape) for shape in _listed_shapes(self, input_shape)]
         sizes = [shape[self.axis] for shape in shapes]
         for shape in shapes:
@@ -219,7 +223,8 @@ class Concatenate(Merge):
 
 
 class Dot(Merge):
-    """A layer that returns dot products of the examples of two inputs: sums over one axis of each.
+    """A layer that returns the dot products of the examples of two inputs, along one axis of each
+    input.
 
     The constructor raises TypeError or ValueError if `axes` is neither an int nor a pair of ints. A
     call raises ValueError if the sizes along these axes differ.

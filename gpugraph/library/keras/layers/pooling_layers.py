@@ -19,14 +19,16 @@ from gpugraph.ops.nn.pooling.pool_functions import avg_pool, avg_pool3d, max_poo
 
 
 class _Pooling(ConfiguredLayer):
-    """Base class of layers that pool windows of inputs [n, ..., channels] ("channels_first": [n,
-    channels, ...]).
+    """Base class of layers that pool windows of inputs [n, ..., channels], or of inputs [n,
+    channels, ...] for "channels_first".
 
-    Raises ValueError if the inputs have another rank, or if windows are larger than the inputs.
+    Raises ValueError if the inputs do not have the expected rank, or if windows are larger than the
+    inputs.
 
     Args:
       pool_size: the size of a window: one number, or a number for each spatial axis.
-      strides: the distance between windows, in the same form; by default `pool_size`.
+      strides: the distance between windows: one number, or a number for each spatial axis. The
+        default is `pool_size`.
       padding: "valid" or "same".
     """
 

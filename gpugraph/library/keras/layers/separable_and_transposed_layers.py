@@ -1,6 +1,6 @@
 """Layers of transposed convolution and of separable convolution.
 
-A separable convolution first convolves each channel separately.
+A separable convolution first convolves each channel separately, and then combines the channels.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ class Transposed(Convolution):
     """A transposed convolution, which enlarges inputs [n, ..., channels] by `strides`.
 
     With the padding "same", an output axis has size * stride elements, where `size` is the size of
-    the input axis. With "valid", it has max(kernel size - stride, 0) more elements. `kernel` is
-    [..., filters, channels]. For the other arguments, see `Convolution`.
+    the input axis. With "valid", the output axis has max(kernel size - stride, 0) more elements.
+    `kernel` is [..., filters, channels]. For the other arguments, see `Convolution`.
 
     Args:
       output_padding: if it is passed, an output axis has (size - 1) * stride + kernel size +
-        output_padding elements, or 2 * (kernel size // 2) fewer with the padding "same". It must be
-        less than the stride.
+        output_padding elements, or 2 * (kernel size // 2) fewer with the padding "same".
+        `output_padding` must be less than the stride.
     """
 
     def __init__(

@@ -72,8 +72,8 @@ class TimeDistributed(Wrapper):
     [n, steps, ...].
 
     Usually the wrapped layer is called once, with the steps of all examples as a batch [n * steps,
-    ...]. It is called in a loop over the steps instead if `n` is known statically, and the wrapped
-    layer is stateful or its class is not part of gpugraph.
+    ...]. The wrapped layer is called in a loop over the steps instead if `n` is known statically,
+    and the wrapped layer is stateful or its class is not part of gpugraph.
     """
 
     supports_masking = True
@@ -114,8 +114,8 @@ class TimeDistributed(Wrapper):
         """Return the wrapped layer's outputs for all steps.
 
         Args:
-          mask: the mask of the inputs, [n, steps, ...]. It is passed to the wrapped layer if the
-            layer's `call` accepts a mask.
+          mask: the mask of the inputs, [n, steps, ...]. The mask is passed to the wrapped layer if
+            the layer's `call` accepts a mask.
         """
         further = {"training": training} if takes(self.layer, "training") else {}
         first = flatten(inputs)[0]
@@ -136,8 +136,8 @@ class TimeDistributed(Wrapper):
         return first.shape.as_list()[0] is not None and not self._all_at_once
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """Return the masks of the wrapped layer's outputs. If it computes none, return the mask of
-        the steps.
+        """Return the masks of the wrapped layer's outputs. If the wrapped layer computes no mask,
+        return the mask of the steps.
         """
         first = flatten(inputs)[0]
         if self._goes_by_step(first):

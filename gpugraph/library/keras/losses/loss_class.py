@@ -67,7 +67,7 @@ def of_one_rank(y_true: Any, y_pred: Any) -> tuple[Tensor, Tensor]:
     of size 1, the axis is removed.
 
     If `y_true` has one axis fewer and the last axis of `y_pred` is longer than 1, `y_true` contains
-    class indices. Both are then returned unchanged.
+    class indices. In this case, targets and predictions are returned unchanged.
     """
     y_true, y_pred = convert_to_tensor(y_true), convert_to_tensor(y_pred)
     ranks = y_pred.shape.rank, y_true.shape.rank

@@ -2,7 +2,8 @@
 shape [...].
 
 Targets and predictions have the same shape, unless the targets are class indices. The last axis is
-reduced. Targets of another dtype are cast to the dtype of the predictions.
+reduced. If the dtype of the targets is different, the targets are cast to the dtype of the
+predictions.
 """
 
 from __future__ import annotations
@@ -115,7 +116,8 @@ def squared_hinge(y_true: Any, y_pred: Any) -> Tensor:
 
 
 def categorical_hinge(y_true: Any, y_pred: Any) -> Tensor:
-    """Return max(0, 1 + largest prediction for another class - prediction for the target's class).
+    """Return max(0, 1 + (largest prediction for any wrong class) - (prediction for the right
+    class)).
 
     Args:
       y_true: one-hot vectors along the last axis.

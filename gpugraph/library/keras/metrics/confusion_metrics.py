@@ -73,9 +73,9 @@ class ConfusionMetric(Metric):
         outside of [0, 1].
 
         Args:
-          top_k: the number of the largest predictions in a row that may be positive. All others are
-            negative.
-          class_id: if it is not None, only predictions of this class are counted.
+          top_k: the number of the largest predictions in a row that may be positive. All other
+            predictions in the row are negative.
+          class_id: if `class_id` is not None, only predictions of this class are counted.
         """
         y_pred = cast(y_pred, float32)
         with control_dependencies([check_range(y_pred)]):
@@ -99,8 +99,8 @@ class ConfusionMetric(Metric):
         )
 
     def quotient(self, part: str, other: str) -> Any:
-        """Return part / (part + other) for the counts at each threshold. If both counts are 0, the
-        result is 0.
+        """Return part / (part + other) for the counts at each threshold. If the two counts are 0,
+        the result is 0.
         """
         counts = self.counts
         return div_no_nan(counts[part], counts[part] + counts[other])
@@ -116,7 +116,7 @@ def _only_top(y_pred: Tensor, k: int) -> Tensor:
 
 
 def _of_thresholds(values: Any, thresholds: Sequence[float]) -> Any:
-    """Return the first value if there is one threshold, otherwise all values."""
+    """If there is a single threshold, return its value. Otherwise return all values."""
     return values[0] if len(thresholds) == 1 else values
 
 
@@ -137,8 +137,8 @@ class _Count(ConfusionMetric):
         return self.add_hits(y_true, y_pred, sample_weight)
 
     def result(self) -> Any:
-        """Return the count for all batches so far. It is a scalar for one threshold, otherwise a
-        vector.
+        """Return the count for all batches so far. The result is a scalar for one threshold,
+        otherwise a vector.
         """
         return _of_thresholds(identity(self.counts[self.kinds[0]]), self.thresholds)
 
@@ -174,7 +174,7 @@ class FalseNegatives(_Count):
 class _Quotient(ConfusionMetric):
     """Base class of metrics with the value true positives / (true positives + another count).
 
-    If both counts are 0, the value is 0.
+    If the two counts are 0, the value is 0.
     """
 
     def __init__(
@@ -194,7 +194,7 @@ class _Quotient(ConfusionMetric):
         return self.add_hits(y_true, y_pred, sample_weight, self.top_k, self.class_id)
 
     def result(self) -> Any:
-        """Return true positives / (true positives + the other count), for all batches so far.
+        """Return true positives / (true positives + the metric's other count), for all batches.
 
         The result is a scalar for one threshold, otherwise a vector.
         """

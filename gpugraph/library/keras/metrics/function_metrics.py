@@ -11,8 +11,8 @@ from gpugraph.library.keras.metrics.metric_means import MeanMetricWrapper
 
 
 class FunctionMetric(MeanMetricWrapper):
-    """The mean of the results of the class attribute `function`. It receives only the targets and
-    predictions.
+    """The mean of the results of the class attribute `function`. The function receives only the
+    targets and predictions.
     """
 
     function: ClassVar[Callable[..., Any]]
@@ -108,7 +108,7 @@ class KLDivergence(FunctionMetric):
 
 class BinaryAccuracy(MeanMetricWrapper):
     """The fraction of correct predictions. A prediction above `threshold` is correct for the target
-    1, any other prediction for 0.
+    1, and any other prediction is correct for the target 0.
     """
 
     def __init__(

@@ -34,10 +34,11 @@ _INITIALIZERS = {None: Zeros, "zeros": Zeros, "ones": Ones}
 class Metric(Layer):
     """Base class of metrics. Subclasses add variables and define `update_state` and `result`.
 
-    A call adds a batch, and returns the result for all batches so far, including this one.
+    A call adds a batch, and returns the result for all batches so far, including the batch of this
+    call.
 
     Args:
-      dtype: the dtype of the variables and the result; by default `floatx()`.
+      dtype: the dtype of the variables and the result, by default `floatx()`.
     """
 
     is_metric = True
@@ -50,8 +51,8 @@ class Metric(Layer):
         self._latest_update: Any = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Wrap `update_state` of a program's class, so that the returned op includes all writes of
-        variables.
+        """Wrap `update_state` of a subclass that a program defines. The op that it returns then
+        includes all writes of variables.
         """
         super().__init_subclass__(**kwargs)
         if "update_state" in vars(cls) and not cls.__module__.startswith(_OURS):
@@ -78,8 +79,8 @@ class Metric(Layer):
                 return self._result_over_replicas()
 
     def _result_over_replicas(self) -> Tensor:
-        """Return the result. In a replica of a strategy, it is computed from the variables of all
-        replicas.
+        """Return the result. In a replica of a strategy, the result is computed from the variables
+        of all replicas.
         """
 
         def computed(*_: Any) -> Tensor:
@@ -92,7 +93,7 @@ class Metric(Layer):
     @property
     def updates(self) -> list[Any]:
         """A list with the operation that adds the batch of the latest call. Before the first call,
-        it is empty.
+        the list is empty.
         """
         update = self._latest_update
         return [] if update is None else [update]
@@ -122,8 +123,8 @@ class Metric(Layer):
         initializer: Any = None,
         dtype: Any = None,
     ) -> Any:
-        """Create a variable of the metric. It is not trained, and its default initial value is
-        zero.
+        """Create a variable of the metric. The variable is not trained, and its default initial
+        value is zero.
         """
         if initializer is None or isinstance(initializer, str):
             initializer = _INITIALIZERS[initializer]()
@@ -146,8 +147,8 @@ class Metric(Layer):
 
 
 def _with_all_writes(update_state: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a function. The new function returns an op that runs the function's result and all its
-    writes of variables.
+    """Return a function that calls `update_state` and returns one op. The op runs the result of
+    `update_state`, and all writes of variables that the call has created.
     """
 
     @wraps(update_state)

@@ -31,7 +31,7 @@ def weighted(values: Tensor, sample_weight: Any, averages: bool) -> tuple[Tensor
 
     Args:
       averages: if the weights do not broadcast, the values are first reduced over the axes that the
-        weights do not have. They are averaged if `averages` is true, otherwise summed.
+        weights do not have. The values are averaged if `averages` is true, otherwise summed.
     """
     if sample_weight is None:
         return values, None
@@ -53,7 +53,7 @@ class Sum(Metric):
 
     def update_state(self, values: Any, sample_weight: Any = None) -> Any:
         """Return an op that adds `values` to the sum. The values are multiplied by weights that
-        broadcast to them.
+        broadcast to the values.
         """
         values = cast(values, self._dtype)
         return self.total.assign_add(reduce_sum(weighted(values, sample_weight, False)[0]))
@@ -64,8 +64,8 @@ class Sum(Metric):
 
 
 class Mean(Metric):
-    """The weighted mean of all values that `update_state` has received. It is 0 if there are
-    none.
+    """The weighted mean of all values that `update_state` has received. Before the first
+    `update_state`, the mean is 0.
     """
 
     def __init__(self, name: str | None = "mean", dtype: Any = None) -> None:
@@ -149,11 +149,11 @@ class MeanMetricWrapper(Mean):
 
 
 class MeanTensor(Metric):
-    """The weighted mean of tensors, for each element separately. All tensors have the shape of the
-    first one.
+    """The weighted mean of tensors, for each element separately. All tensors must have the shape of
+    the first tensor.
 
-    `update_state` raises ValueError if a tensor has another shape, and `result` raises ValueError
-    before the first `update_state`.
+    `update_state` raises ValueError if a tensor has a different shape, and `result` raises
+    ValueError before the first `update_state`.
     """
 
     def __init__(self, name: str = "mean_tensor", dtype: Any = None) -> None:
@@ -164,12 +164,16 @@ class MeanTensor(Metric):
 
     @property
     def total(self) -> Any:
-        """The variable of the weighted sums. Before the first `update_state`, it is None."""
+        """The variable of the weighted sums. Before the first `update_state`, the property is
+        None.
+        """
         return self._total
 
     @property
     def count(self) -> Any:
-        """The variable of the sums of weights. Before the first `update_state`, it is None."""
+        """The variable of the sums of weights. Before the first `update_state`, the property is
+        None.
+        """
         return self._count
 
     def update_state(self, values: Any, sample_weight: Any = None) -> Any:

@@ -38,8 +38,8 @@ def scalar_variable(value: Any, name: str, dtype: Any = float32) -> Any:
 
 
 class Hyperparameters(Trackable):
-    """The mixin of optimizers for settings. Settings are attributes, and `lr` is another name of
-    `learning_rate`.
+    """A mixin that stores the settings of an optimizer. Settings are attributes, and `lr` is
+    another name of `learning_rate`.
 
     A number becomes a variable when a program reads the attribute or the optimizer creates a step.
     After that, an assignment to the attribute sets the variable, so that a program can change the

@@ -1,6 +1,7 @@
 """Learning rates that depend on the number of the step: `tf.keras.optimizers.schedules`.
 
-The classes here call the decay functions of `tf.train` (`library/train/learning_rate_decay.py`).
+The classes of this module call the decay functions of `tf.train`
+(`library/train/learning_rate_decay.py`).
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class _Decay(LearningRateSchedule):
     decay: ClassVar[Callable[..., Tensor]]
 
     def _take(self, arguments: dict[str, Any]) -> None:
-        """Store the arguments of the constructor by name."""
+        """Store the arguments of the constructor under their names."""
         names = list(inspect.signature(type(self).__init__).parameters)[1:]
         self._settings = {name: arguments[name] for name in names}
         vars(self).update(self._settings)
@@ -101,7 +102,7 @@ class PolynomialDecay(_Decay):
 
     Args:
       decay_steps: the number of steps of the decay.
-      cycle: whether the decay starts again after its end; see `tf.train.polynomial_decay`.
+      cycle: whether the decay starts again after its end, as in `tf.train.polynomial_decay`.
     """
 
     decay = staticmethod(learning_rate_decay.polynomial_decay)
@@ -138,9 +139,9 @@ class CosineDecay(_Decay):
 class CosineDecayRestarts(_Decay):
     """A schedule that consists of several decays, each with the form of `CosineDecay`.
 
-    The first decay has `first_decay_steps` steps. The number of steps of each further decay is that
-    of the previous decay, multiplied by `t_mul`. Its initial rate is that of the previous decay,
-    multiplied by `m_mul`.
+    The first decay has `first_decay_steps` steps. Each further decay has the number of steps of the
+    previous decay multiplied by `t_mul`, and the initial rate of the previous decay multiplied by
+    `m_mul`.
     """
 
     decay = staticmethod(learning_rate_decay.cosine_decay_restarts)

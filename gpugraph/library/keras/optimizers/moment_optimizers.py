@@ -224,8 +224,8 @@ class Nadam(_Moments):
         return self._get_hyper("learning_rate", var_dtype)
 
     def _schedule(self, variable: Any) -> tuple[Any, ...]:
-        """Return the momentum of this step and of the next step, and the product of all momenta up
-        to each of them.
+        """Return four values: the momentum of this step, the momentum of the next step, and the
+        products of all momenta up to this step and up to the next step.
         """
         dtype = variable.dtype.base_dtype
         if dtype not in self._schedules:

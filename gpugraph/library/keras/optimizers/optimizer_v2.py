@@ -1,9 +1,10 @@
 """The base class of Keras's optimizers, with their settings, slots and steps.
 
 A slot is a variable of the optimizer that belongs to a variable that the optimizer trains. A
-subclass, in this package or in a program, calls `_set_hyper` to store its settings. It implements
-these methods: `_create_slots` creates slots, `_resource_apply_dense` returns the op that changes a
-variable, and `_resource_apply_sparse` returns the op that changes distinct rows of a variable.
+subclass, in this package or in a program, calls `_set_hyper` to store its settings. A subclass
+implements these methods: `_create_slots` creates slots, `_resource_apply_dense` returns the op that
+changes a variable, and `_resource_apply_sparse` returns the op that changes distinct rows of a
+variable.
 """
 
 from __future__ import annotations
@@ -278,8 +279,8 @@ class OptimizerV2(Hyperparameters):
         return self.weights
 
     def add_slot(self, var: Any, slot_name: str, initializer: Any = "zeros") -> Any:
-        """Return the variable's slot of this name. If there is none, create it with the variable's
-        shape and dtype.
+        """Return the variable's slot of this name. If the variable has no such slot, create the
+        slot with the variable's shape and dtype.
 
         Args:
           initializer: "zeros", a number, or an initializer.
@@ -296,8 +297,8 @@ class OptimizerV2(Hyperparameters):
         return slots[var]
 
     def get_slot(self, var: Any, slot_name: str) -> Any:
-        """Return the slot `slot_name` of the variable `var`. Raises KeyError if it does not
-        exist.
+        """Return the slot `slot_name` of the variable `var`. Raises KeyError if there is no such
+        slot.
         """
         return self._slots[slot_name][container_of(var)]
 
@@ -313,7 +314,9 @@ class OptimizerV2(Hyperparameters):
         initializer: Any = "zeros",
         trainable: Any = None,
     ) -> Any:
-        """Create a variable of the optimizer that is not a slot. `weights` then contains it."""
+        """Create a variable of the optimizer that is not a slot. `weights` then contains this
+        variable.
+        """
         del trainable
         value = np.full(shape, 0.0 if initializer == "zeros" else 1.0)
         if not isinstance(initializer, str):
@@ -324,9 +327,7 @@ class OptimizerV2(Hyperparameters):
 
     @property
     def _checkpoint_dependencies(self) -> list[TrackableReference]:
-        """`iterations`, and settings that are variables. Checkpoints record slots in another
-        way.
-        """
+        """`iterations`, and settings that are variables. Checkpoints record slots separately."""
         by_name = {"iter": self._iterations, **dict(sorted(self._hyper.items()))}
         references = {name: item for name, item in by_name.items() if isinstance(item, Trackable)}
         references.update(super()._checkpoint_dependencies)
@@ -351,8 +352,8 @@ class OptimizerV2(Hyperparameters):
         """Set the values of `weights`. Raises ValueError for a wrong number or shape of arrays.
 
         Args:
-          weights: arrays. The values may come from the optimizer of the same name in Keras 2, which
-            does not have all of these variables.
+          weights: arrays. The values may come from the optimizer of the same name in Keras 2,
+            although that optimizer does not have all of these variables.
         """
         weights = self._of_keras_2(list(weights))
         if len(self._weights) != len(weights):

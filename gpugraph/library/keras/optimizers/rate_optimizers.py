@@ -1,7 +1,7 @@
 """The optimizers SGD, RMSprop, Adagrad, Adadelta and Ftrl.
 
-They multiply the gradient by a rate. All except SGD compute the rate from the squares of past
-gradients.
+These optimizers multiply the gradient by a rate. All except SGD compute the rate from the squares
+of past gradients.
 """
 
 from __future__ import annotations
@@ -86,8 +86,8 @@ class RMSprop(OptimizerV2):
     The slots are "rms", "momentum" if the momentum is not 0, and "mg" if `centered` is true.
 
     Args:
-      momentum: if it is not 0, the second part of a step is mom = momentum * mom + lr * gradient /
-        sqrt(rms + epsilon), then var -= mom.
+      momentum: if `momentum` is not 0, the second part of a step is mom = momentum * mom + lr *
+        gradient / sqrt(rms + epsilon), then var -= mom.
       centered: whether to use rms - mg ** 2 in place of rms in both divisors, where mg is the
         running mean of the gradient.
     """
@@ -241,7 +241,7 @@ class Adadelta(OptimizerV2):
     """The optimizer var -= lr * sqrt(accum_var + epsilon) / sqrt(accum_grad + epsilon) * gradient.
 
     The slots "accum_grad" and "accum_var" are running means of the squares of the gradients and of
-    the updates. Their decay factor is `rho`.
+    the updates. The decay factor of these means is `rho`.
     """
 
     _NOT_IN_KERAS_2: ClassVar[Mapping[int, float]] = {0: 0.0}

@@ -24,7 +24,7 @@ class TFOptimizer(Trackable):
 
     def minimize(self, loss: Any, var_list: Any, grad_loss: Any = None, name: Any = None) -> Any:
         """Return an op that takes one step to minimize a loss. The wrapped optimizer's `minimize`
-        creates it.
+        creates the op.
         """
         done = self.optimizer.minimize(
             loss, self.iterations, var_list=var_list, grad_loss=grad_loss, name=name

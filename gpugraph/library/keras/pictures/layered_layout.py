@@ -3,8 +3,9 @@ boxes.
 
 The boxes of a row are sorted by the mean position of their neighbors in adjacent rows (Sugiyama's
 method). In this order, each box is placed as near to the mean center of its neighbors as the widths
-allow. This is a least-squares fit with a minimum distance between boxes, computed by pooling
-adjacent violators. An edge over several ranks passes through a narrow gap in each row in between.
+allow. This placement is a least-squares fit with a minimum distance between boxes, computed by
+pooling adjacent violators. An edge over several ranks passes through a narrow gap in each row in
+between.
 """
 
 from __future__ import annotations

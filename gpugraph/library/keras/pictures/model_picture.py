@@ -54,7 +54,7 @@ _STYLE = (
 
 @dataclass(frozen=True)
 class PictureOptions:
-    """The options of a drawing; see `plot_model`."""
+    """The options of a drawing, which are arguments of `plot_model`."""
 
     show_shapes: bool = False
     show_layer_names: bool = True

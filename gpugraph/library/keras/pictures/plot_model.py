@@ -46,13 +46,13 @@ def plot_model(
     """Write a drawing of a model with a box for each layer, and return it for notebooks.
 
     Raises ValueError if `rankdir` or the suffix of `to_file` is not one of the values below. Raises
-    ImportError for a PNG file if there is no converter. Source: `tf.keras.utils.plot_model`, which
-    needs Graphviz.
+    ImportError for a PNG file if no converter is installed. In contrast to TensorFlow's function,
+    Graphviz is not needed.
 
     Args:
-      to_file: the path of the file. With the suffix `.svg`, it is an SVG file. With `.png` or no
-        suffix, it is a PNG file, which requires the package cairosvg, or one of the programs
-        rsvg-convert and inkscape.
+      to_file: the path of the file. With the suffix `.svg`, the file is an SVG file. With `.png` or
+        no suffix, the file is a PNG file, which requires the package cairosvg, or one of the
+        programs rsvg-convert and inkscape.
       show_shapes: whether boxes show the shapes of inputs and outputs.
       show_layer_names: whether boxes show the layers' names in addition to their classes.
       rankdir: "TB" for inputs at the top, "LR" for inputs on the left.

@@ -1,4 +1,6 @@
-"""The modules of `tf.keras.preprocessing`. Their names are imported on first access."""
+"""The modules of `tf.keras.preprocessing`. The names in these modules are imported on first
+access.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""The package keras-preprocessing, which TensorFlow 1.15 uses. It is imported on first use.
+"""The package keras-preprocessing, which TensorFlow 1.15 uses. The package is imported on first
+use.
 
-Its iterators of batches become subclasses of `tf.keras.utils.Sequence`, because `fit` uses the
-length of a Sequence. The defaults of `data_format` and `dtype` become Keras's defaults.
+The package's iterators of batches become subclasses of `tf.keras.utils.Sequence`, because `fit`
+uses the length of a Sequence. The defaults of `data_format` and `dtype` become Keras's defaults.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ def name_of_package(module: str, name: str) -> Any:
 
 
 def _modules() -> dict[str, Any]:
-    """Import the modules of keras-preprocessing. Return them as a dict by name.
+    """Import the modules of keras-preprocessing. Return a dict from names to modules.
 
     If the package is missing, raises ModuleNotFoundError, which names the extra to install.
     """
@@ -97,8 +98,8 @@ _CLASSES: dict[Any, Any] = {}
 
 
 def _class_of_keras(kind: Any) -> Any:
-    """Return a subclass of a class of keras-preprocessing that has Keras's defaults. It is created
-    only once.
+    """Return a subclass of a class of keras-preprocessing that has Keras's defaults. The subclass
+    is created only once.
 
     The subclass of a class of batches is also a Sequence.
     """

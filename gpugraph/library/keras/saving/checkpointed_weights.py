@@ -2,7 +2,7 @@
 
 A variable's value is found by the path of attributes from the network to the variable, as in
 `tf.train.Checkpoint`. If variables, or slots of the optimizer, are created after `load`, they get
-their values when they are created.
+their values from the checkpoint at that time.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class CheckpointedWeights:
         """
 
     def save(self, path: str) -> None:
-        """Write a checkpoint with this path prefix. Record it as the latest checkpoint of its
-        folder.
+        """Write a checkpoint with this path prefix. Record the checkpoint as the latest checkpoint
+        of its folder.
         """
         optimizer = getattr(self._network, "optimizer", None)
         if optimizer is not None and not isinstance(optimizer, Trackable):
@@ -90,7 +90,7 @@ class _LaterRestore:
     """A callable that restores the variables that were created since its last call, from a loaded
     checkpoint.
 
-    It does nothing if the session's graph has not changed.
+    The call does nothing if the session's graph has not changed since the last call.
     """
 
     def __init__(self, status: CheckpointLoadStatus, session: Any) -> None:

@@ -45,7 +45,9 @@ def _conversion(wanted: tuple[int, ...], stored: tuple[int, ...], units: int) ->
 
 
 class ConvertedArray:
-    """A stored array that is converted when it is read. It has a name, a shape and `value()`."""
+    """A stored array that is converted when it is read. The object has a name, a shape and
+    `value()`.
+    """
 
     def __init__(self, array: Any, shape: tuple[int, ...], convert: Callable[[Array], Array]):
         self.name, self.shape = array.name, shape
@@ -57,8 +59,8 @@ class ConvertedArray:
 
 
 def converted(layer: Any, weights: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
-    """Return the arrays for a layer's weights. The weights of recurrent layers in it are converted
-    to their layouts.
+    """Return the arrays for a layer's weights. The weights of recurrent layers in the layer are
+    converted to their layouts.
 
     Args:
       weights: the layer's variables.

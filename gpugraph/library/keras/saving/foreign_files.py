@@ -1,8 +1,8 @@
 """Explanations, for error messages, of why a model file cannot be read.
 
-Such files come from Keras 1, Keras 3 and other programs. HDF5 files and JSON texts contain the
-version of Keras. SavedModels are recognized by their folders, and all other files by their first
-bytes.
+Files that cannot be read come from Keras 1, Keras 3 and other programs. HDF5 files and JSON texts
+contain the version of Keras. SavedModels are recognized by their folders, and all other files by
+their first bytes.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ def version_text(version: str | None, config: str = "") -> str:
 
     Args:
       version: the version that the file records, or None.
-      config: the model's configuration as JSON. If there is no version, it is searched for
-        arguments of Keras 1.
+      config: the model's configuration as JSON. If `version` is None, the configuration is
+        searched for arguments of Keras 1.
     """
     if version is None:
         if not any(mark in config for mark in _MARKS_OF_KERAS_1):

@@ -49,14 +49,14 @@ _STARTED = (
 def hdf5_library() -> Any:
     """Import and return the package h5py.
 
-    If it is missing, raises ModuleNotFoundError, which names the extra of gpugraph to install.
+    If h5py is missing, raises ModuleNotFoundError, which names the extra of gpugraph to install.
     """
     with package_of_extra("hdf5", "h5py", "HDF5 files"):
         return importlib.import_module("h5py")
 
 
 def is_open_file(file: Any) -> bool:
-    """Return whether `file` is an open file or group of h5py. Otherwise it is a path."""
+    """Return whether `file` is an open file or group of h5py. Any other `file` is a path."""
     return hasattr(file, "attrs") and hasattr(file, "create_group")
 
 
@@ -64,7 +64,7 @@ def is_open_file(file: Any) -> bool:
 def written_file(file: Any) -> Iterator[Any]:
     """Yield an h5py file to write to: `file` itself, or a new file if `file` is a path.
 
-    The new file is written to the path at the end of the block.
+    The new file appears at the path at the end of the `with` block.
     """
     if is_open_file(file):
         yield file
@@ -92,7 +92,8 @@ def read_file(file: Any) -> Iterator[Any]:
 
 
 def opened_file(path: Any) -> Any:
-    """Open the HDF5 file at a path for reading. On the first opening, its structure is checked.
+    """Open the HDF5 file at a path for reading. On the first opening, the structure of the file is
+    checked.
 
     Raises OSError if the file is not an HDF5 file, or if it is so damaged that the library would
     crash or never return.
@@ -228,7 +229,7 @@ def read_text(group: Any, attribute: str) -> str | None:
 
 
 def as_text(value: Any) -> str:
-    """Return a text that was read from an HDF5 file as str.
+    """Convert a text that was read from an HDF5 file to a str.
 
     Raises ValueError for bytes that are not UTF-8, and for a value that is not text.
     """

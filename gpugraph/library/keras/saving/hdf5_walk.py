@@ -3,12 +3,12 @@ safely.
 
     python hdf5_walk.py PATH SECONDS MEGABYTES
 
-On a damaged file, libhdf5 may loop forever or write to invalid memory. This process, which has
-limits on time and memory, then ends instead of the process that needs the file.
+On a damaged file, libhdf5 may loop forever or write to invalid memory. This program's process,
+which has limits on time and memory, then ends instead of the process that needs the file.
 
-It reads each group, link and attribute, the description of each array and the positions of its
-chunks, but no elements. Errors that libhdf5 reports are ignored, because the later read raises them
-again. Only h5py is imported.
+The program reads each group, link and attribute, the description of each array and the positions of
+its chunks, but no elements. Errors that libhdf5 reports are ignored, because the later read raises
+them again. Only h5py is imported.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ _REFUSALS = (
 
 
 def walk(library: Any, path: str) -> None:
-    """Read the structure of a file. Raises MemoryError if this exceeds the memory limit."""
+    """Read the structure of a file. Raises MemoryError if reading the structure exceeds the memory
+    limit.
+    """
     with contextlib.suppress(*_REFUSALS), library.File(path, "r") as file:
         seen: set[Any] = set()
         waiting = [file]

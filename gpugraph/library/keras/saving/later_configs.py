@@ -1,8 +1,8 @@
 """Converts configurations from later versions of Keras to configurations of TensorFlow 1.15.
 
 Later versions have more arguments. An additional argument is removed if its value is the one that
-1.15 always uses. Otherwise it remains, and the layer rejects it. The program's own classes receive
-all of their arguments.
+1.15 always uses. Otherwise the argument remains, and the layer rejects the argument. The program's
+own classes receive all of their arguments.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ def as_in_1_15(config: Any) -> Any:
 
 
 def _must_keep(class_name: str, name: str, value: Any) -> bool:
-    """Return whether an argument must be kept, because 1.15 would use another value if it were
-    removed.
+    """Return whether an argument must be kept, because 1.15 would use a different value if the
+    argument were removed.
     """
     if name == "fn":
         return class_name in _OF_FUNCTIONS

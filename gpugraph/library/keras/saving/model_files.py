@@ -57,8 +57,8 @@ def save_model(
 ) -> None:
     """Write a model's configuration, variables and arguments of `compile` to one HDF5 file.
 
-    Raises NotImplementedError for the format "tf", for signatures, and for a subclass that defines
-    `call` and no `get_config`.
+    Raises NotImplementedError for the format "tf", if `signatures` is passed, and for a subclass
+    that defines `call` and no `get_config`.
 
     Args:
       filepath: the path of the file, or an open file of h5py. A file appears at its path only when
@@ -130,8 +130,8 @@ def load_model(
 
     Args:
       custom_objects: classes and functions of the program, by their names in the file.
-      compile: whether to call `compile` with the arguments in the file. If there are none, a
-        warning is logged.
+      compile: whether to call `compile` with the arguments in the file. If the file contains no
+        such arguments, a warning is logged.
       safe_mode: whether to reject code in the file, such as the code of Lambda layers, instead of
         running it.
     """

@@ -22,7 +22,7 @@ from gpugraph.library.keras.saving.later_configs import as_in_1_15
 
 
 def json_value(value: Any) -> Any:
-    """Convert a value to one that JSON can represent. This is the argument `default` of
+    """Convert a value to one that JSON can represent. This function is the argument `default` of
     `json.dumps`.
 
     Raises TypeError for a value that can't be converted, and ValueError for bytes that are not

@@ -74,8 +74,8 @@ class NetworkFiles:
         """Write the variables to an HDF5 file, or the variables and the optimizer's variables to a
         checkpoint.
 
-        Raises ValueError if there is no such format, if the path of a checkpoint has an HDF5 file's
-        suffix, or if the variables have not been created yet.
+        Raises ValueError if `save_format` is not a known format, if the path of a checkpoint has an
+        HDF5 file's suffix, or if the variables have not been created yet.
 
         Args:
           filepath: the path of an HDF5 file, a group of h5py, or the prefix of a checkpoint's
@@ -105,7 +105,8 @@ class NetworkFiles:
 
         For a checkpoint, return the result of `tf.train.Checkpoint.restore`. Raises
         NotImplementedError if `by_name` is true for a checkpoint. For an HDF5 file, raises
-        ValueError if layers, numbers of variables or shapes differ. No variable is changed then.
+        ValueError if layers, numbers of variables or shapes differ. In this case, no variable is
+        changed.
 
         Args:
           filepath: an HDF5 file, or an object checkpoint. A checkpoint may also contain the
@@ -169,8 +170,8 @@ def _is_written_as_hdf5(filepath: Any, save_format: str | None) -> bool:
     """Return whether `save_weights` writes HDF5. The format decides or, if it is None, the path's
     suffix.
 
-    Raises ValueError if there is no such format, or if the path of a checkpoint has an HDF5 file's
-    suffix.
+    Raises ValueError if `save_format` is not a known format, or if the path of a checkpoint has an
+    HDF5 file's suffix.
     """
     if save_format is None:
         return has_hdf5_suffix(filepath)

@@ -61,7 +61,7 @@ def _distinct_names(names: Sequence[str]) -> list[str]:
 
 
 def read_arrays(group: Any) -> list[StoredArray]:
-    """Return the arrays of a group in their order. Their elements are not read yet."""
+    """Return the arrays of a group in their order. The elements of the arrays are not read yet."""
     return [StoredArray(group, name) for name in read_names(group, "weight_names")]
 
 
@@ -102,7 +102,7 @@ def read_named_layers(group: Any, layers: Sequence[Any], skip_mismatch: bool = F
 
     Args:
       skip_mismatch: whether to ignore, with a warning, a layer whose number or shapes of variables
-        differ. Otherwise it raises ValueError.
+        differ. Otherwise such a layer raises ValueError.
     """
     pairs: list[tuple[Any, StoredArray]] = []
     for number, name in enumerate(read_names(group, "layer_names")):
@@ -122,7 +122,7 @@ def read_named_layers(group: Any, layers: Sequence[Any], skip_mismatch: bool = F
 
 def _mismatch(number: int, layer: Any, weights: Sequence[Any], arrays: Sequence[Any]) -> str | None:
     """Return a sentence that states how a layer's variables differ from the stored arrays, or None
-    if they do not differ.
+    if there is no difference.
     """
     if len(arrays) != len(weights):
         return (

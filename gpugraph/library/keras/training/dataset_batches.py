@@ -15,11 +15,11 @@ from gpugraph.library.keras.inputs.sequence import Sequence
 
 
 class DatasetBatches(Sequence):
-    """The batches of a dataset as a Sequence. They are read in order, and each epoch starts at the
-    first batch.
+    """The batches of a dataset as a Sequence. The batches are read in order, and each epoch starts
+    at the first batch.
 
     Args:
-      steps: the number of batches of an epoch; by default, all batches.
+      steps: the number of batches of an epoch, by default all batches.
     """
 
     def __init__(self, dataset: Any, steps: int | None) -> None:
@@ -113,7 +113,7 @@ def kind_of_data(x: Any) -> str:
 
 
 def refuse_beside_generator(x: Any, **arguments: Any) -> None:
-    """Raise ValueError for each argument that is only allowed with arrays."""
+    """Raise ValueError if one of `arguments`, which are only allowed with arrays, is not None."""
     for name, value in arguments.items():
         if value is not None:
             raise ValueError(

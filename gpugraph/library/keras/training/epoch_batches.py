@@ -47,8 +47,8 @@ class ArrayBatches:
     """Batches of rows of arrays that have the same number of rows.
 
     Args:
-      shuffle: True, "batch" or False. If it is True, the examples are in a new random order in each
-        epoch. If it is "batch", the batches are in a random order.
+      shuffle: True, "batch" or False. If `shuffle` is True, the examples are in a new random order
+        in each epoch. If `shuffle` is "batch", the batches are in a random order.
       steps: the number of batches in an epoch.
     """
 
@@ -116,8 +116,8 @@ class GeneratorBatches:
 
     Args:
       convert: a function from a value of the source to a Batch.
-      steps: the number of batches in an epoch. If it is None, it is the length of a Sequence, or
-        all batches of a generator are used.
+      steps: the number of batches in an epoch. None means the length of a Sequence, or all batches
+        of a generator.
       workers: the number of workers, which may be 0.
       steps_name: the name of the user's argument for `steps`, for messages.
     """

@@ -24,8 +24,8 @@ class Functions:
         self._prepared: dict[Any, Run] = {}
 
     def of(self, weighted: tuple[bool, ...]) -> Run:
-        """Return the function for batches in which these outputs have weights. It is created on
-        first use.
+        """Return the function for batches in which these outputs have weights. The function is
+        created on first use.
         """
         run = self._prepared.get(weighted)
         if run is None:
@@ -53,7 +53,9 @@ class Hooks:
             hook(index, logs)
 
     def after(self, index: int, size: int, results: Sequence[Any]) -> None:
-        """Call the methods for the end of batch number `index`, with its results by name."""
+        """Call the methods for the end of batch number `index`, with a dict from names to its
+        results.
+        """
         logs: dict[str, Any] = {"batch": index, "size": size}
         logs.update(zip(self.names, results))
         for hook in self.end:
@@ -65,8 +67,8 @@ def run_epoch(
 ) -> tuple[list[Any], int]:
     """Run the step of each batch. Return ([mean loss, metrics ...], the number of batches).
 
-    For batches of arrays, the mean is over examples. Otherwise, it is over batches. The metrics
-    have their values after the last batch. If there is no batch, the list is empty.
+    For batches of arrays, the mean is over examples. Otherwise, the mean is over batches. The
+    metrics have their values after the last batch. If `batches` yields no batch, the list is empty.
     """
     total, count, index = 0.0, 0, -1
     results: list[Any] = []
@@ -113,7 +115,7 @@ def evaluate_batches(
     """Return [mean loss, metrics ...] for all batches. Raises ValueError if there is no batch.
 
     If a generator has fewer batches than `steps`, set `model.stop_training`. If the batches belong
-    to a training's validation, this ends the training.
+    to a training's validation, setting `stop_training` ends the training.
     """
     model.reset_metrics()
     hooks = Hooks(callbacks, "test", model.metrics_names)
@@ -220,8 +222,8 @@ def _no_batch(batches: Any) -> ValueError:
 
 
 def _warn_if_ended_early(batches: Any, count: int, epochs: int = 1) -> bool:
-    """Return whether a generator had fewer batches than an epoch has steps. If it had, log a
-    warning.
+    """Return whether a generator had fewer batches than an epoch has steps. If the generator had
+    fewer, log a warning.
     """
     steps = batches.steps
     if batches.counts_samples or steps is None or count >= steps:

@@ -35,7 +35,9 @@ class GeneratorLoops:
         shuffle: bool = True,
         initial_epoch: int = 0,
     ) -> History:
-        """Train on a Sequence or generator. This is the same as `fit`, which also accepts them."""
+        """Train on a Sequence or generator. This method is the same as `fit`, which also accepts a
+        Sequence or generator.
+        """
         return self.fit(
             _iterable(generator), steps_per_epoch=steps_per_epoch, epochs=epochs, verbose=verbose,
             callbacks=callbacks, validation_data=validation_data,
@@ -55,8 +57,8 @@ class GeneratorLoops:
         use_multiprocessing: bool = False,
         verbose: int = 0,
     ) -> Any:
-        """Evaluate on a Sequence or generator. This is the same as `evaluate`, which also accepts
-        them.
+        """Evaluate on a Sequence or generator. This method is the same as `evaluate`, which also
+        accepts a Sequence or generator.
         """
         return self.evaluate(
             _iterable(generator), steps=steps, callbacks=callbacks, verbose=verbose,
@@ -74,8 +76,8 @@ class GeneratorLoops:
         use_multiprocessing: bool = False,
         verbose: int = 0,
     ) -> Any:
-        """Predict for a Sequence or generator. This is the same as `predict`, which also accepts
-        them.
+        """Predict for a Sequence or generator. This method is the same as `predict`, which also
+        accepts a Sequence or generator.
         """
         return self.predict(
             _iterable(generator), steps=steps, callbacks=callbacks, verbose=verbose,

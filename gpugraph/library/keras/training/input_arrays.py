@@ -55,12 +55,12 @@ def standardize_arrays(
     prefix: str,
     checks_batch: bool = False,
 ) -> list[Any]:
-    """Return a list with the array for each name, from an array, a list of arrays, or a dict by
-    name.
+    """Return a list with the array for each name. `data` is an array, a list of arrays, or a dict
+    from names to arrays.
 
     Raises ValueError for a wrong number of arrays, for missing names, for arrays with different
-    numbers of rows, and for shapes that do not fit. Raises TypeError if a value is not an array
-    although there are several arrays.
+    numbers of rows, and for shapes that do not fit. Raises TypeError if several arrays are
+    required, but the only value is not an array.
 
     Args:
       shapes: the shapes of the placeholders. An array with one axis gets a second axis of size 1,

@@ -10,7 +10,8 @@ from gpugraph.library.keras.training.model import Model
 
 
 class LinearFeatureModel(Model):
-    """The linear model of feature columns. It maps a dict of features to [batch_size, units].
+    """The linear model of feature columns. The model maps a dict of features to [batch_size,
+    units].
 
     For the arguments, see the layer `LinearFeatures`, which has the variables.
     """
@@ -38,7 +39,7 @@ class LinearFeatureModel(Model):
     def bias(self) -> Any:
         """The variable that is added to the outputs, or None before the first call.
 
-        For a partitioned variable with a single partition, this is the partition, which is in
+        For a partitioned variable with a single partition, the bias is this partition, which is in
         `variables`.
         """
         bias = self.layer.bias

@@ -1,6 +1,6 @@
 """CompiledNetwork: the methods of a model that configure training.
 
-These are `compile`, and methods that create inputs for given data.
+The methods are `compile`, and methods that create inputs for given data.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ _OPTIONS = ("options", "run_metadata")
 
 
 class CompiledNetwork(Network):
-    """A network that `compile` prepares for training. If it has no inputs, it creates them to match
-    the first data.
+    """A network that `compile` prepares for training. If the network has no inputs, the network
+    creates inputs to match the first data.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -74,8 +74,8 @@ class CompiledNetwork(Network):
           metrics: a list of metrics (objects, functions or names), or a list of lists or a dict by
             output.
           loss_weights: factors of the outputs' losses, as a list or a dict by output.
-          sample_weight_mode: "temporal" if the weights apply to time steps. It may also be a list
-            or dict with such a value for each output.
+          sample_weight_mode: "temporal" if the weights apply to time steps. The argument may also
+            be a list or dict with such a value for each output.
           weighted_metrics: metrics to which the weights of examples are applied.
           target_tensors: tensors of the graph to use as targets, instead of placeholders.
           kwargs: `options` and `run_metadata` are passed to the runs.
@@ -139,7 +139,7 @@ class CompiledNetwork(Network):
 
     @property
     def setup(self) -> TrainingSetup:
-        """The TrainingSetup for the arguments of `compile`. It is created on first access.
+        """The TrainingSetup for the arguments of `compile`. The object is created on first access.
 
         An access raises RuntimeError before `compile`, and ValueError if the model has no outputs
         yet.
@@ -159,7 +159,7 @@ class CompiledNetwork(Network):
 
     @property
     def predictor(self) -> TrainingSetup:
-        """The TrainingSetup that `predict` uses. Before `compile`, it has no losses."""
+        """The TrainingSetup that `predict` uses. Before `compile`, the setup has no losses."""
         if self._setup is not None:
             return self._setup
         if self._predictor is None:
@@ -182,7 +182,7 @@ class CompiledNetwork(Network):
     def trained_names(self) -> list[str]:
         """The names of the outputs in losses and metrics.
 
-        For a subclass that defines `call`, they are `output_1`, `output_2` and so on.
+        For a subclass that defines `call`, the names are `output_1`, `output_2` and so on.
         """
         if self.is_graph_network:
             return self.output_names
@@ -223,7 +223,7 @@ class CompiledNetwork(Network):
         return ["loss", *(metric.name for metric in self._setup.all_metrics())]
 
     def reset_metrics(self) -> None:
-        """Set the variables of all metrics to zero. This is one run, unless a metric overrides
+        """Set the variables of all metrics to zero. The reset is one run, unless a metric overrides
         `reset_states`.
         """
         if self._setup is None:
@@ -272,8 +272,8 @@ class CompiledNetwork(Network):
         self.built = True
 
     def outputs_for(self, inputs: Sequence[Any]) -> list[Any]:
-        """Return the outputs for other inputs. The layers are called again on the tensors
-        `inputs`.
+        """Call the layers again on the tensors `inputs`, and return the model's outputs for
+        them.
         """
         nested: Any = inputs[0] if len(inputs) == 1 else list(inputs)
         arguments: dict[str, Any] = {}

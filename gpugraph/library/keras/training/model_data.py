@@ -35,8 +35,8 @@ piece.
 
 
 def is_generator(data: Any) -> bool:
-    """Return whether data consists of batches, because it is a Sequence, a generator or another
-    iterator.
+    """Return whether data is a Sequence, a generator or another iterator. Such data produces whole
+    batches.
     """
     return isinstance(data, BatchSequence) or hasattr(data, "__next__")
 

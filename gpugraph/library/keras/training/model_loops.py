@@ -71,17 +71,17 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
         Raises RuntimeError before `compile`, and ValueError for data that does not match the model.
 
         Args:
-          x, y: arrays, lists of arrays, dicts by name, or tensors. Instead of both, x may be a
-            `Sequence`, generator or dataset of (x, y) or (x, y, weights).
+          x, y: arrays, lists of arrays, dicts by name, or tensors. If `y` is not passed, `x` may be
+            a `Sequence`, generator or dataset of (x, y) or (x, y, weights).
           batch_size: the number of examples in a step, 32 by default.
           verbose: 1 for a progress bar, 2 for one line per epoch, 0 for nothing.
-          validation_split: a fraction. This fraction of the examples, at their end, is only used
-            for validation.
+          validation_split: the fraction of the examples that is used only for validation. The last
+            examples of the data are used for validation.
           validation_data: (x, y), (x, y, weights), or a Sequence or generator.
           shuffle: whether the examples are in a new random order in each epoch. "batch" shuffles
             whole batches.
-          class_weight: a dict of factors of losses by class.
-          sample_weight: factors of losses by example or time step.
+          class_weight: a dict from classes to factors for their losses.
+          sample_weight: a factor for the loss of each example or time step.
           initial_epoch: the number of the first epoch, counted from 0.
           steps_per_epoch, validation_steps: the number of steps for tensors and generators.
           validation_freq: the number of epochs from one validation to the next, or a collection of
@@ -298,7 +298,7 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
     def _batch_size(self, batch_size: int | None) -> int | None:
         """Return `batch_size`, or the batch size that an input requires.
 
-        Raises ValueError if they differ, or if a value is not a number of examples.
+        Raises ValueError if the two sizes differ, or if a size is not a number of examples.
         """
         is_whole = hasattr(batch_size, "__index__")
         if batch_size is not None and (not is_whole or batch_size < 1):

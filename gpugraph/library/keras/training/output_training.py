@@ -62,8 +62,8 @@ class OutputTraining:
 
     @property
     def function(self) -> Any:
-        """The function that computes the loss. For a LossFunctionWrapper it is the wrapped
-        function, otherwise the loss.
+        """The function that computes the loss. For a LossFunctionWrapper, the property is the
+        wrapped function, otherwise the loss.
         """
         return self.loss.fn if isinstance(self.loss, LossFunctionWrapper) else self.loss
 
@@ -94,8 +94,8 @@ class OutputTraining:
         self.target = tensor
 
     def weight(self) -> Any:
-        """Return the placeholder for the weights of examples or time steps. It is created on first
-        use.
+        """Return the placeholder for the weights of examples or time steps. The placeholder is
+        created on first use.
         """
         if self._weight is None:
             shape = (None, None) if self.is_temporal else (None,)

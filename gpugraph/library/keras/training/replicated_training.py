@@ -3,7 +3,8 @@
 Each batch is divided among the replicas along its first axis. A replica calls the model's layers on
 its part of the batch, with its copies of the variables. The loss of each replica is multiplied by
 the fraction of the batch that the replica has. These losses add up to the loss of the whole batch.
-Their gradients add up in the same way. The first replica adds the losses that depend on no inputs.
+The gradients of these losses add up in the same way. The first replica adds the losses that depend
+on no inputs.
 """
 
 from __future__ import annotations
@@ -163,7 +164,7 @@ class ReplicatedSetup(TrainingSetup):
         return results
 
     def parts(self) -> list[_Part]:
-        """Return the forward pass of each replica. They are created on first use."""
+        """Return the forward pass of each replica. The forward passes are created on first use."""
         if not self._parts:
             known = {id(update) for update in self.model.updates}
             with self.strategy.scope():

@@ -1,5 +1,5 @@
 """Sequential: a model that is a chain of layers. If no input shape is known, the first data
-determines it.
+determines the input shape.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from gpugraph.platform import logging
 class Sequential(Model):
     """A chain of layers: each layer is called on the outputs of the previous layer.
 
-    It is built immediately if the first layer is an InputLayer or has an input shape. Otherwise the
-    first call, `build(input_shape)` or `fit` builds it. Raises TypeError for an object that is not
-    a layer. Raises ValueError for layers with several outputs, and for two layers with the same
-    name.
+    The model is built immediately if the first layer is an InputLayer or has an input shape.
+    Otherwise the first call, `build(input_shape)` or `fit` builds the model. Raises TypeError for
+    an object that is not a layer. Raises ValueError for layers with several outputs, and for two
+    layers with the same name.
 
     >>> model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=[2])])
     >>> model.count_params()
@@ -55,8 +55,8 @@ class Sequential(Model):
         return [layer for layer in self.layers if layer not in further]
 
     def add(self, layer: Any) -> None:
-        """Append a layer. For a tensor from `tf.keras.Input`, append its layer. For the errors, see
-        the class.
+        """Append a layer. For a tensor from `tf.keras.Input`, append the InputLayer that created
+        the tensor. For the errors, see the class.
         """
         history = getattr(layer, "_keras_history", None)
         if history is not None and isinstance(history.layer, InputLayer):
@@ -96,8 +96,8 @@ class Sequential(Model):
         super().set_inputs(x, y)
 
     def _first_outputs(self, layer: Any) -> Any:
-        """Return the outputs of the first layer of the chain. If its input shape is not known,
-        return None.
+        """Return the outputs of the first layer of the chain. If the input shape of this layer is
+        not known, return None.
         """
         if isinstance(layer, InputLayer):
             return layer.inbound_nodes[-1].output_tensors

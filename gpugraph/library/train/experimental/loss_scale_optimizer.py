@@ -25,7 +25,7 @@ class MixedPrecisionLossScaleOptimizer(Optimizer):
     are not all finite, the step does not change any variable, and does not increment the global
     step.
 
-    The constructor raises ValueError if an argument has another type.
+    The constructor raises ValueError if an argument has the wrong type.
 
     Args:
       opt: an Optimizer.

@@ -126,8 +126,8 @@ class _Display:
         self._shown = -1
 
     def show(self, step: int, rate: float, texts: Mapping[str, str]) -> None:
-        """Show a step, the rate in steps per second, and the texts by name. If they are already
-        shown, do nothing.
+        """Show a step, the rate in steps per second, and the texts with their names. If this step
+        is already shown, do nothing.
         """
         if step == self._shown:
             return

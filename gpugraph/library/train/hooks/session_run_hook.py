@@ -20,10 +20,9 @@ class SessionRunArgs(NamedTuple):
 class SessionRunValues(NamedTuple):
     """The results of a run for one hook.
 
-    Attributes: results: the values of the hook's fetches, in the structure of the fetches. If the
-    hook has no fetches, it is None.
-
     Args:
+      results: the values of the hook's fetches, in the structure of the fetches. If the hook has no
+        fetches, it is None.
       options: the RunOptions of the run.
       run_metadata: the run's RunMetadata.
     """

@@ -30,7 +30,8 @@ class SummarySaverHook(SessionRunHook):
       summary_op: the summary, or a list of summaries. Pass either scaffold or summary_op.
 
     Raises:
-      ValueError: of one of these two pairs of arguments, both or neither are passed.
+      ValueError: both or neither of save_steps and save_secs are passed, or both or neither of
+        scaffold and summary_op are passed.
     """
 
     def __init__(

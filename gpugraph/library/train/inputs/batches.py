@@ -40,10 +40,9 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 class _QueueKind(NamedTuple):
     """A queue of `capacity` elements.
 
-    Attributes: create: a function that creates the queue from the dtypes and shapes of an element's
-    components.
-
     Args:
+      create: a function that creates the queue from the dtypes and shapes of an element's
+        components.
       min_size: the number of elements that remain in the queue after a dequeue, as long as the
         queue is open.
     """

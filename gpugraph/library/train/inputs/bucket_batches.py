@@ -64,7 +64,7 @@ def bucket(
     is an int32 scalar.
 
     Raises ValueError if the length of a list is not `num_buckets`, or if the shape of an element is
-    unknown. A run raises InvalidArgumentError if there is no such bucket.
+    unknown. A run raises InvalidArgumentError if `which_bucket` is not the number of a bucket.
 
     For the other arguments, see `tf.train.maybe_batch`.
 

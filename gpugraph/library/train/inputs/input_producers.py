@@ -43,7 +43,7 @@ def limit_epochs(tensor: Any, num_epochs: int | None = None, name: str | None = 
     """Return `tensor`, limited to `num_epochs` runs. Later runs raise OutOfRangeError.
 
     A local variable counts the runs. If `num_epochs` is None, there is no limit. Raises ValueError
-    if it is less than 1.
+    if `num_epochs` is less than 1.
     """
     if num_epochs is None:
         return tensor
@@ -117,7 +117,8 @@ def string_input_producer(
     """Create a queue of strings, for example of the paths for a reader. For the arguments, see
     `input_producer`.
 
-    Raises ValueError if the list is empty. If a tensor is empty, a run raises InvalidArgumentError.
+    Raises ValueError if `string_tensor` is an empty list. If it is a tensor without elements, a run
+    raises InvalidArgumentError.
     """
     is_list = isinstance(string_tensor, (list, tuple, np.ndarray))
     if is_list and len(string_tensor) == 0:

@@ -87,7 +87,8 @@ class HookedSession:
         options: RunOptions | None = None,
         run_metadata: RunMetadata | None = None,
     ) -> Any:
-        """Run `fetches` as `Session.run` does, with the hooks' additions.
+        """Run `fetches` as `Session.run` does, with the additional fetches, feeds and options that
+        the hooks request.
 
         Raises RuntimeError after a stop request, and if a tensor is fed twice.
         """
@@ -148,8 +149,8 @@ def _refuse_shared(feeds: Mapping[Any, Any], others: Mapping[Any, Any], message:
 def _merged(options: RunOptions, others: RunOptions) -> RunOptions:
     """Merge `others` into `options`, and return `options`.
 
-    The result contains the larger one of two numbers, each flag that is set in one of the messages,
-    and the tensor watches of both messages.
+    The result contains the larger value of each number, and the tensor watches of both messages. A
+    flag is set if either message sets it.
     """
     for name in ("trace_level", "timeout_in_ms", "inter_op_thread_pool"):
         setattr(options, name, max(getattr(options, name), getattr(others, name)))

@@ -123,8 +123,8 @@ def MonitoredTrainingSession(
 
 
 def _chosen(steps: Any, secs: Any, default: tuple[Any, Any]) -> tuple[Any, Any]:
-    """Return (steps, seconds). If one of them is unset, it is None. If both are unset, return
-    `default`.
+    """Return (steps, seconds), with None in place of the one that is unset. If both are unset,
+    return `default`.
     """
     if steps is USE_DEFAULT and secs is USE_DEFAULT:
         return default

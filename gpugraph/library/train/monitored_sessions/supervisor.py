@@ -1,4 +1,6 @@
-"""Supervisor, the predecessor of MonitoredTrainingSession. Its threads write its files."""
+"""Supervisor, the predecessor of MonitoredTrainingSession. Its threads write checkpoints and
+summaries.
+"""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@ several processes.
 
 A worker with its own copies of the variables initializes them itself. It also takes part in saving,
 because reads of some variables are collective operations. A worker that keeps no checkpoints writes
-to a folder of its own.
+its files to a separate folder.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class WorkerContext(NamedTuple):
         return None.
 
         Args:
-          is_kept: whether this task writes to the folder itself.
+          is_kept: whether this task writes to `folder` instead of a separate folder.
         """
         if not folder or is_kept:
             return folder

@@ -138,8 +138,8 @@ class CheckpointManager:
         )
 
     def _sweep(self) -> None:
-        """Remove the oldest checkpoints until there are `max_to_keep`. Do not remove one checkpoint
-        for each interval of hours.
+        """Remove the oldest checkpoints until there are `max_to_keep`. Never remove the checkpoint
+        that is kept for an interval of `keep_checkpoint_every_n_hours`.
         """
         while self._max_to_keep and len(self._kept) > self._max_to_keep:
             path, written = next(iter(self._kept.items()))

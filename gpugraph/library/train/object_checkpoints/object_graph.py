@@ -117,7 +117,7 @@ class ObjectGraph:
         return message
 
     def saveables(self) -> list[SaveableObject]:
-        """Return the saveables of all values, named by their keys."""
+        """Return the saveables of all values. The name of each saveable is its key."""
         return [
             saveable
             for node in self.nodes
@@ -127,7 +127,7 @@ class ObjectGraph:
 
 
 def object_names(graph: Any) -> dict[int, str]:
-    """Return readable names of a graph's objects by their numbers, such as
+    """Return a dict from the numbers of a graph's objects to readable names, such as
     `(root).model.kernel`.
     """
     names, waiting = {0: "(root)"}, deque([0])
@@ -165,8 +165,8 @@ def slot_of(optimizer: Any, variable: Any, slot_name: str) -> Any:
 
 
 def full_name(item: Any) -> str:
-    """Return the name by which a `tf.train.Saver` saves a variable. Return "" for another
-    object.
+    """Return the name by which a `tf.train.Saver` saves a variable. For any other object, return
+    "".
     """
     if not isinstance(item, Variable):
         return ""

@@ -99,8 +99,8 @@ class AdamOptimizer(OneOpUpdate, Optimizer):
             return scatter_add(slot, rows, new, use_locking=self._use_locking)
 
     def _finish(self, update_ops: Sequence[Any], name_scope: str) -> Operation:
-        """After all updates, multiply the variables that hold the powers of beta1 and beta2 by
-        beta1 and beta2.
+        """After all updates, multiply the variable that holds the power of beta1 by beta1, and the
+        variable that holds the power of beta2 by beta2.
         """
         graph = get_default_graph()
         powers = self._powers(graph)

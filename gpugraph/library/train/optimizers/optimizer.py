@@ -281,7 +281,8 @@ class Optimizer(Trackable):
         """Return the variable of this name that belongs to the optimizer but to no trained
         variable.
 
-        If the graph has none yet, create it on the device of the variable `colocate_with`.
+        If the graph has no such variable yet, create it on the device of the variable
+        `colocate_with`.
         """
         key = (name, colocate_with.graph)
         if key not in self._non_slots:

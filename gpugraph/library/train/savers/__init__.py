@@ -8,8 +8,8 @@ saver_of_meta_graph   `import_meta_graph`
 checkpoint_files      the state file, the latest checkpoint, removal
 checkpoint_reading    the contents of a checkpoint, without a graph
 checkpoint_initializers, warm_start
-                      variables initialized with values of a checkpoint
-remapped_matrices     matrices of a checkpoint by vocabularies
+                      initialization of variables with values of a checkpoint
+remapped_matrices     matrices of a checkpoint, with rows reordered by vocabularies
 object_graph_keys     the graph of objects in a checkpoint
 checkpoints_iterator  waits for checkpoints
 """

@@ -66,8 +66,8 @@ def is_variable_or_parts(item: Any) -> bool:
 
 
 def _by_name(name: str, store: Mapping[str, Any]) -> Any:
-    """Return the variable with this name, or the list of its partitions. If there is none, return
-    None.
+    """Return the variable with this name, or the list of its partitions. If there is no such
+    variable, return None.
     """
     if name in store:
         return store[name]

@@ -20,7 +20,8 @@ def wait_for_new_checkpoint(
 
     Args:
       seconds_to_sleep: the number of seconds between two checks of the folder.
-      timeout: the number of seconds after which to return None. If it is None, wait forever.
+      timeout: the number of seconds after which to return None if there is no new checkpoint. If
+        `timeout` is None, wait forever.
     """
     logging.info("Waiting for new checkpoint at %s", checkpoint_dir)
     end = None if timeout is None else time.time() + timeout

@@ -31,7 +31,7 @@ def export_meta_graph(
 
     Args:
       save_debug_info: ignored. In TensorFlow, it saves the source lines that created the nodes, in
-        a file beside the meta graph.
+        a file next to the meta graph.
     """
     del save_debug_info
     return export_scoped_meta_graph(

@@ -65,7 +65,7 @@ def _loss(save_path: Any, what: str) -> DataLossError:
 
 
 def object_graph_key_mapping(checkpoint_path: Any) -> dict[str, str]:
-    """Return a dict from the name that each variable had when it was saved to its key in a
+    """Return a dict from the names that variables had when they were saved to their keys in a
     checkpoint of objects.
 
     Raises NotFoundError if the checkpoint is not a checkpoint of objects.

@@ -24,8 +24,8 @@ _REFERENCES = ("Variable", "VariableV2", "AutoReloadVariable", "VarHandleOp", "R
 
 
 class SaveSpec:
-    """One tensor of a SaveableObject, with its name in the checkpoint and the slice of a whole
-    variable that it is.
+    """One tensor of a SaveableObject, with its name in the checkpoint. If the tensor is a partition
+    of a variable, `slice_spec` describes the slice of the whole variable.
 
     Args:
       tensor: a tensor, or a callable that creates it.
@@ -216,8 +216,8 @@ def _variable_tensor(item: Any) -> Any:
 
 
 def saveables_of(named: Mapping[str, Any]) -> list[SaveableObject]:
-    """Return the saveables of a dict of variables by name. Raises ValueError if a variable occurs
-    twice.
+    """Return the saveables of a dict from names to variables. Raises ValueError if a variable
+    occurs twice.
     """
     saveables: list[SaveableObject] = []
     seen: set[int] = set()

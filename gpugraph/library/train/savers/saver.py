@@ -41,17 +41,17 @@ class Saver:
     """Saves variables of a session in checkpoints, and restores them.
 
     Args:
-      var_list: a list of variables and SaveableObjects, or a dict of them by their names in the
-        checkpoint. By default: all global variables, and the collection SAVEABLE_OBJECTS.
+      var_list: a list of variables and SaveableObjects, or a dict from names in the checkpoint
+        to these objects. The default is all global variables and the collection SAVEABLE_OBJECTS.
       reshape: whether to reshape restored values to the shapes of the variables.
       sharded: whether to write the variables of each device into a separate shard of the
         checkpoint.
       max_to_keep: the number of checkpoints to keep. None and 0 mean all.
-      keep_checkpoint_every_n_hours: one checkpoint in each interval of so many hours is never
-        removed.
+      keep_checkpoint_every_n_hours: the length of an interval in hours. One checkpoint in each
+        interval is never removed.
       name: the name scope of the operations, "save" by default.
       restore_sequentially: passed to a custom `builder`, which then restores variables one after
-        another. The default builder reads all at once, as in TensorFlow.
+        another. The default builder reads all variables at once, as in TensorFlow.
       saver_def: a SaverDef that names existing operations, which the saver uses instead of creating
         new operations.
       builder: the BaseSaverBuilder that creates the operations.
@@ -291,7 +291,7 @@ class Saver:
           strip_default_attrs, save_debug_info: see `export_meta_graph`.
 
         Returns:
-          The path, which `restore` accepts. None if there is nothing to save.
+          The path, which `restore` accepts, or None if there is nothing to save.
 
         Raises:
           RuntimeError: `build` was not called.
@@ -363,12 +363,12 @@ class Saver:
 
     def restore(self, sess: Any, save_path: Any) -> None:
         """Set the variables to the values of a checkpoint. The variables need not be initialized
-        before.
+        first.
 
         Raises:
           ValueError: `save_path` is None or not a checkpoint.
           NotFoundError: a variable is not in the checkpoint.
-          InvalidArgumentError: a variable has another shape or dtype in the checkpoint.
+          InvalidArgumentError: a variable has a different shape or dtype in the checkpoint.
           DataLossError: a file is damaged.
         """
         if self._is_empty:

@@ -38,7 +38,8 @@ def warm_start(
         variables. If it is None, only the variables in `var_name_to_vocab_info` are initialized.
       var_name_to_vocab_info: a dict from a variable's name to a VocabInfo. The variable is a matrix
         with a row or a column for each word.
-      var_name_to_prev_var_name: a variable's name in the checkpoint, by its current name.
+      var_name_to_prev_var_name: a dict from a variable's current name to its name in the
+        checkpoint.
 
     Raises the errors of `init_from_checkpoint`. Raises ValueError if `vars_to_warm_start` has any
     other type, or if one of the dicts contains a name that no variable to initialize has.

@@ -1,7 +1,8 @@
-"""Calls of functions that return a dataset, without a run of a plan.
+"""Direct calls of functions that return a dataset, for which no plan runs.
 
-`flat_map`, `interleave` and `window` call such a function for each element. Its graph consists of
-ops that make datasets; only ops on tensors, if there are any, run as a function of their own.
+`flat_map`, `interleave` and `window` call such a function for each element. The ops of its graph
+that create datasets are executed directly. Only its ops on tensors, if there are any, run as a
+separate function.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class _Context:
 
 
 class DatasetPlan:
-    """The dataset ops of a function's graph, and its ops on tensors as a function of their own.
+    """The dataset ops of a function's graph, and a separate function with its ops on tensors.
 
     Args:
       tensors: the function that computes the tensors, or None if all of them are constant.
@@ -86,10 +87,10 @@ class DatasetPlan:
             self.tensors = GraphFunction(part.name, part)
 
     def bound(self, call: Any) -> Callable[[Sequence[Any]], tuple[Any]]:
-        """Return a callable that returns the dataset for the arguments of the function.
+        """Return a callable that receives the function's arguments and returns the dataset.
 
         Args:
-          call: the `FunctionCall` of the function.
+          call: the `FunctionCall` of the function. It is called if a dataset op raises an error.
         """
         places: dict[Tensor, int] = {tensor: n for n, tensor in enumerate(self.graph.fed)}
         for tensor in (*self.computed, *self.constants):
@@ -118,15 +119,18 @@ class DatasetPlan:
 
 
 def dataset_plan_of(graph: FuncGraph) -> DatasetPlan | None:
-    """Return the function's `DatasetPlan`, or None. It is made once."""
+    """Return the function's `DatasetPlan`. If `_dataset_plan` returns None for the function, return
+    None. The result is computed only once.
+    """
     if graph.dataset_plan is None:
         graph.dataset_plan = _dataset_plan(graph) or False
     return graph.dataset_plan or None
 
 
 def _dataset_plan(graph: FuncGraph) -> DatasetPlan | None:
-    """Return the plan of a function that returns one dataset, made by plain ops. Return None for
-    all other functions.
+    """Return the plan of a function that returns one dataset. Return None if the function draws
+    random numbers, has control flow or effects, or creates datasets with op types that are not in
+    `_PLAIN`.
     """
     if len(graph.outputs) != 1 or graph.outputs[0]._dtype is not variant or graph.has_seeds:
         return None

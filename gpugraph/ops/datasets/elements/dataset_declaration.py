@@ -136,7 +136,8 @@ def dataset_op(
     has_types: bool = True,
     harmless_without: int | None = None,
 ) -> None:
-    """Declare op types, separated by spaces, that return the dataset `make(row)`.
+    """Declare each of `op_types`, which are separated by spaces, as an op that returns the dataset
+    `make(row)`.
 
     Args:
       has_types: whether the op has the attrs `output_types` and `output_shapes`, which determine

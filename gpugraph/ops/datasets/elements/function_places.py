@@ -1,5 +1,5 @@
-"""The numbering of the places in a dataset that call the same function. Each place has its own
-random streams.
+"""The numbering of the places in a dataset where the same function is called. A place is a stage
+that calls the function. Each place has its own random streams.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from gpugraph.ops.datasets.elements.stage import Function, Stage
 
 
 def number_places(stage: Stage, numbers: dict[Any, int] | None = None) -> None:
-    """Number the places in a dataset that call the same function, if the function has random
+    """Number the stages of a dataset that call the same function, if the function has random
     streams.
 
     Args:

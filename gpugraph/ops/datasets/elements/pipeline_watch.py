@@ -1,7 +1,9 @@
-"""Watches, which measure the time that each stage of a pipeline takes and how full its buffers are.
+"""Watches, which measure how long each stage of a pipeline takes, and how full the stage's buffer
+is.
 
 A watch measures the iterations of one iterator. It replaces the methods `next` and `next_rows` of
-these objects with methods that also measure, so iterators without a watch are not slowed down.
+these iterations with methods that also measure. Iterators without a watch are therefore not slowed
+down.
 """
 
 from __future__ import annotations
@@ -19,9 +21,10 @@ from gpugraph.plan.pipeline_spans import note
 class StageTimes:
     """The times of a dataset's iterations.
 
-    `spent` is the time in this stage in nanoseconds, without the stages that it calls in the same
-    thread. `worked` is the time of its calls in worker threads in nanoseconds. `filled` is the sum
-    of the fractions of the buffer that were full when each element was read.
+    `spent` is the time in this stage in nanoseconds, excluding the time in stages that it calls in
+    the same thread. `worked` is the time of its calls in worker threads in nanoseconds. `filled` is
+    a sum over all elements read: each element adds the fraction of the buffer that was in use when
+    it was read.
     """
 
     def __init__(self, name: str, kind: str) -> None:
@@ -129,8 +132,8 @@ class Watch:
         return worked
 
     def _stack(self) -> list[int]:
-        """Return this thread's stack. It has an entry for each measured call in progress, which is
-        the number of nanoseconds that its inner calls took.
+        """Return this thread's stack of measured calls in progress. The entry for a call is the
+        time in nanoseconds that the calls within it took.
         """
         stack: list[int] | None = getattr(self._local, "stack", None)
         if stack is None:

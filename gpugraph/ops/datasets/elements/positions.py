@@ -1,7 +1,7 @@
 """The serialization of iterators' positions and of elements in files.
 
 A value is a number, a text, bytes, an array, None, or a list of values. The bytes of each value
-start with a letter:
+start with a character that states its type:
 
     n           None                    i, f        a number as text of some length
     t, u, b     true, text, bytes       [           the number of values, then the values

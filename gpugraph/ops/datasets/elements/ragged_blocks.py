@@ -30,7 +30,9 @@ class Stacked:
 
 
 class Vectors:
-    """A column of vectors, one after the other in `values`; `rows` has the element of each."""
+    """A column of vectors, stored one after another in `values`. `rows` has the index of the
+    element to which each value belongs.
+    """
 
     __slots__ = ("ends", "rows", "values")
 
@@ -71,12 +73,13 @@ class Block(Sequence[Element]):
 class RaggedElements(Through):
     """An iteration over the results of a function that is applied to blocks.
 
-    arguments: the elements whose results are returned next, from index `place` on. results: the
-    block of the results, or None if the function raised an error for the block, or if a position
-    was restored: then the function is called for each element.
+    The attribute `arguments` is the current block of the function's arguments, and `results` is the
+    block of its results. `place` is the index of the next result to return. `results` is None if
+    the function raised an error for the block, or if a position was restored. In these cases, the
+    function is called for each element.
 
     Args:
-      started: as `Function.started_on_ragged_rows` returns it.
+      started: the result of `Function.started_on_ragged_rows`.
       one: the same function for a single element.
     """
 
@@ -121,7 +124,7 @@ class RaggedElements(Through):
         )  # fmt: skip
 
     def _next_place(self) -> int:
-        """Return the index of the next result in `_last`, and go on to the one after it."""
+        """Return the index of the next result in `_last`, and advance `place` by one."""
         assert self.arguments is not None
         self._last, place = self.arguments, self.place
         self.place = place + 1
@@ -172,7 +175,7 @@ class RaggedElements(Through):
         return [rest, self.source.save()]
 
     def restore(self, state: Any) -> None:
-        """Continue at a position of `save`."""
+        """Continue at a position that `save` returned."""
         rest, position = state
         self.arguments = None if rest is None else [tuple(element) for element in rest]
         self.place, self.results = 0, None
@@ -183,7 +186,8 @@ def ragged_elements(
     source: Elements, function: Function, pipeline: Pipeline, has_rows: bool
 ) -> RaggedElements | None:
     """Return an iteration over a function's results, computed for blocks. Return None if the
-    function can't be applied to blocks of the source's elements, or if nothing is ragged.
+    function can't be applied to blocks of the source's elements, or if no argument and no result is
+    ragged.
     """
     are_ragged = source.is_ragged if isinstance(source, RaggedElements) else None
     if are_ragged is None and not has_rows:

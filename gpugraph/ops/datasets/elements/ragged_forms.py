@@ -1,14 +1,15 @@
-"""Forms of ops for ragged elements: vectors whose length differs from element to element, as the
-parts of strings and the features of Examples are.
+"""Vectorization of ops over ragged elements, which are vectors whose lengths differ from element to
+element. Examples are the parts of strings and the features of Examples.
 
     text      "a b"   ""   "c d e"
     values    a  b  c  d  e         the vectors, one after the other
     rows      0  0  2  2  2         the element of each value
-    columns   0  1  0  1  2         its place in the element
+    columns   0  1  0  1  2         its index in the element
 
-RAGGED_SOURCES has the lifts of ops that return such vectors for stacked inputs, RAGGED_FORMS those
-of ops that receive them. As in `row_forms`, elements have the bits that they have alone, and a lift
-raises `NoRowForm` if an op has no such form.
+A lift is a function that adds ops which compute an op for many elements at once (`row_forms`).
+RAGGED_SOURCES has the lifts of ops that return ragged vectors for stacked inputs. RAGGED_FORMS has
+the lifts of ops that receive ragged vectors. The result for each element has the same bits as a
+separate call for this element. A lift raises `NoRowForm` if it cannot vectorize the op.
 """
 
 from __future__ import annotations
@@ -27,8 +28,10 @@ from gpugraph.ops.framework.op_declaration import raw_ops
 
 
 class Ragged(NamedTuple):
-    """Vectors of all elements. `place`: whether `values` are the indices of such vectors, as
-    sparse tensors have them, and need not be read.
+    """The vectors of all elements.
+
+    If `is_place` is true, the tensor represents the indices of a sparse vector. Its `values` are
+    then not needed.
     """
 
     values: Tensor
@@ -52,7 +55,7 @@ Lift = Callable[[Any, Operation], Lifted]
 
 
 def _of_places(places: Tensor) -> tuple[Tensor, Tensor]:
-    """Return rows and columns, given the indices [values, 2] of a sparse tensor."""
+    """Return the rows and the columns from the indices [values, 2] of a sparse tensor."""
     rows, columns = raw_ops.Unpack(places, num=2, axis=1)
     return rows, columns
 
@@ -119,7 +122,7 @@ RAGGED_SOURCES: dict[str, Lift] = {
 
 
 def _first(rows: RaggedRows, op: Operation) -> Ragged:
-    """Return the first ragged input of an op. All of them must have the same rows."""
+    """Return the first ragged input of an op. All its ragged inputs must have the same rows."""
     vectors = [v for tensor in op._inputs if (v := rows.ragged(tensor)) is not None]
     require(all(v.rows is vectors[0].rows for v in vectors))
     return vectors[0]
@@ -153,7 +156,9 @@ def _select(rows: RaggedRows, op: Operation) -> Lifted:
 
 
 def _of_texts(rows: RaggedRows, op: Operation) -> Lifted:
-    """Lift an op on strings whose first input is a vector, and whose other inputs are common."""
+    """Lift an op on strings whose first input is a vector. All elements share the values of its
+    other inputs.
+    """
     require(rows.ragged(op._inputs[0]) is not None)
     require(not any(map(rows.is_stacked, op._inputs[1:])))
     return _elementwise(rows, op)
@@ -169,7 +174,9 @@ def _looked_up(rows: RaggedRows, op: Operation) -> Lifted:
 
 
 def _to_dense(rows: RaggedRows, op: Operation) -> Lifted:
-    """Lift the conversion of a sparse vector, all of whose places have a value."""
+    """Lift the conversion of a sparse vector to a dense vector. Every index of the vector must have
+    a value.
+    """
     places, shape, values, _ = (rows.ragged(tensor) for tensor in op._inputs)
     require(places is not None and places.is_place and values is not None)
     assert places is not None and values is not None

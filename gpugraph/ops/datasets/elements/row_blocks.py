@@ -85,8 +85,8 @@ def joined(blocks: Sequence[Element]) -> Element:
 
 
 class BlockElements(ThroughRows):
-    """An iteration that reads blocks from another iteration. Its method `_block` computes the
-    result.
+    """An iteration that reads blocks from another iteration. A subclass computes the blocks of
+    results in its method `_block`.
 
     `pending` is a block that was computed ahead. `place` is the index in `pending` of the next
     element. `failure` is the error to raise after the last element of `pending`.
@@ -277,8 +277,9 @@ class MappedBlocks(BlockElements):
         return self.on_rows(columns)
 
     def _before_error(self, columns: Element) -> Element:
-        """Return the results of the elements before the first error. The next call raises the
-        error, and later calls read the elements after the error again.
+        """Return the results of the elements that precede the first element whose computation
+        raises an error. The next call raises the error. Later calls read the following elements
+        again.
         """
         singles: list[Element] = []
         try:

@@ -5,8 +5,8 @@ the lift.
 
 A lift adds ops that compute `op` for stacked elements. The result for each element has the same
 bits as the result of `op` for this element alone. `rows` is an object that returns the tensors of
-the copied function. Each of these is stacked, or is a value that all elements share. A lift raises
-`NoRowForm` if it cannot vectorize the op.
+the copied function. Each of these tensors is stacked, or is a value that all elements share. A lift
+raises `NoRowForm` if it cannot vectorize the op.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Rows(Protocol):
         """Return the stacked values of `tensor`. A value that all elements share is repeated."""
 
     def again(self, op: Operation, inputs: Sequence[Tensor], **attrs: Any) -> list[Tensor]:
-        """Copy `op` with other inputs and attrs, and return the outputs of the copy."""
+        """Copy `op` with these inputs and attrs, and return the outputs of the copy."""
 
 
 Lift = Callable[[Rows, Operation], Sequence[Tensor]]

@@ -1,9 +1,9 @@
 """The split of a function that draws random numbers into two functions: one for the costly ops that
 need no random number, and one for all other ops.
 
-Random numbers must be drawn in the order of the elements, so only one thread may call the function
-that draws them. Several threads may call the first function ahead, which decodes, parses or
-multiplies.
+Random numbers must be drawn in the order of the elements. Therefore only one thread may call the
+function that draws them. Several threads may call the other function, which for example decodes,
+parses or multiplies, before the consumer requests its results.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def parts_of(function: GraphFunction) -> tuple[GraphFunction, GraphFunction] | N
     """Return two functions, or None if the function has no costly ops that need no random number.
 
     Threads may call the first function ahead. The arguments of the second function are the results
-    of the first. Both are computed on the first call.
+    of the first function. Both functions are built once, on the first call of `parts_of`.
     """
     graph = function.graph
     if graph.parts is None:
@@ -60,7 +60,9 @@ def _split(function: GraphFunction) -> tuple[GraphFunction, GraphFunction] | Non
 
 
 def _late(graph: FuncGraph, arguments: set[Operation]) -> set[Operation]:
-    """Return the ops that have or follow an effect, or that have to do with an order of ops."""
+    """Return the ops that have effects, the ops that have control inputs or are control inputs, and
+    all ops that directly or indirectly use the results of these ops.
+    """
     effects: set[Operation] = set()
     for op in graph._ops:
         if op.control_inputs:
@@ -71,7 +73,7 @@ def _late(graph: FuncGraph, arguments: set[Operation]) -> set[Operation]:
 
 
 def _ancestors(graph: FuncGraph, ops: set[Operation]) -> set[Operation]:
-    """Return the ops and all whose results they use."""
+    """Return `ops` and all ops whose results they directly or indirectly use."""
     ancestors = set(ops)
     for op in reversed(graph._ops):
         if op in ancestors:

@@ -38,13 +38,13 @@ SLICE_S = 0.05
 
 
 class Pipeline:
-    """The state that all iterations of one iterator share. It consists of its function calls, and
-    whether it has ended.
+    """The state that all iterations of one iterator share. It contains the iterator's function
+    calls, and records whether the iterator has ended.
 
     `calls` is a dict from (function, place) to a function call, where a place is `Function.place`.
     All iterations share the call, because it holds the positions in the function's random streams,
-    which continue from one pass to the next. `restored` is a dict of such positions for functions
-    that were not called yet. Its keys are the function's name and the place.
+    which continue from one pass to the next. `restored` is a dict from (function name, place) to
+    the restored positions of a function that was not called yet.
     """
 
     def __init__(self) -> None:
@@ -55,7 +55,9 @@ class Pipeline:
         self._paused: list[Any] = []
 
     def call_of(self, call: Any, place: int = 0) -> Any:
-        """Return the call of a function at a place that belongs to this iterator."""
+        """Return this iterator's own call of a function. If the function occurs at several places
+        in the dataset, each place has its own call.
+        """
         key = call.function, place
         if key not in self.calls:
             new = self.calls.setdefault(key, call.again())
@@ -164,9 +166,9 @@ class Stage:
         """Return a copy of this dataset and its sources in which every dataset has exactly one
         reader.
 
-        TensorFlow also copies a dataset when it rewrites the dataset for an iterator. If an
-        iterator reads a shuffled dataset twice (`zip((d, d))`), both copies therefore have the same
-        order, and the copies of a function with seeds draw the same numbers.
+        TensorFlow also copies a dataset when it rewrites the dataset for an iterator. Each copy has
+        its own random streams, which start at the same seeds. If an iterator reads a shuffled
+        dataset twice (`zip((d, d))`), the elements of the two copies therefore have the same order.
         """
         copies = {
             name: new for name, value in vars(self).items() if (new := _apart(value)) is not value
@@ -178,8 +180,8 @@ class Stage:
         return result
 
     def begun(self) -> int:
-        """Return how many iterations were started if the next iteration depends on this number.
-        Otherwise return 0.
+        """Return the number of iterations that were started. If the next iteration does not depend
+        on this number, return 0.
         """
         return 0
 
@@ -263,7 +265,8 @@ class Elements:
         return 1
 
     def next_rows(self, count: int) -> Element | None:
-        """Return up to `count` next elements of the same shape, stacked. At the end, return None.
+        """Return up to `count` of the next elements, which have the same shape, stacked. At the
+        end, return None.
 
         The returned block may be empty even before the end. If an element raises an error, the
         elements before it are returned first, and the next call raises the error.
@@ -304,7 +307,7 @@ def saved(value: Any) -> Any:
 
 
 def restored(current: Any, part: Any) -> Any:
-    """Return the attribute for which a position stores `part`. If `current` is an iteration,
+    """Return the attribute value that `saved` converted to `part`. If `current` is an iteration,
     restore it in place.
     """
     if isinstance(current, Elements):
@@ -414,10 +417,10 @@ class Function:
     ) -> tuple[Callable[[Sequence[Any]], Element], Sequence[bool]] | None:
         """Return, for one iteration, a callable that applies the function to blocks of elements,
         and which of its outputs are ragged (`vectorized_functions.RowsFunction`). Return None if
-        there is no such callable, and if nothing is ragged.
+        there is no such callable, or if no argument and no output is ragged.
 
         Args:
-          are_ragged: for each argument, whether it is ragged; by default none is.
+          are_ragged: for each argument, whether it is ragged. By default, no argument is ragged.
         """
         rows = None if self.shortcut is not None else rows_of(self.call.function, are_ragged)
         if rows is None or not any((*rows.is_ragged, *(are_ragged or ()))):
@@ -435,8 +438,8 @@ def _with_arrays(results: list[Any], objects: Sequence[int]) -> Element:
 
 
 def _shortcut(inputs: Sequence[Any], outputs: Sequence[Any]) -> Callable[[Element], Element] | None:
-    """Return a callable that selects arguments, if each output of the function is one of its
-    inputs. Otherwise return None.
+    """If each output of the function is one of its inputs, return a callable that selects the
+    outputs from the arguments. Otherwise return None.
     """
     places = {id(tensor): number for number, tensor in enumerate(inputs)}
     if not outputs or not all(id(tensor) in places for tensor in outputs):

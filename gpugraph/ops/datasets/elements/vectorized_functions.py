@@ -2,9 +2,9 @@
 call.
 
 A function qualifies if each of its ops has a form for stacked elements (`row_forms`), or for
-vectors whose lengths differ (`ragged_forms`). The results have the same bits as single calls. Ops
-on constants alone run once for all elements, so they must not draw random numbers or read
-variables.
+vectors whose lengths differ (`ragged_forms`). The results have the same bits as the results of a
+separate call for each element. An op whose inputs are all constant runs once for all elements. It
+must therefore not draw random numbers or read variables.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _SCOPE = "stacked_elements"
 class RowsCopy:
     """A copy of a function's graph whose arguments are stacked elements.
 
-    A ragged argument is three inputs: values, rows and columns. If there is one, the last input is
-    the number of elements.
+    A ragged argument is a vector whose length differs from element to element. It has three inputs:
+    values, rows and columns. If any argument is ragged, the last input is the number of elements.
 
     Args:
       are_ragged: for each argument, whether it is ragged.
@@ -132,7 +132,7 @@ class RowsCopy:
         return tensor in self._stacked
 
     def copied(self, tensor: Tensor) -> Tensor:
-        """Return the tensor of the copy for `tensor`."""
+        """Return the copy's tensor that corresponds to `tensor`."""
         require(tensor not in self._ragged)
         return self._copies[tensor]
 
@@ -148,7 +148,7 @@ class RowsCopy:
         return repeated
 
     def again(self, op: Operation, inputs: Sequence[Tensor], **attrs: Any) -> list[Tensor]:
-        """Copy `op` with other inputs and attrs, and return the outputs of the copy."""
+        """Copy `op` with these inputs and attrs, and return the outputs of the copy."""
         types = [tensor._dtype for tensor in op._outputs]
         changed = {**op._attrs, **attrs}
         copy = self.graph._make(op._op_def, list(inputs), types, changed, f"{op.name}/")
@@ -163,7 +163,8 @@ class RowsFunction(NamedTuple):
 
 
 def vectorized(function: GraphFunction, are_ragged: Sequence[bool]) -> RowsFunction | None:
-    """Return the function for stacked elements. If the function does not qualify, return None.
+    """Return the copy of `function` for stacked elements. If one of its ops cannot be vectorized,
+    return None.
 
     Args:
       are_ragged: for each argument, whether it is ragged.

@@ -31,7 +31,7 @@ _BINARY = (("||",), ("&&",), ("==", "!="), ("<", "<=", ">", ">="), ("+", "-"), (
 def parse(expression: str) -> Expression:
     """Return the tree of an expression, in which `rounded(x)` is `x`.
 
-    Raises ValueError for other syntax than that of elementwise kernels.
+    Raises ValueError for syntax that elementwise kernels do not use.
     """
     tokens = _Tokens(expression)
     node = tokens.choice()
@@ -49,11 +49,11 @@ class _Tokens:
             raise ValueError(f"'{expression}' is no C expression of an elementwise kernel")
 
     def accept(self, *tokens: str) -> str:
-        """Remove and return the next token if it is one of `tokens`; otherwise return ""."""
+        """If the next token is one of `tokens`, remove and return it. Otherwise return ""."""
         return self.rest.pop(0) if self.rest and self.rest[0] in tokens else ""
 
     def choice(self) -> Expression:
-        """Parse `condition ? a : b`, or an expression without it."""
+        """Parse `condition ? a : b`, or an expression without a condition."""
         condition = self.binary(0)
         if not self.accept("?"):
             return condition
@@ -62,7 +62,7 @@ class _Tokens:
         return Expression("?", (condition, first, self.choice()))
 
     def binary(self, level: int) -> Expression:
-        """Parse operators of this level of `_BINARY` and of those that bind more strongly."""
+        """Parse operators of this level of `_BINARY`, and of the levels that bind more strongly."""
         if level == len(_BINARY):
             return self.unary()
         node = self.binary(level + 1)

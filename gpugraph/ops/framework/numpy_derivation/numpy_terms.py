@@ -4,7 +4,7 @@
     op("Softmax", ..., cpu=numpy_rows(formula), native=decomposition(formula))
 
 A formula is traced into NumPy calls when the kernel is bound. Equal values are computed once. A
-result replaces an operand that is no longer needed, or is written to scratch memory.
+result is written over an operand that is no longer needed, or to scratch memory.
 """
 
 from __future__ import annotations
@@ -111,7 +111,9 @@ def _sum_rows(ones: Any, x: Any, out: Any) -> None:
 
 
 class _Value(NamedTuple):
-    """A value of a program: the result of a NumPy function of other values, given by number."""
+    """A value of a program. It is the result of a NumPy function of other values, whose indices are
+    in `operands`.
+    """
 
     shape: tuple[int, ...]
     dtype: DType
@@ -125,7 +127,8 @@ class NumpyTerms:
     Args:
       inputs: the arrays of the inputs, which are the first values.
       sums_rows: whether to sum the last axis of matrices as a matrix product.
-      transposed: whether the arrays are transposed, with regard to the axes of reductions.
+      transposed: whether the arrays are transposed. The axis numbers of reductions refer to the
+        arrays before the transposition.
     """
 
     def __init__(
@@ -137,7 +140,7 @@ class NumpyTerms:
         self._known: dict[Any, int] = {}
 
     def _add(self, key: Any, value: _Value) -> int:
-        """Add a value unless one with this key is known; return its number."""
+        """Return the number of the value with this key. If there is no such value, add it first."""
         if key not in self._known:
             self._known[key] = len(self.values)
             self.values.append(value)
@@ -159,11 +162,13 @@ class NumpyTerms:
         return number
 
     def index(self, size: int, dtype: DType) -> int:
-        """Raise NotImplementedError: no formula of a NumPy kernel has indices."""
+        """Raise NotImplementedError, because no formula of a NumPy kernel has indices."""
         raise NotImplementedError("NumPy kernels of formulas have no indices")
 
     def expand(self, value: int, shape: Sequence[int]) -> int:
-        """Raise NotImplementedError: the values of a NumPy kernel broadcast as they are."""
+        """Raise NotImplementedError, because the values of a NumPy kernel broadcast without a
+        change of shape.
+        """
         raise NotImplementedError("NumPy kernels of formulas do not change shapes")
 
     def reduce(self, kernel: Reduction, value: int, axes: Sequence[int] | None = None) -> int:
@@ -197,7 +202,9 @@ class NumpyTerms:
         return self._add((value, shape), _Value(shape, self.dtype(value), _copy, (value,)))
 
     def _walk(self, node: Expression, names: dict[str, int], element: DType) -> int:
-        """Add the operations of an expression. `element` is its `T`."""
+        """Add the operations of an expression. `element` is the dtype that the expression calls
+        `T`.
+        """
         kind, operands, text = node
         if kind == "name":
             return names[text]
@@ -221,7 +228,9 @@ class NumpyTerms:
         return self._add((name, numbers), _Value(shape, dtype, function, numbers))
 
     def _choice(self, numbers: tuple[int, ...], shape: tuple[int, ...], dtype: DType) -> int:
-        """Add the choice of the bits of one of two values by a condition."""
+        """Add the selection of one of two values by a condition. The selection combines bits with a
+        mask.
+        """
         condition, *values = numbers
         zeros = [number for number in values if self._is_zero(number)]
         of_mask = _all_bits_unless if zeros and values[0] in zeros else _all_bits
@@ -267,7 +276,7 @@ class _Binding:
                 self.calls.append(partial(np.copyto, home, self.arrays[number]))
 
     def _needed(self) -> list[int]:
-        """Return the values without arrays on which the outputs depend, in order."""
+        """Return the sorted indices of the values that must be computed for the outputs."""
         needed: set[int] = set()
         pending = list(self.homes)
         while pending:
@@ -286,8 +295,9 @@ class _Binding:
         return partial(cast(Any, function), *values, target)
 
     def _target(self, number: int, late: Sequence[Any]) -> Any:
-        """Return the memory for a value: its output's, that of values that are not needed any more,
-        that of an output whose value comes later, or new scratch memory.
+        """Return the memory for a value. It is the memory of its output, of a value that is not
+        needed any more, or of an output whose value comes later. If none of these can be used, it
+        is new scratch memory.
         """
         shape, dtype, function, _ = self.terms.values[number]
         computed = [n for n in self.arrays if n not in self.terms.arrays]
@@ -321,7 +331,8 @@ def bind_rows(
 ) -> Callable[[], Any]:
     """Return the function that computes a formula of matrices, along their rows.
 
-    Scratch memory of many narrow rows is transposed. Without elements, the results are 0.
+    Scratch memory of many narrow rows is transposed. If an input has no elements, the results are
+    0.
     """
     if not all(array.size for array in inputs):
         return run_all([partial(out.fill, 0) for out in outputs])

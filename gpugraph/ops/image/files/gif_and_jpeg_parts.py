@@ -169,7 +169,7 @@ def decode_and_crop_jpeg(
     For the remaining arguments and the errors, see `decode_jpeg`.
 
     Args:
-      crop_window: top, left, height and width.
+      crop_window: an int vector with the window's top row, left column, height and width in pixels.
     """
     pillow()
     return _decode_and_crop_jpeg(

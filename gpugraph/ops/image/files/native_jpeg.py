@@ -1,10 +1,10 @@
-"""JPEG files that native code decodes (host_jpeg.h), without the GIL.
+"""The decoding of JPEG files by native code (host_jpeg.h), without the GIL.
 
     pixels = NativeJpeg(context).pixels(data, channels)
 
-It returns None for all files that it does not read: progressive and damaged ones, other colours,
-and any file before the code is compiled. The caller then uses Pillow. Both have the bits of
-libjpeg.
+The result is None for files that the native code does not support, which are progressive files,
+damaged files and files with unusual colours. It is also None for any file before the code is
+compiled. The caller then uses Pillow. Both decoders return the same bits as libjpeg.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ _NUMBERS = 14
 
 
 class _Calls(threading.local):
-    """The calls of one thread, with their request and memory for planes."""
+    """The native functions that are bound for one thread, with the memory for their parameters and
+    for planes of pixels.
+    """
 
     calls: tuple[Callable[[], int], ...] = ()
     request: Any = None
@@ -35,7 +37,7 @@ _CALLS = _Calls()
 
 
 class NativeJpeg:
-    """The native code as nodes call it, from any number of threads."""
+    """The native decoder, which any number of threads may call."""
 
     def __init__(self, context: KernelContext) -> None:
         self._compiled = context.compiled(_FILE, "bytes")
@@ -43,12 +45,13 @@ class NativeJpeg:
     def pixels(
         self, data: bytes, channels: int, window: tuple[int, int, int, int] | None = None
     ) -> Any:
-        """Return the pixels [height, width, channels] of a file, or None if it is not read.
+        """Return the pixels [height, width, channels] of a file. If the native code does not
+        support the file, return None.
 
         Args:
           channels: 1 or 3, or 0 for the number in the file.
-          window: the first row and column, the height and the width of the part that is returned;
-            by default all pixels.
+          window: the first row and column, the height and the width of the part that is returned.
+            By default, all pixels are returned.
         """
         if not self._is_ready():
             return None
@@ -72,7 +75,7 @@ class NativeJpeg:
         return None if read_pixels() else out
 
     def _is_ready(self) -> bool:
-        """Return whether the code is compiled, and bind it for this thread."""
+        """Return whether the code is compiled. If it is, bind it for this thread."""
         file = self._compiled(0.0)
         if file is None:
             return False

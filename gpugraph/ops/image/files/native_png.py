@@ -18,7 +18,7 @@ _STEPS = (1, 2, 3, 4, 6, 8)
 
 
 class _Call(threading.local):
-    """The call of one thread, with its request."""
+    """The native function that is bound for one thread, with the memory for its parameters."""
 
     call: Callable[[], int] | None = None
     request: Any = None
@@ -28,17 +28,18 @@ _CALL = _Call()
 
 
 class NativePng:
-    """The native code as nodes call it, from any number of threads."""
+    """The native function that undoes filters. Any number of threads may call it."""
 
     def __init__(self, context: KernelContext) -> None:
         self._compiled = context.compiled("host_png.h", "bytes")
 
     def rows(self, filtered: Any, step: int) -> Any:
-        """Return the bytes [height, size] of rows. Return None if the code is not compiled.
+        """Return the bytes [height, size] of rows. Return None if the code is not compiled, or does
+        not support the number of bytes per pixel.
 
         Args:
-          filtered: [height, 1 + size], uint8: for each row the kind of its filter, up to 4, and its
-            bytes.
+          filtered: [height, 1 + size], uint8: for each row the number of its filter, up to 4,
+            and its bytes.
           step: the number of bytes of a pixel.
         """
         file = self._compiled(0.0)

@@ -99,7 +99,7 @@ def _relu_grad_back(op: Any, ddy: Any) -> list[Any]:
 def exponential_grad_back(op: Any, ddy: Any) -> list[Any]:
     """Return the gradients of an op such as EluGrad.
 
-    Where `outputs` are negative, the op multiplies by `outputs` plus a constant.
+    Where `outputs` are negative, the op multiplies `gradients` by `outputs` plus a constant.
     """
     dy, outputs = op.inputs
     zeros = raw_ops.ZerosLike(outputs)
@@ -201,7 +201,8 @@ op(
 
 
 def leaky_relu(features: Any, alpha: Any = 0.2, name: str | None = None) -> Tensor:
-    """Return `features` where positive, else alpha * features, elementwise; ints become float32.
+    """Return `features` where they are positive, and alpha * features elsewhere. Integers become
+    float32.
 
     A tensor `alpha` multiplies the features that are not positive, with broadcasting.
 

@@ -246,7 +246,7 @@ def depthwise_conv2d(
     """Call `depthwise_conv2d_native`.
 
     Args:
-      rate: the vertical and the horizontal dilation. `dilations` is a newer name.
+      rate: the vertical and the horizontal dilation. `dilations` is a newer name of `rate`.
 
     >>> images, kernel = tf.ones([1, 4, 4, 3]), tf.ones([2, 2, 3, 2])
     >>> tf.nn.depthwise_conv2d(images, kernel, [1, 1, 1, 1], "SAME").shape.as_list()

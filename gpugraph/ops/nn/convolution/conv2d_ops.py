@@ -51,10 +51,10 @@ def _pieces(count: int, step: int) -> Iterator[tuple[int, int]]:
 
 
 def _folded(context: KernelContext, image: Any, weights: Any) -> tuple[Any, Any]:
-    """Return both arrays. If a window covers the whole width, the width is folded into the
-    channels.
+    """Return `image` and `weights`. If a window covers the whole width, the width axis of both
+    arrays is merged into the channels.
 
-    With the width folded, the columns need no copies along the width.
+    The columns then need no copies along the width.
     """
     x = IMAGES.axes(context.attrs, image.shape[1:3], weights.shape[:2])[1]
     covers = x.window == x.size and x.out == x.dilation == 1 and not x.before

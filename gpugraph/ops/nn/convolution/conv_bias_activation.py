@@ -35,7 +35,7 @@ ACTIVATIONS = ("", "Relu", "Relu6")
 def _activation_number(attrs: Any) -> int:
     """Return the index of the activation in `ACTIVATIONS`.
 
-    Raises ValueError if `fused_ops` has any other value.
+    Raises ValueError if `fused_ops` is not a bias followed by one of these activations.
     """
     fused = [text(name) for name in attrs["fused_ops"]]
     after = "".join(fused[1:])

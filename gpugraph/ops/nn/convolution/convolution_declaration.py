@@ -83,11 +83,12 @@ def _infer_forward(
 
 
 def _check_groups(channels: Size, depth: Size, shape: TensorShape) -> None:
-    """Check that the images have `depth` channels, as the filter does.
+    """Compare the number of channels of the images with `depth`, the number of channels of the
+    filter.
 
     Raises ValueError unless `channels` is a multiple of `depth`. If it is a larger multiple, the
-    convolution is grouped. Graph construction accepts this, with the result shape `shape`, and the
-    run raises UnimplementedError.
+    convolution is grouped. Graph construction accepts a grouped convolution, with the result shape
+    `shape`, and the run raises UnimplementedError.
     """
     if channels is None or depth is None or channels == depth:
         return

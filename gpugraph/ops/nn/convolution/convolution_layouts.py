@@ -1,5 +1,5 @@
-"""Copies of arrays in other layouts for convolutions on tensor cores, whose kernel loads several
-channels at once.
+"""Copies of arrays in a different layout, for convolutions on tensor cores. The kernel of these
+convolutions loads several channels at once.
 
 If channels are first, or their number is not a multiple of 4, the kernel would load them one by
 one. Instead, the arrays are copied to scratch memory, with the channels last and padded with zeros

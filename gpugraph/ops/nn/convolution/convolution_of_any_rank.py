@@ -36,7 +36,8 @@ def convolution(
 
     Args:
       strides: a number for each dimension except batch and channels.
-      dilation_rate: the dilations, in the same form. `dilations` is a newer name.
+      dilation_rate: the dilations, in the same form. `dilations` is a newer name of
+        this argument.
 
     >>> images, kernel = tf.ones([1, 8, 8, 3]), tf.ones([3, 3, 3, 4])
     >>> tf.nn.convolution(images, kernel, padding="SAME").shape.as_list()

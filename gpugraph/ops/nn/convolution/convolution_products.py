@@ -1,12 +1,13 @@
 """Convolutions whose window is a single pixel, with stride 1, as matrix products.
 
-    forward              (places, channels) @ (channels, outputs)
-    by the images        (places, outputs) @ (outputs, channels)
-    by the filter        (channels, places) @ (places, outputs)
+    convolution                (places, channels) @ (channels, outputs)
+    gradient of the images     (places, outputs) @ (outputs, channels)
+    gradient of the filter     (channels, places) @ (places, outputs)
 
-With channels first, the first two are a batch of products, one for each image: (outputs, channels)
-@ (channels, pixels). The gradient with respect to the filter would then be a sum over the batch,
-and a bias would be added to rows. These two cases are therefore not computed as matrix products.
+With channels first, the first two of these are batches of products, one for each image: (outputs,
+channels) @ (channels, pixels). The gradient with respect to the filter would then be a sum over the
+batch, and a bias would be added to rows. These two cases are therefore not computed as matrix
+products.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def _matrix(filter: Any) -> Any:
 
 
 def _repeated(matrix: Any, images: Any) -> Any:
-    """Return the matrix for each of the images, without a copy."""
+    """Return a view that repeats the matrix for each of the images."""
     return np.broadcast_to(matrix, (len(images), *matrix.shape))
 
 
@@ -133,8 +134,8 @@ def window_sums(
     activation: Callable[[Signature], int] | None,
     signature: Signature,
 ) -> WindowSums | None:
-    """Return an op in the form in which convolution libraries compute it. If they do not have its
-    activation, return None.
+    """Return the `WindowSums` that describes an op for convolution libraries. If the libraries do
+    not have the op's activation, return None.
 
     Args:
       name: the kind of `WindowSums`.

@@ -25,7 +25,7 @@ def _macros(work: WindowBatch, times: int, pack: int = 1) -> Mapping[str, str | 
 def _launch(
     signature: Signature, function: str, work: WindowBatch, times: int, count: int
 ) -> Launch:
-    """Return a launch over the `count` elements of the result;
+    """Return a launch over the `count` elements of the result.
 
     Args:
       times: the number of output channels per input channel.

@@ -85,7 +85,9 @@ class CandidateDistribution(Protocol):
         """Return the probability of each class, float32."""
 
     def learn(self, classes: Any) -> None:
-        """Add the true classes of a run to the counts, if the distribution depends on them."""
+        """If the distribution depends on the true classes of earlier runs, add the true classes of
+        this run to the counts.
+        """
 
 
 class _FixedLaw:
@@ -187,7 +189,8 @@ class Weighted(_FixedLaw):
         return np.where(chances < self.shares[places], places, self.others[places])
 
     def _pairs(self, words: RandomWords, count: int) -> Any:
-        """Return two words for each of `count` classes, [count, 2], for a fraction and a slot.
+        """Return [count, 2] words: for each class, one word that chooses between the two classes of
+        a slot, and one word that chooses the slot.
 
         If the second word would bias the choice of the slot, it is rejected and drawn again.
         """
@@ -262,7 +265,7 @@ def _draw_classes(
 
 
 def _expected_counts(chance: Any, count: int, tries: int) -> Any:
-    """Return the expected count among the candidates of a class with the probability `chance`.
+    """Return how often a class that has the probability `chance` is expected among the candidates.
 
     Args:
       tries: the number of draws. If it exceeds `count`, repeated classes were dropped, and the

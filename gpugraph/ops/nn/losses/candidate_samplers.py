@@ -1,8 +1,9 @@
-"""Candidate sampling, in which a few drawn classes represent all classes that are not true.
+"""Candidate sampling, in which a few drawn classes represent all classes that are not the true
+classes of an example.
 
 Each sampler returns (candidates [num_sampled], expected_true [batch, num_true], expected
-[num_sampled]). These are the drawn classes, and the expected counts among them of the true classes
-and of the drawn classes.
+[num_sampled]). The candidates are the drawn classes. `expected_true` and `expected` state how often
+each true class, and each candidate, is expected among the candidates.
 """
 
 from __future__ import annotations
@@ -73,7 +74,9 @@ class _State(NamedTuple):
 def _sampler(
     name: str, law: Callable[[Any], CandidateDistribution], extra: dict[str, Any], doc: str
 ) -> OpFunction:
-    """Declare a sampler op; `law` builds its distribution from the attrs, which include `extra`."""
+    """Declare a sampler op. `law` creates its distribution from the attrs, which include
+    `extra`.
+    """
 
     def bind(
         context: KernelContext, true: Any, candidates: Any, expected_true: Any, expected: Any
@@ -133,8 +136,8 @@ _learned_unigram = _sampler(
 def _weights(attrs: Any) -> Weighted:
     """Return the distribution over this shard's classes.
 
-    The weight of a reserved class is 0. The following weights are in the file or in `unigrams`, and
-    are raised to the power of `distortion`.
+    The weight of a reserved class is 0. The weights of all other classes come from the file or from
+    `unigrams`, and are raised to the power of `distortion`.
     """
     reserved, shards, shard = (attrs[key] for key in ("num_reserved_ids", "num_shards", "shard"))
     file = text(attrs["vocab_file"])

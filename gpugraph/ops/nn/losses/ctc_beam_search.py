@@ -2,7 +2,7 @@
 
 The algorithm is the prefix search of A. Graves, 2006. A node of the tree is a sequence, and its
 parent is the sequence without the last label. The beam holds the most likely nodes. A path assigns
-a label or the blank to each time. Paths that end in a blank and paths that end in a label have
+a label or the blank to each time step. Paths that end in a blank and paths that end in a label have
 separate probabilities, because a repeated label is a new label only after a blank.
 """
 
@@ -37,9 +37,9 @@ class _Node:
     """A sequence of labels, with its log probabilities at the current time step and at the previous
     one.
 
-    `blank` is the log probability of the paths that end in a blank, `labelled` that of the paths
-    that end in a label, and `total` that of all paths. Attributes with the prefix `old_` have the
-    values of the previous step.
+    `blank`, `labelled` and `total` are the log probabilities of the paths that end in a blank, of
+    the paths that end in a label, and of all paths. Attributes with the prefix `old_` have the
+    values of the previous time step.
     """
 
     __slots__ = (
@@ -59,8 +59,8 @@ class _Node:
         self.blank = self.labelled = self.total = _NEVER
 
     def before(self, label: int) -> float:
-        """Return the log probability, in the previous step, of the paths that give this sequence
-        when `label` is appended.
+        """Return the log probability, in the previous step, of those paths of this sequence that
+        can be followed by `label` as a new label.
         """
         return self.old_blank if label == self.label else self.old_total
 
@@ -132,8 +132,8 @@ def _continue(node: _Node, known: list[float], blank: int) -> None:
 
 
 def _grow(node: _Node, known: Any, beam: _Beam) -> None:
-    """Add to the beam the sequences that extend the sequence of `node` by one label, in order of
-    labels.
+    """Add to the beam the sequences that extend the sequence of `node` by one label, in ascending
+    order of this label.
 
     Args:
       known: the log probability of each label at this step.

@@ -130,12 +130,12 @@ def ctc_greedy_decoder(
 
     Returns ([labels], score). `labels` is a SparseTensor. `score` has shape [batch, 1], and is the
     negated sum of the largest logits. A run raises FailedPreconditionError if a length exceeds the
-    number of times.
+    number of time steps.
 
     Args:
       inputs: floats [time, batch, classes].
-      sequence_length: int32 [batch], the number of times of each sequence that are used.
-      merge_repeated: whether to merge equal classes at successive times into one label.
+      sequence_length: int32 [batch], the number of time steps of each sequence that are used.
+      merge_repeated: whether to merge equal classes at successive time steps into one label.
     """
     indices, values, sizes, total = _greedy(inputs, sequence_length, merge_repeated=merge_repeated)
     return [SparseTensor(indices, values, sizes)], total
@@ -202,12 +202,13 @@ def ctc_beam_search_decoder(
 
     Returns a list of `top_paths` SparseTensors of labels, and log probabilities [batch, top_paths].
     Raises ValueError if `beam_width` or `top_paths` is below 1. A run raises
-    FailedPreconditionError if a length exceeds the number of times, and InvalidArgumentError if
-    `top_paths` exceeds `beam_width` or the number of sequences that were found.
+    FailedPreconditionError if a length exceeds the number of time steps. It raises
+    InvalidArgumentError if `top_paths` exceeds `beam_width` or the number of sequences that were
+    found.
 
     Args:
       inputs: floats [time, batch, classes].
-      sequence_length: int32 [batch], the number of times of each sequence that are used.
+      sequence_length: int32 [batch], the number of time steps of each sequence that are used.
       beam_width: the number of sequences that are kept at each time.
       merge_repeated: whether to merge equal adjacent labels, even if a blank separates them.
     """

@@ -91,7 +91,7 @@ def _effective_labels(row: list[int], number: int, blank: int, collapse: bool) -
 def _labels(attrs: Any, indices: Any, values: Any, times: Any, blank: int) -> list[list[int]]:
     """Return the labels of each sequence, without blanks.
 
-    Raises InvalidArgumentError if a sequence has more labels than times, unless an attr allows
+    Raises InvalidArgumentError if a sequence has more labels than time steps, unless an attr allows
     this.
     """
     collapse = attrs["preprocess_collapse_repeated"]
@@ -177,8 +177,8 @@ def _log_softmax(logits: Any) -> Any:
 def _loss_and_gradient(paths: _Paths, logits: Any, loss: Any, gradient: Any) -> None:
     """Compute loss = -log p(labels), and its gradient with respect to the logits.
 
-    The gradient is the softmax of the logits minus the fraction of the probability of all paths
-    that have the class at this time.
+    The gradient is the softmax of the logits minus the probability that a path has the class at
+    this time, given the labels.
     """
     most = max(int(paths.times.max(initial=0)), 1)
     gradient[most:] = 0
@@ -286,17 +286,18 @@ def ctc_loss(
     `logits` is a newer name of `inputs`. The loss is infinite if no path exists, because repeated
     labels need blanks between them. The loss has a gradient, but no second gradient. Raises
     TypeError unless labels are sparse. A run raises InvalidArgumentError if a sequence has no
-    labels, negative labels, or more labels than times, or if a length exceeds the number of times.
+    labels, negative labels, or more labels than time steps, or if a length exceeds the number of
+    time steps.
 
     Args:
       labels: an int32 SparseTensor [batch, longest] with the labels of each sequence.
-      inputs: floats [time, batch, classes], or [batch, time, classes] if not `time_major`. The last
-        class is the blank.
-      sequence_length: int32 [batch], the number of times of each sequence that are used.
+      inputs: floats [time, batch, classes], or [batch, time, classes] if `time_major` is false. The
+        last class is the blank.
+      sequence_length: int32 [batch], the number of time steps of each sequence that are used.
       preprocess_collapse_repeated: whether to merge equal adjacent labels first.
-      ctc_merge_repeated: whether a label may last for several times.
-      ignore_longer_outputs_than_inputs: whether a sequence with more labels than times has the loss
-        0 instead of raising an error.
+      ctc_merge_repeated: whether a label may last for several time steps.
+      ignore_longer_outputs_than_inputs: whether a sequence with more labels than time steps has the
+        loss 0 instead of raising an error.
     """
     if not isinstance(labels, (SparseTensor, SparseTensorValue)):
         raise TypeError(f"Expected labels (first argument) to be a SparseTensor, not {labels!r}")

@@ -63,18 +63,20 @@ def ctc_loss_v2(
     blank_index: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Return -log p(labels) [batch] by connectionist temporal classification, with any blank class.
+    """Return -log p(labels) [batch] by connectionist temporal classification. Any class can be the
+    blank.
 
     The loss has a gradient, but no second gradient. Raises ValueError if labels are sparse and
-    there is no `blank_index`, if the blank is not a class, or if the number of classes is not
-    known. A run raises InvalidArgumentError if there are more labels than times, or if a label is
-    not a class.
+    there is no `blank_index`, if `blank_index` is not a class, or if the number of classes is not
+    known. A run raises InvalidArgumentError if there are more labels than time steps, or if a label
+    is not a class.
 
     Args:
       labels: integers [batch, longest], of which the first `label_length[i]` of row i are used, or
         an int32 SparseTensor, for which `label_length` is ignored.
-      logits: floats [time, batch, classes], or [batch, time, classes] if not `logits_time_major`.
-      logit_length: int32 [batch], the number of times of each sequence that are used.
+      logits: floats [time, batch, classes], or [batch, time, classes] if `logits_time_major` is
+        false.
+      logit_length: int32 [batch], the number of time steps of each sequence that are used.
       blank_index: the class of the blank. A negative number counts from the end. For dense labels,
         the default is 0.
       unique: ignored. TensorFlow uses it for speed.

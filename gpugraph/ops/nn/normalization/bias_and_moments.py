@@ -150,7 +150,7 @@ op(
 
 
 def bias_add(value: Any, bias: Any, data_format: Any = None, name: str | None = None) -> Tensor:
-    """Return `value` + `bias`, a vector with an element for each channel of `value`.
+    """Return `value` + `bias`. The bias is a vector with an element for each channel of `value`.
 
     Channels are the last axis (data_format "N...C" or "NHWC", the default) or the second axis
     ("NC..." or "NCHW"). Raises ValueError if `data_format` is unknown, if the value has rank 0 or

@@ -336,7 +336,7 @@ def pool(
     Args:
       window_shape, strides: a number for each dimension except batch and channels.
       dilation_rate: the distances between the elements of a window, in the same form. `dilations`
-        is a newer name.
+        is a newer name of this argument.
     """
     if pooling_type not in ("MAX", "AVG"):
         raise ValueError(f"pooling_type must be either AVG or MAX, but it is {pooling_type!r}")

@@ -34,7 +34,7 @@ def _launch(
     """Return a launch of `function` over all pixels and channels.
 
     Args:
-      pixels: the number of pixels, which is the number in the images or in the results.
+      pixels: the number of pixels of the images, or of the results.
     """
     pack = work.pack()
     count = pixels * work.channels // pack

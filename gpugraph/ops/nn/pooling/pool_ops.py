@@ -1,9 +1,9 @@
 """Pooling of images and volumes, which returns the largest element of each window, or the mean of
 its elements inside the image.
 
-The gradient of max pooling is the gradient of the first element in the window that has the largest
-value. The ops for images and for volumes share their kernels. `_declare_max` and `_declare_mean`
-are called once for each of these two layouts.
+The gradient of max pooling passes the gradient of a window to the window's first element with the
+largest value. The ops for images and for volumes share their kernels. `_declare_max` and
+`_declare_mean` are called once for each of these two layouts.
 """
 
 from __future__ import annotations
@@ -375,8 +375,8 @@ def _declare_max(
 
 
 def _declare_mean(layout: Layout, name: str, grad_name: str, input_name: str) -> OpFunction:
-    """Declare mean pooling and its gradient. Each is the gradient of the other. Return the function
-    of mean pooling.
+    """Declare mean pooling and its gradient. Each of these two ops is the gradient of the other.
+    Return the function of mean pooling.
     """
     attrs = _attrs(layout)
 

@@ -34,7 +34,7 @@ def whole_entries(value: Any, count: int, data_format: str, name: str) -> list[i
     """Return `value` as a list with one entry per dimension. There are `count` spatial entries, and
     an entry of 1 for batch and for channels.
 
-    Raises ValueError if `value` has another number of entries.
+    Raises ValueError if `value` has any other number of entries.
 
     Args:
       value: one number, one number for each spatial dimension, or one number for each dimension.
@@ -98,7 +98,7 @@ def spatial_rank(source: Tensor) -> int:
 def format_of_rank(data_format: str | None, count: int) -> str:
     """Return the data format for `count` spatial dimensions. By default, it has channels last.
 
-    Raises ValueError if the format has another rank.
+    Raises ValueError if `data_format` is not a format for this number of dimensions.
     """
     if data_format not in (None, _LAST[count], _FIRST[count]):
         raise ValueError(

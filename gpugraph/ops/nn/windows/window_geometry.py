@@ -2,8 +2,8 @@
 
 A `WindowAxis` describes the windows along one spatial axis. Kernels loop over the elements of a
 window, not over the windows: for each element, `WindowAxis.span` returns the windows that have this
-element inside the image, and the strided slice of the image under it. So each step is one NumPy
-call over slices, for all windows at once, and padding costs no copy.
+element inside the image, and the strided slice of the image under it. Therefore one NumPy call over
+slices handles an element of all windows at once, and padding costs no copy.
 
     for i, rows_of_out, rows_of_in in y.elements():    # and j in x.elements()
         out[:, rows_of_out, ...] += image[:, rows_of_in, ...] * weight[i, ...]
@@ -81,8 +81,8 @@ class WindowAxis(NamedTuple):
     out: int
 
     def span(self, element: int, start: int = 0, stop: int | None = None) -> tuple[slice, slice]:
-        """Return two slices: the windows for which window element `element` is inside the image,
-        and its positions in the image.
+        """Return two slices: the windows whose element number `element` is inside the image, and
+        the positions of these elements in the image.
 
         Only the windows from `start` up to `stop` are considered, and the first slice is relative
         to `start`. Both slices have the same length.
@@ -286,7 +286,7 @@ class Layout(NamedTuple):
     def plan_axes(
         self, attrs: Attrs, sizes: Sequence[Size], window: Sequence[Size]
     ) -> list[WindowAxis | None]:
-        """Return the axes of these windows over images of these sizes; an axis of unknown size is
+        """Return the axes of these windows over images of these sizes. An axis of unknown size is
         None.
 
         Raises ValueError if an attr is invalid, or if a window is larger than the padded image.
@@ -317,8 +317,8 @@ class Layout(NamedTuple):
     def axes(
         self, attrs: Attrs, sizes: Sequence[Size], window: Sequence[Size] | None = None
     ) -> list[WindowAxis]:
-        """Return the axes of these windows, if all sizes are known; `window` is attr ksize by
-        default.
+        """Return the axes of these windows, if all sizes are known. By default, `window` is the
+        attr ksize.
         """
         planned = self.plan_axes(
             attrs, sizes, self.spatial(attrs, "ksize") if window is None else window

@@ -28,7 +28,7 @@ class WindowBatch(NamedTuple):
     Args:
       axes: depth, height and width.
       last: whether the channels are last.
-      volume: whether these are volumes, not images.
+      volume: whether the batch has volumes. Otherwise it has images.
     """
 
     batch: int
@@ -39,7 +39,9 @@ class WindowBatch(NamedTuple):
 
     @property
     def numbers(self) -> list[int]:
-        """The values of the kernels' parameters GG_AXES: six integers for each axis."""
+        """The values of the kernels' parameters GG_AXES: the six fields of the `WindowAxis` for
+        depth, then of those for height and width.
+        """
         return [number for axis in self.axes for number in axis]
 
     @property
@@ -89,10 +91,8 @@ def place_type(count: int) -> str:
 
 
 def pack_width(count: int, max_width: int) -> int:
-    """Return the number of elements per load. It is 8 or 4 if that divides `count`, preferably 8,
-    and otherwise 1.
-
-    It is at most `max_width`.
+    """Return the number of elements per load, which is at most `max_width`. It is 8 if 8 divides
+    `count`, 4 if only 4 divides it, and otherwise 1.
     """
     return next((width for width in (8, 4) if width <= max_width and count % width == 0), 1)
 

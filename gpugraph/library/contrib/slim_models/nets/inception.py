@@ -1,4 +1,6 @@
-"""The functions of all inception networks. TensorFlow's slim also has them in one module."""
+"""The functions of all inception networks. TensorFlow's slim also has these functions in one
+module.
+"""
 
 from gpugraph.library.contrib.slim_models.nets.inception_networks import (
     inception_arg_scope as inception_arg_scope,

@@ -30,7 +30,7 @@ def residual_block(
 ) -> Block:
     """Return a block of `num_units` residual units with 4 * base_depth filters.
 
-    The last unit has the stride `stride`; all other units have stride 1.
+    The last unit has the stride `stride`. All other units have stride 1.
     """
     sizes = {"depth": base_depth * 4, "depth_bottleneck": base_depth}
     plain = [{**sizes, "stride": 1}] * (num_units - 1)

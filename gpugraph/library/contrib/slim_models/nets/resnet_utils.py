@@ -70,8 +70,8 @@ def stack_blocks_dense(
     Raises ValueError if the strides can't reach `output_stride`.
 
     Args:
-      output_stride: the ratio of input size to output size. After it is reached, further strides
-        become dilation rates of the convolutions.
+      output_stride: the ratio of input size to output size. After this ratio is reached, further
+        strides become dilation rates of the convolutions.
     """
     current_stride = rate = 1
     for block in blocks:

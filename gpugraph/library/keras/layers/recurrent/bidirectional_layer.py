@@ -20,19 +20,19 @@ _MODES = ("sum", "mul", "ave", "concat", None)
 
 
 class Bidirectional(Wrapper):
-    """A recurrent layer, together with a copy of it that runs backwards. Their outputs are merged
-    step by step.
+    """A recurrent layer, together with a copy of it that runs backwards. The outputs of the two
+    layers are merged step by step.
 
-    The constructor raises ValueError if there is no such merge mode, if an object is not a layer,
-    or if the two layers run in the same direction or differ in `stateful`, `return_sequences` or
-    `return_state`.
+    The constructor raises ValueError if `merge_mode` is unknown, if `layer` or `backward_layer` is
+    not a layer, or if the two layers run in the same direction or differ in `stateful`,
+    `return_sequences` or `return_state`.
 
     Args:
-      merge_mode: "concat" (along the last axis), "sum", "ave" or "mul". If it is None, the layer
-        returns a list of both outputs.
+      merge_mode: "concat" (along the last axis), "sum", "ave" or "mul". If `merge_mode` is None,
+        the layer returns a list of both outputs.
       weights: arrays, the initial values of the forward layer's variables, then of the backward
         layer's variables.
-      backward_layer: the layer for the other direction, instead of the copy.
+      backward_layer: the layer for the other direction, which is used instead of a copy of `layer`.
     """
 
     supports_masking = True
@@ -125,8 +125,10 @@ class Bidirectional(Wrapper):
         return listed if len(listed) > 1 else listed[0]
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """Return the inputs' mask if the layers return the outputs of all steps. Otherwise, and for
-        states, return None.
+        """Return the inputs' mask if the layers return the outputs of all steps, otherwise None.
+
+        If the layer returns several tensors, return a list with a mask for each tensor. The mask of
+        a state is None.
         """
         output_mask = flatten(mask)[0] if self.return_sequences else None
         outputs = [output_mask] if self.merge_mode else [output_mask, output_mask]
@@ -260,8 +262,8 @@ class Bidirectional(Wrapper):
 
 
 def _copy_of(layer: Any, **changes: Any) -> Any:
-    """Return a new layer of the same class. It has the same configuration, except for the arguments
-    in `changes`.
+    """Return a new layer of the same class. The new layer has the same configuration, except for
+    the arguments in `changes`.
 
     Raises ValueError for a layer without `go_backwards`.
     """

@@ -52,10 +52,10 @@ def call_arguments(
 ) -> tuple[Any, dict[str, Any]]:
     """Return the inputs and keyword arguments with which to call a recurrent layer.
 
-    If the states and constants are outputs of Keras layers, they are appended to the inputs, in one
-    list. Otherwise they are added to the keyword arguments `further`. This function also sets the
-    layer's `_num_constants`. Raises ValueError if layers created only some of the states and
-    constants.
+    If the states and constants are outputs of Keras layers, the states and constants are appended
+    to the inputs, in one list. Otherwise the states and constants are added to the keyword
+    arguments `further`. This function also sets the layer's `_num_constants`. Raises ValueError if
+    layers created only some of the states and constants.
     """
     if constants is not None:
         layer._num_constants = len(constants)

@@ -22,7 +22,7 @@ from gpugraph.ops.framework.identity_and_shape import shape as shape_of
 
 
 class ConvLSTM2DCell(LSTMCell):
-    """An LSTM cell for images. It computes convolutions in place of matrix products.
+    """An LSTM cell for images. The cell computes convolutions in place of matrix products.
 
     The states have the size of the input convolution's outputs. The convolution of the states has
     the padding "same", stride 1 and no dilation.
@@ -131,7 +131,7 @@ class ConvLSTM2DCell(LSTMCell):
         return conv2d(images, kernel, (1, 1), "same", self.data_format)
 
     def state_shape(self, input_shape: TensorShape) -> TensorShape:
-        """Return the shape of outputs and states for inputs of this shape in one step."""
+        """Return the shape of the outputs and states, given the shape of the inputs of one step."""
         sizes = input_shape.as_list()
         first = 2 if self.channel_axis == 1 else 1
         for number in range(2):

@@ -1,8 +1,8 @@
 """CuDNNGRU and CuDNNLSTM: GRU and LSTM layers with variables in cuDNN's layout.
 
 cuDNN stores a kernel [size, units] as a matrix [units, size], and has separate biases for the
-inputs and the state. Once per call of the layer, the cells in this module convert its kernels and
-biases to the layout of `GRUCell` and `LSTMCell`.
+inputs and the state. Once per call of a layer, the cells in this module convert the layer's kernels
+and biases to the layout of `GRUCell` and `LSTMCell`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class _CuDNNCell(GatedCell):
     def parameters(self) -> tuple[Any, Any, Any]:
         """Return the kernels and the bias, converted to the layout of `GatedCell`.
 
-        They are converted only in the first step of each call of the layer.
+        The weights are converted only in the first step of each call of the layer.
         """
         key = ("parameters", get_default_graph())
         if key not in self._masks:
@@ -102,8 +102,8 @@ class _CuDNNLSTMCell(_CuDNNCell, LSTMCell):
         super().__init__(units, recurrent_activation="sigmoid", implementation=2, **kwargs)
 
     def add_bias(self) -> Any:
-        """Create the bias. If `unit_forget_bias` is true, the part for the forget gate and the
-        state is initialized to 1.
+        """Create the bias. If `unit_forget_bias` is true, the forget gate's bias for the state is
+        initialized to 1.
         """
         return add_gated_bias(self, self.bias_shape(), 5 * self.units, self.units)
 
@@ -112,7 +112,9 @@ class _CuDNNLSTMCell(_CuDNNCell, LSTMCell):
 
 
 class _CuDNNLayer(LayerOfCell):
-    """Base class of the two layers. They accept no masks, because cuDNN does not."""
+    """Base class of the two layers. CuDNNGRU and CuDNNLSTM accept no masks, because cuDNN does
+    not.
+    """
 
     supports_masking = False
     flags = ("return_sequences", "return_state", "go_backwards", "stateful")
@@ -142,7 +144,7 @@ class CuDNNGRU(_CuDNNLayer):
     """A GRU with `reset_after`, the sigmoid as recurrent activation, and variables in cuDNN's
     layout.
 
-    It runs on any device. `bias` has 6 * units elements. Inputs must have no mask.
+    The layer runs on any device. `bias` has 6 * units elements. Inputs must have no mask.
     """
 
     cell_class = _CuDNNGRUCell
@@ -151,7 +153,7 @@ class CuDNNGRU(_CuDNNLayer):
 class CuDNNLSTM(_CuDNNLayer):
     """An LSTM with the sigmoid as recurrent activation, and variables in cuDNN's layout.
 
-    It runs on any device. `bias` has 8 * units elements. Inputs must have no mask.
+    The layer runs on any device. `bias` has 8 * units elements. Inputs must have no mask.
     """
 
     cell_class = _CuDNNLSTMCell

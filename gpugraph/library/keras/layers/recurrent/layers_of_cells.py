@@ -16,8 +16,8 @@ from gpugraph.platform import logging
 
 
 class OfCell:
-    """A read-only attribute of a layer. Its value is the attribute of the same name of the layer's
-    cell.
+    """A read-only attribute of a layer. The value of the attribute is the attribute of the same
+    name of the layer's cell.
     """
 
     def __init__(self, name: str) -> None:
@@ -33,8 +33,8 @@ class LayerOfCell(RNN):
     arguments.
 
     The constructor first has the parameters of the cell, with `activity_regularizer` after
-    `bias_regularizer`. They are followed by the parameters of RNN that `flags` lists. The cell's
-    parameters that `last_arguments` lists come last.
+    `bias_regularizer`. These parameters are followed by the parameters of RNN that `flags` lists.
+    The cell's parameters that `last_arguments` lists come last.
     """
 
     cell_class: type[ConfiguredLayer]
@@ -76,8 +76,8 @@ class LayerOfCell(RNN):
         """Initialize the layer.
 
         Args:
-          arguments: the constructor's arguments by name. The item `kwargs` contains the remaining
-            keyword arguments.
+          arguments: a dict from names to the constructor's arguments. The item `kwargs`
+            contains the remaining keyword arguments.
         """
         kwargs = dict(arguments["kwargs"])
         of_cell = {name: arguments[name] for name in _arguments_of(self.cell_class)}

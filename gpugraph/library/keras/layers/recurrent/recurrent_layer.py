@@ -49,18 +49,18 @@ argument to your Input layer."""
 
 
 class RNN(ConfiguredLayer):
-    """A layer that runs a cell along sequences [n, steps, ...]. It returns the last output or all
-    outputs.
+    """A layer that runs a cell along sequences [n, steps, ...]. The layer returns the last output
+    or all outputs.
 
     The constructor raises ValueError if `cell` is not a cell.
 
     Args:
-      cell: a layer, or another object with `call(inputs, states)` and `state_size`. It may also be
-        a list of cells, each of which receives the outputs of the previous cell.
+      cell: a layer, or another object with `call(inputs, states)` and `state_size`. `cell` may also
+        be a list of cells, each of which receives the outputs of the previous cell.
       return_sequences: whether to return all outputs, [n, steps, ...].
       return_state: whether to return a list of the outputs and the last states.
-      go_backwards: whether to process the steps from the last to the first. In this case, the
-        outputs have the same order.
+      go_backwards: whether to process the steps from the last to the first. The first output is
+        then the output for the last step of the inputs.
       stateful: whether a batch starts from the final states of the previous batch.
       unroll: whether to build the ops of every step separately, without a loop.
       time_major: whether the sequences are [steps, n, ...].
@@ -101,8 +101,8 @@ class RNN(ConfiguredLayer):
 
     @property
     def states(self) -> Any:
-        """The variables that hold a stateful layer's states. Before they exist, this is a list of
-        None.
+        """The variables that hold a stateful layer's states. Before these variables exist, the
+        property is a list of None.
         """
         if self._states is None:
             return [map_structure(lambda _: None, size) for size in self._sizes()]
@@ -207,8 +207,10 @@ class RNN(ConfiguredLayer):
         return [*flatten(outputs), *(known_shape(batch, size) for size in flatten(self._sizes()))]
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """Return the inputs' mask if the layer returns the outputs of all steps. Otherwise, and for
-        states, return None.
+        """Return the inputs' mask if the layer returns the outputs of all steps, otherwise None.
+
+        If `return_state` is true, return a list with the mask of the outputs, then None for each
+        state.
         """
         output_mask = flatten(mask)[0] if self.return_sequences else None
         return (
@@ -281,7 +283,7 @@ class RNN(ConfiguredLayer):
         states ...].
 
         Args:
-          mask: bool [n, steps]. A step for which it is False leaves the states unchanged.
+          mask: bool [n, steps]. A step for which the mask is False leaves the states unchanged.
         """
         if isinstance(inputs, list):
             inputs, initial_state, constants = split_arguments(
@@ -308,7 +310,9 @@ class RNN(ConfiguredLayer):
     def run(
         self, inputs: Any, initial_state: Any, mask: Any, training: Any, constants: Any
     ) -> tuple[Any, Any, Any]:
-        """Return the last output, all outputs, and the last states. `backend.rnn` computes them."""
+        """Return the last output, all outputs, and the last states. `backend.rnn` computes the
+        outputs and states.
+        """
         steps = flatten(inputs)[0].shape.as_list()[0 if self.time_major else 1]
         if self.unroll and steps is None:
             raise ValueError(f"{_UNKNOWN_STEPS} (layer {self.name})")

@@ -23,8 +23,8 @@ from gpugraph.library.keras.layers.recurrent.state_sizes import (
 class StackedRNNCells(Layer):
     """A cell that consists of several cells. Each cell receives the outputs of the previous cell.
 
-    Its states are the states of all its cells. The constructor raises ValueError for objects that
-    are not cells.
+    The states of the stacked cell are the states of all its cells. The constructor raises
+    ValueError for objects that are not cells.
 
     Args:
       cells: layers, or objects with `call` and `state_size`.
