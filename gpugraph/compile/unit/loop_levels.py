@@ -25,8 +25,9 @@ Item = Node | Frame
 class Level:
     """The items of one frame.
 
-    Attributes:
-      pending: the number of predecessors of each item.
+    Attributes: pending: the number of predecessors of each item.
+
+    Args:
       depth: the length of the longest path to each item.
     """
 

@@ -4,7 +4,7 @@
 
 The key is a digest of the source, the flags, the compiler (its path, size and date) and the
 processor's features. So if anything that affects an object changes, the object has another name.
-Daemon threads compile the sources in order. If a thread needs a result, the thread compiles the
+Daemon threads compile the sources in the order of the requests. If a thread needs a result, the thread compiles the
 source itself, unless another thread is already compiling it. If the compiler is missing, broken or
 slow, this module raises no error. The `Compilation` then has no library, and its `reason` gives the
 cause.

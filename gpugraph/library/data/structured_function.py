@@ -27,8 +27,9 @@ from gpugraph.library.data.element_structure import (
 class StructuredFunction:
     """A traced function of elements, and the structure of its results.
 
-    Attributes:
-      function: the traced function, which is added to the default graph.
+    Attributes: function: the traced function, which is added to the default graph.
+
+    Args:
       spec: the structure of specs of the results.
     """
 

@@ -47,8 +47,8 @@ class Table:
     """The table of arguments of several launches.
 
     Attributes:
-      places: the position of each argument. Position i means argument i of those that differ
-        between launches. Position -1 - i means argument i of those that are equal in all launches.
+      places: for each argument, its place in the table: i for the i-th argument that differs
+        between launches, -1 - i for the i-th argument that is equal in all launches.
     """
 
     def __init__(self, works: Sequence[Work]) -> None:
