@@ -32,9 +32,8 @@ class DType:
 
     No attribute can be assigned.
 
-    Attributes: name: the name, such as "float32" or "float32_ref".
-
-    Args:
+    Attributes:
+      name: the name, such as "float32" or "float32_ref".
       as_datatype_enum: TensorFlow's type number. A reference type has the number of its base type
         plus 100.
       base_dtype: the type itself or, for a reference type, the type that it refers to.

@@ -61,9 +61,9 @@ class RayTask:
     """The task that executes a call of a function that was passed to `RayCluster.run`. This object
     is the first argument of the function.
 
-    Attributes: job, index: the task's name. cluster: the ClusterSpec.
-
-    Args:
+    Attributes:
+      job, index: the task's name.
+      cluster: the ClusterSpec.
       server: the task's Server.
     """
 

@@ -18,9 +18,8 @@ V = TypeVar("V")
 class OpTable(dict[str, V]):
     """A table by op type. Modules that are imported on demand register its entries.
 
-    Attributes: load: a function that imports the module that registers the entry of a name.
-
-    Args:
+    Attributes:
+      load: a function that imports the module that registers the entry of a name.
       load_all: a function that imports all these modules, so that iterations include every entry.
     """
 

@@ -69,14 +69,14 @@ class FedSizes(NamedTuple):
 class SizeRegisters:
     """The registers of a trace's sizes, and the steps that compute them.
 
-    Attributes: values: the initial value of each register. stages: for each register, the number of
-    reports after which its value is known. steps: the steps, in an order in which each operand is
-    computed before its use. conditions: comparisons that must hold, as (register, comparison with
-    0, outcome).
-
-    Args:
-      fed: the registers of the fed sizes. atoms: the registers of the trace's atoms. reported: the
-        registers of the sizes that kernels report, by name.
+    Attributes:
+      values: the initial value of each register.
+      stages: for each register, the number of reports after which its value is known.
+      steps: the steps, in an order in which each operand is computed before its use.
+      conditions: comparisons that must hold, as (register, comparison with 0, outcome).
+      fed: the registers of the fed sizes.
+      atoms: the registers of the trace's atoms.
+      reported: the registers of the sizes that kernels report, by name.
     """
 
     def __init__(

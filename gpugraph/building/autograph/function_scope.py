@@ -21,11 +21,10 @@ class FunctionScope:
     """A context manager around the body of a converted function. It enters the features that the
     conversion's options request.
 
-    Attributes: name: the name of the local variable that holds this object.
-
-    Args:
-      options: the options of the conversion. callopts: the options for functions that the body
-        calls.
+    Attributes:
+      name: the name of the local variable that holds this object.
+      options: the options of the conversion.
+      callopts: the options for functions that the body calls.
     """
 
     def __init__(self, function_name: str, scope_name: str, options: Any) -> None:

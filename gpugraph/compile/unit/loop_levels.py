@@ -25,9 +25,8 @@ Item = Node | Frame
 class Level:
     """The items of one frame.
 
-    Attributes: pending: the number of predecessors of each item.
-
-    Args:
+    Attributes:
+      pending: the number of predecessors of each item.
       depth: the length of the longest path to each item.
     """
 

@@ -4,10 +4,10 @@
 
 The key is a digest of the source, the flags, the compiler (its path, size and date) and the
 processor's features. So if anything that affects an object changes, the object has another name.
-Daemon threads compile the sources in the order of the requests. If a thread needs a result, the thread compiles the
-source itself, unless another thread is already compiling it. If the compiler is missing, broken or
-slow, this module raises no error. The `Compilation` then has no library, and its `reason` gives the
-cause.
+Daemon threads compile the sources in the order of the requests. If a thread needs a result, the
+thread compiles the source itself, unless another thread is already compiling it. If the compiler is
+missing, broken or slow, this module raises no error. The `Compilation` then has no library, and its
+`reason` gives the cause.
 
     GPUGRAPH_NATIVE   0: nothing is compiled or loaded; wait: a run waits for each
                       compilation; 1, or unset: in the background

@@ -27,9 +27,8 @@ from gpugraph.library.data.element_structure import (
 class StructuredFunction:
     """A traced function of elements, and the structure of its results.
 
-    Attributes: function: the traced function, which is added to the default graph.
-
-    Args:
+    Attributes:
+      function: the traced function, which is added to the default graph.
       spec: the structure of specs of the results.
     """
 
