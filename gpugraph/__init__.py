@@ -31,7 +31,6 @@ from gpugraph.tensorflow_import.missing_attributes import missing_attribute
 if TYPE_CHECKING:
     from gpugraph import config as config, devices as devices, memory as memory, session as session
     from gpugraph.api import (
-        audio as audio,
         autograph as autograph,
         bitwise as bitwise,
         compat as compat,
@@ -58,7 +57,7 @@ if TYPE_CHECKING:
         strings as strings,
         test as test,
     )
-    from gpugraph.api.shared import python_io as python_io, queue as queue
+    from gpugraph.api.shared import audio as audio, python_io as python_io, queue as queue
     from gpugraph.base import errors as errors, nest as nest, shapes as shapes, version as version
     from gpugraph.base.dtypes import (
         QUANTIZED_DTYPES as QUANTIZED_DTYPES,

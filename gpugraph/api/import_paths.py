@@ -21,7 +21,7 @@ from gpugraph.base.deferred_names import one_import_at_a_time
 _PACKAGE = __name__.partition(".")[0]
 
 _API = """
-    audio autograph bitwise compat contrib contrib.checkpoint contrib.crf contrib.data
+    autograph bitwise compat contrib contrib.checkpoint contrib.crf contrib.data
     contrib.distribute contrib.distributions
     contrib.feature_column contrib.framework contrib.layers contrib.legacy_seq2seq contrib.lookup
     contrib.opt contrib.rnn
@@ -57,6 +57,7 @@ compat.v2.data api.v2.data_v2
 compat.v2.data.experimental api.v2.data_v2.experimental_v2
 compat.v2.nn api.v2.nn_v2
 data.experimental api.data.data_experimental
+audio api.shared.audio
 config.optimizer config.rewriting_options
 contrib.distributions.bijectors api.contrib.bijectors
 config.threading config.threading_settings
