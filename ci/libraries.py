@@ -175,8 +175,8 @@ def run_tests(folder: Path, chosen: list[str], limit: int, every: int, results: 
 def programs_of_libraries() -> list[Path]:
     """Return the programs over libraries, the short ones first."""
     folder = Path(__file__).parent / "library_programs"
-    further = [*sorted(folder.glob("longer/*.py")), *sorted(folder.glob("of_the_time/*.py"))]
-    return [*sorted(folder.glob("*.py")), *further]
+    kinds = ("*.py", "longer/*.py", "of_the_time/*.py", "networks/*.py")
+    return [program for kind in kinds for program in sorted(folder.glob(kind))]
 
 
 def run_programs(folder: Path, chosen: list[str]) -> int:

@@ -58,6 +58,7 @@ compat.v2.data api.v2.data_v2
 compat.v2.data.experimental api.v2.data_v2.experimental_v2
 compat.v2.nn api.v2.nn_v2
 data.experimental api.data.data_experimental
+audio api.shared.audio
 config.optimizer config.rewriting_options
 contrib.distributions.bijectors api.contrib.bijectors
 config.threading config.threading_settings
