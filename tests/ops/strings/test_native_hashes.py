@@ -63,7 +63,7 @@ def test_code_that_hashes_otherwise_is_reported_and_not_used(
 ) -> None:
     monkeypatch.setattr(native_hashes, "_SOUND", {})
     monkeypatch.setitem(native_hashes._ALGORITHMS, "gg_farm_hash", lambda text: 0)
-    file = prepare_source(native_hashes._FILE, "bytes").get(wait=True)
+    file = prepare_source(native_hashes.HASHES_FILE, "bytes").get(wait=True)
     assert file is not None
     with pytest.warns(RuntimeWarning, match="gg_farm_hash returns other hashes than Python"):
         assert not native_hashes.is_sound(file, "gg_farm_hash")
