@@ -93,6 +93,13 @@ static int gg_depth_is_inner(const gg_conv_axis *axis, int64_t at) {
     if (axis->is_back && axis->stride > 1) return 0;
     return gg_conv_low(axis, at) >= 0 && gg_conv_high(axis, at) < axis->source;
 }
+
+/* The number of results from `x` on that have the same elements. */
+static int64_t gg_depth_run_of(const gg_depthwise *d, int64_t x) {
+    int64_t end = x;
+    while (end < d->x.result && gg_depth_is_inner(&d->x, end)) end++;
+    return end - x;
+}
 #endif
 
 /* All channels of one result. */
@@ -189,13 +196,6 @@ static void GG_NAME(gg_depth_results)(const gg_real *from, const gg_real *repeat
             sum += from[taps[t].from + at] * repeated[taps[t].repeated + i];
         to[at] = sum;
     }
-}
-
-/* The number of results from `x` on that have the same elements. */
-static int64_t gg_depth_run_of(const gg_depthwise *d, int64_t x) {
-    int64_t end = x;
-    while (end < d->x.result && gg_depth_is_inner(&d->x, end)) end++;
-    return end - x;
 }
 
 static void GG_NAME(gg_depth_part)(void *at, int64_t which) {
