@@ -106,8 +106,8 @@ def add_program(parser: argparse.ArgumentParser) -> None:
     )
     # If the program is missing, argparse would otherwise report its arguments as missing too.
     rest.required = False
-    own = {name for action in parser._actions for name in action.option_strings}
-    parser.set_defaults(own_options=frozenset(own - {"-h", "--help", "-m"}))
+    option_names = {name for action in parser._actions for name in action.option_strings}
+    parser.set_defaults(own_options=frozenset(option_names - {"-h", "--help", "-m"}))
 
 
 @contextmanager

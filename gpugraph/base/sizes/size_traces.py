@@ -424,8 +424,8 @@ def _divided(size: Size, by: Any) -> Any:
     terms = _terms(by)
     if len(terms) == 1:
         (monomial, times), quotient = terms[0], {}
-        for own, n in size.terms:
-            rest = _without(own, monomial)
+        for powers, n in size.terms:
+            rest = _without(powers, monomial)
             if rest is None or n % times:
                 break
             quotient[rest] = n // times
@@ -454,7 +454,8 @@ def _without(monomial: tuple[int, ...], divisor: tuple[int, ...]) -> tuple[int, 
 def _rest(size: Size, by: Any) -> Any:
     terms = _terms(by)
     if len(terms) == 1 and all(
-        _without(own, terms[0][0]) is not None and not n % terms[0][1] for own, n in size.terms
+        _without(powers, terms[0][0]) is not None and not n % terms[0][1]
+        for powers, n in size.terms
     ):
         return size - size // by * by
     if type(by) is Size:

@@ -179,11 +179,11 @@ class SizeStages:
     def _new_stage(self, entry: int, number: int, rows: StageRows) -> tuple[_Stage, list[Any]]:
         before = ctypes.addressof(self._stages[-1]) if self._stages else None
         block = _Stage(entry, ctypes.addressof(self._sizes), before)
-        given = {"tables": self._tables, "asides": self._asides, "scratch": self._scratch}
+        arrays = {"tables": self._tables, "asides": self._asides, "scratch": self._scratch}
         kept = []
         for name in (*_ROWS, "axes"):
             items = getattr(rows, name)
-            matrix = given[name][number] if name in given else _matrix(items)
+            matrix = arrays[name][number] if name in arrays else _matrix(items)
             setattr(block, name, matrix.ctypes.data)
             if name != "axes":
                 setattr(block, f"num_{name}", len(items))

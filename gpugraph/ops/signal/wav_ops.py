@@ -33,10 +33,10 @@ class DecodedWav(NamedTuple):
 
 def _expected(data: bytes, start: int, name: bytes) -> int:
     """Return the position after a name in a file. Raises InvalidArgumentError for another name."""
-    found = data[start : start + len(name)]
-    if len(found) < len(name):
+    name_in_file = data[start : start + len(name)]
+    if len(name_in_file) < len(name):
         raise refusal(f"Data too short when trying to read string{pointer_text(data)}")
-    if found != name:
+    if name_in_file != name:
         raise refusal(
             f"Header mismatch: Expected {name.decode()} but found "
             f"{found.decode('latin-1')}{pointer_text(data)}"

@@ -73,9 +73,9 @@ def sparse_sum_gradient() -> RowSource:
     """Return the native kernel of SparseAddGrad. It requires positions in ascending order."""
 
     def parameters(signature: Signature) -> list[int]:
-        given, a, b, _ = signature.input_shapes
+        indices, a, b, _ = signature.input_shapes
         if signature.input_types[1].base_dtype is not int64:
             raise NotImplementedError("positions are int64")
-        return [a[0], b[0], given[0], a[1]]
+        return [a[0], b[0], indices[0], a[1]]
 
     return RowSource("host_sparse.h", "gg_sparse_add_back", parameters)

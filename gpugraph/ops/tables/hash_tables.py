@@ -90,8 +90,8 @@ class MutableTable:
                 f"default value, got {shape_text(default.shape)}"
             )
         with self._lock:
-            found = map(self._places.get, listed, repeat(-1))
-            places = np.fromiter(found, np.int64, len(listed))
+            indices = map(self._places.get, listed, repeat(-1))
+            places = np.fromiter(indices, np.int64, len(listed))
             values = self._values[places]
         unknown = places < 0
         if unknown.any():

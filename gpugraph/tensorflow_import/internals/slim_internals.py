@@ -129,12 +129,12 @@ class Dataset:
 def get_data_files(data_sources: Any) -> list[str]:
     """Return the paths that match the patterns. Raises ValueError if no file matches."""
     if isinstance(data_sources, (list, tuple)):
-        found = [file for source in data_sources for file in get_data_files(source)]
+        paths = [file for source in data_sources for file in get_data_files(source)]
     else:
-        found = files.Glob(data_sources)
-    if not found:
+        paths = files.Glob(data_sources)
+    if not paths:
         raise ValueError(f"No data files found in {data_sources}")
-    return found
+    return paths
 
 
 def parallel_read(

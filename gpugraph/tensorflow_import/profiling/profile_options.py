@@ -150,13 +150,15 @@ class ProfileOptionBuilder:
         trim_name_regexes: Sequence[str] | None = None,
     ) -> ProfileOptionBuilder:
         """Set the names of nodes to start from, to show, to hide, and to hide with all below."""
-        given = {
+        regexes = {
             "start_name_regexes": start_name_regexes,
             "show_name_regexes": show_name_regexes,
             "hide_name_regexes": hide_name_regexes,
             "trim_name_regexes": trim_name_regexes,
         }
-        return self._with(**{key: list(value) for key, value in given.items() if value is not None})
+        return self._with(
+            **{key: list(value) for key, value in regexes.items() if value is not None}
+        )
 
     def account_displayed_op_only(self, is_true: bool) -> ProfileOptionBuilder:
         """Set whether totals contain displayed nodes only."""

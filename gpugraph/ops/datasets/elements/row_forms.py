@@ -239,7 +239,7 @@ def _parsed(rows: Rows, op: Operation) -> Sequence[Tensor]:
     attrs, (examples, *defaults) = op._attrs, op._inputs
     require(not attrs["num_sparse"] and not any(map(rows.is_stacked, defaults)))
     require(all(as_shape(shape).is_fully_defined() for shape in attrs["dense_shapes"]))
-    found = raw_ops.ParseExample(
+    outputs = raw_ops.ParseExample(
         rows.copied(examples),
         np.array([], object),
         [],
@@ -248,7 +248,7 @@ def _parsed(rows: Rows, op: Operation) -> Sequence[Tensor]:
         sparse_types=[],
         dense_shapes=attrs["dense_shapes"],
     )
-    return list(found) if isinstance(found, (list, tuple)) else [found]
+    return list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
 
 
 def _drawn(rows: Rows, op: Operation) -> Sequence[Tensor]:
@@ -259,10 +259,10 @@ def _drawn(rows: Rows, op: Operation) -> Sequence[Tensor]:
     require(rows.is_stacked(seed) and not rows.is_stacked(logits))
     require(numbers(count) == 1 and logits.shape.as_list()[:1] == [1])
     dtype = op._outputs[0].dtype
-    found = raw_ops._StatelessMultinomials(
+    samples = raw_ops._StatelessMultinomials(
         rows.copied(logits), rows.copied(seed), output_dtype=dtype
     )
-    return [found]
+    return [samples]
 
 
 _BROADCAST = """
