@@ -134,7 +134,7 @@ class SourceFile:
         """
         if any(isinstance(address, (Address, OpenTable)) for address in addresses):
             return self._open_call(function, dtype, parameters, addresses, new_scratch)
-        block, more = self._plan(function, dtype, parameters, addresses)
+        block, memory = self._plan(function, dtype, parameters, addresses)
         return self._call(block, (*memory, *keep), new_scratch)
 
     def _open_call(

@@ -39,7 +39,7 @@ def _expected(data: bytes, start: int, name: bytes) -> int:
     if name_in_file != name:
         raise refusal(
             f"Header mismatch: Expected {name.decode()} but found "
-            f"{found.decode('latin-1')}{pointer_text(data)}"
+            f"{name_in_file.decode('latin-1')}{pointer_text(data)}"
         )
     return start + len(name)
 
