@@ -26,11 +26,11 @@ from gpugraph.base.dimensions import (
 from gpugraph.base.misfit import value_error
 from gpugraph.base.protobuf_fields import message_class
 
-Sizes = tuple[Any, ...] | None
+_Sizes = tuple[Any, ...] | None
 """The sizes of a shape: ints, None, or open sizes (`base/sizes`)."""
 
 
-def equal_sizes(a: Sizes, b: Sizes) -> bool:
+def equal_sizes(a: _Sizes, b: _Sizes) -> bool:
     """Return whether two shapes have equal sizes.
 
     A comparison of open sizes may become a condition of the compilation. So they are compared only
