@@ -11,6 +11,7 @@ import pytest
 
 import gpugraph as tf
 from gpugraph.base.bfloat16 import is_bfloat16
+from gpugraph.compile.analysis.counted_rows import rows_counted_by
 from gpugraph.compile.steps.native_node_code import Piece, row_piece
 from gpugraph.compile.steps.native_verification import are_equal
 from gpugraph.devices.codegen.c_compiler import compiler
@@ -103,7 +104,8 @@ class Native:
             shapes = self.context.output_shapes
             types = [dtype.as_numpy_dtype for dtype in self.context.output_types]
             results = [np.full(shape, 91, dtype) for shape, dtype in zip(shapes, types)]
-            arrays = *arrays, *results, np.zeros(1, np.int64)
+            counted = rows_counted_by(self.native, len(types))
+            arrays = *arrays, *results, np.zeros(max(1, len(counted)), np.int64)
         piece = self._piece(arrays)
         code = prepare_source(*piece.source).get(wait=True)  # type: ignore[misc]
         assert code is not None
@@ -112,10 +114,11 @@ class Native:
         if self.is_refused and self.op_type in MAY_REFUSE:
             self.is_refused = False
             host_kernel(self.op_type, self.sample).bind(self.context, arrays)()
-        return [
-            result[: int(arrays[-1][0])] if slot in self.native.counted else result
-            for slot, result in enumerate(results)
-        ]
+        if results:
+            for rows, count in zip(counted, arrays[-1].tolist()):
+                for slot in rows.slots:
+                    results[slot] = results[slot][:count]
+        return results
 
 
 def agrees(results: Any, wanted: Any, is_exact: bool) -> bool:

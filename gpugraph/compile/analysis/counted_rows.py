@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from gpugraph.base.dtypes import OBJECTS
 from gpugraph.graph.nodes.runtime_graph import Node
@@ -26,18 +26,24 @@ class CountedRows(NamedTuple):
 
 def counted_rows(node: Node) -> Sequence[CountedRows]:
     """Return the numbers of rows that the node's kernel counts. If an output holds objects, return
-    none.
+    an empty sequence, because such a number is no size of an open plan.
     """
     decl = DECLARATIONS.get(node.type)
     native = decl.native if decl is not None else None
-    if not isinstance(native, RowSource) or native.sizes is None:
-        return ()
     if any(dtype.base_dtype in OBJECTS for dtype in node.output_types):
         return ()
-    outputs = range(len(node.output_types))
+    return rows_counted_by(native, len(node.output_types))
+
+
+def rows_counted_by(native: Any, output_count: int) -> Sequence[CountedRows]:
+    """Return the numbers of rows that a native kernel of an op with `output_count` outputs
+    counts.
+    """
+    if not isinstance(native, RowSource) or native.sizes is None:
+        return ()
     if native.separate:
-        return [CountedRows(f":{slot}", [slot]) for slot in outputs]
-    slots = [slot for slot in native.counted if slot in outputs]
+        return [CountedRows(f":{slot}", [slot]) for slot in range(output_count)]
+    slots = [slot for slot in native.counted if slot < output_count]
     return [CountedRows("", slots)] if slots else ()
 
 

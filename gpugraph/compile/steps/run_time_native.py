@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from gpugraph.compile.analysis.counted_rows import counted_rows
+from gpugraph.compile.analysis.counted_rows import rows_counted_by
 from gpugraph.compile.analysis.native_cost import WORTHWHILE_NS, numpy_is_faster, numpy_nanoseconds
 from gpugraph.compile.steps.kernel_context import BoundNode, KernelBinding
 from gpugraph.compile.steps.native_node_code import (
@@ -91,7 +91,7 @@ class RunTimeNative:
         self._verifies = verifies
         self._spares: dict[int, Any] = {}  # arrays of strings, by output
         self._spent = 0.0  # estimated nanoseconds in NumPy so far
-        self._counted = counted_rows(bound.node)
+        self._counted = rows_counted_by(native, len(bound.node.output_types))
         self._writes = tuple(sorted(DECLARATIONS[bound.node.type].memory.writes))
 
     @property
