@@ -144,6 +144,9 @@ text: select pairs of words in Python, or with tf.py_func
 tfprof.ProfileContext tfprof.tfprof_logger tfprof.model_analyzer.*: use tf.profiler.profile,
     run_metadata of Session.run, or tf.train.ProfilerHook
 timeseries: there are no models of time series: {_ELSEWHERE}
+tpu.TPUEstimator tpu.TPUEstimatorSpec tpu.RunConfig tpu.TPUConfig tpu.InputPipelineConfig: the
+    library tensorflow-estimator has it, for use_tpu=False: install it by `pip install --no-deps
+    tensorflow-estimator==1.15.2`
 tpu: there are no TPUs: GPUs are used where there are kernels
 training.NextQueuedSequenceBatch training.SequenceQueueingStateSaver
     training.batch_sequences_with_states: {_QUEUES}
