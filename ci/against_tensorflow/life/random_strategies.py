@@ -1,6 +1,6 @@
 """Random trainings under strategies: a random choice of each part of a user's program.
 
-A training has a strategy, a number of replicas, an input, a network with variables of its own, an
+A training has a strategy, a number of replicas, an input, a network that creates its variables, an
 optimizer, a change of the gradients, metrics, a form of loop, and an evaluation from a checkpoint
 under another strategy.
 """

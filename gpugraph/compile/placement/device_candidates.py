@@ -70,7 +70,7 @@ class Candidates:
             )
 
     def of_one(self, node: Node) -> tuple[list[str], str]:
-        """Return the same as `of`, but for a node that is in no group."""
+        """Return the candidates of a node that is in no group, in the form that `of` returns."""
         types = tuple([kind for kind in self._types if _runs_on(node, kind)])
         key = node.requested_device, types
         known = self._plain.get(key)

@@ -1,7 +1,7 @@
 """The base class of the optimizers, which compute gradients of a loss and create the ops that
 update variables.
 
-An optimizer has variables of its own. These are mainly slots: one variable for each trained
+The variables that an optimizer creates are mainly slots: one variable for each trained
 variable and slot name, on the trained variable's device. They are created together with the update
 ops, so `global_variables_initializer` initializes them if it is called afterwards.
 

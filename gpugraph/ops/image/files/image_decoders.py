@@ -15,7 +15,7 @@ from gpugraph.kernel import KernelContext
 from gpugraph.ops.image.files.native_jpeg import NativeJpeg
 from gpugraph.ops.image.files.native_png import NativePng
 from gpugraph.ops.image.files.pillow_images import gif_frames, jpeg_pixels
-from gpugraph.ops.image.files.png_and_bmp_pixels import as_type, png_pixels
+from gpugraph.ops.image.files.png_and_bmp_pixels import BMP_SIGNATURE, BY_256, as_type, png_pixels
 from gpugraph.ops.image.files.png_format import PNG_SIGNATURE
 
 JPEG_SIGNATURE = b"\xff\xd8\xff"
@@ -23,7 +23,10 @@ GIF_SIGNATURE = b"GIF8"
 _SHOWN = 16
 """The number of bytes of an unknown format that the error shows."""
 
-_OTHERS = {b"BM": "tf.image.decode_bmp and decode_image read BMP", b"RIFF": "WebP is not read"}
+_OTHERS = {
+    BMP_SIGNATURE: "tf.image.decode_bmp and decode_image read BMP",
+    b"RIFF": "WebP is not read",
+}
 
 
 class Decoding(NamedTuple):
@@ -46,14 +49,22 @@ class Decoding(NamedTuple):
     @staticmethod
     def of(context: KernelContext, wanted: Any, **options: Any) -> Decoding:
         """Return the settings of a node. Raises InvalidArgumentError if `channels` is invalid."""
-        channels = context.attrs.get("channels", 3)
-        if channels not in (0, 1, 3, 4):
-            raise refusal(f"channels must be 0, 1, 3, or 4, got {channels}")
+        channels = checked_channels(context)
         natives = NativePng(context), NativeJpeg(context)
         return Decoding(*natives, channels, np.dtype(wanted), **options)
 
 
 _EXPECTED = "Expected image (JPEG, PNG, or GIF)"
+
+
+def checked_channels(context: KernelContext) -> int:
+    """Return the attr `channels` of a node, or 3 if the op has no such attr. Raises
+    InvalidArgumentError if its value is invalid.
+    """
+    channels = int(context.attrs.get("channels", 3))
+    if channels not in (0, 1, 3, 4):
+        raise refusal(f"channels must be 0, 1, 3, or 4, got {channels}")
+    return channels
 
 
 def frames_of_file(data: bytes, decoding: Decoding, expected: str = _EXPECTED) -> Any:
@@ -92,7 +103,7 @@ def _jpeg(data: bytes, decoding: Decoding) -> Any:
     if decoding.channels == 4:
         raise refusal("channels must be 0, 1, or 3 for JPEG, got 4")
     pixels = jpeg_pixels(data + decoding.end, decoding.channels, decoding.ratio, decoding.jpeg)
-    return as_type(pixels, decoding.wanted, _BY_256)
+    return as_type(pixels, decoding.wanted, BY_256)
 
 
 def _png(data: bytes, decoding: Decoding) -> Any:
@@ -104,11 +115,8 @@ def _png(data: bytes, decoding: Decoding) -> Any:
 def _gif(data: bytes, decoding: Decoding) -> Any:
     if decoding.channels not in (0, 3):
         raise refusal(f"channels must be 0 or 3 for GIF, got {decoding.channels}")
-    return as_type(gif_frames(data), decoding.wanted, _BY_256)
+    return as_type(gif_frames(data), decoding.wanted, BY_256)
 
-
-_BY_256 = 256
-"""TensorFlow's factor from uint8 to uint16 for JPEG, GIF and BMP. PNG has 257."""
 
 _DECODERS: dict[bytes, Callable[[bytes, Decoding], Any]] = {
     JPEG_SIGNATURE: _jpeg,

@@ -16,12 +16,16 @@ from gpugraph.ops.framework.kernel_registry import HostOnly
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.op_function import OpFunction
 from gpugraph.ops.framework.shape_functions import of_rank
-from gpugraph.ops.image.files.image_decoders import Decoding, frames_of_file, pixels_of_file
-from gpugraph.ops.image.files.png_and_bmp_pixels import as_type, bmp_pixels
+from gpugraph.ops.image.files.image_decoders import (
+    Decoding,
+    checked_channels,
+    frames_of_file,
+    pixels_of_file,
+)
+from gpugraph.ops.image.files.png_and_bmp_pixels import BMP_SIGNATURE, BY_256, as_type, bmp_pixels
 from gpugraph.ops.image.files.png_format import encoded_png
 
 _HOST = HostOnly("files are decoded and encoded by the host")
-_BMP_SIGNATURE = b"BM"
 _UNABLE = "Unable to decode bytes as JPEG, PNG, GIF, or BMP"
 
 # -- the ops
@@ -40,7 +44,7 @@ def _infer_image(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _bind_bmp(context: KernelContext, contents: Any) -> Callable[[], Any]:
-    channels = _channels(context)
+    channels = checked_channels(context)
     return lambda: [bmp_pixels(contents[()], channels)]
 
 
@@ -55,19 +59,12 @@ def _bind_image(context: KernelContext, contents: Any) -> Callable[[], Any]:
 
     def run() -> list[Any]:
         data = contents[()]
-        if data.startswith(_BMP_SIGNATURE):
-            return [as_type(bmp_pixels(data, decoding.channels), decoding.wanted, 256)]
+        if data.startswith(BMP_SIGNATURE):
+            return [as_type(bmp_pixels(data, decoding.channels), decoding.wanted, BY_256)]
         frames = frames_of_file(data, decoding, _UNABLE)
         return [frames if frames.ndim == 3 or is_expanded else frames[0]]
 
     return run
-
-
-def _channels(context: KernelContext) -> int:
-    channels = context.attrs["channels"]
-    if channels not in (0, 1, 3, 4):
-        raise refusal(f"channels must be one of (0, 1, 3, 4), got {channels}")
-    return int(channels)
 
 
 _PNG_TYPES = (dtypes.uint8, dtypes.uint16)

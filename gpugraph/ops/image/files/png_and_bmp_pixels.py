@@ -15,7 +15,7 @@ from gpugraph.ops.image.files.png_format import decoded_png
 _RED, _GREEN, _BLUE = 9797, 19234, 3737
 """The weights of red, green and blue in grey, in units of 1 / 32768; libpng uses the same."""
 
-_BMP_SIGNATURE = b"BM"
+BMP_SIGNATURE = b"BM"
 
 
 # -- channels and dtypes
@@ -51,7 +51,11 @@ def with_channels(pixels: Any, channels: int) -> Any:
     return np.concatenate([colors, alpha], axis=2)
 
 
-def as_type(pixels: Any, wanted: Any, factor: int = 257) -> Any:
+BY_256, BY_257 = 256, 257
+"""TensorFlow's factors from uint8 to uint16: 256 for JPEG, GIF and BMP, and 257 for PNG."""
+
+
+def as_type(pixels: Any, wanted: Any, factor: int = BY_257) -> Any:
     """Convert uint8 or uint16 pixels to the dtype `wanted`. Float pixels are in [0, 1].
 
     Args:
@@ -97,7 +101,7 @@ def bmp_pixels(data: bytes, channels: int) -> Any:
     Args:
       channels: the number of channels that the file must have, or 0 for any number.
     """
-    if len(data) < _BMP_HEADER.size or not data.startswith(_BMP_SIGNATURE):
+    if len(data) < _BMP_HEADER.size or not data.startswith(BMP_SIGNATURE):
         reason = f"it does not begin as a BMP file{pointer_text(data)}"
         raise refusal(f"Invalid BMP data, size {len(data)}: {reason}")
     *_, start, _, width, signed, _, bits = _BMP_HEADER.unpack_from(data)
