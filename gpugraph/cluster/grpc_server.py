@@ -96,7 +96,8 @@ class Server:
         tasks = [
             task_name(job, x) for job in self._cluster.jobs for x in self._cluster.task_indices(job)
         ]
-        self._collectives = CollectivePeers(name, tasks, self._worker.mailboxes, self.peer, others)
+        mailboxes, server = self._worker.mailboxes, self._listener.incarnation
+        self._collectives = CollectivePeers(name, tasks, mailboxes, self.peer, others, server)
         self._worker.peers = self._collectives
         self._peers: dict[str, Peer] = {}
         self._lock = new_lock()
@@ -258,7 +259,7 @@ class Server:
             "GetMemoryUse": self._memory_use,
             "ReadKept": self._read_kept,
             "JoinCollective": self._collectives.answer_join,
-            "GetPartState": lambda m: message_of("PartState", state=worker.mailboxes.state(m.step)),
+            "GetPartState": self._part_state,
         }
         return {**answers, **{name: _answering_nothing(do) for name, do in does.items()}}
 
@@ -316,6 +317,10 @@ class Server:
         write_devices(status.device, self._task.attributes)
         write_segment(status.segment, self._listener.parcels.segments.probe())
         return status
+
+    def _part_state(self, message: Any) -> Any:
+        state = self._worker.mailboxes.state(message.step)
+        return message_of("PartState", state=state, server=self._listener.incarnation)
 
     def _list_devices(self, message: Any) -> Any:
         devices = message_of("Devices")

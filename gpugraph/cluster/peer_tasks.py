@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from gpugraph.base.errors import OpError
+from gpugraph.base.errors import OpError, UnavailableError
 from gpugraph.cluster.calls.answers import message_of, write_failure
 from gpugraph.cluster.shared_segments import SegmentName
 from gpugraph.cluster.transport import Peer
@@ -96,12 +96,19 @@ class PeerTasks:
             elif parcels:
                 self._peer(task).free(parcels)
 
-    def part_state(self, task: str, step: int) -> int:
+    def part_state(self, task: str, step: int, server: int = 0) -> int:
         """Return the state of a task's part of a step. Raises UnavailableError if the task is
         gone.
+
+        Args:
+          server: the incarnation of the server that has begun the step, if it is known. If the
+            server was restarted since, the task's part is gone.
         """
         message = message_of("PartOfStep", step=step)
-        return int(self._peer(task).call("GetPartState", message, wait_s=_PATIENCE_S).state)
+        answer = self._peer(task).call("GetPartState", message, wait_s=_PATIENCE_S)
+        if server and answer.server != server:
+            raise UnavailableError.of_no_node("its server was restarted")
+        return int(answer.state)
 
     def abort(self, task: str, step: int, error: OpError) -> None:
         """End a step on another task with an error, without waiting for the answer."""

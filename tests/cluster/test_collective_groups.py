@@ -35,10 +35,10 @@ def member(number: int, session: str = "s") -> MeetingMember:
 class Leader:
     """Groups of the given number of tasks, and how their waits ended."""
 
-    def __init__(self, count: int, is_there: Callable[[str], bool] = lambda task: True) -> None:
+    def __init__(self, count: int, server_of: Callable[[str], int] = lambda task: 1) -> None:
         self.settled: dict[str, Any] = {}
         tasks = [task(number) for number in range(count)]
-        self.groups = CollectiveGroups(tasks, is_there, self.settle)
+        self.groups = CollectiveGroups(tasks, 1, server_of, self.settle)
         self.steps: dict[str, int] = {}  # of each session
         self.joined: set[tuple[str, int]] = set()
 
@@ -133,7 +133,7 @@ def test_a_stranger_is_refused_and_so_are_too_many() -> None:
 
 def test_a_member_whose_server_is_gone_ends_the_wait() -> None:
     gone: set[str] = set()
-    leader = Leader(3, lambda name: name not in gone)
+    leader = Leader(3, lambda name: int(name not in gone))
     leader.join(0)
     leader.join(1)
     gone.add(task(1))

@@ -26,6 +26,8 @@ class Client:
 
     def __init__(self, number: int) -> None:
         self.number, self.session, self.step, self.num_waits = number, 0, 0, 0
+        self.server, self.leader = 1, 0
+        self.partners: list[int] = []  # the servers of its last meeting
         self.key: int | None = None  # the collective that it is in
         self.wait = ""
         self.kept_back: list[Callable[[], None]] = []  # departures to report
@@ -33,6 +35,21 @@ class Client:
     def attempt(self) -> Participation:
         name = f"{self.number} in {self.session}"
         return Participation(f"device {self.number}", name, Round(self.step, 0, self.step))
+
+    @property
+    def task(self) -> str:
+        return f"/job:worker/replica:0/task:{self.number}"
+
+    def begin_session(self) -> None:
+        self.session += 1
+        self.step, self.leader, self.partners = 0, 0, []
+
+    def restart(self) -> None:
+        """Begin anew in a new process, which has sent no news of its old one."""
+        self.begin_session()
+        self.server += 1
+        self.key, self.wait = None, ""
+        self.kept_back.clear()
 
 
 class Clients:
@@ -42,11 +59,36 @@ class Clients:
         self.draw, self.count, self.chances = random.Random(seed), count, chances
         self.settled: dict[str, Any] = {}
         self.clients = [Client(number) for number in range(count)]
-        tasks = [f"/job:worker/replica:0/task:{number}" for number in range(count)]
-        self.groups = CollectiveGroups(tasks, lambda task: True, self.settle)
+        self.lead(1)
         self.news: list[Callable[[], None]] = []
         self.met: dict[Any, dict[int, dict[int, Participation]]] = {key: {} for key in KEYS}
         self.num_met = 0
+
+    def lead(self, server: int) -> None:
+        """Start the leader's server, which is that of the first client."""
+        servers = {client.task: client for client in self.clients}
+        self.groups = CollectiveGroups(
+            list(servers), server, lambda task: servers[task].server, self.settle
+        )
+
+    def kill(self, client: Client) -> None:
+        for tell in client.kept_back:
+            if tell in self.news:
+                self.news.remove(tell)
+        client.restart()
+        if client.number == 0:
+            self.groups.stop()
+            self.settled.clear()
+            self.lead(client.server)
+
+    def ask_again(self) -> None:
+        """Repeat each request to join, and let the leader look for the servers of missing
+        members."""
+        for client in self.clients:
+            if client.wait and client.wait not in self.settled:
+                self.ask(client, client.key or 0)
+        for waiting in list(self.groups._waiting.values()):
+            self.groups._ask_for(waiting)
 
     def settle(self, task: str, wait: str, outcome: Any) -> None:
         self.settled[wait] = outcome
@@ -82,7 +124,7 @@ class Clients:
                 self.news.append(close)
             elif self.happens("close"):
                 close()
-            client.session, client.step = client.session + 1, 0
+            client.begin_session()
 
     def join(self, client: Client, key: int) -> None:
         for tell in client.kept_back:  # comes before it joins again
@@ -91,24 +133,37 @@ class Clients:
                 tell()
         client.kept_back.clear()
         client.key, client.num_waits = key, client.num_waits + 1
-        client.wait = f"wait {client.num_waits} of {client.number}"
+        client.wait = f"wait {client.num_waits} of {client.number} in {client.server}"
+        self.ask(client, key)
+
+    def ask(self, client: Client, key: int) -> None:
         device, session, round = client.attempt()
-        member = MeetingMember(f"/job:worker/replica:0/task:{client.number}", session, (device,))
-        joining = Joining(KEYS[key], self.count, ["x"], client.wait, member, 0.0, round)
+        member = MeetingMember(client.task, session, (device,), server=client.server)
+        joining = Joining(
+            KEYS[key], self.count, ["x"], client.wait, member, 0.0, round, client.leader
+        )
         try:
             meeting = self.groups.join(joining)
-        except tf.errors.AbortedError:
-            client.wait = ""
-            self.leave(client, is_own=False)
+        except tf.errors.AbortedError as error:
+            self.end(client, error)
             return
         if meeting is not None:
+            self.settled.pop(client.wait, None)
             self.end(client, meeting)
 
     def end(self, client: Client, outcome: Any) -> None:
         client.wait = ""
         if isinstance(outcome, tf.errors.OpError):
+            client.leader, client.partners = 0, []
             self.leave(client, is_own=False)
             return
+        servers = [member.server for member in outcome.members]
+        if any(servers[other.number] != other.server for other in self.clients):
+            error = tf.errors.UnavailableError(None, None, "a member was killed before it exchanged")
+            self.end(client, error)
+            return
+        assert client.partners in ([], servers), "it continues with a member that began anew"
+        client.leader, client.partners = outcome.leader, servers
         meeting = self.met[KEYS[client.key or 0]].setdefault(outcome.step, {})
         meeting[client.number] = client.attempt()
         is_last = client.key == len(KEYS) - 1
@@ -123,6 +178,14 @@ class Clients:
             fails = turn < NUM_FAILING_TURNS
             idle: list[Any] = [client for client in self.clients if not client.wait]
             waiting = [x for x in self.clients if x.wait and fails and self.happens("time out")]
+            if fails and self.happens("kill"):
+                self.kill(self.draw.choice(self.clients))
+                continue
+            if not idle and not self.news and self.chances.get("kill"):
+                self.ask_again()
+                idle = [x for x in self.clients if not x.wait or x.wait in self.settled]
+                if idle:
+                    continue
             choices = [*idle, *self.news, *waiting]
             assert choices, "all wait for each other"
             chosen = self.draw.choice(choices)
@@ -145,6 +208,8 @@ LIVES = {
     "clients give up": {"time out": 0.05},
     "sessions are made anew": {"time out": 0.05, "new session": 0.3},
     "sessions are not closed": {"time out": 0.05, "new session": 0.3, "close": 0.0},
+    "servers are killed": {"kill": 0.1, "new session": 0.8},
+    "servers are killed, clients go on": {"kill": 0.1},
 }
 
 
@@ -164,7 +229,7 @@ def test_nobody_waits_in_vain_and_steps_stay_side_by_side(
             clients.run()
         finally:
             clients.groups.stop()
-        assert clients.num_met > count * 10
+        assert clients.num_met > count * 10, seed
         if not LIVES[life]:  # those of the first meeting go together
             for key in KEYS:
                 whole = [met for met in clients.met[key].values() if len(met) == count]
@@ -183,7 +248,7 @@ class Two:
         self.settled: dict[str, Any] = {}
         tasks = [f"/job:worker/replica:0/task:{number}" for number in range(2)]
         self.tasks, self.num_waits = tasks, 0
-        self.groups = CollectiveGroups(tasks, lambda task: True, self.settle)
+        self.groups = CollectiveGroups(tasks, 1, lambda task: 1, self.settle)
 
     def settle(self, task: str, wait: str, outcome: Any) -> None:
         self.settled[wait] = outcome

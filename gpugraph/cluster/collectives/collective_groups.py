@@ -7,6 +7,11 @@ Members repeat their request periodically, since the leader may have been restar
 request contradicts the requests of the other members, all members that have joined fail. Members
 also fail if the server of a missing member is gone, or if they have waited for
 `GPUGRAPH_COLLECTIVE_WAIT` seconds.
+
+A server that was restarted has an other incarnation number than before. The steps of its new
+sessions do not continue those of its old sessions. So each session that has met an old session
+receives one error, and so does each session that has had a meeting under an old server of the
+leader.
 """
 
 from __future__ import annotations
@@ -55,10 +60,16 @@ class _Waiting:
 
 
 class _Closing(NamedTuple):
-    """The error of a closed session, and the sessions that have been notified of it."""
+    """The end of a session.
+
+    Args:
+      informed: the sessions that have been notified of the error.
+      is_killed: whether the session's server was restarted.
+    """
 
     error: OpError
     informed: set[str]
+    is_killed: bool = False
 
 
 class CollectiveGroups:
@@ -66,17 +77,22 @@ class CollectiveGroups:
     notified later, by a call of `settle`.
 
     Args:
-      is_there: a function that returns whether a task's server answers.
+      server: the incarnation of this task's server.
+      server_of: a function that returns the incarnation of a task's server, or 0 if the server does
+        not answer.
       settle: a function that notifies a task of the outcome of a wait.
     """
 
     def __init__(
         self,
         tasks: Sequence[str],
-        is_there: Callable[[str], bool],
+        server: int,
+        server_of: Callable[[str], int],
         settle: Callable[[str, str, Outcome], Any],
     ) -> None:
-        self._tasks, self._is_there, self._settle = tasks, is_there, settle
+        self._tasks, self._server, self._server_of = tasks, server, server_of
+        self._settle = settle
+        self._servers: dict[str, int] = {}  # the last known incarnation of each task's server
         self._waiting: dict[MeetingKey, _Waiting] = {}
         self._outcomes: OrderedDict[str, Outcome] = OrderedDict()  # by the names of waits
         self._known: OrderedDict[tuple[str, str, str], Sequence[MeetingMember]] = OrderedDict()
@@ -93,22 +109,25 @@ class CollectiveGroups:
         meeting later through `settle`.
 
         Raises InvalidArgumentError if members' requests contradict each other, UnavailableError if
-        a member's server is gone, AbortedError if a member has failed or its session is closed, and
-        DeadlineExceededError after the time limit.
+        a member's server is gone, AbortedError if a member has failed, its session is closed, or
+        its server or the leader's server was restarted, and DeadlineExceededError after the time
+        limit.
         """
-        key, wait = joining.key, joining.wait
-        ended: list[tuple[str, str, Outcome]] = []
+        key, wait, member = joining.key, joining.wait, joining.member
+        if joining.leader not in (0, self._server):
+            raise AbortedError.of_no_node(f"The leader of the collective {key[1]} was restarted")
         with self._lock:
+            ended = self._see(member.task, member.server)
             waiting = self._waiting.get(key)
             is_new = wait not in self._outcomes and (waiting is None or wait not in waiting.members)
             refusal = self._refusal(joining) if is_new and not key[0] else None
             if refusal is not None:
-                ended = self._left(key, refusal, joining.attempt, is_own=False)
+                ended += self._left(key, refusal, joining.attempt, is_own=False)
             elif is_new:
                 if waiting is None:
                     waiting = self._waiting[key] = _Waiting(joining)
                 waiting.limits[wait] = monotonic(), joining.limit_s
-                ended = self._enter(waiting, joining)
+                ended += self._enter(waiting, joining)
                 self._watch()
             outcome = refusal or self._outcomes.get(wait)
         self._announce(end for end in ended if end[1] != wait)
@@ -183,7 +202,7 @@ class CollectiveGroups:
                 self._known[_group(key), member.session, member.devices[0]] = members
             _drop_oldest(self._known)
             self._history(key).meet(waiting.attempts.values())
-        return Meeting(int.from_bytes(os.urandom(8), "little") >> 2, members)
+        return Meeting(int.from_bytes(os.urandom(8), "little") >> 2, members, self._server)
 
     def _history(self, key: MeetingKey) -> CollectiveHistory:
         """Return a collective's record over all sessions: its last meeting, and the failures since
@@ -226,8 +245,9 @@ class CollectiveGroups:
         present = () if waiting is None else waiting.devices
         for partner in self._known.get((_group(key), member.session, member.devices[0]), ()):
             closed = self._closed.get(partner.session)
-            is_news = closed is not None and member.session not in closed.informed
-            if is_news and partner.devices[0] not in present:  # else it has a new session
+            if closed is None or member.session in closed.informed:
+                continue
+            if closed.is_killed or partner.devices[0] not in present:  # else it has a new session
                 return closed
         return None
 
@@ -293,7 +313,11 @@ class CollectiveGroups:
                 known = self._known.get(place, known)
         missing = {member.task for member in known} - joined
         wanted = missing or set(self._tasks) - joined
-        gone = sorted(task for task in wanted if not self._is_there(task))
+        servers = {task: self._server_of(task) for task in wanted}
+        with self._lock:
+            ended = [x for task, server in servers.items() for x in self._see(task, server)]
+        self._announce(ended)
+        gone = sorted(task for task, server in servers.items() if not server)
         if gone and (missing or len(gone) == len(wanted)):  # else another task may have them
             error = UnavailableError.of_no_node(
                 f"The collective {waiting.key[1]} waits for members, but {', '.join(gone)} does "
@@ -342,17 +366,43 @@ class CollectiveGroups:
         to join from a new session.
         """
         with self._lock:
-            closed = self._closed[session] = _Closing(error.bare(), set())
-            _drop_oldest(self._closed)
-            lost = [
-                (waiting, wait, member)
-                for waiting in self._waiting.values()
-                for wait, member in waiting.members.items()
-                if self._lost_partner(waiting.key, member) is closed
-            ]
-            closed.informed.update(member.session for _, _, member in lost)
-            ended = [self._end(waiting, wait, error) for waiting, wait, _ in lost]
+            ended = self._close(session, _Closing(error.bare(), set()))
         self._announce(ended)
+
+    def _close(self, session: str, closed: _Closing) -> list[tuple[str, str, Outcome]]:
+        if session in self._closed and self._closed[session].is_killed:
+            return []
+        self._closed[session] = closed
+        _drop_oldest(self._closed)
+        lost = [
+            (waiting, wait, member)
+            for waiting in self._waiting.values()
+            for wait, member in waiting.members.items()
+            if self._lost_partner(waiting.key, member) is closed
+        ]
+        closed.informed.update(member.session for _, _, member in lost)
+        return [self._end(waiting, wait, closed.error) for waiting, wait, _ in lost]
+
+    def _see(self, task: str, server: int) -> list[tuple[str, str, Outcome]]:
+        """Record the incarnation of a task's server. If the server was restarted, close the
+        sessions of the old server.
+        """
+        old = self._servers.get(task, server)
+        if not server or server == old:
+            self._servers.setdefault(task, server)
+            return []
+        self._servers[task] = server
+        error = AbortedError.of_no_node(f"{task}, a member of collectives, was restarted")
+        ended = [
+            self._end(waiting, wait, error)
+            for waiting in list(self._waiting.values())
+            for wait, member in list(waiting.members.items())
+            if (member.task, member.server) == (task, old)
+        ]
+        met = {member for members in self._known.values() for member in members}
+        for session in {x.session for x in met if (x.task, x.server) == (task, old)}:
+            ended += self._close(session, _Closing(error.bare(), set(), is_killed=True))
+        return ended
 
     def stop(self) -> None:
         """End all waits with AbortedError."""

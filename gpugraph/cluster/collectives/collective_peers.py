@@ -53,6 +53,7 @@ class CollectivePeers:
     Args:
       peer: a function that returns the connection to another task.
       others: the object that sends tensors of a step to other tasks.
+      server: the incarnation of this task's server.
     """
 
     def __init__(
@@ -62,31 +63,45 @@ class CollectivePeers:
         mailboxes: StepMailboxes,
         peer: Callable[[str], Peer],
         others: PeerTasks,
+        server: int,
     ) -> None:
+        self.server = server
         self.task, self.mailboxes, self.peer, self.others = task, mailboxes, peer, others
         self._tasks = frozenset(tasks)
-        self.groups = CollectiveGroups(tasks, self.is_there, self.settle)
+        self.groups = CollectiveGroups(tasks, server, self.server_of, self.settle)
         self._endings: dict[str, _Ending] = {}  # of waits of this task, by their names
         self._reached: set[str] = set()
         self._leaving: set[PendingCall] = set()
-        self._leaders: dict[str, set[str]] = {}  # by session: leaders of meetings
+        # By session and leader: the leader's server in the last meeting, or 0 after an error.
+        self._leaders: dict[str, dict[str, int]] = {}
         self.threads = DaemonThreads("gpugraph-collectives")
 
-    def is_there(self, task: str) -> bool:
-        """Return whether a task's server answers."""
+    def server_of(self, task: str) -> int:
+        """Return the incarnation of a task's server, or 0 if the server does not answer."""
         if task == self.task:
-            return True
+            return self.server
         try:
-            self.peer(task).call("GetStatus", message_of("Nothing"), wait_s=_STATUS_S)
+            status = self.peer(task).call("GetStatus", message_of("Nothing"), wait_s=_STATUS_S)
         except OpError:
-            return False
-        return True
+            return 0
+        return int(status.incarnation)
 
     def join(self, leader: str, joining: Joining) -> Meeting:
         """Join a collective and return the meeting of all members. Raises the leader's error."""
+        if joining.key[0]:  # the run itself ends if a server is restarted
+            return self._join(leader, joining)
+        leaders = self._leaders.setdefault(joining.member.session, {})
+        try:
+            met = leaders.setdefault(leader, 0)
+            meeting = self._join(leader, joining._replace(leader=met))
+        except OpError:
+            leaders[leader] = 0
+            raise
+        leaders[leader] = meeting.leader
+        return meeting
+
+    def _join(self, leader: str, joining: Joining) -> Meeting:
         limited = joining._replace(limit_s=seconds("GPUGRAPH_COLLECTIVE_WAIT"))
-        if not joining.key[0]:
-            self._leaders.setdefault(joining.member.session, set()).add(leader)
         self._finish_leaving()
         ending = self._endings[joining.wait] = _Ending()
         try:
@@ -106,10 +121,11 @@ class CollectivePeers:
         return ending.outcome
 
     def _join_there(self, leader: str, joining: Joining) -> Meeting | None:
-        (step, key), size, signature, wait, member, limit_s, round = joining
+        (step, key), size, signature, wait, member, limit_s, round, met = joining
         message = message_of("JoinCollective", step=step, key=key, size=size, signature=signature)
         message.wait, message.limit_s = wait, limit_s
         message.round, message.turn, message.sequence = round
+        message.leader = met
         _write_member(message.member, member)
         peer = self.peer(leader)
         if leader not in self._reached:  # the leader may not have started yet
@@ -222,6 +238,7 @@ class CollectivePeers:
             member,
             message.limit_s,
             Round(message.round, message.turn, message.sequence),
+            message.leader,
         )
         meeting = self.groups.join(joining)
         answer = message_of("CollectiveMeeting")
@@ -273,13 +290,13 @@ class PeerWire:
 
         The function raises UnavailableError if the member's server is gone.
         """
-        task = self._meeting.members[rank].task
-        others, step = self._peers.others, self._meeting.step
+        member = self._meeting.members[rank]
+        task, others, step = member.task, self._peers.others, self._meeting.step
         key = f"{name}:{rank}>{self.rank}"
 
         def is_there() -> int:
             try:
-                return others.part_state(task, step)
+                return others.part_state(task, step, member.server)
             except UnavailableError as error:
                 raise UnavailableError.of_no_node(
                     f"{task}, a member of a collective, is gone: {error.message}"
@@ -303,21 +320,23 @@ class PeerWire:
 
 
 def _write_member(message: Any, member: MeetingMember) -> None:
-    message.task, message.session = member.task, member.session
+    message.task, message.session, message.server = member.task, member.session, member.server
     message.device.extend(member.devices)
     write_segment(message.segment, member.segment)
 
 
 def _read_member(message: Any) -> MeetingMember:
     segment = read_segment(message.segment)
-    return MeetingMember(message.task, message.session, tuple(message.device), segment)
+    devices = tuple(message.device)
+    return MeetingMember(message.task, message.session, devices, segment, message.server)
 
 
 def _write_meeting(message: Any, meeting: Meeting) -> None:
-    message.step = meeting.step
+    message.step, message.leader = meeting.step, meeting.leader
     for member in meeting.members:
         _write_member(message.member.add(), member)
 
 
 def _read_meeting(message: Any) -> Meeting:
-    return Meeting(message.step, [_read_member(member) for member in message.member])
+    members = [_read_member(member) for member in message.member]
+    return Meeting(message.step, members, message.leader)
