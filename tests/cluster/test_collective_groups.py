@@ -29,7 +29,8 @@ def task(number: int) -> str:
 
 
 def member(number: int, session: str = "s") -> MeetingMember:
-    return MeetingMember(task(number), f"{session}{number}", (f"{task(number)}/device:CPU:0",))
+    devices = (f"{task(number)}/device:CPU:0",)
+    return MeetingMember(task(number), f"{session}{number}", devices, server=1)
 
 
 class Leader:
@@ -141,6 +142,31 @@ def test_a_member_whose_server_is_gone_ends_the_wait() -> None:
     error = leader.ends("second")
     assert isinstance(error, tf.errors.UnavailableError)
     assert f"{task(1)} does not answer" in error.message
+
+
+def test_a_member_whose_server_was_restarted_ends_the_wait() -> None:
+    """Even if the new process never joins, as when it waits for this member's session."""
+    servers = {task(0): 1, task(1): 1}
+    leader = Leader(2, servers.__getitem__)
+    leader.join(0)
+    leader.join(1)
+    servers[task(1)] = 2
+    leader.join(0, wait="second")
+    error = leader.ends("second")
+    assert isinstance(error, tf.errors.AbortedError)
+    assert f"{task(1)}, a member of collectives, was restarted" in error.message
+    assert leader.join(0, wait="third") is None  # it is told once
+
+
+def test_who_has_met_under_a_leader_of_old_is_told_once() -> None:
+    leader = Leader(2)
+    with pytest.raises(
+        tf.errors.AbortedError, match=r"leader of the collective group 1.* restarted"
+    ):
+        leader.groups.join(Joining(KEY, 2, SIGNATURE, "old", member(0), leader=7))
+    assert leader.join(0) is None
+    meeting = leader.join(1)
+    assert meeting is not None and meeting.leader == 1
 
 
 def test_who_waits_for_too_long_is_told_who_was_there() -> None:

@@ -159,7 +159,9 @@ class Clients:
             return
         servers = [member.server for member in outcome.members]
         if any(servers[other.number] != other.server for other in self.clients):
-            error = tf.errors.UnavailableError(None, None, "a member was killed before it exchanged")
+            error = tf.errors.UnavailableError(
+                None, None, "a member was killed before it exchanged"
+            )
             self.end(client, error)
             return
         assert client.partners in ([], servers), "it continues with a member that began anew"

@@ -7,11 +7,6 @@ Members repeat their request periodically, since the leader may have been restar
 request contradicts the requests of the other members, all members that have joined fail. Members
 also fail if the server of a missing member is gone, or if they have waited for
 `GPUGRAPH_COLLECTIVE_WAIT` seconds.
-
-A server that was restarted has an other incarnation number than before. The steps of its new
-sessions do not continue those of its old sessions. So each session that has met an old session
-receives one error, and so does each session that has had a meeting under an old server of the
-leader.
 """
 
 from __future__ import annotations
@@ -21,7 +16,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from time import monotonic, sleep
-from typing import Any, NamedTuple
+from typing import Any
 
 from gpugraph.base.errors import (
     AbortedError,
@@ -39,11 +34,16 @@ from gpugraph.cluster.collectives.collective_meetings import (
     Outcome,
     Participation,
 )
+from gpugraph.cluster.collectives.collective_partners import (
+    CollectivePartners,
+    devices_of,
+    drop_oldest,
+    group_of,
+)
 from gpugraph.cluster.collectives.collective_rounds import CollectiveHistory
 
 _SLICE_S = 0.5
 _PATIENCE_S = 1.0  # how long members wait before the servers of missing ones are checked
-_MAX_KNOWN = 4096
 
 
 class _Waiting:
@@ -57,19 +57,6 @@ class _Waiting:
         self.devices: dict[str, str] = {}  # by device, the name of its wait
         self.limits: dict[str, tuple[float, float]] = {}  # by wait: start, maximum duration
         self.asked = monotonic()
-
-
-class _Closing(NamedTuple):
-    """The end of a session.
-
-    Args:
-      informed: the sessions that have been notified of the error.
-      is_killed: whether the session's server was restarted.
-    """
-
-    error: OpError
-    informed: set[str]
-    is_killed: bool = False
 
 
 class CollectiveGroups:
@@ -92,15 +79,13 @@ class CollectiveGroups:
     ) -> None:
         self._tasks, self._server, self._server_of = tasks, server, server_of
         self._settle = settle
-        self._servers: dict[str, int] = {}  # the last known incarnation of each task's server
         self._waiting: dict[MeetingKey, _Waiting] = {}
         self._outcomes: OrderedDict[str, Outcome] = OrderedDict()  # by the names of waits
-        self._known: OrderedDict[tuple[str, str, str], Sequence[MeetingMember]] = OrderedDict()
+        self._partners = CollectivePartners()
         self._histories: OrderedDict[str, CollectiveHistory] = OrderedDict()  # by key
         self._met: OrderedDict[str, dict[str, Participation]] = (
             OrderedDict()
         )  # last, by group and device
-        self._closed: OrderedDict[str, _Closing] = OrderedDict()  # by session
         self._lock = new_lock()
         self._is_watched = False
 
@@ -155,7 +140,7 @@ class CollectiveGroups:
             devices = ", ".join(waiting.devices)
             misfit = f"{len(waiting.devices)} devices joined a group of {size}: {devices}"
         if not misfit and len(waiting.devices) == size:
-            misfit = self._strangers(waiting)
+            misfit = self._partners.strangers(waiting.key, list(waiting.members.values()))
         if misfit:
             refusal = f"The collective {waiting.key[1]} can't be done: {misfit}"
             ended += self._end_all(waiting, invalid_argument(refusal))
@@ -174,7 +159,7 @@ class CollectiveGroups:
         self._outcomes[wait] = outcome.bare() if isinstance(outcome, OpError) else outcome
         if isinstance(outcome, OpError) and not waiting.key[0]:
             self._history(waiting.key).leave(attempt, outcome, is_own=False)
-        _drop_oldest(self._outcomes)
+        drop_oldest(self._outcomes)
         return member.task, wait, outcome
 
     def _end_all(self, waiting: _Waiting, outcome: Outcome) -> list[tuple[str, str, Outcome]]:
@@ -198,9 +183,7 @@ class CollectiveGroups:
         key = waiting.key
         members = sorted(waiting.members.values(), key=lambda x: (_task_order(x.task), x.devices))
         if not key[0]:
-            for member in members:
-                self._known[_group(key), member.session, member.devices[0]] = members
-            _drop_oldest(self._known)
+            self._partners.meet(key, members)
             self._history(key).meet(waiting.attempts.values())
         return Meeting(int.from_bytes(os.urandom(8), "little") >> 2, members, self._server)
 
@@ -210,11 +193,11 @@ class CollectiveGroups:
         """
         history = self._histories.pop(key[1], None)
         if history is None:
-            last_of_group = self._met.setdefault(_group(key), {})
-            _drop_oldest(self._met)
+            last_of_group = self._met.setdefault(group_of(key), {})
+            drop_oldest(self._met)
             history = CollectiveHistory(last_of_group)
         self._histories[key[1]] = history
-        _drop_oldest(self._histories)
+        drop_oldest(self._histories)
         return history
 
     def _refusal(self, joining: Joining) -> OpError | None:
@@ -226,47 +209,17 @@ class CollectiveGroups:
         this error joins again, that session waits for the session that replaces the closed session.
         """
         key, member, attempt = joining.key, joining.member, joining.attempt
-        self._closed.pop(member.session, None)  # so the session is not closed
         history, waiting = self._history(key), self._waiting.get(key)
         error = history.failure_for(attempt)
-        closed = None if error else self._lost_partner(key, member)
+        present = () if waiting is None else waiting.devices
+        self._partners.reopen(member.session)
+        closed = None if error else self._partners.lost(key, member, present)
         if closed is not None:
             closed.informed.add(member.session)
             return closed.error
         for other in () if waiting is None else waiting.attempts.values():
             error = error or history.lateness(attempt, other)
         return error
-
-    def _lost_partner(self, key: MeetingKey, member: MeetingMember) -> _Closing | None:
-        """Return the record of the closing of a session that `member` has met. Return None if there
-        is no such session, or if `member` has been notified already.
-        """
-        waiting = self._waiting.get(key)
-        present = () if waiting is None else waiting.devices
-        for partner in self._known.get((_group(key), member.session, member.devices[0]), ()):
-            closed = self._closed.get(partner.session)
-            if closed is None or member.session in closed.informed:
-                continue
-            if closed.is_killed or partner.devices[0] not in present:  # else it has a new session
-                return closed
-        return None
-
-    def _strangers(self, waiting: _Waiting) -> str:
-        """Return an error message if a member has previously met other members under the group's
-        key. Otherwise return "".
-        """
-        group = _group(waiting.key)
-        checked: Sequence[MeetingMember] | None = None
-        for member in waiting.members.values() if not waiting.key[0] else ():
-            known = self._known.get((group, member.session, member.devices[0]))
-            if known is checked:
-                continue
-            checked = known
-            devices = set(_devices(known or ()))
-            others = sorted(waiting.devices.keys() - devices) if known else []
-            if others:
-                return f"{others[0]} joined, but the group is of {', '.join(sorted(devices))}"
-        return ""
 
     def _watch(self) -> None:
         """Start a thread that supervises the waits as long as any member waits."""
@@ -294,7 +247,7 @@ class CollectiveGroups:
             if limit_s and monotonic() - began > limit_s:
                 error = DeadlineExceededError.of_no_node(
                     f"The collective {waiting.key[1]} waited {limit_s:g} s for {waiting.size} "
-                    f"members; there were {', '.join(_devices(waiting.members.values()))}"
+                    f"members; there were {', '.join(devices_of(waiting.members.values()))}"
                 )
                 ended.append(self._end(waiting, wait, error))
         return ended
@@ -307,10 +260,7 @@ class CollectiveGroups:
             waiting.asked = monotonic()
             members = list(waiting.members.values())
             joined = {member.task for member in members}
-            known: Sequence[MeetingMember] = ()
-            for member in members:
-                place = _group(waiting.key), member.session, member.devices[0]
-                known = self._known.get(place, known)
+            known = self._partners.of(waiting.key, members)
         missing = {member.task for member in known} - joined
         wanted = missing or set(self._tasks) - joined
         servers = {task: self._server_of(task) for task in wanted}
@@ -366,43 +316,29 @@ class CollectiveGroups:
         to join from a new session.
         """
         with self._lock:
-            ended = self._close(session, _Closing(error.bare(), set()))
+            ended = self._close(session, error)
         self._announce(ended)
 
-    def _close(self, session: str, closed: _Closing) -> list[tuple[str, str, Outcome]]:
-        if session in self._closed and self._closed[session].is_killed:
-            return []
-        self._closed[session] = closed
-        _drop_oldest(self._closed)
+    def _close(
+        self, session: str, error: OpError, is_killed: bool = False
+    ) -> list[tuple[str, str, Outcome]]:
+        closed = self._partners.end(session, error, is_killed)
         lost = [
             (waiting, wait, member)
             for waiting in self._waiting.values()
             for wait, member in waiting.members.items()
-            if self._lost_partner(waiting.key, member) is closed
+            if self._partners.lost(waiting.key, member, waiting.devices) is closed
         ]
         closed.informed.update(member.session for _, _, member in lost)
-        return [self._end(waiting, wait, closed.error) for waiting, wait, _ in lost]
+        return [self._end(waiting, wait, error) for waiting, wait, _ in lost]
 
     def _see(self, task: str, server: int) -> list[tuple[str, str, Outcome]]:
         """Record the incarnation of a task's server. If the server was restarted, close the
         sessions of the old server.
         """
-        old = self._servers.get(task, server)
-        if not server or server == old:
-            self._servers.setdefault(task, server)
-            return []
-        self._servers[task] = server
         error = AbortedError.of_no_node(f"{task}, a member of collectives, was restarted")
-        ended = [
-            self._end(waiting, wait, error)
-            for waiting in list(self._waiting.values())
-            for wait, member in list(waiting.members.items())
-            if (member.task, member.server) == (task, old)
-        ]
-        met = {member for members in self._known.values() for member in members}
-        for session in {x.session for x in met if (x.task, x.server) == (task, old)}:
-            ended += self._close(session, _Closing(error.bare(), set(), is_killed=True))
-        return ended
+        lost = self._partners.sessions_before(task, server)
+        return [end for session in lost for end in self._close(session, error, is_killed=True)]
 
     def stop(self) -> None:
         """End all waits with AbortedError."""
@@ -428,20 +364,6 @@ def _misfit(waiting: _Waiting, joining: Joining) -> str:
             f"reduces {len(waiting.signature)}"
         )
     return ""
-
-
-def _drop_oldest(known: OrderedDict[Any, Any]) -> None:
-    while len(known) > _MAX_KNOWN:
-        known.popitem(last=False)
-
-
-def _group(key: MeetingKey) -> str:
-    """Return the part of a meeting's key that names the group."""
-    return key[1].partition(",")[0]
-
-
-def _devices(members: Iterable[MeetingMember]) -> list[str]:
-    return [device for member in members for device in member.devices]
 
 
 def _task_order(task: str) -> tuple[str, int]:

@@ -57,8 +57,8 @@ class Joining(NamedTuple):
       limit_s: the maximum duration of the wait in seconds, or 0 for no limit.
       round: the position among the steps of the session. It is used if the members are in several
         sessions.
-      leader: the incarnation of the leader's server in the session's last meeting, or 0 if the
-        session has had no meeting since its last error.
+      leader: the incarnation that the leader's server had in the session's last meeting. It is 0 if
+        there has been no meeting since the session's last error.
     """
 
     key: MeetingKey
