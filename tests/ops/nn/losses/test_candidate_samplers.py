@@ -190,6 +190,7 @@ def test_weights_in_parts_give_the_same(session):
 
 
 def test_losses_train_with_classes_of_their_own(session):
+    tf.set_random_seed(1)
     weights = tf.get_variable("weights", [20, 4])
     biases = tf.get_variable("biases", [20], initializer=tf.zeros_initializer())
     inputs = tf.constant(np.eye(4, dtype="f"))
