@@ -96,8 +96,8 @@ class Server:
         tasks = [
             task_name(job, x) for job in self._cluster.jobs for x in self._cluster.task_indices(job)
         ]
-        mailboxes, server = self._worker.mailboxes, self._listener.incarnation
-        self._collectives = CollectivePeers(name, tasks, mailboxes, self.peer, others, server)
+        mailboxes, incarnation = self._worker.mailboxes, self._listener.incarnation
+        self._collectives = CollectivePeers(name, tasks, mailboxes, self.peer, others, incarnation)
         self._worker.peers = self._collectives
         self._peers: dict[str, Peer] = {}
         self._lock = new_lock()
@@ -320,7 +320,7 @@ class Server:
 
     def _part_state(self, message: Any) -> Any:
         state = self._worker.mailboxes.state(message.step)
-        return message_of("PartState", state=state, server=self._listener.incarnation)
+        return message_of("PartState", state=state, incarnation=self._listener.incarnation)
 
     def _list_devices(self, message: Any) -> Any:
         devices = message_of("Devices")

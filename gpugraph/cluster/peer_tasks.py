@@ -96,17 +96,17 @@ class PeerTasks:
             elif parcels:
                 self._peer(task).free(parcels)
 
-    def part_state(self, task: str, step: int, server: int = 0) -> int:
+    def part_state(self, task: str, step: int, incarnation: int = 0) -> int:
         """Return the state of a task's part of a step. Raises UnavailableError if the task is
         gone.
 
         Args:
-          server: the incarnation of the server that has begun the step, if it is known. If the
-            server was restarted since, the task's part is gone.
+          incarnation: the incarnation of the server that has begun the step, or 0 if it is not
+            known. If the server was restarted since, the task's part is gone.
         """
         message = message_of("PartOfStep", step=step)
         answer = self._peer(task).call("GetPartState", message, wait_s=_PATIENCE_S)
-        if server and answer.server != server:
+        if incarnation and answer.incarnation != incarnation:
             raise UnavailableError.of_no_node("its server was restarted")
         return int(answer.state)
 

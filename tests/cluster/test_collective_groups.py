@@ -30,16 +30,16 @@ def task(number: int) -> str:
 
 def member(number: int, session: str = "s") -> MeetingMember:
     devices = (f"{task(number)}/device:CPU:0",)
-    return MeetingMember(task(number), f"{session}{number}", devices, server=1)
+    return MeetingMember(task(number), f"{session}{number}", devices, incarnation=1)
 
 
 class Leader:
     """Groups of the given number of tasks, and how their waits ended."""
 
-    def __init__(self, count: int, server_of: Callable[[str], int] = lambda task: 1) -> None:
+    def __init__(self, count: int, incarnation_of: Callable[[str], int] = lambda task: 1) -> None:
         self.settled: dict[str, Any] = {}
         tasks = [task(number) for number in range(count)]
-        self.groups = CollectiveGroups(tasks, 1, server_of, self.settle)
+        self.groups = CollectiveGroups(tasks, 1, incarnation_of, self.settle)
         self.steps: dict[str, int] = {}  # of each session
         self.joined: set[tuple[str, int]] = set()
 
@@ -163,10 +163,10 @@ def test_who_has_met_under_a_leader_of_old_is_told_once() -> None:
     with pytest.raises(
         tf.errors.AbortedError, match=r"leader of the collective group 1.* restarted"
     ):
-        leader.groups.join(Joining(KEY, 2, SIGNATURE, "old", member(0), leader=7))
+        leader.groups.join(Joining(KEY, 2, SIGNATURE, "old", member(0), leader_incarnation=7))
     assert leader.join(0) is None
     meeting = leader.join(1)
-    assert meeting is not None and meeting.leader == 1
+    assert meeting is not None and meeting.leader_incarnation == 1
 
 
 def test_who_waits_for_too_long_is_told_who_was_there() -> None:
@@ -326,3 +326,42 @@ def test_a_new_session_does_not_mind_what_was_closed_before() -> None:
     leader.groups.close_session("s1", CLOSED)
     assert leader.join(0, session="t") is None
     assert leader.join(1, session="t") is not None
+
+
+def test_a_member_of_a_replaced_server_meets_nobody() -> None:
+    """It has joined before it was killed, and its new process waits in another collective."""
+    leader = Leader(2)
+    leader.join(0)
+    leader.join(1)
+    leader.join(1, wait="of the killed process")
+    other = KEY[0], "group 1, instance 2"
+    new = member(1, "t")._replace(incarnation=2)
+    assert leader.groups.join(Joining(other, 2, SIGNATURE, "of the new process", new)) is None
+    with pytest.raises(tf.errors.AbortedError, match="was restarted"):
+        leader.join(0, wait="second")
+    assert leader.join(0, wait="third") is None  # it is told once
+
+
+def test_a_restart_concerns_all_groups() -> None:
+    leader = Leader(2)
+    leader.join(0)
+    leader.join(1)
+    waiting = Joining((0, "group 2, instance 7"), 2, SIGNATURE, "in group 2", member(0))
+    assert leader.groups.join(waiting) is None
+    new = member(1, "t")._replace(incarnation=2)
+    assert leader.groups.join(Joining(KEY, 2, SIGNATURE, "new", new)) is None
+    assert isinstance(leader.settled["in group 2"], tf.errors.AbortedError)
+
+
+def test_late_news_of_a_replaced_server_change_nothing() -> None:
+    leader = Leader(2)
+    new = member(1, "t")._replace(incarnation=2)
+    leader.join(1)
+    leader.join(0)
+    assert leader.groups.join(Joining(KEY, 2, SIGNATURE, "new", new)) is None
+    with pytest.raises(tf.errors.AbortedError, match="was restarted"):
+        leader.join(0, wait="told")
+    assert leader.join(0, wait="then") is not None
+    assert leader.join(0, wait="next") is None
+    leader.groups._note_server(task(1), 1)
+    assert "next" not in leader.settled

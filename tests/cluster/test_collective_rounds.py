@@ -18,6 +18,7 @@ from gpugraph.cluster.collectives.collective_meetings import (
 )
 
 KEYS = [(0, f"group 1, instance {instance}") for instance in (1, 2)]
+TWO_GROUPS = [(0, f"group {group}, instance {group}") for group in (1, 2)]
 NUM_TURNS, NUM_FAILING_TURNS = 300, 150
 
 
@@ -57,11 +58,12 @@ class Clients:
 
     def __init__(self, seed: int, count: int, **chances: float) -> None:
         self.draw, self.count, self.chances = random.Random(seed), count, chances
+        self.keys = TWO_GROUPS if self.happens("two groups") else KEYS
         self.settled: dict[str, Any] = {}
         self.clients = [Client(number) for number in range(count)]
         self.lead(1)
         self.news: list[Callable[[], None]] = []
-        self.met: dict[Any, dict[int, dict[int, Participation]]] = {key: {} for key in KEYS}
+        self.met: dict[Any, dict[int, dict[int, Participation]]] = {key: {} for key in self.keys}
         self.num_met = 0
 
     def lead(self, server: int) -> None:
@@ -101,12 +103,12 @@ class Clients:
         later.
         """
         first, attempt = client.key or 0, client.attempt()
-        for key in range(first, len(KEYS)):
+        for key in range(first, len(self.keys)):
             wait = client.wait if key == client.key else ""
             error = tf.errors.AbortedError(None, None, f"{client.number} left")
 
             def tell(key: int = key, wait: str = wait, error: Any = error) -> None:
-                self.groups.leave(KEYS[key], wait, error, attempt, is_own)
+                self.groups.leave(self.keys[key], wait, error, attempt, is_own)
 
             if wait or not self.happens("delay"):
                 tell()
@@ -138,9 +140,9 @@ class Clients:
 
     def ask(self, client: Client, key: int) -> None:
         device, session, round = client.attempt()
-        member = MeetingMember(client.task, session, (device,), server=client.server)
+        member = MeetingMember(client.task, session, (device,), incarnation=client.server)
         joining = Joining(
-            KEYS[key], self.count, ["x"], client.wait, member, 0.0, round, client.leader
+            self.keys[key], self.count, ["x"], client.wait, member, 0.0, round, client.leader
         )
         try:
             meeting = self.groups.join(joining)
@@ -157,7 +159,7 @@ class Clients:
             client.leader, client.partners = 0, []
             self.leave(client, is_own=False)
             return
-        servers = [member.server for member in outcome.members]
+        servers = [member.incarnation for member in outcome.members]
         if any(servers[other.number] != other.server for other in self.clients):
             error = tf.errors.UnavailableError(
                 None, None, "a member was killed before it exchanged"
@@ -165,10 +167,10 @@ class Clients:
             self.end(client, error)
             return
         assert client.partners in ([], servers), "it continues with a member that began anew"
-        client.leader, client.partners = outcome.leader, servers
-        meeting = self.met[KEYS[client.key or 0]].setdefault(outcome.step, {})
+        client.leader, client.partners = outcome.leader_incarnation, servers
+        meeting = self.met[self.keys[client.key or 0]].setdefault(outcome.step, {})
         meeting[client.number] = client.attempt()
-        is_last = client.key == len(KEYS) - 1
+        is_last = client.key == len(self.keys) - 1
         self.num_met += is_last
         client.key = None if is_last else 1
 
@@ -210,8 +212,9 @@ LIVES = {
     "clients give up": {"time out": 0.05},
     "sessions are made anew": {"time out": 0.05, "new session": 0.3},
     "sessions are not closed": {"time out": 0.05, "new session": 0.3, "close": 0.0},
-    "servers are killed": {"kill": 0.1, "new session": 0.8},
-    "servers are killed, clients go on": {"kill": 0.1},
+    "two groups": {"time out": 0.05, "new session": 0.3, "two groups": 1.0},
+    "servers are killed": {"kill": 0.1, "new session": 0.8, "two groups": 0.5},
+    "servers are killed, clients go on": {"kill": 0.1, "two groups": 0.5},
 }
 
 
@@ -233,7 +236,7 @@ def test_nobody_waits_in_vain_and_steps_stay_side_by_side(
             clients.groups.stop()
         assert clients.num_met > count * 10, seed
         if not LIVES[life]:  # those of the first meeting go together
-            for key in KEYS:
+            for key in clients.keys:
                 whole = [met for met in clients.met[key].values() if len(met) == count]
                 assert len({distances(met) for met in whole}) == 1, seed
 

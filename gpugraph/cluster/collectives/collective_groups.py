@@ -64,21 +64,21 @@ class CollectiveGroups:
     notified later, by a call of `settle`.
 
     Args:
-      server: the incarnation of this task's server.
-      server_of: a function that returns the incarnation of a task's server, or 0 if the server does
-        not answer.
+      incarnation: the incarnation of this task's server.
+      incarnation_of: a function that returns the incarnation of a task's server, or 0 if the
+        server does not answer.
       settle: a function that notifies a task of the outcome of a wait.
     """
 
     def __init__(
         self,
         tasks: Sequence[str],
-        server: int,
-        server_of: Callable[[str], int],
+        incarnation: int,
+        incarnation_of: Callable[[str], int],
         settle: Callable[[str, str, Outcome], Any],
     ) -> None:
-        self._tasks, self._server, self._server_of = tasks, server, server_of
-        self._settle = settle
+        self._tasks, self._incarnation = tasks, incarnation
+        self._incarnation_of, self._settle = incarnation_of, settle
         self._waiting: dict[MeetingKey, _Waiting] = {}
         self._outcomes: OrderedDict[str, Outcome] = OrderedDict()  # by the names of waits
         self._partners = CollectivePartners()
@@ -99,10 +99,11 @@ class CollectiveGroups:
         limit.
         """
         key, wait, member = joining.key, joining.wait, joining.member
-        if joining.leader not in (0, self._server):
-            raise AbortedError.of_no_node(f"The leader of the collective {key[1]} was restarted")
+        if joining.leader_incarnation not in (0, self._incarnation):
+            reason = "was restarted after the session's last meeting"
+            raise AbortedError.of_no_node(f"The leader of the collective {key[1]} {reason}")
         with self._lock:
-            ended = self._see(member.task, member.server)
+            ended = self._note_server(member.task, member.incarnation)
             waiting = self._waiting.get(key)
             is_new = wait not in self._outcomes and (waiting is None or wait not in waiting.members)
             refusal = self._refusal(joining) if is_new and not key[0] else None
@@ -149,6 +150,14 @@ class CollectiveGroups:
         return ended
 
     def _end(self, waiting: _Waiting, wait: str, outcome: Outcome) -> tuple[str, str, Outcome]:
+        member, attempt = self._remove(waiting, wait)
+        self._outcomes[wait] = outcome.bare() if isinstance(outcome, OpError) else outcome
+        if isinstance(outcome, OpError) and not waiting.key[0]:
+            self._history(waiting.key).leave(attempt, outcome, is_own=False)
+        drop_oldest(self._outcomes)
+        return member.task, wait, outcome
+
+    def _remove(self, waiting: _Waiting, wait: str) -> tuple[MeetingMember, Participation]:
         member, attempt = waiting.members.pop(wait), waiting.attempts.pop(wait)
         del waiting.limits[wait]
         for name in member.devices:
@@ -156,11 +165,7 @@ class CollectiveGroups:
                 del waiting.devices[name]
         if not waiting.members and self._waiting.get(waiting.key) is waiting:
             del self._waiting[waiting.key]
-        self._outcomes[wait] = outcome.bare() if isinstance(outcome, OpError) else outcome
-        if isinstance(outcome, OpError) and not waiting.key[0]:
-            self._history(waiting.key).leave(attempt, outcome, is_own=False)
-        drop_oldest(self._outcomes)
-        return member.task, wait, outcome
+        return member, attempt
 
     def _end_all(self, waiting: _Waiting, outcome: Outcome) -> list[tuple[str, str, Outcome]]:
         return [self._end(waiting, wait, outcome) for wait in list(waiting.members)]
@@ -185,7 +190,7 @@ class CollectiveGroups:
         if not key[0]:
             self._partners.meet(key, members)
             self._history(key).meet(waiting.attempts.values())
-        return Meeting(int.from_bytes(os.urandom(8), "little") >> 2, members, self._server)
+        return Meeting(int.from_bytes(os.urandom(8), "little") >> 2, members, self._incarnation)
 
     def _history(self, key: MeetingKey) -> CollectiveHistory:
         """Return a collective's record over all sessions: its last meeting, and the failures since
@@ -193,9 +198,9 @@ class CollectiveGroups:
         """
         history = self._histories.pop(key[1], None)
         if history is None:
-            last_of_group = self._met.setdefault(group_of(key), {})
+            self._met.setdefault(group_of(key), {})
             drop_oldest(self._met)
-            history = CollectiveHistory(last_of_group)
+            history = CollectiveHistory(group_of(key), self._met)
         self._histories[key[1]] = history
         drop_oldest(self._histories)
         return history
@@ -263,11 +268,11 @@ class CollectiveGroups:
             known = self._partners.of(waiting.key, members)
         missing = {member.task for member in known} - joined
         wanted = missing or set(self._tasks) - joined
-        servers = {task: self._server_of(task) for task in wanted}
+        incarnations = {task: self._incarnation_of(task) for task in wanted}
         with self._lock:
-            ended = [x for task, server in servers.items() for x in self._see(task, server)]
+            ended = [end for pair in incarnations.items() for end in self._note_server(*pair)]
         self._announce(ended)
-        gone = sorted(task for task, server in servers.items() if not server)
+        gone = sorted(task for task, incarnation in incarnations.items() if not incarnation)
         if gone and (missing or len(gone) == len(wanted)):  # else another task may have them
             error = UnavailableError.of_no_node(
                 f"The collective {waiting.key[1]} waits for members, but {', '.join(gone)} does "
@@ -320,9 +325,9 @@ class CollectiveGroups:
         self._announce(ended)
 
     def _close(
-        self, session: str, error: OpError, is_killed: bool = False
+        self, session: str, error: OpError, was_restarted: bool = False
     ) -> list[tuple[str, str, Outcome]]:
-        closed = self._partners.end(session, error, is_killed)
+        closed = self._partners.end(session, error, was_restarted)
         lost = [
             (waiting, wait, member)
             for waiting in self._waiting.values()
@@ -332,13 +337,20 @@ class CollectiveGroups:
         closed.informed.update(member.session for _, _, member in lost)
         return [self._end(waiting, wait, error) for waiting, wait, _ in lost]
 
-    def _see(self, task: str, server: int) -> list[tuple[str, str, Outcome]]:
+    def _note_server(self, task: str, incarnation: int) -> list[tuple[str, str, Outcome]]:
         """Record the incarnation of a task's server. If the server was restarted, close the
-        sessions of the old server.
+        sessions of the old server, and remove the waits of its members.
         """
+        old = self._partners.replaced_server(task, incarnation)
+        if not old:
+            return []
+        for waiting in list(self._waiting.values()):
+            for wait, member in list(waiting.members.items()):
+                if (member.task, member.incarnation) == (task, old):
+                    self._remove(waiting, wait)
         error = AbortedError.of_no_node(f"{task}, a member of collectives, was restarted")
-        lost = self._partners.sessions_before(task, server)
-        return [end for session in lost for end in self._close(session, error, is_killed=True)]
+        lost = self._partners.sessions_of(task, old)
+        return [end for session in lost for end in self._close(session, error, True)]
 
     def stop(self) -> None:
         """End all waits with AbortedError."""

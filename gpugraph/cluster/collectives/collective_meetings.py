@@ -22,14 +22,14 @@ class MeetingMember(NamedTuple):
       devices: the members' devices, by full names.
       segment: the name of the shared memory that holds the members' input. The name is empty if
         there is no shared memory.
-      server: the incarnation of the task's server.
+      incarnation: the incarnation of the task's server.
     """
 
     task: str
     session: str
     devices: tuple[str, ...]
     segment: SegmentName = SegmentName()
-    server: int = 0
+    incarnation: int = 0
 
 
 class Round(NamedTuple):
@@ -57,8 +57,8 @@ class Joining(NamedTuple):
       limit_s: the maximum duration of the wait in seconds, or 0 for no limit.
       round: the position among the steps of the session. It is used if the members are in several
         sessions.
-      leader: the incarnation that the leader's server had in the session's last meeting. It is 0 if
-        there has been no meeting since the session's last error.
+      leader_incarnation: the incarnation that the leader's server had in the session's last
+        meeting. It is 0 if there has been no meeting since the session's last error.
     """
 
     key: MeetingKey
@@ -68,7 +68,7 @@ class Joining(NamedTuple):
     member: MeetingMember
     limit_s: float = 0.0
     round: Round = Round()
-    leader: int = 0
+    leader_incarnation: int = 0
 
     @property
     def attempt(self) -> Participation:
@@ -83,12 +83,12 @@ class Meeting(NamedTuple):
 
     Args:
       step: the number of the exchange that follows.
-      leader: the incarnation of the leader's server.
+      leader_incarnation: the incarnation of the leader's server.
     """
 
     step: int
     members: Sequence[MeetingMember]
-    leader: int = 0
+    leader_incarnation: int = 0
 
 
 class Participation(NamedTuple):

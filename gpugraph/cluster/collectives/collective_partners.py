@@ -21,12 +21,12 @@ class SessionEnd(NamedTuple):
 
     Args:
       informed: the sessions that have received the error.
-      is_killed: whether the session's server was restarted.
+      was_restarted: whether the session has ended because its server was restarted.
     """
 
     error: OpError
     informed: set[str]
-    is_killed: bool = False
+    was_restarted: bool = False
 
 
 class CollectivePartners:
@@ -35,69 +35,85 @@ class CollectivePartners:
     """
 
     def __init__(self) -> None:
-        self._known: OrderedDict[tuple[str, str, str], Sequence[MeetingMember]] = OrderedDict()
+        # By session, then by group and first device: the members of the last meeting.
+        self._known: OrderedDict[str, dict[tuple[str, str], Sequence[MeetingMember]]] = (
+            OrderedDict()
+        )
         self._ended: OrderedDict[str, SessionEnd] = OrderedDict()  # by session
-        self._servers: dict[str, int] = {}
+        self._servers: dict[str, list[int]] = {}  # by task: all incarnations, the last at the end
 
     def meet(self, key: MeetingKey, members: Sequence[MeetingMember]) -> None:
         """Record a meeting."""
         for member in members:
-            self._known[group_of(key), member.session, member.devices[0]] = members
+            known = self._known.setdefault(member.session, {})
+            known[group_of(key), member.devices[0]] = members
+            self._known.move_to_end(member.session)
         drop_oldest(self._known)
 
     def of(self, key: MeetingKey, members: Iterable[MeetingMember]) -> Sequence[MeetingMember]:
         """Return the members that any of `members` has last met in the group of `key`."""
         for member in members:
-            known = self._known.get((group_of(key), member.session, member.devices[0]))
+            known = self._known.get(member.session, {}).get((group_of(key), member.devices[0]))
             if known:
                 return known
         return ()
 
-    def sessions_before(self, task: str, server: int) -> list[str]:
-        """Record the incarnation of a task's server. If the server was restarted, return the
-        sessions of the old server. Otherwise return no sessions.
+    def replaced_server(self, task: str, incarnation: int) -> int:
+        """Record the incarnation of a task's server. If the server was restarted since the last
+        call, return the incarnation of the replaced server. Otherwise return 0.
 
         Args:
-          server: the incarnation, or 0 if the server does not answer.
+          incarnation: 0 if the server does not answer.
         """
-        old = self._servers.get(task, server)
-        if server:
-            self._servers[task] = server
-        if not server or server == old:
-            return []
-        met = {member for members in self._known.values() for member in members}
-        return sorted({x.session for x in met if (x.task, x.server) == (task, old)})
+        known = self._servers.setdefault(task, [])
+        if not incarnation or incarnation in known:  # a replaced server's messages may come late
+            return 0
+        known.append(incarnation)
+        return known[-2] if len(known) > 1 else 0
 
-    def end(self, session: str, error: OpError, is_killed: bool) -> SessionEnd:
+    def sessions_of(self, task: str, incarnation: int) -> list[str]:
+        """Return the sessions of a task's server of which a member has had a meeting."""
+        meetings = [members for known in self._known.values() for members in known.values()]
+        met = {member for members in meetings for member in members}
+        return sorted({x.session for x in met if (x.task, x.incarnation) == (task, incarnation)})
+
+    def end(self, session: str, error: OpError, was_restarted: bool) -> SessionEnd:
         """Record the end of a session. Return this record, or an earlier one if the session's
         server was restarted.
         """
         ended = self._ended.get(session)
-        if ended is None or not ended.is_killed:
-            ended = self._ended[session] = SessionEnd(error.bare(), set(), is_killed)
+        if ended is None or not ended.was_restarted:
+            informed = set() if ended is None else ended.informed
+            ended = self._ended[session] = SessionEnd(error.bare(), informed, was_restarted)
             drop_oldest(self._ended)
         return ended
 
     def reopen(self, session: str) -> None:
-        """Drop the record that a session has ended, since one of its members joins again."""
-        self._ended.pop(session, None)
+        """Drop the record that a session was closed, since one of its members joins again."""
+        ended = self._ended.get(session)
+        if ended is not None and not ended.was_restarted:
+            del self._ended[session]
 
     def lost(
         self, key: MeetingKey, member: MeetingMember, present: Container[str]
     ) -> SessionEnd | None:
-        """Return the end of a session that `member` has met. Return None if there is no such
-        session, or if `member` has been notified already.
+        """Return the end of a session that `member` has met: in the group of `key`, or in any group
+        if the session's server was restarted. Return None if there is no such session, or if
+        `member` has been notified already.
 
         Args:
-          present: the devices whose members wait now. If one of them is of a session that was
-            closed, it has a new session.
+          present: the devices whose members wait now. If a closed session has had one of these
+            devices, a new session has replaced it.
         """
-        for partner in self.of(key, [member]):
-            ended = self._ended.get(partner.session)
-            if ended is None or member.session in ended.informed:
-                continue
-            if ended.is_killed or partner.devices[0] not in present:
-                return ended
+        group = group_of(key)
+        for (met_in, _), partners in self._known.get(member.session, {}).items():
+            for partner in partners:
+                ended = self._ended.get(partner.session)
+                if ended is None or member.session in ended.informed:
+                    continue
+                is_replaced = met_in != group or partner.devices[0] in present
+                if ended.was_restarted or not is_replaced:
+                    return ended
         return None
 
     def strangers(self, key: MeetingKey, members: Sequence[MeetingMember]) -> str:

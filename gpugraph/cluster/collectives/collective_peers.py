@@ -53,7 +53,7 @@ class CollectivePeers:
     Args:
       peer: a function that returns the connection to another task.
       others: the object that sends tensors of a step to other tasks.
-      server: the incarnation of this task's server.
+      incarnation: the incarnation of this task's server.
     """
 
     def __init__(
@@ -63,28 +63,28 @@ class CollectivePeers:
         mailboxes: StepMailboxes,
         peer: Callable[[str], Peer],
         others: PeerTasks,
-        server: int,
+        incarnation: int,
     ) -> None:
-        self.server = server
+        self.incarnation = incarnation
         self.task, self.mailboxes, self.peer, self.others = task, mailboxes, peer, others
         self._tasks = frozenset(tasks)
-        self.groups = CollectiveGroups(tasks, server, self.server_of, self.settle)
+        self.groups = CollectiveGroups(tasks, incarnation, self.incarnation_of, self.settle)
         self._endings: dict[str, _Ending] = {}  # of waits of this task, by their names
         self._reached: set[str] = set()
         self._leaving: set[PendingCall] = set()
-        # By session and leader: the leader's server in the last meeting, or 0 after an error.
+        # By session and leader: the leader's incarnation in the last meeting, or 0 after an error.
         self._leaders: dict[str, dict[str, int]] = {}
         self.threads = DaemonThreads("gpugraph-collectives")
 
-    def server_of(self, task: str) -> int:
+    def incarnation_of(self, task: str) -> int:
         """Return the incarnation of a task's server, or 0 if the server does not answer."""
         if task == self.task:
-            return self.server
+            return self.incarnation
         try:
             status = self.peer(task).call("GetStatus", message_of("Nothing"), wait_s=_STATUS_S)
         except OpError:
             return 0
-        return int(status.incarnation)
+        return int(status.incarnation) if status.task == task else 0
 
     def join(self, leader: str, joining: Joining) -> Meeting:
         """Join a collective and return the meeting of all members. Raises the leader's error."""
@@ -93,11 +93,12 @@ class CollectivePeers:
         leaders = self._leaders.setdefault(joining.member.session, {})
         try:
             met = leaders.setdefault(leader, 0)
-            meeting = self._join(leader, joining._replace(leader=met))
+            meeting = self._join(leader, joining._replace(leader_incarnation=met))
         except OpError:
             leaders[leader] = 0
             raise
-        leaders[leader] = meeting.leader
+        if leaders[leader] == met:  # no other collective has failed meanwhile
+            leaders[leader] = meeting.leader_incarnation
         return meeting
 
     def _join(self, leader: str, joining: Joining) -> Meeting:
@@ -125,7 +126,7 @@ class CollectivePeers:
         message = message_of("JoinCollective", step=step, key=key, size=size, signature=signature)
         message.wait, message.limit_s = wait, limit_s
         message.round, message.turn, message.sequence = round
-        message.leader = met
+        message.leader_incarnation = met
         _write_member(message.member, member)
         peer = self.peer(leader)
         if leader not in self._reached:  # the leader may not have started yet
@@ -238,7 +239,7 @@ class CollectivePeers:
             member,
             message.limit_s,
             Round(message.round, message.turn, message.sequence),
-            message.leader,
+            message.leader_incarnation,
         )
         meeting = self.groups.join(joining)
         answer = message_of("CollectiveMeeting")
@@ -296,7 +297,7 @@ class PeerWire:
 
         def is_there() -> int:
             try:
-                return others.part_state(task, step, member.server)
+                return others.part_state(task, step, member.incarnation)
             except UnavailableError as error:
                 raise UnavailableError.of_no_node(
                     f"{task}, a member of a collective, is gone: {error.message}"
@@ -320,7 +321,8 @@ class PeerWire:
 
 
 def _write_member(message: Any, member: MeetingMember) -> None:
-    message.task, message.session, message.server = member.task, member.session, member.server
+    message.task, message.session = member.task, member.session
+    message.incarnation = member.incarnation
     message.device.extend(member.devices)
     write_segment(message.segment, member.segment)
 
@@ -328,15 +330,15 @@ def _write_member(message: Any, member: MeetingMember) -> None:
 def _read_member(message: Any) -> MeetingMember:
     segment = read_segment(message.segment)
     devices = tuple(message.device)
-    return MeetingMember(message.task, message.session, devices, segment, message.server)
+    return MeetingMember(message.task, message.session, devices, segment, message.incarnation)
 
 
 def _write_meeting(message: Any, meeting: Meeting) -> None:
-    message.step, message.leader = meeting.step, meeting.leader
+    message.step, message.leader_incarnation = meeting.step, meeting.leader_incarnation
     for member in meeting.members:
         _write_member(message.member.add(), member)
 
 
 def _read_meeting(message: Any) -> Meeting:
     members = [_read_member(member) for member in message.member]
-    return Meeting(message.step, members, message.leader)
+    return Meeting(message.step, members, message.leader_incarnation)

@@ -9,8 +9,8 @@ well. A member beyond that place is not affected. So members whose steps fail to
 synchronized, even if they are notified late of each other's failure.
 
 If two members have not yet met in a collective, they may meet at any place. If one of them fails
-before that, another collective of the group, in which the two have met, decides whether the failure
-affects the other member. For this, the numbers of their steps with any collective since that
+before that, another collective in which the two have met decides whether the failure affects the
+other member. For this, the numbers of their steps with any collective since that
 meeting are compared. If a member's session has not met any other member, the member receives the
 error of a failure once, provided that the failure is less than 10 seconds old.
 """
@@ -42,12 +42,13 @@ class CollectiveHistory:
     """The last meeting of a collective's members, and the failures of their steps since then.
 
     Args:
-      last_of_group: the rounds of the last meeting of any collective of the group, by device.
+      group: the collective's group.
+      last: for each group, the rounds of the last meeting of any of its collectives, by device.
     """
 
-    def __init__(self, last_of_group: dict[str, Participation]) -> None:
+    def __init__(self, group: str, last: Mapping[str, dict[str, Participation]]) -> None:
         self._met: dict[str, Participation] = {}  # by device
-        self._last_of_group = last_of_group
+        self._last_of_group, self._last = last[group], last
         self._failures: dict[tuple[str, str], _Failure] = {}  # by device and session
 
     def _order(self, attempt: Participation, other: Participation) -> tuple[int, int] | None:
@@ -69,16 +70,18 @@ class CollectiveHistory:
         has left.
 
         If the two members have not met in this collective yet, their last meeting in another
-        collective decides. Returns None if the two members have not met at all.
+        collective of the group decides, or one in another group. Returns None if the two members
+        have not met at all.
         """
         order = self._order(attempt, failed)
         if order is not None:
             return order[0] > 0
-        met = _are_in(self._last_of_group, attempt, failed)
-        if met is None:
-            return None
-        first, second = (round.sequence for round in met)
-        return attempt.round.sequence - first > failed.round.sequence - second
+        for last in (self._last_of_group, *self._last.values()):
+            met = _are_in(last, attempt, failed)
+            if met is not None:
+                first, second = (round.sequence for round in met)
+                return attempt.round.sequence - first > failed.round.sequence - second
+        return None
 
     def meet(self, attempts: Iterable[Participation]) -> None:
         """Record a meeting of these attempts, and drop all failures before it."""
@@ -112,8 +115,8 @@ class CollectiveHistory:
                 del self._failures[device, session]
 
     def _has_met(self, attempt: Participation) -> bool:
-        met = self._last_of_group.get(attempt.device)
-        return met is not None and met.session == attempt.session
+        met = [last[attempt.device] for last in self._last.values() if attempt.device in last]
+        return any(other.session == attempt.session for other in met)
 
     def _is_news(self, failure: _Failure, attempt: Participation) -> bool:
         """Return whether to report a failure to a member that has never met the failed member."""

@@ -357,7 +357,7 @@ class CollectiveStep:
             self._session,
             self._devices(bucket),
             SegmentName() if bucket.segment is None else bucket.segment.name,
-            self._peers.server,
+            self._peers.incarnation,
         )
         key, size = bucket.key(self._step), bucket.group_size
         joining = Joining(key, size, bucket.signature, bucket.wait, member, round=bucket.round)

@@ -44,14 +44,14 @@ RunPart: 1 handle string, 2 part int64, 3 step int64, 4 value *Value, 5 timeout_
 SendTensors: 1 step int64, 2 key *string, 3 value *Value
 Tickets: 1 ticket *string
 PartOfStep: 1 step int64
-PartState: 1 state int32, 2 server int64
+PartState: 1 state int32, 2 incarnation int64
 AbortStep: 1 step int64, 2 failure Failure
 CollectiveMember: 1 task string, 2 session string, 3 device *string, 4 segment Segment,
-    5 server int64
+    5 incarnation int64
 JoinCollective: 1 step int64, 2 key string, 3 size int64, 4 signature *string, 5 wait string,
     6 limit_s double, 7 member CollectiveMember, 8 round int64, 9 turn int64,
-    10 sequence int64, 11 leader int64
-CollectiveMeeting: 1 step int64, 2 member *CollectiveMember, 3 leader int64
+    10 sequence int64, 11 leader_incarnation int64
+CollectiveMeeting: 1 step int64, 2 member *CollectiveMember, 3 leader_incarnation int64
 CollectiveOutcome: 1 wait string, 2 meeting CollectiveMeeting, 3 failure Failure
 LeaveCollective: 1 step int64, 2 key string, 3 wait string, 4 failure Failure, 5 device string,
     6 session string, 7 round int64, 8 is_own bool, 9 sequence int64
