@@ -28,7 +28,8 @@ STEPS = 0, 1, 2, 3
 """By how much each size above 1 grows: equal ones stay equal."""
 
 BOUND_FOR_EACH_SET = {
-    *("AvgPool", "AvgPool3D", "Conv2D", "Conv3D", "MaxPool", "MaxPool3D", "MaxPoolGrad"),
+    *("AvgPool", "AvgPool3D", "Conv2D", "Conv3D", "DepthwiseConv2dNative", "MaxPool", "MaxPool3D"),
+    "MaxPoolGrad",
     *("MaxPoolGradGrad", "MirrorPad", "ResizeArea", "ResizeBicubic", "ResizeBicubicGrad"),
     *("ResizeBilinear", "ResizeBilinearGrad", "ResizeNearestNeighbor"),
     *("ResizeNearestNeighborGrad", "_FusedConv2D"),

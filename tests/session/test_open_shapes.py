@@ -225,3 +225,15 @@ def test_explain_gives_the_arena_of_the_shapes_that_it_explains() -> None:
         assert "KiB" in texts[1] and "MiB" in texts[2]
         report = session.explain(y, {x: np.zeros((300, 1024))}).of_pass("open_sizes")
         assert "compiled for all sizes that meet" in report
+
+
+def test_strings_of_varying_shape(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An array of strings is not in the arena; its shape varies too."""
+    monkeypatch.setenv("GPUGRAPH_NATIVE", "wait")
+    words, rows = tf.placeholder(tf.string, [None, None]), tf.placeholder(tf.int32, [None])
+    picked = tf.gather(words, rows)
+    with tf.Session() as session:
+        for size in (30, 40, 50, 60, 7, 5, 3):
+            given = np.array([[b"a%d" % (r * c) for c in range(size)] for r in range(size)], object)
+            feeds = {words: given, rows: np.arange(size)[::-1]}
+            assert (session.run(picked, feeds) == given[::-1]).all()

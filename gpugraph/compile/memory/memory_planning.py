@@ -29,9 +29,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpugraph.base.dtypes import OBJECTS
+from gpugraph.base.dtypes import OBJECTS, string
 from gpugraph.base.shapes import equal_sizes
-from gpugraph.base.sizes import hint
+from gpugraph.base.sizes import hint, is_open
 from gpugraph.compile.analysis.variable_references import references
 from gpugraph.compile.memory.arena_layout import lay_out
 from gpugraph.compile.memory.fused_in_place import fused_in_place
@@ -134,8 +134,10 @@ class _Planner:
 
     def _is_cell(self, node: Node, slot: int) -> bool:
         """Return whether output `slot` is a cell, which is allocated during the run."""
-        is_open = _static(self.unit.shapes[node.id][slot].sizes) is None
-        return is_open or self._is_dynamic(node)
+        sizes = self.unit.shapes[node.id][slot].sizes
+        if sizes is not None and node.output_types[slot].base_dtype is string and is_open(sizes):
+            return True  # the array of an object has one size
+        return _static(sizes) is None or self._is_dynamic(node)
 
     def _is_dynamic(self, node: Node) -> bool:
         """Return whether the kernel determines the sizes of its outputs, even if they were

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpugraph.base.sizes import is_open
 from gpugraph.devices.codegen.program import NotNativeError
 from gpugraph.devices.native.native_runtime import internal_error
 from gpugraph.devices.native.numpy_views import addresses, are_apart, overlap, show
@@ -103,10 +102,9 @@ def _layout(x: Any) -> MatrixLayout:
     rows, columns = x.shape[-2:]
     by_row, by_column = x.strides[-2:]
     forms = ((False, rows, columns, by_row, by_column), (True, columns, rows, by_column, by_row))
-    if is_open((rows, columns)):  # for most matrices this needs no condition on the sizes
-        for is_transposed, _, inner, step, inner_step in forms:
-            if inner_step == x.itemsize and step == inner * x.itemsize:
-                return MatrixLayout(is_transposed, inner)
+    for is_transposed, _, inner, step, inner_step in forms:  # needs no condition on open sizes
+        if inner_step == x.itemsize and step == inner * x.itemsize:
+            return MatrixLayout(is_transposed, inner)
     for is_transposed, outer, inner, step, inner_step in forms:
         leading, rest = divmod(step, x.itemsize) if outer > 1 else (max(inner, 1), 0)
         if (inner <= 1 or inner_step == x.itemsize) and not rest and leading >= max(inner, 1):

@@ -113,8 +113,7 @@ def _view(
     have are repeated, or have size 1 if they are rows or columns.
     """
     order = [labels.index(label) for label in (*leading, row, column) if label and label in labels]
-    view = array.transpose(order)
-    sizes = iter(view.shape)
-    spread = [next(sizes) if label and label in labels else 1 for label in (*leading, row, column)]
-    view, whole = view.reshape(spread), (*shape, *spread[-2:])
+    has_axis = [bool(label) and label in labels for label in (*leading, row, column)]
+    view = array.transpose(order)[tuple(slice(None) if has else None for has in has_axis)]
+    whole = (*shape, *view.shape[-2:])
     return view if view.shape == whole else np.broadcast_to(view, whole)
