@@ -214,13 +214,36 @@ def _remove_unlocked(path: str) -> None:
         os.close(handle)
 
 
+_discarding: list[bool] = []
+
+
+@contextlib.contextmanager
+def discarded_writes() -> Iterator[None]:
+    """In the block, discard the program's checkpoints, models, events and graphs instead of writing
+    files, because a rehearsal computes no values.
+    """
+    _discarding.append(True)
+    try:
+        yield
+    finally:
+        _discarding.pop()
+
+
+def are_writes_discarded() -> bool:
+    """Return whether a block of `discarded_writes` is running."""
+    return bool(_discarding)
+
+
 @uninterrupted
 def write_whole(path: str, content: bytes | memoryview) -> None:
     """Write a file under a temporary name, sync it, and then rename it to `path`. Therefore the
     file at `path` never has partial content.
 
-    The folder is created if it is missing. Raises an OpError for errors of the operating system.
+    The folder is created if it is missing. In a block of `discarded_writes`, nothing is written.
+    Raises an OpError for errors of the operating system.
     """
+    if _discarding:
+        return
     path = local_path(path)
     folder = os.path.dirname(path) or "."
     with system_errors(path):

@@ -23,7 +23,7 @@ from gpugraph.cli.program_process import (
     listen,
     run_and_write,
 )
-from gpugraph.cli.results import Results, add_results
+from gpugraph.cli.results import Results, add_results, hidden_plans
 from gpugraph.compile import pass_names
 from gpugraph.plan import Placement
 from gpugraph.plan.pipeline_spans import WATCH_ALL
@@ -143,10 +143,7 @@ def _texts(seen: _Program, options: argparse.Namespace) -> Iterator[str]:
         yield f"-- time by op type, measured step by step\n{_time_table(seen, options)}\n"
     for number, plan in chosen:
         yield f"-- plan {number}: {plan.title}\n{_text(plan, options)}\n"
-    if len(chosen) < len(seen.plans):
-        rest = len(seen.plans) - len(chosen)
-        verbs = "initialize, check, save or restore variables"
-        yield f"-- {rest} plans only {verbs}: see --all"
+    yield from hidden_plans(len(seen.plans) - len(chosen))
     if not seen.plans:
         yield "-- no plan: the program had no run"
     if not options.pass_name:

@@ -13,7 +13,7 @@ from gpugraph.cli.program_process import (
     listen,
     run_and_write,
 )
-from gpugraph.cli.results import Results, add_results
+from gpugraph.cli.results import Results, add_results, hidden_plans
 from gpugraph.memory import AllocationTrace, Lifetime, comparison_table
 from gpugraph.plan import ArenaRecord
 from gpugraph.session.direct_session import PLAN_LISTENERS
@@ -63,7 +63,10 @@ def memory_command(options: argparse.Namespace) -> int:
             for number, plan in enumerate(plans, 1)
             if options.all or not plan.is_bookkeeping()
         ]
-        return Results.of(options).write(_texts(chosen, options.compare), lambda: _record(chosen))
+        texts = [*_texts(chosen, options.compare), *hidden_plans(len(plans) - len(chosen))]
+        if not plans:
+            texts.append("-- no plan: the program had no run")
+        return Results.of(options).write(texts, lambda: _record(chosen))
 
     with answer_imports(program), listen(PLAN_LISTENERS, plans.append):
         return run_and_write(program, write)
@@ -81,8 +84,6 @@ def _texts(plans: Sequence[tuple[int, Explanation]], compare: bool) -> Iterator[
         if compare:
             parts += map(policy_table, plan.arenas.values())
         yield "\n".join([f"-- plan {number}: {plan.title}", *parts, ""])
-    if not plans:
-        yield "-- no plan: the program had no run"
 
 
 def _record(plans: Sequence[tuple[int, Explanation]]) -> list[dict[str, Any]]:

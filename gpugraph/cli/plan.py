@@ -14,28 +14,27 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from tempfile import TemporaryDirectory
 from typing import Any
 
+from gpugraph.base.whole_files import discarded_writes
 from gpugraph.cli.program_process import (
     ProgramFile,
     add_program,
     answer_imports,
     listen,
     positive_number,
-    run_program,
+    run_and_write,
 )
+from gpugraph.cli.results import Results, add_results
 from gpugraph.compile import Target
 from gpugraph.config import SessionOptions
 from gpugraph.devices.device_factory import DeviceFactory
 from gpugraph.inspection.step_forecast import StepForecast, short_device
-from gpugraph.library.summary.event_file_writer import EventFileWriter
-from gpugraph.library.train.savers.saver import Saver
 from gpugraph.memory import human_readable_bytes
 from gpugraph.plan import GraphRecord
 from gpugraph.session.rehearsal import REHEARSALS
 
-_UNITS = {"": 1 << 20, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+_UNITS = {"": 1 << 20, "B": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 def add_plan(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -44,29 +43,42 @@ def add_plan(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         "plan", help="forecast the memory, transfers and time of a program's steps on other devices"
     )
     _add_machine(plan)
+    add_results(plan)
     add_program(plan)
     plan.set_defaults(command=plan_command, parser=plan)
 
 
 def _add_machine(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--gpus", type=positive_number, help="the number of GPUs (1)")
-    parser.add_argument("--memory", type=memory_size, help="of each GPU, such as 24GiB (16GiB)")
+    parser.add_argument(
+        "--memory", type=memory_size, help="of each GPU, such as 24GiB (16GiB); a number is in MiB"
+    )
 
 
 def _take_options(options: argparse.Namespace) -> None:
     """Set `options.gpus` and `options.memory`. Both options may also follow the program, in front
-    of its arguments. An option that is in front of the program is the program's if it follows too.
+    of its arguments. A note on standard error names those that do. An option that is in front of
+    the program is the program's if it follows too.
     """
     machine, after = argparse.ArgumentParser(add_help=False), options.arguments
     machine.error = options.parser.error  # type: ignore[method-assign]
     _add_machine(machine)
+    taken: list[str] = []
     names = {f"--{name}" for name in ("gpus", "memory") if getattr(options, name) is None}
     while after and after[0].partition("=")[0] in names:
         name, equals, _ = after[0].partition("=")
         count = 1 if equals else 2
         machine.parse_args(after[:count], options)
         names.remove(name)
+        taken.append(name)
         del after[:count]
+    if taken:
+        verb = "is an option" if len(taken) == 1 else "are options"
+        print(
+            f"gpugraph: {', '.join(taken)} after {options.program} {verb} of `gpugraph plan`; "
+            "options of the program follow --",
+            file=sys.stderr,
+        )
     if after[:1] == ["--"]:
         del after[0]
     options.gpus, options.memory = options.gpus or 1, options.memory or 16 << 30
@@ -76,49 +88,81 @@ def memory_size(text: str) -> int:
     """Return the number of bytes for a size such as 24GiB or 512M. A number without a unit is in
     MiB.
     """
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
+    form = r"(\d+(?:\.\d+)?)\s*(?:(B)|([KMGT])(?:i?B)?)?"
+    match = re.fullmatch(form, text.strip(), re.IGNORECASE)
     if match is None or not float(match[1]):
         raise argparse.ArgumentTypeError(f"it is a size such as 24GiB or 512MiB, not {text!r}")
-    return int(float(match[1]) * _UNITS[match[2].upper()])
+    return int(float(match[1]) * _UNITS[(match[2] or match[3] or "").upper()])
 
 
 def plan_command(options: argparse.Namespace) -> int:
-    """Run the program without computing, print the forecasts on standard error, and return the
-    program's exit status.
+    """Run the program without computing, write the forecasts, and return the program's exit
+    status.
     """
     _take_options(options)
-    count = 0
-    variables: dict[tuple[str, str], int] = {}
-    beside: dict[str, tuple[int, int]] = {}
+    program, seen = ProgramFile.of(options), _Forecasts(options.memory)
+    with (
+        answer_imports(program),
+        _virtual_gpus(options.gpus, options.memory),
+        discarded_writes(),
+        listen(REHEARSALS, seen.add),
+    ):
+        return run_and_write(program, lambda: Results.of(options).write(seen.texts(), seen.record))
 
-    def show(title: str, target: Target, record: GraphRecord) -> None:
-        nonlocal count
-        count += 1
+
+class _Forecasts:
+    """The forecasts of a program's steps.
+
+    Args:
+      memory: the bytes of each GPU.
+    """
+
+    def __init__(self, memory: int) -> None:
+        self._memory = memory
+        self._steps: list[tuple[str, StepForecast, dict[str, int]]] = []
+        self._variables: dict[tuple[str, str], int] = {}
+        self._beside: dict[str, tuple[int, int]] = {}
+
+    def add(self, title: str, target: Target, record: GraphRecord) -> None:
+        """Forecast a step."""
         forecast = StepForecast(record)
         gpus = [device.name for device in target.devices if device.device_type == "GPU"]
-        limits = dict.fromkeys(gpus, options.memory)
-        variables.update(forecast.variables)
+        self._steps.append((title, forecast, dict.fromkeys(gpus, self._memory)))
+        self._variables.update(forecast.variables)
         for name, device in forecast.devices.items():
-            held = _held(forecast.variables, name)
-            beside[name] = max(beside.get(name, (0, 0)), (device.peak - held, count))
-        sys.stdout.flush()  # the program's earlier output comes first
-        text = forecast.text(limits)
-        print(f"-- step {count}: {title}\n{text}\n", file=sys.stderr, flush=True)
+            peak = device.peak - _held(forecast.variables, name)
+            self._beside[name] = max(self._beside.get(name, (0, 0)), (peak, len(self._steps)))
 
-    program = ProgramFile.of(options)
-    try:
-        with (
-            answer_imports(program),
-            _virtual_gpus(options.gpus, options.memory),
-            _without_files(),
-            listen(REHEARSALS, show),
-        ):
-            return run_program(program)
-    finally:
-        print(f"-- the program, in {count} steps", file=sys.stderr)
-        for name, (peak, number) in sorted(beside.items()):
-            held = _held(variables, name)
-            print(_device_line(name, held, peak, number, options.memory), file=sys.stderr)
+    def texts(self) -> Iterator[str]:
+        """Yield the text of each step, and of the program."""
+        for number, (title, forecast, limits) in enumerate(self._steps, 1):
+            yield f"-- step {number}: {title}\n{forecast.text(limits)}\n"
+        yield f"-- the program, in {len(self._steps)} steps"
+        for name, (peak, number) in sorted(self._beside.items()):
+            yield _device_line(name, _held(self._variables, name), peak, number, self._memory)
+
+    def record(self) -> dict[str, Any]:
+        """Return the forecasts as a record for JSON."""
+        devices = [
+            {
+                "device": name,
+                "variables": _held(self._variables, name),
+                "beside": peak,
+                "step": step,
+            }
+            for name, (peak, step) in sorted(self._beside.items())
+        ]
+        steps = [
+            {
+                "step": title,
+                "seconds": forecast.seconds,
+                "devices": {name: x._asdict() for name, x in forecast.devices.items()},
+                "transfers": [transfer._asdict() for transfer in forecast.transfers],
+                "critical_path": forecast.critical_path,
+            }
+            for title, forecast, _ in self._steps
+        ]
+        return {"steps": steps, "devices": devices}
 
 
 def _held(variables: dict[tuple[str, str], int], device: str) -> int:
@@ -132,7 +176,7 @@ def _device_line(name: str, held: int, beside: int, step: int, memory: int) -> s
     """
     total, is_gpu = held + beside, "GPU" in name
     room = f" of {human_readable_bytes(memory)}" if is_gpu else ""
-    fits = ", does not fit" if is_gpu and total > memory else ""
+    fits = (", does not fit" if total > memory else ", fits") if is_gpu else ""
     return (
         f"{short_device(name)}: {human_readable_bytes(total)}{room}: variables "
         f"{human_readable_bytes(held)}, beside them {human_readable_bytes(beside)} in step "
@@ -169,28 +213,3 @@ def _virtual_gpus(gpus: int, memory: int) -> Iterator[None]:
     finally:
         DeviceFactory.unregister("GPU")
         DeviceFactory.register("GPU", factory, priority)
-
-
-@contextmanager
-def _without_files() -> Iterator[None]:
-    """In the block, make `Saver.save` write nothing, and write event files to a temporary folder,
-    because no step computes the values.
-    """
-    save, open_file = Saver.save, EventFileWriter._open
-
-    def unsaved(saver: Any, sess: Any, save_path: str, *args: Any, **kwargs: Any) -> str:
-        return save_path
-
-    def open_elsewhere(writer: Any) -> None:
-        logdir, writer._logdir = writer._logdir, folder
-        open_file(writer)
-        writer._logdir = logdir
-
-    with TemporaryDirectory() as folder:
-        Saver.save = unsaved  # type: ignore[method-assign,assignment]
-        EventFileWriter._open = open_elsewhere  # type: ignore[method-assign,assignment]
-        try:
-            yield
-        finally:
-            Saver.save = save  # type: ignore[method-assign]
-            EventFileWriter._open = open_file  # type: ignore[method-assign]

@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 
@@ -36,6 +36,15 @@ class Results(NamedTuple):
             print(content, flush=True)
             return True
         return write_file(self.output, f"{content}\n")
+
+
+def hidden_plans(count: int) -> Iterator[str]:
+    """Yield a line about plans that a command does not show, if there are any."""
+    if count:
+        what = "1 plan only initializes, checks, saves or restores"
+        if count > 1:
+            what = f"{count} plans only initialize, check, save or restore"
+        yield f"-- {what} variables: see --all"
 
 
 def add_results(parser: argparse.ArgumentParser) -> None:

@@ -68,7 +68,7 @@ def test_a_file(program: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 def test_initializers_are_left_out(program: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", program]) == 0
     text = capsys.readouterr().out
-    assert "-- plan 1" not in text and "-- 1 plans only initialize, check, save" in text
+    assert "-- plan 1" not in text and "-- 1 plan only initializes, checks, saves" in text
 
 
 def test_an_option_after_the_program_is_the_programs(

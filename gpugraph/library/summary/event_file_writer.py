@@ -18,7 +18,7 @@ from typing import Any
 
 from gpugraph.base.errors import AlreadyExistsError
 from gpugraph.base.fork_safe_locks import new_lock
-from gpugraph.base.whole_files import local_path
+from gpugraph.base.whole_files import are_writes_discarded, local_path
 from gpugraph.formats.summary_bytes import file_version_event
 from gpugraph.formats.tf_record import write_record
 from gpugraph.platform import files
@@ -32,8 +32,9 @@ class _OpenFile:
     def __init__(self, path: str) -> None:
         self.path, self.owner = path, os.getpid()
         self.waiting: list[bytes] = []
+        place, mode = (os.devnull, "wb") if are_writes_discarded() else (local_path(path), "xb")
         with files.system_errors(path):
-            self.file = open(local_path(path), "xb", buffering=0)  # noqa: SIM115  # closed by `close`
+            self.file = open(place, mode, buffering=0)  # noqa: SIM115  # closed by `close`
 
     def write(self) -> None:
         """Write all buffered events. In a forked child process, discard the events, because the

@@ -41,6 +41,12 @@ MAX_REASON_LENGTH = 120
 """Reasons in the summary and in the lines of the steps have at most this number of characters."""
 
 _ASSIGNMENTS = frozenset({"Assign", "AssignVariableOp"})
+_INITIALIZERS = frozenset(
+    {
+        *("InitializeTable", "InitializeTableV2", "InitializeTableFromTextFile"),
+        *("InitializeTableFromTextFileV2", "MakeIterator"),
+    }
+)
 _CHECKPOINT_OPS = frozenset(
     {"SaveV2", "MergeV2Checkpoints", "RestoreV2", "_RestoreSized", "Save", "Restore"}
 )
@@ -142,12 +148,16 @@ class Explanation:
         return self._only_initializes()
 
     def _only_initializes(self) -> bool:
-        """Return whether the run fetches nothing and only gives variables their initial values."""
+        """Return whether the run fetches nothing and only gives variables, tables and iterators
+        their initial values.
+        """
         names = {op.name for op in self.placed}
         written = [op.name for op in self.placed if op.op_type in _ASSIGNMENTS]
-        return not self.fetches and all(
+        is_first = [
             name.endswith("/Assign") and name.removesuffix("/Assign") in names for name in written
-        )
+        ]
+        is_first += [True for op in self.placed if op.op_type in _INITIALIZERS]
+        return not self.fetches and bool(is_first) and all(is_first)
 
     def summary(self) -> str:
         """Return five lines about ops and steps by device, fused ops, native steps and kernels on

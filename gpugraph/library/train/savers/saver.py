@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from gpugraph.base import errors
+from gpugraph.base.whole_files import are_writes_discarded
 from gpugraph.formats import messages_pb2
 from gpugraph.graph.client.collection_protos import register_proto_function
 from gpugraph.graph.client.default_graph_functions import get_default_graph
@@ -305,6 +306,8 @@ class Saver:
             raise ValueError("'latest_filename' must not contain path components")
         if not hasattr(sess, "run"):
             raise TypeError(f"'sess' must be a Session; {sess!r}")
+        if are_writes_discarded():
+            return os.fspath(save_path)
         path = self._path_of(sess, os.fspath(save_path), global_step, latest_filename)
         folder = os.path.dirname(os.fspath(save_path))
         if not self._is_empty:
@@ -376,7 +379,7 @@ class Saver:
         if save_path is None:
             raise ValueError("Can't load save_path when it is None.")
         path = os.fspath(save_path)
-        if not checkpoint_exists(path):
+        if not checkpoint_exists(path) and not are_writes_discarded():
             raise ValueError(f"The passed save_path is not a valid checkpoint: {path}")
         logging.info("Restoring parameters from %s", path)
         names = self.saver_def
