@@ -27,16 +27,17 @@ def pillow_in_run() -> Any:
         raise UnimplementedError(None, None, str(error)) from None
 
 
-def jpeg_pixels(data: bytes, channels: int, ratio: int = 1, native: Any = None) -> Any:
+def jpeg_pixels(data: bytes, form: Any, ratio: int = 1, native: Any = None) -> Any:
     """Return the pixels [height, width, channels], uint8, of a JPEG file.
 
     Args:
-      channels: 1 for grey, 3 for RGB, 0 for the channels in the file.
+      form: a `JpegForm`. Pillow always uses the accurate transform.
       ratio: the divisor of the size.
       native: the `NativeJpeg` that decodes the usual files, or None.
     """
+    channels = form.channels
     if native is not None and ratio == 1:
-        pixels = native.pixels(data, channels)
+        pixels = native.pixels(data, form)
         if pixels is not None:
             return pixels
     try:

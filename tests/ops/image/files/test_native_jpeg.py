@@ -12,9 +12,10 @@ import pytest
 import gpugraph as tf
 from gpugraph.devices.native import prepare_source
 from gpugraph.ops.image.files import png_format
-from gpugraph.ops.image.files.native_jpeg import NativeJpeg
+from gpugraph.ops.image.files.native_jpeg import JpegForm, NativeJpeg
 from gpugraph.ops.image.files.native_png import NativePng
 
+ACCURATE = JpegForm(3, is_fast=False)
 Image = pytest.importorskip("PIL.Image")
 
 
@@ -76,7 +77,7 @@ def test_files_of_all_forms():
             optimize=number % 5 == 0, restart_marker_blocks=number % 4,
         )  # fmt: skip
         for channels in (0, 1, 3):
-            found = native.pixels(data, channels)
+            found = native.pixels(data, ACCURATE._replace(channels=channels))
             read += found is not None
             if found is not None:
                 np.testing.assert_array_equal(found, by_pillow(data, channels))
@@ -90,21 +91,21 @@ def test_windows():
         data = written(picture(chance, height, width, 1), subsampling=number % 3)
         top, left = chance.integers(0, height), chance.integers(0, width)
         rows, columns = chance.integers(1, height - top + 1), chance.integers(1, width - left + 1)
-        whole = native.pixels(data, 3)
-        part = native.pixels(data, 3, (top, left, rows, columns))
+        whole = native.pixels(data, ACCURATE)
+        part = native.pixels(data, ACCURATE, (top, left, rows, columns))
         np.testing.assert_array_equal(part, whole[top : top + rows, left : left + columns])
-    assert native.pixels(data, 3, (0, 0, height + 1, width)) is None
+    assert native.pixels(data, ACCURATE, (0, 0, height + 1, width)) is None
 
 
 def test_files_that_are_left_to_pillow():
     native = NativeJpeg(Context())
     pixels = picture(np.random.default_rng(3), 30, 40, 1)
-    assert native.pixels(written(pixels, progressive=True), 3) is None
+    assert native.pixels(written(pixels, progressive=True), ACCURATE) is None
     cmyk = io.BytesIO()
     Image.fromarray(pixels).convert("CMYK").save(cmyk, "JPEG")
-    assert native.pixels(cmyk.getvalue(), 3) is None
-    assert native.pixels(b"", 3) is None
-    assert native.pixels(b"\xff\xd8\xff\xd9", 3) is None
+    assert native.pixels(cmyk.getvalue(), ACCURATE) is None
+    assert native.pixels(b"", ACCURATE) is None
+    assert native.pixels(b"\xff\xd8\xff\xd9", ACCURATE) is None
 
 
 def test_damaged_files():
@@ -117,7 +118,7 @@ def test_damaged_files():
         )
         data[chance.integers(0, min(len(data), 700))] = chance.integers(0, 256)
         damaged = bytes(data[: chance.integers(1, len(data)) if number % 5 == 0 else None])
-        found = native.pixels(damaged, 3)
+        found = native.pixels(damaged, ACCURATE)
         outcomes["left" if found is None else "read"] += 1
         if found is not None:
             np.testing.assert_array_equal(found, by_pillow(damaged, 3))
@@ -142,7 +143,7 @@ def test_files_in_a_pipeline():
     expected = [by_pillow(data, 3)[:16, :16] for data in files]
     with tf.Graph().as_default(), tf.Session() as session:
         texts = tf.data.Dataset.from_tensor_slices(np.array(files, object))
-        images = texts.map(lambda text: tf.io.decode_jpeg(text, channels=3)[:16, :16], 2).batch(6)
+        images = texts.map(lambda text: tf.io.decode_jpeg(text, channels=3, dct_method="INTEGER_ACCURATE")[:16, :16], 2).batch(6)
         following = images.make_one_shot_iterator().get_next()
         found = np.concatenate([session.run(following) for _ in range(2)])
     np.testing.assert_array_equal(found, expected)
