@@ -27,6 +27,7 @@ from gpugraph.kernel import reference
 from gpugraph.ops.framework.kernel_registry import HostOnly, find_kernel
 from gpugraph.ops.op_index import load
 from gpugraph.session.direct_kernels import VIEWS
+from gpugraph.session.lazy_choices import choices_in, deferred_in
 
 
 class FunctionPiece(NamedTuple):
@@ -84,15 +85,17 @@ class _Levels:
         self.level: dict[Operation, int] = {}
         self._by_value = set(self.fed)  # tensors whose values do not follow from shapes
         for op in graph._ops:
+            if self._is_free(op) and not self._is_fed(op):
+                self.free.add(op)
+        choices = choices_in(graph, self.free)
+        self._alone = choices | deferred_in(graph, choices)
+        for op in graph._ops:
             self._add(op)
         self.last = 1 + max((self.level[op] for op in self.cuts), default=-1)
         self._delay()
 
     def _add(self, op: Operation) -> None:
-        if op._outputs and op._outputs[0] in self.fed:
-            return
-        if self._is_free(op):
-            self.free.add(op)
+        if self._is_fed(op) or op in self.free:
             return
         is_shape = op.type in _SHAPES
         if not is_shape and (op._op_def.is_stateful or self._by_value.intersection(op._inputs)):
@@ -100,8 +103,11 @@ class _Levels:
         before = [tensor.op for tensor in op._inputs] + list(op.control_inputs)
         levels = [self.level[o] + (o in self.cuts) for o in before if o in self.level]
         self.level[op] = max(levels, default=0)
-        if _is_called_alone(op, self._by_value):
+        if op in self._alone or _is_called_alone(op, self._by_value):
             self.cuts.add(op)
+
+    def _is_fed(self, op: Operation) -> bool:
+        return bool(op._outputs) and op._outputs[0] in self.fed
 
     def _is_free(self, op: Operation) -> bool:
         if op._outputs and not op._inputs and all(t._dtype is resource for t in op._outputs):
@@ -116,7 +122,8 @@ class _Levels:
         for op in reversed(self.graph._ops):
             if op not in self.level:
                 continue
-            if op not in self.cuts and not (op._op_def.is_stateful and "seed2" not in op._attrs):
+            is_fixed = op in self.cuts or any(other in self.level for other in op.control_inputs)
+            if not is_fixed and not (op._op_def.is_stateful and "seed2" not in op._attrs):
                 self.level[op] = users.get(op, self.last)
             for other in (*(tensor.op for tensor in op._inputs), *op.control_inputs):
                 users[other] = min(users.get(other, self.last), self.level[op])

@@ -11,6 +11,7 @@ These calls can be members of a `sequence`. The kind of copy is chosen when a ca
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from math import prod
 from typing import Any, NamedTuple
 
@@ -103,6 +104,27 @@ def move(source: Any, target: Any) -> Call:
         raise NotNativeError(f"A move of {show(array)} to {show(target)}, which overlaps it")
     axes, start, to = axes_of(array, target)
     return _bind(runtime, axes, (start, to), (array, target))
+
+
+def contiguous_copy(view: Any, empty: Callable[..., Any] = np.empty) -> Any:
+    """Return a C-ordered copy of an array. Native code makes the copy if it supports the array.
+
+    Args:
+      empty: a function of a shape and a dtype that returns an array.
+    """
+    target = empty(view.shape, view.dtype)
+    if RUNTIME.get(False) is not None and view.size >= _LARGE_COPY:
+        try:
+            move(view, target)()
+            return target
+        except NotNativeError:
+            pass  # NumPy copies any array
+    target[...] = view
+    return target
+
+
+_LARGE_COPY = 4096
+"""The number of elements from which on a native copy takes less time than one by NumPy."""
 
 
 def _as_array(source: Any, target: Any) -> Any:

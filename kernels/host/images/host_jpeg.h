@@ -241,7 +241,9 @@ static int gg_jpeg_next_block(gg_jpeg *j, gg_jpeg_bits *b, gg_jpeg_component *pa
         for (int y = 0; y < 8; y++) memset(block + y * 8 * GG_JPEG_BLOCKS, 0, 16);
     } else if (!last) {
         const int value = block[0] * queue->steps[0];
-        gg_jpeg_fill_block(((value + 4 * !j->is_fast) >> 3) + 128, to, part->stride);
+        const int fast = (int16_t)(block[0] * queue->fast_steps[0]) >> 5;
+        if (!j->is_fast && abs(value) > GG_JPEG_MOST_SUM) return 0;
+        gg_jpeg_fill_block((j->is_fast ? fast : (value + 4) >> 3) + 128, to, part->stride);
         block[0] = 0;
     } else {
         queue->to[queue->count++] = to;

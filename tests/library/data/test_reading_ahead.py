@@ -9,7 +9,7 @@ import pytest
 
 import gpugraph as tf
 from gpugraph.ops.datasets import parallel_elements
-from gpugraph.ops.datasets.elements.batch_memory import BatchMemory
+from gpugraph.kernel.reused_memory import ReusedMemory
 from gpugraph.ops.parsing import several_examples
 
 D = tf.data.Dataset
@@ -162,7 +162,7 @@ def test_parts_do_not_keep_an_array_alive():
 
 
 def test_a_batch_that_is_held_is_not_written_again():
-    memory, shape = BatchMemory(), (1 << 17,)
+    memory, shape = ReusedMemory(), (1 << 17,)
     first = memory.empty(shape, np.dtype(np.float32))
     view = first[5:9]
     view[:] = 7

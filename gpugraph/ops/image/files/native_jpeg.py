@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpugraph.kernel import KernelContext
+from gpugraph.kernel.reused_memory import empty_array
 
 _FILE = "host_jpeg.h"
 _REFUSED, _DATA, _BYTES, _HEIGHT, _WIDTH, _COMPONENTS, _CHANNELS, _SPACE, _PLANES, _OUT = range(10)
@@ -129,10 +130,13 @@ def _prepared(request: Any, sizes: Sequence[int], form: JpegForm, window: Window
         request[_REFUSED] = 1
         return None
     channels = form.channels or components
-    out = np.empty((rows, columns, channels), np.uint8)
+    out = empty_array((rows, columns, channels), _UINT8)
     request[_CHANNELS], request[_OUT] = channels, _address(out)
     request[_WINDOW:_IS_FAST] = top, left, rows, columns
     return out
+
+
+_UINT8 = np.dtype(np.uint8)
 
 
 def _planes(size: int) -> Any:
