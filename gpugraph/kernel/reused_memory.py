@@ -9,13 +9,15 @@ was freed last is used first, because it is still in the processor's cache.
 from __future__ import annotations
 
 import math
+import sys
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from gpugraph.base.fork_safe_locks import new_lock
 
-_LARGE = 1 << 16
+LARGE_ARRAY = 1 << 16
 """The minimum size in bytes of an array whose memory is used again."""
 
 _MOST_BYTES = 1 << 25
@@ -78,12 +80,32 @@ class _Pool:
 _POOL = _Pool()
 
 
+def is_from_empty_array(array: Any) -> bool:
+    """Return whether an array is one that `empty_array` returned, not a view of it, and has memory
+    that is used again.
+    """
+    return type(array.base) is _Lease
+
+
+def is_only_in(arrays: Sequence[Any], place: int) -> bool:
+    """Return whether nothing but a sequence refers to the array at index `place`."""
+    return sys.getrefcount(arrays[place]) == _IN_ONE_PLACE
+
+
+def _references() -> int:
+    arrays = [np.empty(1)]
+    return sys.getrefcount(arrays[0])
+
+
+_IN_ONE_PLACE = _references()
+
+
 def empty_array(shape: tuple[int, ...], dtype: Any) -> Any:
     """Return an array of undefined content. If it is large, its memory may have been that of an
     array which was deleted.
     """
     size = math.prod(shape) * dtype.itemsize
-    if dtype.hasobject or not _LARGE <= size <= _MOST_BYTES:
+    if dtype.hasobject or not LARGE_ARRAY <= size <= _MOST_BYTES:
         return np.empty(shape, dtype)
     buffer = _POOL.take(size)
     address = np.frombuffer(buffer, np.uint8, 1).__array_interface__["data"][0]

@@ -244,7 +244,7 @@ class PiecesCall:
         for call, part in zip(self._calls, parts):
             piece = part.piece
             run = call if piece.cut is None else _cut_call(call, part)
-            feeds = [places[tensor] for tensor in piece.feeds]
+            feeds = [places[tensor] for tensor in piece.values]
             for tensor in piece.fetches:
                 places[tensor] = len(places)
             self._steps.append((run, feeds))

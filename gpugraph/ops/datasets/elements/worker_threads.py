@@ -219,6 +219,7 @@ class Buffer:
                     self.is_over = True
                 else:
                     self.items.append(item)
+                    item = None  # the array may only be used again if nothing refers to it
                 self.condition.notify_all()
                 if self.is_over:
                     return
