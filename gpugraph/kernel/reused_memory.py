@@ -81,10 +81,14 @@ _POOL = _Pool()
 
 
 def is_from_empty_array(array: Any) -> bool:
-    """Return whether an array is one that `empty_array` returned, not a view of it, and has memory
-    that is used again.
+    """Return whether an array is one that `empty_array` returned, with memory that is used again,
+    or the only view of such an array.
     """
-    return type(array.base) is _Lease
+    base = array.base
+    if type(base) is _Lease:
+        return True
+    is_view = type(base) is np.ndarray and type(base.base) is _Lease
+    return is_view and sys.getrefcount(base) == _OF_BASE and 2 * array.nbytes >= base.nbytes
 
 
 def is_only_in(arrays: Sequence[Any], place: int) -> bool:
@@ -98,6 +102,15 @@ def _references() -> int:
 
 
 _IN_ONE_PLACE = _references()
+
+
+def _references_to_base() -> int:
+    array = np.empty(4)[:]
+    base = array.base
+    return sys.getrefcount(base)
+
+
+_OF_BASE = _references_to_base()
 
 
 def empty_array(shape: tuple[int, ...], dtype: Any) -> Any:

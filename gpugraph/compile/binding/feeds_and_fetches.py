@@ -18,7 +18,7 @@ from gpugraph.compile.steps.step_list import StepList
 from gpugraph.compile.unit.guards import ALWAYS
 from gpugraph.devices import Device
 from gpugraph.graph.nodes.runtime_graph import Node
-from gpugraph.kernel.reused_memory import is_from_empty_array
+from gpugraph.kernel.reused_memory import LARGE_ARRAY, is_from_empty_array
 from gpugraph.plan import FeedSlot, FetchSlot, Step
 
 _Read = Callable[[], Any]
@@ -88,10 +88,12 @@ class FeedsAndFetches:
             steps.refs(node)
         if home.storage.kind == "cell":
             read_array = steps.source(key, home)
-            return (lambda: _unshared(device, read_array)[()]), None
+            return partial(_unshared, device, read_array), None
         array = steps.array(home)
         if device.name == self.unit.host:
             is_scalar = home.shape == ()
+            if array.nbytes >= LARGE_ARRAY:
+                return partial(device.read, array), array
             return (partial(array.__getitem__, ()), None) if is_scalar else (array.copy, array)
         read = self._array_reader(node, device, array, source)
         return ((lambda: read()[()]) if home.shape == () else read), None
@@ -134,13 +136,14 @@ class FeedsAndFetches:
 
 
 def _unshared(device: Device, read_array: _Read) -> Any:
-    """Return a tensor as an array that nothing else may change. A large result that only the plan
-    refers to, until the run ends, needs no copy.
+    """Return a tensor as an array that nothing else may change, or as a NumPy scalar. A large
+    result that only the plan refers to, until the run ends, needs no copy.
     """
     array = read_array()
     if is_from_empty_array(array) and sys.getrefcount(array) == _OF_TENSOR:
         return array
-    return device.read(array)
+    copy = device.read(array)
+    return copy if copy.ndim else copy[()]
 
 
 def _references() -> int:

@@ -18,7 +18,7 @@ from gpugraph.base.errors import AlreadyExistsError, invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.base.whole_files import open_to_read, system_errors
 from gpugraph.formats.record_files import InflatedFile
-from gpugraph.formats.tf_record import read_record, read_records, write_record
+from gpugraph.formats.tf_record import read_record, read_record_lists, write_record
 from gpugraph.ops.datasets.cache_stages import Cached
 from gpugraph.ops.datasets.elements.dataset_declaration import Row, dataset_op
 from gpugraph.ops.datasets.elements.positions import packed, unpacked
@@ -151,7 +151,8 @@ def _records(compression: str, name: bytes) -> Iterator[bytes]:
     with system_errors(name):
         source = open_to_read(path)
     with closing(source), system_errors(name):
-        yield from read_records(InflatedFile(source, compression, path), path)
+        for records in read_record_lists(InflatedFile(source, compression, path), path):
+            yield from records
 
 
 def _checked(row: Row) -> str:

@@ -20,6 +20,7 @@ import numpy as np
 from gpugraph.formats.example_bytes import BYTES, FLOATS
 from gpugraph.formats.example_columns import Irregular
 from gpugraph.kernel import KernelContext
+from gpugraph.kernel.reused_memory import empty_array
 from gpugraph.ops.parsing.parsed_features import strings
 
 _FILE = "host_examples.h"
@@ -163,7 +164,7 @@ class NativeExamples:
         """
         total = int(counts.sum())
         shape = (total, 2) if kind == BYTES else (total,)
-        out = np.empty(shape, np.float32 if kind == FLOATS else np.int64)
+        out = empty_array(shape, np.dtype(np.float32 if kind == FLOATS else np.int64))
         offsets = np.cumsum(counts) - counts
         self.call(
             is_long, _READ, counts.size, counts=counts, starts=starts, ends=ends, offsets=offsets,
