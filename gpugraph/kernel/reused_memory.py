@@ -38,8 +38,9 @@ class _Lease(np.ndarray):
     """
 
     def __del__(self) -> None:
-        if type(self.base) is bytearray:
-            _POOL.give_back(self.base)
+        buffer: Any = self.base
+        if type(buffer) is bytearray:
+            _POOL.give_back(buffer)
 
 
 class _Pool:

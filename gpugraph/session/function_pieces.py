@@ -136,7 +136,7 @@ class _Levels:
         return is_constant and not op._op_def.is_stateful and not _has_handles(op._outputs)
 
     def _delay(self) -> None:
-        """Move ops to later levels, so that there are few pieces. An op may run at the latest on the
+        """Move ops to later levels, so that there are few pieces. An op may not move beyond the
         level of the first op that uses it.
         """
         latest: dict[Operation, int] = {}

@@ -54,7 +54,7 @@ def _is_large(tensor: Tensor) -> bool:
 
 
 def deferred_in(graph: FuncGraph, choices: set[Operation]) -> set[Operation]:
-    """Return the ops of which only `choices` use the results, and which `deferred_call` supports."""
+    """Return the reversals whose results only `choices` use."""
     users: dict[Tensor, set[Operation]] = {}
     for op in graph._ops:
         for tensor in op._inputs:

@@ -290,11 +290,11 @@ class ShuffledBlocks(Elements):
         size, first, items, chosen = self.stage.size, self.first, self.items, []
         numbers = np.arange(len(items) - first, len(items) - first - count, -1)
         distances = (self.words.take(count) % np.minimum(numbers, size)).tolist()
-        for first, distance in enumerate(distances, first):
-            place = first + distance
+        for at, distance in enumerate(distances, first):
+            place = at + distance
             chosen.append(items[place])
-            items[place] = items[first]
-        first += 1
+            items[place] = items[at]
+        first += count
         self.drawn += count
         if first >= size:
             del items[:first]

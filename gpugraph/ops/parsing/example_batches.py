@@ -16,7 +16,6 @@ import numpy as np
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import DType
 from gpugraph.formats.example_columns import ExampleColumns, Irregular
-from gpugraph.kernel.reused_memory import empty_array
 from gpugraph.ops.parsing.native_examples import NativeExamples
 from gpugraph.ops.parsing.parsed_features import (
     KIND_OF,
@@ -112,7 +111,7 @@ def dense_batch(feature_values: tuple[Any, Any, Any], feature: DenseFeature) -> 
         return rows.reshape(-1, *feature.shape)
     if not feature.default.size:
         raise Irregular("a dense feature that is missing")
-    batch = empty_array((counts.size, *feature.shape), np.dtype(dtype.as_numpy_dtype))
+    batch = np.empty((counts.size, *feature.shape), dtype.as_numpy_dtype)
     batch[...] = feature.default
     batch[present] = rows.reshape(-1, *feature.shape)
     return batch

@@ -1,5 +1,5 @@
-/* JPEG files as most programs write them: 8 bits, Huffman codes, one scan (baseline), grey or YCbCr,
-   chroma of full, half or quarter size. All other files, and damaged ones, end a call with
+/* JPEG files as most programs write them: 8 bits, Huffman codes, one scan (baseline) or progressive,
+   grey or YCbCr, chroma of full, half or quarter size. All other files, and damaged ones, end a call with
    GG_FAILED; the caller then reads them otherwise.
 
    The only array holds the number of requests, and their numbers, so that a call is bound once. A
@@ -46,6 +46,8 @@ typedef struct {
     int64_t stride;
     uint8_t *plane;
     gg_jpeg_queue queue;
+    int16_t *coefficients;  /* of a progressive file */
+    int8_t places[64];      /* of the last bits of each coefficient, -1 before the first one */
 } gg_jpeg_component;
 
 typedef struct {
@@ -55,7 +57,7 @@ typedef struct {
     int across, down;       /* the largest numbers of blocks */
     int64_t columns, rows;  /* of MCUs */
     int interval;           /* MCUs between restarts, or 0 */
-    int is_fast, is_fancy, reads_sizes;
+    int is_fast, is_fancy, reads_sizes, is_progressive;
     int is_jfif, transform; /* -1 without Adobe's marker */
     uint16_t steps[4][64];
     int has_steps[4];
@@ -84,7 +86,8 @@ static int gg_jpeg_all_codes(gg_jpeg *j, const uint8_t *at, const uint8_t *end) 
         for (int i = 1; i <= 16; i++) count += at[i];
         if (count > 256 || end - at < 17 + count) return 0;
         gg_jpeg_codes *codes = &j->codes[at[0] >> 4][at[0] & 3];
-        if (!gg_jpeg_set_codes(codes, at + 1, at + 17, !(at[0] >> 4))) return 0;
+        const int kind = j->is_progressive ? GG_JPEG_PLAIN : at[0] >> 4 ? GG_JPEG_AC : GG_JPEG_DC;
+        if (!gg_jpeg_set_codes(codes, at + 1, at + 17, kind)) return 0;
         at += 17 + count;
     }
     return 1;
@@ -130,7 +133,8 @@ static int gg_jpeg_scan(gg_jpeg *j, const uint8_t *at, const uint8_t *end) {
 static int gg_jpeg_segment(gg_jpeg *j, int marker, const uint8_t *at, const uint8_t *end) {
     if (marker == 0xDB) return gg_jpeg_tables(j, at, end);
     if (marker == 0xC4) return j->reads_sizes || gg_jpeg_all_codes(j, at, end);
-    if (marker == 0xC0 || marker == 0xC1) return gg_jpeg_frame(j, at, end);
+    if (marker == 0xC2) j->is_progressive = 1;
+    if (marker >= 0xC0 && marker <= 0xC2) return gg_jpeg_frame(j, at, end);
     if (marker == 0xDD) return end - at == 2 ? (j->interval = gg_jpeg_two(at), 1) : 0;
     if (marker == 0xE0 && end - at >= 14 && !memcmp(at, "JFIF", 5)) j->is_jfif = 1;
     if (marker == 0xEE && end - at >= 12 && !memcmp(at, "Adobe", 5)) j->transform = at[11];
@@ -143,9 +147,9 @@ static int gg_jpeg_is_ycc(const gg_jpeg *j) {
     return j->parts[0].id == 1 && j->parts[1].id == 2 && j->parts[2].id == 3;
 }
 
-/* Reads all segments up to the scan, whose data begins at `j->at`. */
+/* Reads all segments up to the first scan, whose data begins at `j->at`. */
 static int gg_jpeg_header(gg_jpeg *j, const uint8_t *at, const uint8_t *end) {
-    j->count = j->interval = j->is_jfif = 0, j->transform = -1;
+    j->count = j->interval = j->is_jfif = j->is_progressive = 0, j->transform = -1;
     memset(j->has_steps, 0, sizeof j->has_steps);
     for (int i = 0; i < 8; i++) j->codes[i / 4][i % 4].is_set = 0;
     if (end - at < 4 || at[0] != 0xFF || at[1] != 0xD8) return 0;
@@ -155,7 +159,7 @@ static int gg_jpeg_header(gg_jpeg *j, const uint8_t *at, const uint8_t *end) {
         const uint8_t *first = at + 4, *last = at + 2 + size;
         if (marker == 0xDA) {
             j->at = last, j->end = end;
-            return gg_jpeg_scan(j, first, last) && gg_jpeg_is_ycc(j);
+            return (j->is_progressive || gg_jpeg_scan(j, first, last)) && gg_jpeg_is_ycc(j);
         }
         if (!gg_jpeg_segment(j, marker, first, last)) return 0;
         at = last;
@@ -168,8 +172,8 @@ GG_ALWAYS int64_t gg_jpeg_row_space(const gg_jpeg *j) {
     return gg_lines(j->columns * 16 + 2 * GG_JPEG_STRIP) + GG_LINE;
 }
 
-/* Sets the sizes of planes and returns the bytes of scratch memory: the planes, 4 rows, and a copy of
-   the scan's data. */
+/* Sets the sizes of planes and returns the bytes of scratch memory: the planes, 4 rows, the
+   coefficients of a progressive file, and a copy of a scan's data. */
 static int64_t gg_jpeg_lay_out(gg_jpeg *j, uint8_t *planes) {
     int64_t space = 0;
     j->columns = gg_ceil(j->width, 8 * j->across), j->rows = gg_ceil(j->height, 8 * j->down);
@@ -182,7 +186,11 @@ static int64_t gg_jpeg_lay_out(gg_jpeg *j, uint8_t *planes) {
         part->before = 0;
         space += part->stride * j->rows * 8 * part->down;
     }
-    space += 4 * gg_jpeg_row_space(j);
+    space = gg_lines(space + 4 * gg_jpeg_row_space(j));
+    for (int i = 0; j->is_progressive && i < j->count; i++) {
+        j->parts[i].coefficients = (int16_t *)(planes + space);
+        space += j->parts[i].stride * j->rows * 8 * j->parts[i].down * 2;
+    }
     j->copy = planes + space;
     return space + (j->end - j->at) + GG_JPEG_PAD;
 }
@@ -230,16 +238,12 @@ static void gg_jpeg_fill_block(int value, uint8_t *out, int64_t stride) {
     for (int y = 0; y < 8; y++) memcpy(out + y * stride, &bytes, 8);
 }
 
-/* Reads a block into the queue, and transforms the blocks if the queue is full. */
-static int gg_jpeg_next_block(gg_jpeg *j, gg_jpeg_bits *b, gg_jpeg_component *part, uint8_t *to) {
+/* Adds the block behind the last one to the queue, and transforms the blocks if the queue is full.
+   `last` is 0 if only the first coefficient is not 0. */
+static int gg_jpeg_put_block(gg_jpeg *j, gg_jpeg_component *part, int last, uint8_t *to) {
     gg_jpeg_queue *queue = &part->queue;
     int16_t *block = queue->blocks + 8 * queue->count;
-    const int last = gg_jpeg_block(b, &j->codes[0][part->dc], &j->codes[1][part->ac],
-                                   &part->before, block);
-    if (last < 0) return 0;
-    if (!to) { /* the block is not needed */
-        for (int y = 0; y < 8; y++) memset(block + y * 8 * GG_JPEG_BLOCKS, 0, 16);
-    } else if (!last) {
+    if (!last) {
         const int value = block[0] * queue->steps[0];
         const int fast = (int16_t)(block[0] * queue->fast_steps[0]) >> 5;
         if (!j->is_fast && abs(value) > GG_JPEG_MOST_SUM) return 0;
@@ -252,9 +256,24 @@ static int gg_jpeg_next_block(gg_jpeg *j, gg_jpeg_bits *b, gg_jpeg_component *pa
     return 1;
 }
 
+/* Reads a block. Without an address for its pixels, it is dropped. */
+static int gg_jpeg_next_block(gg_jpeg *j, gg_jpeg_bits *b, gg_jpeg_component *part, uint8_t *to) {
+    int16_t *block = part->queue.blocks + 8 * part->queue.count;
+    const int last = gg_jpeg_block(b, &j->codes[0][part->dc], &j->codes[1][part->ac],
+                                   &part->before, block);
+    if (last < 0) return 0;
+    if (to) return gg_jpeg_put_block(j, part, last, to);
+    for (int y = 0; y < 8; y++) memset(block + y * 8 * GG_JPEG_BLOCKS, 0, 16);
+    return 1;
+}
+
+GG_ALWAYS int gg_jpeg_is_near(const gg_jpeg *j, int64_t row, int64_t column) {
+    return row >= j->from_row && row <= j->to_row && column >= j->from_column &&
+           column <= j->to_column;
+}
+
 static int gg_jpeg_mcu(gg_jpeg *j, gg_jpeg_bits *b, int64_t row, int64_t column, int is_grey) {
-    const int is_near = row >= j->from_row && row <= j->to_row && column >= j->from_column &&
-                        column <= j->to_column;
+    const int is_near = gg_jpeg_is_near(j, row, column);
     for (int i = 0; i < j->count; i++) {
         gg_jpeg_component *part = &j->parts[i];
         const int is_needed = is_near && (!is_grey || !i);
@@ -301,33 +320,44 @@ static int gg_jpeg_planes(gg_jpeg *j, int is_grey) {
     return rest >= 0 && rest < 8 && j->end - j->at >= 2 && j->at[0] == 0xFF && j->at[1] == 0xD9;
 }
 
+#include "host_jpeg_progressive.h"
+
 static void gg_jpeg_add(const uint8_t *restrict near, const uint8_t *restrict far, int64_t count,
                         int16_t *restrict sums) {
     for (int64_t i = 0; i < count; i++) sums[i] = (int16_t)(3 * near[i] + far[i]);
 }
 
-/* Returns a row of a chroma plane in the size of the picture, in `to` if it must be computed. */
+/* The first column that libjpeg decodes for the window, the first one of an MCU. */
+GG_ALWAYS int64_t gg_jpeg_first_column(const gg_jpeg *j) {
+    return j->left / (8 * j->across) * (8 * j->across);
+}
+
+/* Returns the pixels of the window in a row of a chroma plane, in `to` if they must be computed. As
+   in libjpeg, interpolation does not use samples outside the columns that are decoded. */
 static const uint8_t *gg_jpeg_chroma(const gg_jpeg *j, int number, int64_t row, uint8_t *to,
                                      int16_t *sums) {
     const gg_jpeg_component *part = &j->parts[number];
     const uint8_t *near = part->plane + row / j->down * part->stride;
-    if (j->across == 1) return near;
-    const int64_t width = part->width;
-    if (width <= 2 || !j->is_fancy) {
+    if (j->across == 1) return near + j->left;
+    const int64_t first = gg_jpeg_first_column(j), skipped = first / 2;
+    const int64_t width = gg_ceil(j->left + j->pixels - first, 2);
+    near += skipped;
+    const uint8_t *pixels = to + j->left - first;
+    if (part->width <= 2 || width < 2 || !j->is_fancy) {
         for (int64_t i = 0; i < width; i++) to[2 * i] = to[2 * i + 1] = near[i];
-        return to;
+        return pixels;
     }
     if (j->down == 1) {
         for (int64_t i = 0; i < width; i++) sums[i] = near[i];
         gg_jpeg_widen(sums, width, 0, to);
-        return to;
+        return pixels;
     }
     const int64_t other = row / 2 + (row % 2 ? 1 : -1);
     const int64_t last = part->height - 1;
     const uint8_t *far = part->plane + (other < 0 ? 0 : gg_min(other, last)) * part->stride;
-    gg_jpeg_add(near, far, width, sums);
+    gg_jpeg_add(near, far + skipped, width, sums);
     gg_jpeg_widen(sums, width, 2, to);
-    return to;
+    return pixels;
 }
 
 /* Writes the pixels of the window. */
@@ -345,7 +375,7 @@ static void gg_jpeg_write(const gg_jpeg *j, int64_t channels, uint8_t *rows, uin
             int16_t *sums = (int16_t *)(rows + 2 * size + GG_LINE);
             const uint8_t *blue = gg_jpeg_chroma(j, 1, y, rows, sums);
             const uint8_t *red = gg_jpeg_chroma(j, 2, y, rows + size, sums);
-            gg_jpeg_colors(grey, blue + j->left, red + j->left, j->pixels, out);
+            gg_jpeg_colors(grey, blue, red, j->pixels, out);
         }
     }
 }
@@ -362,7 +392,10 @@ static int gg_jpeg_serve(gg_jpeg *j, gg_jpeg_request *r, int reads_sizes) {
     }
     const int has_room = r->space >= space + 64 && r->height == j->height && r->width == j->width;
     if (!has_room || !gg_jpeg_set_window(j, r)) return 0;
-    if (!gg_jpeg_planes(j, r->channels == 1)) return 0;
+    const int is_grey = r->channels == 1;
+    if (j->is_progressive ? !gg_jpeg_progressive_planes(j, r->data + 2, is_grey)
+                          : !gg_jpeg_planes(j, is_grey))
+        return 0;
     const gg_jpeg_component *last = &j->parts[j->count - 1];
     gg_jpeg_write(j, r->channels, last->plane + last->stride * j->rows * 8 * last->down, r->out);
     return 1;

@@ -32,8 +32,12 @@ typedef struct {
     int64_t above[18];                  /* above the largest code of a size, in 16 bits */
     int first[17];                      /* all[first[size] + code] */
     uint8_t all[256];
-    int is_dc, is_set;
+    int kind, is_set;
 } gg_jpeg_codes;
+
+/* The kinds of codes. For progressive files, an entry holds the symbol in place of the distance, and
+   only the bits of the code. */
+enum { GG_JPEG_AC, GG_JPEG_DC, GG_JPEG_PLAIN };
 
 #define GG_JPEG_END 128 /* the distance that ends a block */
 
@@ -46,7 +50,10 @@ static const uint8_t gg_jpeg_order[64] = {
 #define GG_JPEG_PLACE(n) ((n) / 8 * 8 * GG_JPEG_BLOCKS + (n) % 8)
 
 /* Returns the entry of a code of `length` bits. It is 0 if the symbol is invalid. */
-static uint32_t gg_jpeg_entry(int is_dc, int symbol, int length) {
+static uint32_t gg_jpeg_entry(int kind, int symbol, int length) {
+    if (kind == GG_JPEG_PLAIN)
+        return (uint32_t)length | (uint32_t)length << 8 | (uint32_t)symbol << 16;
+    const int is_dc = kind == GG_JPEG_DC;
     const int size = symbol & 15;
     int distance = is_dc ? 1 : (symbol >> 4) + 1;
     if (size > (is_dc ? 11 : 10)) return 0;
@@ -58,19 +65,19 @@ static uint32_t gg_jpeg_entry(int is_dc, int symbol, int length) {
 /* Sets the tables from a segment DHT: 16 numbers of codes by size, then symbols. Returns whether the
    codes are valid. */
 static int gg_jpeg_set_codes(gg_jpeg_codes *codes, const uint8_t *counts, const uint8_t *symbols,
-                             int is_dc) {
+                             int kind) {
     int code = 0, number = 0;
     memset(codes, 0, sizeof *codes);
-    codes->is_dc = is_dc;
+    codes->kind = kind;
     for (int size = 1; size <= 16; size++) {
         codes->first[size] = number - code;
         for (int each = 0; each < counts[size - 1]; each++, code++, number++) {
             if (number > 255 || code >= 1 << size) return 0;
-            if (is_dc && symbols[number] > 15) return 0;
+            if (kind == GG_JPEG_DC && symbols[number] > 15) return 0;
             codes->all[number] = symbols[number];
             if (size > GG_JPEG_LOOK) continue;
             const int shift = GG_JPEG_LOOK - size;
-            const uint32_t entry = gg_jpeg_entry(is_dc, symbols[number], size);
+            const uint32_t entry = gg_jpeg_entry(kind, symbols[number], size);
             for (int i = 0; i < 1 << shift; i++) codes->entries[(code << shift) + i] = entry;
         }
         codes->above[size] = (int64_t)code << (16 - size);
@@ -129,7 +136,7 @@ static __attribute__((noinline)) uint32_t gg_jpeg_long_code(uint64_t bits,
     for (; next >= codes->above[size]; size++);
     if (size > 16) return 0;
     const int number = codes->first[size] + (int)(next >> (16 - size));
-    return gg_jpeg_entry(codes->is_dc, codes->all[number & 255], size);
+    return gg_jpeg_entry(codes->kind, codes->all[number & 255], size);
 }
 
 GG_ALWAYS uint32_t gg_jpeg_code(uint64_t bits, const gg_jpeg_codes *codes) {

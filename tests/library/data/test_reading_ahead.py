@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import gpugraph as tf
+from gpugraph.kernel.reused_memory import empty_array
 from gpugraph.ops.datasets import parallel_elements
-from gpugraph.kernel.reused_memory import ReusedMemory
 from gpugraph.ops.parsing import several_examples
 
 D = tf.data.Dataset
@@ -162,16 +162,16 @@ def test_parts_do_not_keep_an_array_alive():
 
 
 def test_a_batch_that_is_held_is_not_written_again():
-    memory, shape = ReusedMemory(), (1 << 17,)
-    first = memory.empty(shape, np.dtype(np.float32))
+    shape = (1 << 17,)
+    first = empty_array(shape, np.dtype(np.float32))
     view = first[5:9]
     view[:] = 7
     del first
-    second = memory.empty(shape, np.dtype(np.float32))
+    second = empty_array(shape, np.dtype(np.float32))
     assert not np.shares_memory(second, view)
     place = second.ctypes.data
     del second
-    assert memory.empty(shape, np.dtype(np.float32)).ctypes.data == place
+    assert empty_array(shape, np.dtype(np.float32)).ctypes.data == place
     assert view.tolist() == [7] * 4
 
 

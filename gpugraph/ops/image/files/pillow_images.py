@@ -44,8 +44,8 @@ def jpeg_pixels(data: bytes, form: Any, ratio: int = 1, native: Any = None) -> A
         picture = pillow_in_run().open(io.BytesIO(data), formats=["JPEG"])
         mode = "L" if channels == 1 or (channels == 0 and picture.mode == "L") else "RGB"
         if ratio > 1 or picture.mode != mode:
-            width, height = (-(-size // ratio) for size in picture.size)
-            picture.draft(mode, (width, height))
+            width, height = picture.size
+            picture.draft(mode, (width / ratio, height / ratio))  # the quotients are exactly `ratio`
         picture.load()
         picture = picture if picture.mode == mode else picture.convert(mode)
         pixels = np.frombuffer(picture.tobytes(), np.uint8)
