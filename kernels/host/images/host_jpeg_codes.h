@@ -133,6 +133,7 @@ static __attribute__((noinline)) uint32_t gg_jpeg_long_code(uint64_t bits,
                                                             const gg_jpeg_codes *codes) {
     const int64_t next = (int64_t)(bits >> 48);
     int size = GG_JPEG_LOOK + 1;
+    if (next < codes->above[GG_JPEG_LOOK]) return 0; /* a shorter code of an invalid symbol */
     for (; next >= codes->above[size]; size++);
     if (size > 16) return 0;
     const int number = codes->first[size] + (int)(next >> (16 - size));

@@ -174,16 +174,20 @@ def decode_jpeg(
 ) -> Tensor:
     """Decode a JPEG file, a string scalar, to pixels [h, w, channels], uint8.
 
-    PNG files, and GIF files of one frame, are decoded too. `fancy_upscaling`,
-    `acceptable_fraction` and `dct_method` have no effect. Raises ModuleNotFoundError if Pillow is
-    not installed. A run raises InvalidArgumentError if the string is none of these files.
+    PNG files, and GIF files of one frame, are decoded too. `acceptable_fraction` has no effect.
+    Raises ModuleNotFoundError if Pillow is not installed. A run raises InvalidArgumentError if the
+    string is none of these files.
 
     Args:
       channels: 1 for grey, 3 for RGB, 4 for RGB and alpha (only PNG), or 0 for the channels of the
         file.
       ratio: 1, 2, 4 or 8, the divisor of the height and the width of a JPEG file.
+      fancy_upscaling: whether to interpolate chroma of less than full size, instead of repeating
+        it.
       try_recover_truncated: whether to fill the missing lines of a truncated file instead of
         raising an error.
+      dct_method: the inverse cosine transform, "INTEGER_FAST" or "INTEGER_ACCURATE". By default,
+        the fast one is used.
     """
     pillow()
     return decode_jpeg_op(
