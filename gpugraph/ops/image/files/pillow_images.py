@@ -45,7 +45,7 @@ def jpeg_pixels(data: bytes, form: Any, ratio: int = 1, native: Any = None) -> A
         mode = "L" if channels == 1 or (channels == 0 and picture.mode == "L") else "RGB"
         if ratio > 1 or picture.mode != mode:
             width, height = picture.size
-            picture.draft(mode, (width / ratio, height / ratio))  # the quotients are exactly `ratio`
+            picture.draft(mode, (width / ratio, height / ratio))  # exact quotients
         picture.load()
         picture = picture if picture.mode == mode else picture.convert(mode)
         pixels = np.frombuffer(picture.tobytes(), np.uint8)
