@@ -85,7 +85,7 @@ def is_from_empty_array(array: Any) -> bool:
     """Return whether an array is one that `empty_array` returned, with memory that is used again,
     or the only view of such an array.
     """
-    base = getattr(array, "base", None)  # arrays of GPUs have none
+    base: Any = getattr(array, "base", None)  # arrays of GPUs have none
     if type(base) is _Lease:
         return True
     is_view = type(base) is np.ndarray and type(base.base) is _Lease
