@@ -17,7 +17,6 @@ from gpugraph.devices.native import prepare_source
 from gpugraph.ops.image.files import png_format
 from gpugraph.ops.image.files.native_jpeg import JpegForm, NativeJpeg
 from gpugraph.ops.image.files.native_png import NativePng
-
 from tests.ops.image.files import jpeg_references
 
 ACCURATE = JpegForm(3, is_fast=False)
