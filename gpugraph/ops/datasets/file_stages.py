@@ -133,17 +133,29 @@ def text_lines(compression: str, name: bytes) -> Iterator[bytes]:
     with system_errors(name):
         source = open_to_read(path)
     with closing(source), system_errors(name):
-        if not compression:
-            for line in source:
-                yield line.removesuffix(b"\n").removesuffix(b"\r")
-            return
-        inflated, rest = InflatedFile(source, compression, path), b""
-        while part := inflated.read(1 << 20):
-            *lines, rest = (rest + part).split(b"\n")
-            for line in lines:
-                yield line.removesuffix(b"\r")
-        if rest:
-            yield rest.removesuffix(b"\r")
+        read: Any = InflatedFile(source, compression, path).read if compression else source.read1
+        for lines in _lines_of_parts(iter(partial(read, _PART_BYTES), b"")):
+            yield from lines
+
+
+_PART_BYTES = 1 << 18
+
+
+def _lines_of_parts(parts: Iterator[bytes]) -> Iterator[list[bytes]]:
+    """Yield lists of the lines of a text that is read in parts, without line ends."""
+    begun: list[bytes] = []  # the parts of the last line
+    has_returns = False
+    for part in parts:
+        has_returns = has_returns or b"\r" in part
+        *lines, rest = part.split(b"\n")
+        if lines:
+            lines[0] = b"".join([*begun, lines[0]])
+            begun = []
+            yield [line.removesuffix(b"\r") for line in lines] if has_returns else lines
+        begun.append(rest)
+    last = b"".join(begun)
+    if last:
+        yield [last.removesuffix(b"\r")]
 
 
 def _records(compression: str, name: bytes) -> Iterator[bytes]:

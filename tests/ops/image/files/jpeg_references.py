@@ -40,6 +40,6 @@ WINDOW = (3, 16, 11, 20)
 """The window of the last checksum, which is decoded like the first one."""
 
 CHECKSUMS = (
-    (0x5276019c, 0x524d9815, 0x7bf39b54, 0xc5858076, 0x8bd765ea),
-    (0x8d96386b, 0x3d81f757, 0x13b6345e, 0x19733784, 0xeb59088d),
+    (0x5276019C, 0x524D9815, 0x7BF39B54, 0xC5858076, 0x8BD765EA),
+    (0x8D96386B, 0x3D81F757, 0x13B6345E, 0x19733784, 0xEB59088D),
 )
