@@ -131,9 +131,9 @@ def text_lines(compression: str, name: bytes) -> Iterator[bytes]:
     """Yield the lines of a file, without line ends."""
     path = os.fsdecode(name)
     with system_errors(name):
-        source = open_to_read(path)
+        source: Any = open_to_read(path)
     with closing(source), system_errors(name):
-        read: Any = InflatedFile(source, compression, path).read if compression else source.read1
+        read = InflatedFile(source, compression, path).read if compression else source.read1
         for lines in _lines_of_parts(iter(partial(read, _PART_BYTES), b"")):
             yield from lines
 
