@@ -200,5 +200,5 @@ class ParallelElements(Through):
             self._start([tuple(element)])
 
 
-_PART_S, _LARGEST_PART, _PART_BYTES = 1e-3, 64, 1 << 20
+_PART_S, _LARGEST_PART, _PART_BYTES = 1e-3, 64, 1 << 21
 """The time for which a thread computes, the number of its elements and the size of its results."""
