@@ -5,7 +5,7 @@ files.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from functools import partial
 from itertools import islice
@@ -83,7 +83,11 @@ class Records(Elements):
             try:
                 if self.reader is None:
                     self.reader = self.stage.open_file(self.stage.names[self.file])
-                records.extend(islice(self.reader, count - before))
+                if isinstance(self.reader, RecordLists):
+                    while part := self.reader.several(count - len(records)):
+                        records += part
+                else:
+                    records.extend(islice(self.reader, count - before))
             except BaseException as error:
                 self.number += len(records) - before
                 self.failure = error
@@ -127,15 +131,52 @@ class Records(Elements):
                 next(self.reader, None)
 
 
-def text_lines(compression: str, name: bytes) -> Iterator[bytes]:
-    """Yield the lines of a file, without line ends."""
+class RecordLists(Iterator[bytes]):
+    """An iterator over the records of a file, which are read in lists."""
+
+    def __init__(self, lists: Generator[list[bytes], None, None]) -> None:
+        self._lists = lists
+        self._list: list[bytes] = []
+        self._place = 0
+
+    def __next__(self) -> bytes:
+        """Return the next record."""
+        for record in self.several(1):
+            return record
+        raise StopIteration
+
+    def several(self, count: int) -> list[bytes]:
+        """Return up to `count` of the next records. The list is empty at the end, or if `count` is
+        0.
+        """
+        while self._place == len(self._list):
+            self._list, self._place = next(self._lists, _NO_RECORDS), 0
+            if self._list is _NO_RECORDS:
+                return []
+        part = self._list[self._place : self._place + count]
+        self._place += len(part)
+        return part
+
+    def close(self) -> None:
+        """Close the file."""
+        self._lists.close()
+
+
+_NO_RECORDS: list[bytes] = []
+
+
+def text_lines(compression: str, name: bytes) -> RecordLists:
+    """Return an iterator over the lines of a file, without line ends."""
+    return RecordLists(_line_lists(compression, name))
+
+
+def _line_lists(compression: str, name: bytes) -> Generator[list[bytes], None, None]:
     path = os.fsdecode(name)
     with system_errors(name):
         source: Any = open_to_read(path)
     with closing(source), system_errors(name):
         read = InflatedFile(source, compression, path).read if compression else source.read1
-        for lines in _lines_of_parts(iter(partial(read, _PART_BYTES), b"")):
-            yield from lines
+        yield from _lines_of_parts(iter(partial(read, _PART_BYTES), b""))
 
 
 _PART_BYTES = 1 << 18
@@ -158,13 +199,16 @@ def _lines_of_parts(parts: Iterator[bytes]) -> Iterator[list[bytes]]:
         yield [last.removesuffix(b"\r")]
 
 
-def _records(compression: str, name: bytes) -> Iterator[bytes]:
+def _records(compression: str, name: bytes) -> RecordLists:
+    return RecordLists(_record_lists(compression, name))
+
+
+def _record_lists(compression: str, name: bytes) -> Generator[list[bytes], None, None]:
     path = os.fsdecode(name)
     with system_errors(name):
         source = open_to_read(path)
     with closing(source), system_errors(name):
-        for records in read_record_lists(InflatedFile(source, compression, path), path):
-            yield from records
+        yield from read_record_lists(InflatedFile(source, compression, path), path)
 
 
 def _checked(row: Row) -> str:
