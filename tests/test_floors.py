@@ -99,7 +99,8 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "allocator_adaptors",
     ),
     "kernel": (
-        "bfloat16_rounding failed_op launch_records node_signature op_memory signature_and_context",
+        "bfloat16_rounding failed_op launch_records node_signature op_memory reused_memory "
+        "signature_and_context",
         "kernel_forms several_calls",
         "native_forms",
     ),

@@ -22,6 +22,7 @@ from gpugraph.base.errors import InternalError, InvalidArgumentError
 from gpugraph.base.interruptions.signal_handlers import uninterrupted_finalizer
 from gpugraph.devices.out_of_memory import out_of_memory, tensor_words
 from gpugraph.kernel import Kernel, KernelContext, reference
+from gpugraph.kernel.reused_memory import LARGE_ARRAY, empty_array
 from gpugraph.memory import Allocator, AllocatorWrapper, BFCAllocator
 
 if TYPE_CHECKING:
@@ -304,7 +305,11 @@ class HostDevice(Device):
 
     def read(self, array: NDArray[Any]) -> NDArray[Any]:
         """Return a copy of the array."""
-        return array.copy()
+        if array.nbytes < LARGE_ARRAY or array.dtype.hasobject:
+            return array.copy()
+        copy: NDArray[Any] = empty_array(array.shape, array.dtype)
+        copy[()] = array
+        return copy
 
     def copy_from(
         self, source: Device, array: NDArray[Any], target: NDArray[Any]

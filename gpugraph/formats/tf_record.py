@@ -49,15 +49,22 @@ def read_records(source: Any, name: Any) -> Iterator[bytes]:
         that the source has read.
       name: the path for errors.
     """
+    for records in read_record_lists(source, name):
+        yield from records
+
+
+def read_record_lists(source: Any, name: Any) -> Iterator[list[bytes]]:
+    """Yield the records that `read_records` yields, in lists."""
     offset, ahead = 0, _ReadAhead(source)
     while True:
-        for record in ahead.whole_records():
-            yield record
-            offset += _HEAD + len(record) + _CRC.size
+        records = ahead.whole_records()
+        if records:
+            yield records
+            offset += sum(map(len, records)) + len(records) * (_HEAD + _CRC.size)
         last = read_record(ahead, name, offset)
         if last is None:
             return
-        yield last
+        yield [last]
         offset += _HEAD + len(last) + _CRC.size
 
 

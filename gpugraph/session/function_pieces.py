@@ -27,6 +27,7 @@ from gpugraph.kernel import reference
 from gpugraph.ops.framework.kernel_registry import HostOnly, find_kernel
 from gpugraph.ops.op_index import load
 from gpugraph.session.direct_kernels import VIEWS
+from gpugraph.session.lazy_choices import choices_in, deferred_in
 
 
 class FunctionPiece(NamedTuple):
@@ -37,6 +38,8 @@ class FunctionPiece(NamedTuple):
       fetches: the tensors that later pieces use, or results of the function.
       targets: the operations that run even if no tensor needs them.
       has_seeds: whether an operation of the piece draws random numbers.
+      values: for each feed, the tensor with whose value it is fed. This may be another tensor of
+        the same shape if the piece only uses the shape.
       cut: the operation, if the piece is a single operation at a cut. Otherwise it is None.
     """
 
@@ -44,13 +47,18 @@ class FunctionPiece(NamedTuple):
     fetches: tuple[Tensor, ...]
     targets: tuple[Operation, ...]
     has_seeds: bool
+    values: tuple[Tensor, ...]
     cut: Operation | None = None
 
 
 def whole_function(graph: FuncGraph) -> FunctionPiece:
     """Return a piece that is the whole function."""
     return FunctionPiece(
-        tuple(graph.fed), tuple(graph.outputs), tuple(graph.controls), graph.has_seeds
+        tuple(graph.fed),
+        tuple(graph.outputs),
+        tuple(graph.controls),
+        graph.has_seeds,
+        tuple(graph.fed),
     )
 
 
@@ -84,24 +92,41 @@ class _Levels:
         self.level: dict[Operation, int] = {}
         self._by_value = set(self.fed)  # tensors whose values do not follow from shapes
         for op in graph._ops:
+            if self._is_free(op) and not self._is_fed(op):
+                self.free.add(op)
+        self._choices = choices_in(graph, self.free)
+        self._alone = self._choices | deferred_in(graph, self._choices)
+        for op in graph._ops:
             self._add(op)
         self.last = 1 + max((self.level[op] for op in self.cuts), default=-1)
         self._delay()
 
     def _add(self, op: Operation) -> None:
-        if op._outputs and op._outputs[0] in self.fed:
-            return
-        if self._is_free(op):
-            self.free.add(op)
+        if self._is_fed(op) or op in self.free:
             return
         is_shape = op.type in _SHAPES
         if not is_shape and (op._op_def.is_stateful or self._by_value.intersection(op._inputs)):
             self._by_value.update(op._outputs)
-        before = [tensor.op for tensor in op._inputs] + list(op.control_inputs)
+        before = [tensor.op for tensor in self._inputs(op)] + list(op.control_inputs)
         levels = [self.level[o] + (o in self.cuts) for o in before if o in self.level]
         self.level[op] = max(levels, default=0)
-        if _is_called_alone(op, self._by_value):
+        if op in self._alone or _is_called_alone(op, self._by_value):
             self.cuts.add(op)
+
+    def _inputs(self, op: Operation) -> list[Tensor]:
+        """Return the inputs of an op. If the op needs the shape of a choice, return a tensor of the
+        same shape, which is there before the choice.
+        """
+        is_shape = op.type in _SHAPES
+        return [self._of_same_shape(t) if is_shape else t for t in op._inputs]
+
+    def _of_same_shape(self, tensor: Tensor) -> Tensor:
+        while tensor.op in self._alone:
+            tensor = tensor.op._inputs[-1 if tensor.op in self._choices else 0]
+        return tensor
+
+    def _is_fed(self, op: Operation) -> bool:
+        return bool(op._outputs) and op._outputs[0] in self.fed
 
     def _is_free(self, op: Operation) -> bool:
         if op._outputs and not op._inputs and all(t._dtype is resource for t in op._outputs):
@@ -111,15 +136,29 @@ class _Levels:
         return is_constant and not op._op_def.is_stateful and not _has_handles(op._outputs)
 
     def _delay(self) -> None:
-        """Move ops to the level of the first op that uses them, so that there are fewer pieces."""
-        users: dict[Operation, int] = {}
+        """Move ops to later levels, so that there are few pieces. An op may not move beyond the
+        level of the first op that uses it.
+        """
+        latest: dict[Operation, int] = {}
         for op in reversed(self.graph._ops):
             if op not in self.level:
                 continue
-            if op not in self.cuts and not (op._op_def.is_stateful and "seed2" not in op._attrs):
-                self.level[op] = users.get(op, self.last)
-            for other in (*(tensor.op for tensor in op._inputs), *op.control_inputs):
-                users[other] = min(users.get(other, self.last), self.level[op])
+            latest[op] = self.level[op] if self._is_fixed(op) else latest.get(op, self.last)
+            for other in (*(tensor.op for tensor in self._inputs(op)), *op.control_inputs):
+                latest[other] = min(latest.get(other, self.last), latest[op])
+        moved = [op for op in self.level if op not in self.cuts]
+        chosen: list[int] = []  # levels, so that each op may run on one of them
+        for op in sorted(moved, key=lambda op: latest[op]):
+            if not chosen or chosen[-1] < self.level[op]:
+                chosen.append(latest[op])
+        for op in moved:
+            self.level[op] = next(level for level in chosen if level >= self.level[op])
+
+    def _is_fixed(self, op: Operation) -> bool:
+        """Return whether an op must run on its first level."""
+        if op in self.cuts or any(other in self.level for other in op.control_inputs):
+            return True
+        return op._op_def.is_stateful and "seed2" not in op._attrs
 
     def pieces(self) -> list[FunctionPiece] | None:
         """Return the pieces. If the function has no cut, or can't be cut, return None."""
@@ -148,8 +187,11 @@ class _Levels:
 
     def _piece(self, ops: Sequence[Operation], is_last: bool) -> FunctionPiece:
         inside = set(ops)
-        feeds = [t for op in ops for t in op._inputs if not self._is_in(t, inside)]
-        later = {t for op in self.level if op not in inside for t in op._inputs}
+        used = [(op, tensor) for op in ops for tensor in op._inputs]
+        feeds = [tensor for _, tensor in used if not self._is_in(tensor, inside)]
+        later = {t for op in self.level if op not in inside for t in self._inputs(op)}
+        by_value = {tensor for op, tensor in used if op.type not in _SHAPES}
+        values = [t if t in by_value else self._of_same_shape(t) for t in dict.fromkeys(feeds)]
         outputs = dict.fromkeys(self.graph.outputs)
         results = [t for op in ops for t in op._outputs if t in later or t in outputs]
         if is_last:  # constants among the results
@@ -159,7 +201,9 @@ class _Levels:
             results = list(cut._outputs)
         seeds = any(op._op_def.is_stateful and "seed2" in op._attrs for op in ops)
         targets = tuple(op for op in self.graph.controls if op in inside)
-        return FunctionPiece(tuple(dict.fromkeys(feeds)), tuple(results), targets, seeds, cut)
+        return FunctionPiece(
+            tuple(dict.fromkeys(feeds)), tuple(results), targets, seeds, tuple(values), cut
+        )
 
     def _is_in(self, tensor: Tensor, inside: set[Operation]) -> bool:
         return tensor.op in inside or tensor.op in self.free

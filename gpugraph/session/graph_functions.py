@@ -35,6 +35,7 @@ from gpugraph.session.direct_kernels import VIEWS, DirectKernel, kernel_in
 from gpugraph.session.direct_runner import DirectRunner
 from gpugraph.session.explanations.explanation import Explanation
 from gpugraph.session.function_pieces import FunctionPiece, pieces_of
+from gpugraph.session.lazy_choices import ChoiceCall, Deferred, ReversalCall
 from gpugraph.session.plan_cache import PlanCache, wait_for
 
 MAX_PLANS = 32
@@ -242,8 +243,8 @@ class PiecesCall:
         self._steps: list[tuple[Callable[..., Any], list[int]]] = []
         for call, part in zip(self._calls, parts):
             piece = part.piece
-            run = call if piece.cut is None else CutCall(call, part.kernels)
-            feeds = [places[tensor] for tensor in piece.feeds]
+            run = call if piece.cut is None else _cut_call(call, part)
+            feeds = [places[tensor] for tensor in piece.values]
             for tensor in piece.fetches:
                 places[tensor] = len(places)
             self._steps.append((run, feeds))
@@ -356,9 +357,19 @@ class _Instance:
             return self.plans.drop_all()
 
 
+def _cut_call(call: KernelFunction, part: _Part) -> Callable[..., Any]:
+    """Return the call of an op at a cut."""
+    piece = part.piece
+    assert piece.cut is not None
+    if piece.cut.type in ("Select", "SelectV2"):
+        return ChoiceCall(piece.cut, piece.feeds)
+    return ReversalCall(piece.cut) if piece.cut.type == "ReverseV2" else CutCall(call, part.kernels)
+
+
 def _extend(known: list[Any], results: Sequence[Any]) -> None:
     for result in results:
-        known.append(result if isinstance(result, np.ndarray) else _as_array(result))
+        is_value = isinstance(result, (np.ndarray, Deferred))
+        known.append(result if is_value else _as_array(result))
 
 
 def _as_array(value: Any) -> Any:

@@ -191,6 +191,16 @@ def test_shapes_beyond_those_that_are_kept_are_bound_again(monkeypatch: pytest.M
         assert 1 <= len(plan._sets) <= 3
 
 
+def test_strings_of_any_number_are_gathered() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        texts, places = tf.placeholder(tf.string, [None]), tf.placeholder(tf.int64, [None])
+        gathered = tf.gather(texts, places)
+        for number in [*range(5, 30), 7, 100]:
+            values = [b"%d" % n for n in range(number)]
+            found = session.run(gathered, {texts: values, places: np.arange(0, number, 2)})
+            assert found.tolist() == values[::2]
+
+
 def test_threads_that_run_different_shapes_get_their_results() -> None:
     graph, x, fetches = program(["softmax", "scores"])
     expected = {}

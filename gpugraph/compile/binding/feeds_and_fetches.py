@@ -4,9 +4,12 @@ it.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import partial
 from typing import Any
+
+import numpy as np
 
 from gpugraph.base.errors import invalid_argument
 from gpugraph.compile.control_flow.branch_binding import Branches
@@ -15,6 +18,7 @@ from gpugraph.compile.steps.step_list import StepList
 from gpugraph.compile.unit.guards import ALWAYS
 from gpugraph.devices import Device
 from gpugraph.graph.nodes.runtime_graph import Node
+from gpugraph.kernel.reused_memory import LARGE_ARRAY, is_from_empty_array
 from gpugraph.plan import FeedSlot, FetchSlot, Step
 
 _Read = Callable[[], Any]
@@ -84,10 +88,12 @@ class FeedsAndFetches:
             steps.refs(node)
         if home.storage.kind == "cell":
             read_array = steps.source(key, home)
-            return (lambda: device.read(read_array())[()]), None
+            return partial(_unshared, device, read_array), None
         array = steps.array(home)
         if device.name == self.unit.host:
             is_scalar = home.shape == ()
+            if array.nbytes >= LARGE_ARRAY:
+                return partial(device.read, array), array
             return (partial(array.__getitem__, ()), None) if is_scalar else (array.copy, array)
         read = self._array_reader(node, device, array, source)
         return ((lambda: read()[()]) if home.shape == () else read), None
@@ -127,6 +133,27 @@ class FeedsAndFetches:
         refusals = self.step_list.refusals[device_name]
         is_waited = device_name in self.waited or not self.unit.retvals
         return FetchSlot("the end of the run", refusals.check if is_waited else refusals.wait)
+
+
+def _unshared(device: Device, read_array: _Read) -> Any:
+    """Return a tensor as an array that nothing else may change, or as a NumPy scalar. A large
+    result that only the plan refers to, until the run ends, needs no copy.
+    """
+    array = read_array()
+    if is_from_empty_array(array) and sys.getrefcount(array) == _OF_TENSOR:
+        return array
+    copy = device.read(array)
+    return copy if copy.ndim else copy[()]
+
+
+def _references() -> int:
+    arrays = [np.empty(1)]
+    array = arrays[0]
+    return sys.getrefcount(array)
+
+
+_OF_TENSOR = _references()
+"""The reference count in `_unshared` of an array to which only its tensor refers."""
 
 
 def reader_if_alive(flags: bytearray, flag: int, node: Node, read: _Read) -> _Read:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from gpugraph.base.sizes import is_open
 from gpugraph.compile.binding.feeds_and_fetches import reader_if_alive
 from gpugraph.compile.binding.open_binding import OpenBinder
 from gpugraph.compile.binding.open_words import OpenWords
@@ -51,6 +52,8 @@ class OpenEnds:
     def _feed(self, slot: FeedSlot, node: Node) -> FeedSlot:
         home = self._binder.unit.homes[node.id, 0]
         if home.storage.kind != "arena":
+            if home.shape is None or is_open(home.shape):
+                raise NotNativeError("a feed of open size outside the arena, such as strings")
             return slot
         base, dtype = self._words.base_of(home.storage), np.dtype(home.dtype.as_numpy_dtype)
 

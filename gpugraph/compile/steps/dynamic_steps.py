@@ -7,6 +7,7 @@ binds its kernel and calls it. Then the step frees the tensors that no later ste
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -30,10 +31,12 @@ from gpugraph.compile.steps.run_time_native import RunTimeNative, plain_reason, 
 from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.compile.unit.inference_errors import inference_error
 from gpugraph.devices import Block, Device, VariableState
+from gpugraph.devices.device import HostDevice
 from gpugraph.devices.native import one_blas_thread, prepare_source
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.graph.nodes.runtime_graph import Node
 from gpugraph.kernel import reference
+from gpugraph.kernel.reused_memory import is_from_empty_array, is_only_in
 from gpugraph.plan import Clock, StepCode
 
 
@@ -231,10 +234,22 @@ class DynamicStep:
         self._write(results)
 
     def _write(self, returned: Sequence[Any]) -> None:
-        for slot, (result, array) in enumerate(zip(self.results, returned)):
+        for slot, result in enumerate(self.results):
+            if isinstance(result, Cell) and self._may_keep(returned, slot):
+                result.fill(Block(self.device, None, returned[slot]))
+                continue
             # NumPy's own type of byte strings drops zeros at the end.
-            array = np.asarray(array, object if isinstance(array, bytes) else None)
+            is_text = isinstance(returned[slot], bytes)
+            array = np.asarray(returned[slot], object if is_text else None)
             self.device.write(self._prepared(result, array.shape, slot), array)
+
+    def _may_keep(self, returned: Sequence[Any], slot: int) -> bool:
+        """Return whether an output may be kept without a copy, because nothing else refers to it,
+        and it is large.
+        """
+        if not isinstance(self.device, HostDevice) or not is_from_empty_array(returned[slot]):
+            return False
+        return sys.getrefcount(returned) == _OF_OUTPUTS and is_only_in(returned, slot)
 
     def _context(
         self, inputs: list[Any], output_shapes: list[tuple[int, ...]], owned: list[Block]
@@ -285,6 +300,20 @@ class DynamicStep:
             )
         return result
 
+
+def _references() -> int:
+    def may_keep(returned: Sequence[Any], _: int) -> int:
+        return sys.getrefcount(returned)
+
+    def write(returned: Sequence[Any]) -> int:
+        return may_keep(returned, 0)
+
+    returned = (np.empty(1),)
+    return write(returned)
+
+
+_OF_OUTPUTS = _references()
+"""The reference count in `_may_keep` of outputs to which only the calls of this module refer."""
 
 _MOST_SHAPES = 256
 

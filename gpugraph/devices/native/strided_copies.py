@@ -11,6 +11,8 @@ These calls can be members of a `sequence`. The kind of copy is chosen when a ca
 from __future__ import annotations
 
 import ctypes
+import threading
+from collections.abc import Callable
 from math import prod
 from typing import Any, NamedTuple
 
@@ -24,6 +26,7 @@ from gpugraph.devices.native.native_runtime import (
     Call,
     Runtime,
     address_of,
+    call_of,
     internal_error,
 )
 from gpugraph.devices.native.numpy_views import are_apart, overlap, show
@@ -103,6 +106,62 @@ def move(source: Any, target: Any) -> Call:
         raise NotNativeError(f"A move of {show(array)} to {show(target)}, which overlaps it")
     axes, start, to = axes_of(array, target)
     return _bind(runtime, axes, (start, to), (array, target))
+
+
+def contiguous_copy(view: Any, empty: Callable[..., Any] = np.empty) -> Any:
+    """Return a C-ordered copy of an array. Native code makes the copy if it supports the array.
+
+    Args:
+      empty: a function of a shape and a dtype that returns an array.
+    """
+    target = empty(view.shape, view.dtype)
+    runtime = RUNTIME.get(False)
+    if runtime is None or view.size < _LARGE_COPY:
+        target[...] = view
+        return target
+    key = view.shape, view.strides, view.dtype
+    known = _LAST.calls.get(key)
+    if known is None:
+        try:
+            known = _copy_call(runtime, view, target)
+        except NotNativeError:
+            target[...] = view
+            return target
+        if len(_LAST.calls) >= _MOST_CALLS:
+            _LAST.calls.clear()
+        _LAST.calls[key] = known
+    call, block, start = known
+    block.source = view.__array_interface__["data"][0] + start
+    block.target = target.__array_interface__["data"][0]
+    call()
+    return target
+
+
+_CopyCall = tuple[Call, Any, int]
+"""A call, its block, and the offset of the first element that is copied."""
+
+
+def _copy_call(runtime: Runtime, view: Any, target: Any) -> _CopyCall:
+    """Return a call that copies arrays of the shape, the strides and the dtype of `view`. It keeps
+    no array alive.
+    """
+    _check(view, target)
+    axes, start, to = axes_of(view, target)
+    call = _bind(runtime, axes, (start, to), (None, np.empty(0, view.dtype)))
+    return call, call_of(call)[2], start - view.__array_interface__["data"][0]
+
+
+class _LastCalls(threading.local):
+    """The last calls of a thread, by the shape, the strides and the dtype of the array."""
+
+    def __init__(self) -> None:
+        self.calls: dict[Any, _CopyCall] = {}
+
+
+_LAST, _MOST_CALLS = _LastCalls(), 64
+
+_LARGE_COPY = 4096
+"""The number of elements from which on a native copy takes less time than one by NumPy."""
 
 
 def _as_array(source: Any, target: Any) -> Any:

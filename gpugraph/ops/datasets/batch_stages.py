@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gpugraph.base.errors import invalid_argument
-from gpugraph.ops.datasets.elements.batch_memory import BatchMemory
+from gpugraph.kernel.reused_memory import empty_array
 from gpugraph.ops.datasets.elements.combined_elements import Padding, SparseBatch, stacked
 from gpugraph.ops.datasets.elements.dataset_declaration import Row, dataset_op
 from gpugraph.ops.datasets.elements.row_blocks import (
@@ -66,7 +66,6 @@ class BatchedElements(Through):
     def __init__(self, stage: Batched, source: Elements) -> None:
         super().__init__(BlockElements(source) if source.has_rows else source)
         self.stage = stage
-        self.memory = BatchMemory()
         self.is_over = False
 
     @property
@@ -112,7 +111,7 @@ class BatchedElements(Through):
         if not elements or (stage.drop and len(elements) < size):
             return None
         if stage.combine is stacked:
-            return stacked(elements, self.memory.empty)
+            return stacked(elements, empty_array)
         return stage.combine(elements)
 
     def _of_blocks(self) -> Element | None:

@@ -5,7 +5,7 @@ files.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from functools import partial
 from itertools import islice
@@ -18,7 +18,7 @@ from gpugraph.base.errors import AlreadyExistsError, invalid_argument
 from gpugraph.base.shapes import TensorShape
 from gpugraph.base.whole_files import open_to_read, system_errors
 from gpugraph.formats.record_files import InflatedFile
-from gpugraph.formats.tf_record import read_record, read_records, write_record
+from gpugraph.formats.tf_record import read_record, read_record_lists, write_record
 from gpugraph.ops.datasets.cache_stages import Cached
 from gpugraph.ops.datasets.elements.dataset_declaration import Row, dataset_op
 from gpugraph.ops.datasets.elements.positions import packed, unpacked
@@ -83,7 +83,11 @@ class Records(Elements):
             try:
                 if self.reader is None:
                     self.reader = self.stage.open_file(self.stage.names[self.file])
-                records.extend(islice(self.reader, count - before))
+                if isinstance(self.reader, RecordLists):
+                    while part := self.reader.several(count - len(records)):
+                        records += part
+                else:
+                    records.extend(islice(self.reader, count - before))
             except BaseException as error:
                 self.number += len(records) - before
                 self.failure = error
@@ -127,31 +131,84 @@ class Records(Elements):
                 next(self.reader, None)
 
 
-def text_lines(compression: str, name: bytes) -> Iterator[bytes]:
-    """Yield the lines of a file, without line ends."""
+class RecordLists(Iterator[bytes]):
+    """An iterator over the records of a file, which are read in lists."""
+
+    def __init__(self, lists: Generator[list[bytes], None, None]) -> None:
+        self._lists = lists
+        self._list: list[bytes] = []
+        self._place = 0
+
+    def __next__(self) -> bytes:
+        """Return the next record."""
+        for record in self.several(1):
+            return record
+        raise StopIteration
+
+    def several(self, count: int) -> list[bytes]:
+        """Return up to `count` of the next records. The list is empty at the end, or if `count` is
+        0.
+        """
+        while self._place == len(self._list):
+            self._list, self._place = next(self._lists, _NO_RECORDS), 0
+            if self._list is _NO_RECORDS:
+                return []
+        part = self._list[self._place : self._place + count]
+        self._place += len(part)
+        return part
+
+    def close(self) -> None:
+        """Close the file."""
+        self._lists.close()
+
+
+_NO_RECORDS: list[bytes] = []
+
+
+def text_lines(compression: str, name: bytes) -> RecordLists:
+    """Return an iterator over the lines of a file, without line ends."""
+    return RecordLists(_line_lists(compression, name))
+
+
+def _line_lists(compression: str, name: bytes) -> Generator[list[bytes], None, None]:
+    path = os.fsdecode(name)
+    with system_errors(name):
+        source: Any = open_to_read(path)
+    with closing(source), system_errors(name):
+        read = InflatedFile(source, compression, path).read if compression else source.read1
+        yield from _lines_of_parts(iter(partial(read, _PART_BYTES), b""))
+
+
+_PART_BYTES = 1 << 18
+
+
+def _lines_of_parts(parts: Iterator[bytes]) -> Iterator[list[bytes]]:
+    """Yield lists of the lines of a text that is read in parts, without line ends."""
+    begun: list[bytes] = []  # the parts of the last line
+    has_returns = False
+    for part in parts:
+        has_returns = has_returns or b"\r" in part
+        *lines, rest = part.split(b"\n")
+        if lines:
+            lines[0] = b"".join([*begun, lines[0]])
+            begun = []
+            yield [line.removesuffix(b"\r") for line in lines] if has_returns else lines
+        begun.append(rest)
+    last = b"".join(begun)
+    if last:
+        yield [last.removesuffix(b"\r")]
+
+
+def _records(compression: str, name: bytes) -> RecordLists:
+    return RecordLists(_record_lists(compression, name))
+
+
+def _record_lists(compression: str, name: bytes) -> Generator[list[bytes], None, None]:
     path = os.fsdecode(name)
     with system_errors(name):
         source = open_to_read(path)
     with closing(source), system_errors(name):
-        if not compression:
-            for line in source:
-                yield line.removesuffix(b"\n").removesuffix(b"\r")
-            return
-        inflated, rest = InflatedFile(source, compression, path), b""
-        while part := inflated.read(1 << 20):
-            *lines, rest = (rest + part).split(b"\n")
-            for line in lines:
-                yield line.removesuffix(b"\r")
-        if rest:
-            yield rest.removesuffix(b"\r")
-
-
-def _records(compression: str, name: bytes) -> Iterator[bytes]:
-    path = os.fsdecode(name)
-    with system_errors(name):
-        source = open_to_read(path)
-    with closing(source), system_errors(name):
-        yield from read_records(InflatedFile(source, compression, path), path)
+        yield from read_record_lists(InflatedFile(source, compression, path), path)
 
 
 def _checked(row: Row) -> str:

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gpugraph.base.errors import OpError, OutOfRangeError, invalid_argument
+from gpugraph.base.errors import CancelledError, OpError, OutOfRangeError, invalid_argument
 from gpugraph.ops.datasets.elements.stage import Element, Elements, Pipeline
 from gpugraph.ops.datasets.elements.worker_threads import AUTOTUNE, Job, Workers
 from gpugraph.ops.datasets.passed_stages import Through
@@ -80,6 +80,8 @@ class ParallelElements(Through):
         if isinstance(error, OutOfRangeError):
             check_end(self.stage, error)
             return None
+        if isinstance(error, CancelledError):
+            self.pipeline.check()  # the end of the run is reported before that of its calls
         raise error
 
     def _finish_first(self) -> None:
@@ -198,5 +200,5 @@ class ParallelElements(Through):
             self._start([tuple(element)])
 
 
-_PART_S, _LARGEST_PART, _PART_BYTES = 1e-3, 64, 1 << 22
+_PART_S, _LARGEST_PART, _PART_BYTES = 1e-3, 64, 1 << 21
 """The time for which a thread computes, the number of its elements and the size of its results."""

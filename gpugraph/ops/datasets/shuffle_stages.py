@@ -9,7 +9,6 @@ seeds from a random stream.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from gpugraph.ops.datasets.elements.row_blocks import restored_error, row, row_b
 from gpugraph.ops.datasets.elements.stage import INFINITE, Element, Elements, Pipeline, Stage, times
 from gpugraph.ops.datasets.passed_stages import Passed
 from gpugraph.ops.framework.op_declaration import Attr
-from gpugraph.ops.queues.element_orders import chosen_seeds, random_words
+from gpugraph.ops.queues.element_orders import RandomWords, chosen_seeds, random_words
 
 
 class Shuffled(Passed):
@@ -234,7 +233,7 @@ class ShuffledBlocks(Elements):
         self, stage: Shuffled, seeds: tuple[int, int], pipeline: Pipeline, source: Elements
     ) -> None:
         self.stage, self.pipeline, self.source, self.seeds = stage, pipeline, source, seeds
-        self.words: Iterator[int] = random_words(*seeds)
+        self.words = RandomWords(*seeds)
         self.drawn = self.first = 0
         self.is_over = False
         self.items: list[int] = []
@@ -289,12 +288,13 @@ class ShuffledBlocks(Elements):
     def _chosen(self, count: int) -> list[int]:
         """Remove `count` random items from the buffer and return them."""
         size, first, items, chosen = self.stage.size, self.first, self.items, []
-        last = len(items)
-        for word in islice(self.words, count):
-            place = first + word % min(size, last - first)
+        numbers = np.arange(len(items) - first, len(items) - first - count, -1)
+        distances = (self.words.take(count) % np.minimum(numbers, size)).tolist()
+        for at, distance in enumerate(distances, first):
+            place = at + distance
             chosen.append(items[place])
-            items[place] = items[first]
-            first += 1
+            items[place] = items[at]
+        first += count
         self.drawn += count
         if first >= size:
             del items[:first]
@@ -314,7 +314,8 @@ class ShuffledBlocks(Elements):
         seeds, self.drawn, self.is_over, failure, buffer, source, begun = state
         self.stage.begin_after(begun)
         self.seeds, self.failure = (seeds[0], seeds[1]), restored_error(failure)
-        self.words = islice(random_words(*self.seeds), self.drawn, None)
+        self.words = RandomWords(*self.seeds)
+        self.words.skip(self.drawn)
         self.store, self.first = RowStore(), 0
         self.items = [] if buffer is None else self.store.put(tuple(buffer))
         self.source.restore(source)

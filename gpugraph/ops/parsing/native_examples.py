@@ -12,6 +12,7 @@ raise errors for invalid input.
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -20,6 +21,7 @@ import numpy as np
 from gpugraph.formats.example_bytes import BYTES, FLOATS
 from gpugraph.formats.example_columns import Irregular
 from gpugraph.kernel import KernelContext
+from gpugraph.kernel.reused_memory import empty_array
 from gpugraph.ops.parsing.parsed_features import strings
 
 _FILE = "host_examples.h"
@@ -96,25 +98,33 @@ class Located(NamedTuple):
         return located, steps
 
 
+class _Calls(threading.local):
+    """The native functions that are bound for one thread, with the memory for their parameters."""
+
+    calls: Sequence[Callable[[], int]] = ()
+    request: Any = None
+
+
+_CALLS = _Calls()
+
+
 class NativeExamples:
-    """The native code for one node, which calls it from one thread at a time."""
+    """The native code for one node, which any number of threads may call."""
 
     def __init__(self, context: KernelContext) -> None:
         self._compiled = context.compiled(_FILE, "bytes") if IS_USUAL else None
-        self._calls: list[Callable[[], int]] = []
-        self._request = np.zeros(_NUMBERS, np.int64)
 
     @property
     def is_ready(self) -> bool:
         """Whether the code is compiled."""
-        if not self._calls and self._compiled is not None:
-            file = self._compiled(0.0)
-            if file is not None:
-                self._calls = [
-                    file.bind(name, [], [self._request], dtype="bytes")
-                    for name in ("gg_examples_held", "gg_examples")
-                ]
-        return bool(self._calls)
+        file = None if self._compiled is None else self._compiled(0.0)
+        if file is not None and not _CALLS.calls:
+            _CALLS.request = np.zeros(_NUMBERS, np.int64)
+            _CALLS.calls = [
+                file.bind(name, [], [_CALLS.request], dtype="bytes")
+                for name in ("gg_examples_held", "gg_examples")
+            ]
+        return file is not None
 
     def call(self, is_long: bool, mode: int, count: int, field: int = 1, **arrays: Any) -> None:
         """Call the native code. Raises Irregular if it cannot read the input.
@@ -128,8 +138,8 @@ class NativeExamples:
         numbers += [0 if keys is None else len(keys)]
         names = ("keys", "kinds", "counts", "starts", "ends", "offsets", "out")
         numbers += [_address(arrays, name) for name in names]
-        self._request[:] = [*numbers, kind, field]
-        if self._calls[is_long]():
+        _CALLS.request[:] = [*numbers, kind, field]
+        if _CALLS.calls[is_long]():
             raise Irregular("native code refuses the examples")
 
     def located(
@@ -163,7 +173,7 @@ class NativeExamples:
         """
         total = int(counts.sum())
         shape = (total, 2) if kind == BYTES else (total,)
-        out = np.empty(shape, np.float32 if kind == FLOATS else np.int64)
+        out = empty_array(shape, np.dtype(np.float32 if kind == FLOATS else np.int64))
         offsets = np.cumsum(counts) - counts
         self.call(
             is_long, _READ, counts.size, counts=counts, starts=starts, ends=ends, offsets=offsets,

@@ -111,6 +111,33 @@ def random_words(seed: int, seed2: int) -> Iterator[int]:
         place, count = place.skip(count // 4), min(4 * count, _MOST_WORDS)
 
 
+class RandomWords:
+    """The words that `random_words` yields, as arrays."""
+
+    def __init__(self, seed: int, seed2: int) -> None:
+        seed, seed2 = chosen_seeds(seed, seed2)
+        self._place = Philox(seed % 2**64, seed2 % 2**64 << 64)
+        self._size = _FEWEST_WORDS
+        self._words = np.empty(0, np.uint32)
+
+    def take(self, count: int) -> Any:
+        """Return the next `count` words."""
+        while len(self._words) < count:
+            words = self._place.words(self._size)
+            self._words = np.concatenate([self._words, words])
+            self._place = self._place.skip(self._size // 4)
+            self._size = min(4 * self._size, _MOST_WORDS)
+        taken, self._words = self._words[:count], self._words[count:]
+        return taken
+
+    def skip(self, count: int) -> None:
+        """Skip the next `count` words."""
+        while count > 0:
+            part = min(count, _MOST_WORDS)
+            self.take(part)
+            count -= part
+
+
 class ByPriority(ElementQueue):
     """A queue in ascending order of the number in component 0. Elements with equal numbers are
     returned in the order in which they were added.

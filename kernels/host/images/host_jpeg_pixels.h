@@ -1,5 +1,5 @@
 /* From the coefficients of JPEG files to pixels: the inverse cosine transform, larger chroma planes,
-   and colours, all with the bits of libjpeg (dct_method "INTEGER_ACCURATE", fancy upsampling). */
+   and colours, all with the bits of libjpeg. */
 
 typedef int32_t gg_jpeg_row __attribute__((vector_size(32)));
 
@@ -54,16 +54,22 @@ GG_ALWAYS void gg_jpeg_transpose(gg_jpeg_row r[8]) {
 }
 #endif
 
-/* Writes the 8 * 8 pixels of a block, whose last coefficient is at `last`. */
-static void gg_jpeg_transform(const int16_t *block, int last, uint8_t *out, int64_t stride) {
-    if (!last) {
-        const uint8_t value = gg_jpeg_byte(((block[0] + 4) >> 3) + 128);
-        for (int y = 0; y < 8; y++) memset(out + y * stride, value, 8);
-        return;
+#define GG_JPEG_MOST_SUM 5900
+
+/* Writes the 8 * 8 pixels of block `b`. Returns 0 if the transform might exceed 16 bits, where
+   implementations of libjpeg differ. */
+static int gg_jpeg_accurate(const int16_t *blocks, int b, const uint16_t *steps, uint8_t *out,
+                            int64_t stride) {
+    gg_jpeg_row r[8], sums = {};
+    for (int y = 0; y < 8; y++) {
+        for (int x = 0; x < 8; x++)
+            r[y][x] = blocks[(y * GG_JPEG_BLOCKS + b) * 8 + x] * steps[8 * y + x];
+        const gg_jpeg_row sign = r[y] >> 31;
+        sums += (r[y] ^ sign) - sign;
     }
-    gg_jpeg_row r[8];
-    for (int y = 0; y < 8; y++)
-        for (int x = 0; x < 8; x++) r[y][x] = block[8 * y + x];
+    int64_t sum = 0;
+    for (int x = 0; x < 8; x++) sum += sums[x];
+    if (sum > GG_JPEG_MOST_SUM) return 0;
     gg_jpeg_columns(r, 11);
     gg_jpeg_transpose(r);
     gg_jpeg_columns(r, 18);
@@ -73,6 +79,116 @@ static void gg_jpeg_transform(const int16_t *block, int last, uint8_t *out, int6
         v = v & ~(v >> 31);
         v = v | ((255 - v) >> 31);
         for (int x = 0; x < 8; x++) out[y * stride + x] = (uint8_t)v[x];
+    }
+    return 1;
+}
+
+/* The fast transform (Arai, Agui and Nakajima) in 16 bits, as libjpeg's code for processors with
+   vectors computes it: multiplications have constants of 8 bits after the point and are rounded
+   down, the factors of rows and columns are part of the steps. */
+
+#define GG_JPEG_LANES (8 * GG_JPEG_BLOCKS)
+
+typedef int16_t gg_jpeg_rows __attribute__((vector_size(2 * GG_JPEG_LANES)));
+
+/* Factors of rows and columns, cos(k * pi / 16) * sqrt(2) with 14 bits after the point. */
+static const double gg_jpeg_factors[8] = {1.0, 1.387039845322148, 1.306562964876377,
+                                          1.175875602419359, 1.0, 0.785694958387102,
+                                          0.541196100146197, 0.275899379282943};
+
+/* Returns a step of the fast transform, with 2 bits after the point. */
+static int16_t gg_jpeg_fast_step(int step, int place) {
+    const double factor = gg_jpeg_factors[place / 8] * gg_jpeg_factors[place % 8];
+    return (int16_t)((step * (int)(factor * 16384 + 0.5) + 2048) >> 12);
+}
+
+/* The vectors' products with a constant of 8 bits after the point. Compilers recognize the loop. */
+GG_ALWAYS gg_jpeg_rows gg_jpeg_times(gg_jpeg_rows value, int constant) {
+    int16_t in[GG_JPEG_LANES], out[GG_JPEG_LANES];
+    const gg_jpeg_rows shifted = value << 2;
+    memcpy(in, &shifted, sizeof in);
+    for (int i = 0; i < GG_JPEG_LANES; i++) out[i] = (int16_t)(in[i] * (constant * 64) >> 16);
+    gg_jpeg_rows result;
+    memcpy(&result, out, sizeof out);
+    return result;
+}
+
+GG_ALWAYS void gg_jpeg_fast_columns(gg_jpeg_rows r[8]) {
+    const gg_jpeg_rows sum04 = r[0] + r[4], less04 = r[0] - r[4];
+    const gg_jpeg_rows sum26 = r[2] + r[6], less26 = gg_jpeg_times(r[2] - r[6], 362) - sum26;
+    const gg_jpeg_rows a0 = sum04 + sum26, a3 = sum04 - sum26;
+    const gg_jpeg_rows a1 = less04 + less26, a2 = less04 - less26;
+    const gg_jpeg_rows sum53 = r[5] + r[3], less53 = r[5] - r[3];
+    const gg_jpeg_rows sum17 = r[1] + r[7], less17 = r[1] - r[7];
+    const gg_jpeg_rows both = gg_jpeg_times(less53 + less17, 473);
+    const gg_jpeg_rows b7 = sum17 + sum53;
+    const gg_jpeg_rows b6 = both + gg_jpeg_times(less53, -413) - less53 - b7;
+    const gg_jpeg_rows b5 = gg_jpeg_times(sum17 - sum53, 362) - b6;
+    const gg_jpeg_rows b4 = gg_jpeg_times(less17, 277) - both + b5;
+    r[0] = a0 + b7, r[7] = a0 - b7;
+    r[1] = a1 + b6, r[6] = a1 - b6;
+    r[2] = a2 + b5, r[5] = a2 - b5;
+    r[4] = a3 + b4, r[3] = a3 - b4;
+}
+
+#ifdef GG_JPEG_MIX
+#define GG_JPEG_LOW(i) i, GG_JPEG_LANES + i
+#define GG_JPEG_HALF(i) GG_JPEG_LOW(i), GG_JPEG_LOW(i + 1), GG_JPEG_LOW(i + 2), GG_JPEG_LOW(i + 3)
+#if GG_JPEG_BLOCKS == 4
+#define GG_JPEG_HALVES(i) \
+    GG_JPEG_HALF(i), GG_JPEG_HALF(i + 8), GG_JPEG_HALF(i + 16), GG_JPEG_HALF(i + 24)
+#elif GG_JPEG_BLOCKS == 2
+#define GG_JPEG_HALVES(i) GG_JPEG_HALF(i), GG_JPEG_HALF(i + 8)
+#else
+#define GG_JPEG_HALVES(i) GG_JPEG_HALF(i)
+#endif
+
+/* Transposes each block. Three times, the rows of the halves are taken alternately. */
+GG_ALWAYS void gg_jpeg_transpose_all(gg_jpeg_rows r[8]) {
+    for (int time = 0; time < 3; time++) {
+        gg_jpeg_rows a[8];
+        for (int i = 0; i < 4; i++) {
+            a[2 * i] = GG_JPEG_MIX(r[i], r[i + 4], GG_JPEG_HALVES(0));
+            a[2 * i + 1] = GG_JPEG_MIX(r[i], r[i + 4], GG_JPEG_HALVES(4));
+        }
+        for (int i = 0; i < 8; i++) r[i] = a[i];
+    }
+}
+#else
+GG_ALWAYS void gg_jpeg_transpose_all(gg_jpeg_rows r[8]) {
+    gg_jpeg_rows copy[8];
+    for (int i = 0; i < 8; i++)
+        for (int j = 0; j < GG_JPEG_LANES; j++) copy[i][j] = r[j % 8][j / 8 * 8 + i];
+    memcpy(r, copy, sizeof copy);
+}
+#endif
+
+GG_ALWAYS uint8_t gg_jpeg_clip(int16_t value) {
+    value = value < 0 ? 0 : value;
+    return (uint8_t)(value > 255 ? 255 : value);
+}
+
+/* Writes the pixels of `count` blocks. */
+static void gg_jpeg_fast(const int16_t *blocks, const int16_t *steps, int count,
+                         uint8_t *const *out, int64_t stride) {
+    gg_jpeg_rows r[8];
+    for (int y = 0; y < 8; y++) {
+        gg_jpeg_rows factors;
+        memcpy(&r[y], blocks + y * GG_JPEG_LANES, sizeof r[y]);
+        memcpy(&factors, steps + y * GG_JPEG_LANES, sizeof factors);
+        r[y] *= factors;
+    }
+    gg_jpeg_fast_columns(r);
+    gg_jpeg_transpose_all(r);
+    gg_jpeg_fast_columns(r);
+    gg_jpeg_transpose_all(r);
+    for (int y = 0; y < 8; y++) {
+        int16_t in[GG_JPEG_LANES];
+        uint8_t bytes[GG_JPEG_LANES];
+        const gg_jpeg_rows row = (r[y] >> 5) + 128;
+        memcpy(in, &row, sizeof in);
+        for (int i = 0; i < GG_JPEG_LANES; i++) bytes[i] = gg_jpeg_clip(in[i]);
+        for (int b = 0; b < count; b++) memcpy(out[b] + y * stride, bytes + 8 * b, 8);
     }
 }
 
@@ -138,11 +254,6 @@ GG_ALWAYS void gg_jpeg_interleave(const uint8_t *red, const uint8_t *green, cons
 GG_ALWAYS int16_t gg_jpeg_half(int16_t twice, int16_t constant) {
     const int16_t high = (int16_t)((int32_t)twice * constant >> 16);
     return (int16_t)((int16_t)(high + 1) >> 1);
-}
-
-GG_ALWAYS uint8_t gg_jpeg_clip(int16_t value) {
-    value = value < 0 ? 0 : value;
-    return (uint8_t)(value > 255 ? 255 : value);
 }
 
 /* Converts a strip of pixels by libjpeg's constants, in 16 bits where the results are equal:

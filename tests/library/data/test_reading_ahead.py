@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import gpugraph as tf
+from gpugraph.kernel.reused_memory import empty_array
 from gpugraph.ops.datasets import parallel_elements
-from gpugraph.ops.datasets.elements.batch_memory import BatchMemory
 from gpugraph.ops.parsing import several_examples
 
 D = tf.data.Dataset
@@ -162,16 +162,16 @@ def test_parts_do_not_keep_an_array_alive():
 
 
 def test_a_batch_that_is_held_is_not_written_again():
-    memory, shape = BatchMemory(), (1 << 17,)
-    first = memory.empty(shape, np.dtype(np.float32))
+    shape = (1 << 17,)
+    first = empty_array(shape, np.dtype(np.float32))
     view = first[5:9]
     view[:] = 7
     del first
-    second = memory.empty(shape, np.dtype(np.float32))
+    second = empty_array(shape, np.dtype(np.float32))
     assert not np.shares_memory(second, view)
     place = second.ctypes.data
     del second
-    assert memory.empty(shape, np.dtype(np.float32)).ctypes.data == place
+    assert empty_array(shape, np.dtype(np.float32)).ctypes.data == place
     assert view.tolist() == [7] * 4
 
 
@@ -212,3 +212,24 @@ def test_small_blocks_are_joined(tmp_path):
     words = files.map(lambda line: tf.string_split([line]).values)
     expected = [[b"%d" % part, b"%d" % n] for n in range(9) for part in range(3) if n < 7 + part]
     assert [row.tolist() for row in read(words)] == expected
+
+
+@pytest.mark.parametrize("stages", ["batch", "cache", "cache prefetch", "unbatch"])
+def test_a_program_may_change_the_arrays_that_it_fetches(stages):
+    rows = np.random.default_rng(0).integers(0, 99, [12, 90, 300, 3]).astype(np.uint8)
+    dataset = D.from_tensor_slices(rows).map(
+        lambda x: tf.where(tf.reduce_sum(tf.cast(x[0, 0], tf.int32)) % 2 > 0, tf.reverse(x, [1]), x)
+    )
+    dataset = dataset if stages == "unbatch" else dataset.batch(4)
+    dataset = dataset.cache() if "cache" in stages else dataset
+    dataset = dataset.prefetch(1) if "prefetch" in stages else dataset
+    expected = np.stack([x[:, ::-1] if int(x[0, 0].sum()) % 2 else x for x in rows])
+    following = dataset.repeat(3).make_one_shot_iterator().get_next()
+    with tf.Session() as session:
+        for _ in range(3):
+            for start in range(0, 12, 1 if stages == "unbatch" else 4):
+                found = session.run(following)
+                stop = start + 4
+                wanted = expected[start] if stages == "unbatch" else expected[start:stop]
+                np.testing.assert_array_equal(found, wanted)
+                found[...] = 0

@@ -21,6 +21,7 @@ from gpugraph.base.errors import (
     exception_type_from_error_code,
 )
 from gpugraph.base.shapes import TensorShape
+from gpugraph.kernel.reused_memory import LARGE_ARRAY, empty_array
 from gpugraph.ops.datasets.elements.stage import Element, Elements
 from gpugraph.ops.datasets.passed_stages import ThroughRows
 
@@ -81,7 +82,15 @@ def joined(blocks: Sequence[Element]) -> Element:
     """Return one block with the elements of all `blocks`, whose shapes and dtypes are equal."""
     if len(blocks) == 1:
         return blocks[0]
-    return tuple([np.concatenate(columns) for columns in zip(*blocks)])
+    return tuple([_joined(columns) for columns in zip(*blocks)])
+
+
+def _joined(columns: Sequence[Any]) -> Any:
+    first = columns[0]
+    if first.nbytes * len(columns) < LARGE_ARRAY or first.dtype.hasobject:
+        return np.concatenate(columns)
+    out = empty_array((sum(map(len, columns)), *first.shape[1:]), first.dtype)
+    return np.concatenate(columns, out=out)
 
 
 class BlockElements(ThroughRows):

@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+from gpugraph.base.errors import CancelledError
 from gpugraph.ops.datasets.elements.stage import Element, Elements, Pipeline
 from gpugraph.plan.single_threads import SingleThread
 
@@ -198,6 +199,8 @@ class Buffer:
                 return None
             element, error = self.items.popleft()
             self.condition.notify_all()
+        if isinstance(error, CancelledError):
+            self.pipeline.check()  # the end of the run is reported before that of its calls
         if error is not None:
             raise error
         return element
@@ -219,6 +222,7 @@ class Buffer:
                     self.is_over = True
                 else:
                     self.items.append(item)
+                    item = None  # the array may only be used again if nothing refers to it
                 self.condition.notify_all()
                 if self.is_over:
                     return

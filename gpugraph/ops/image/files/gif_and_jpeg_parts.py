@@ -20,7 +20,12 @@ from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.kernel_registry import HostOnly
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.shape_functions import of_rank
-from gpugraph.ops.image.files.image_decoders import GIF_SIGNATURE, Decoding, frames_of_file
+from gpugraph.ops.image.files.image_decoders import (
+    GIF_SIGNATURE,
+    Decoding,
+    frames_of_file,
+    jpeg_form,
+)
 from gpugraph.ops.image.files.jpeg_ops import DECODING_ATTRS
 from gpugraph.ops.image.files.native_jpeg import NativeJpeg
 from gpugraph.ops.image.files.pillow_images import jpeg_pixels, pillow, pillow_in_run
@@ -74,7 +79,7 @@ def _bind_crop(context: KernelContext, contents: Any, window: Any) -> Callable[[
     if ratio not in (1, 2, 4, 8):
         raise refusal(f"ratio must be 1, 2, 4, or 8, got {ratio}")
 
-    native = NativeJpeg(context)
+    native, form = NativeJpeg(context), jpeg_form(context)
 
     def run() -> Any:
         data = contents[()]
@@ -85,10 +90,10 @@ def _bind_crop(context: KernelContext, contents: Any, window: Any) -> Callable[[
                 )
         top, left, height, width = (int(size) for size in window)
         if ratio == 1:
-            part = native.pixels(data, channels, (top, left, height, width))
+            part = native.pixels(data, form, (top, left, height, width))
             if part is not None:
                 return [part]
-        pixels = jpeg_pixels(data, channels, ratio)
+        pixels = jpeg_pixels(data, form, ratio)
         fits = top >= 0 and left >= 0 and height > 0 and width > 0
         if not fits or top + height > pixels.shape[0] or left + width > pixels.shape[1]:
             raise refusal(

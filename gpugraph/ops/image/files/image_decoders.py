@@ -4,7 +4,7 @@ bytes show, as in TensorFlow: DecodeJpeg decodes PNG files, for example.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from gpugraph.base.errors import invalid_argument as refusal
 from gpugraph.base.lfs_pointers import pointer_text
 from gpugraph.kernel import KernelContext
-from gpugraph.ops.image.files.native_jpeg import NativeJpeg
+from gpugraph.ops.image.files.native_jpeg import MAX_REQUESTS, JpegForm, NativeJpeg
 from gpugraph.ops.image.files.native_png import NativePng
 from gpugraph.ops.image.files.pillow_images import gif_frames, jpeg_pixels
 from gpugraph.ops.image.files.png_and_bmp_pixels import BMP_SIGNATURE, BY_256, as_type, png_pixels
@@ -35,6 +35,7 @@ class Decoding(NamedTuple):
     Args:
       channels: 1 for grey, 3 for RGB, 4 for RGB and alpha, or 0 for the channels of the file.
       wanted: the NumPy dtype of the pixels.
+      form: the form in which JPEG files are decoded.
       ratio: the divisor of the size of JPEG files.
       end: bytes to append to a JPEG file that may be truncated.
     """
@@ -43,6 +44,7 @@ class Decoding(NamedTuple):
     jpeg: NativeJpeg
     channels: int
     wanted: Any
+    form: JpegForm
     ratio: int = 1
     end: bytes = b""
 
@@ -51,7 +53,19 @@ class Decoding(NamedTuple):
         """Return the settings of a node. Raises InvalidArgumentError if `channels` is invalid."""
         channels = checked_channels(context)
         natives = NativePng(context), NativeJpeg(context)
-        return Decoding(*natives, channels, np.dtype(wanted), **options)
+        return Decoding(*natives, channels, np.dtype(wanted), jpeg_form(context), **options)
+
+
+def jpeg_form(context: KernelContext) -> JpegForm:
+    """Return the form in which a node decodes JPEG files. As in TensorFlow, the default is the fast
+    transform.
+    """
+    attrs = context.attrs
+    return JpegForm(
+        int(attrs.get("channels", 3)),
+        attrs.get("dct_method", "") != "INTEGER_ACCURATE",
+        bool(attrs.get("fancy_upscaling", True)),
+    )
 
 
 _EXPECTED = "Expected image (JPEG, PNG, or GIF)"
@@ -99,10 +113,29 @@ def pixels_of_file(data: bytes, decoding: Decoding) -> Any:
     return pixels[0]
 
 
+def pixels_of_files(files: Sequence[bytes], decoding: Decoding) -> list[Any]:
+    """Return `pixels_of_file` of each of several files. JPEG files are decoded together."""
+    results: list[Any] = [None] * len(files)
+    is_plain = decoding.channels != 4 and decoding.ratio == 1 and not decoding.end
+    if is_plain and decoding.wanted == np.uint8:
+        places = [n for n, data in enumerate(files) if data.startswith(JPEG_SIGNATURE)]
+        for start in range(0, len(places), MAX_REQUESTS):
+            some = places[start : start + MAX_REQUESTS]
+            found = decoding.jpeg.pixels_of_several(
+                [files[n] for n in some], decoding.form, [None] * len(some)
+            )
+            for n, pixels in zip(some, found):
+                results[n] = pixels
+    return [
+        pixels_of_file(data, decoding) if pixels is None else pixels
+        for data, pixels in zip(files, results)
+    ]
+
+
 def _jpeg(data: bytes, decoding: Decoding) -> Any:
     if decoding.channels == 4:
         raise refusal("channels must be 0, 1, or 3 for JPEG, got 4")
-    pixels = jpeg_pixels(data + decoding.end, decoding.channels, decoding.ratio, decoding.jpeg)
+    pixels = jpeg_pixels(data + decoding.end, decoding.form, decoding.ratio, decoding.jpeg)
     return as_type(pixels, decoding.wanted, BY_256)
 
 

@@ -15,10 +15,11 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel.several_calls import SEVERAL, Calls
 from gpugraph.ops.framework.kernel_registry import HostOnly
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.shape_functions import of_rank
-from gpugraph.ops.image.files.image_decoders import Decoding, pixels_of_file
+from gpugraph.ops.image.files.image_decoders import Decoding, pixels_of_file, pixels_of_files
 from gpugraph.ops.image.files.pillow_images import pillow, pillow_in_run
 
 _HOST = HostOnly("files are decoded and encoded by the host")
@@ -31,13 +32,23 @@ def _infer_decoded(context: InferContext) -> Sequence[TensorShape]:
     return [TensorShape.of((None, None, context.attrs["channels"] or None))]
 
 
-def _bind_decode(context: KernelContext, contents: Any) -> Callable[[], Any]:
+def _decoding(context: KernelContext) -> Decoding:
     ratio = context.attrs["ratio"]
     if ratio not in (1, 2, 4, 8):
         raise refusal(f"ratio must be 1, 2, 4, or 8, got {ratio}")
     end = 2 * _END if context.attrs["try_recover_truncated"] else b""
-    decoding = Decoding.of(context, np.uint8, ratio=ratio, end=end)
+    return Decoding.of(context, np.uint8, ratio=ratio, end=end)
+
+
+def _bind_decode(context: KernelContext, contents: Any) -> Callable[[], Any]:
+    decoding = _decoding(context)
     return lambda: [pixels_of_file(contents[()], decoding)]
+
+
+def _decode_several(context: KernelContext, calls: Calls) -> Calls:
+    """Return the outputs of several calls of DecodeJpeg."""
+    files = [contents[()] for (contents,) in calls]
+    return [[pixels] for pixels in pixels_of_files(files, _decoding(context))]
 
 
 DECODING_ATTRS = {
@@ -61,6 +72,7 @@ decode_jpeg_op = op(
     grad=NO_GRADIENT,
     doc="The pixels [height, width, channels] of a JPEG or PNG file, or a GIF file of one frame.",
 )
+SEVERAL["DecodeJpeg"] = _decode_several
 
 
 def _infer_encoded(context: InferContext) -> Sequence[TensorShape]:
@@ -162,16 +174,20 @@ def decode_jpeg(
 ) -> Tensor:
     """Decode a JPEG file, a string scalar, to pixels [h, w, channels], uint8.
 
-    PNG files, and GIF files of one frame, are decoded too. `fancy_upscaling`,
-    `acceptable_fraction` and `dct_method` have no effect. Raises ModuleNotFoundError if Pillow is
-    not installed. A run raises InvalidArgumentError if the string is none of these files.
+    PNG files, and GIF files of one frame, are decoded too. `acceptable_fraction` has no effect.
+    Raises ModuleNotFoundError if Pillow is not installed. A run raises InvalidArgumentError if the
+    string is none of these files.
 
     Args:
       channels: 1 for grey, 3 for RGB, 4 for RGB and alpha (only PNG), or 0 for the channels of the
         file.
       ratio: 1, 2, 4 or 8, the divisor of the height and the width of a JPEG file.
+      fancy_upscaling: whether to interpolate chroma of less than full size, instead of repeating
+        it.
       try_recover_truncated: whether to fill the missing lines of a truncated file instead of
         raising an error.
+      dct_method: the inverse cosine transform, "INTEGER_FAST" or "INTEGER_ACCURATE". By default,
+        the fast one is used.
     """
     pillow()
     return decode_jpeg_op(

@@ -1,6 +1,6 @@
 """The decoding of JPEG files by native code (host_jpeg.h), without the GIL.
 
-    pixels = NativeJpeg(context).pixels(data, channels)
+    pixels = NativeJpeg(context).pixels(data, JpegForm(channels=3))
 
 The result is None for files that the native code does not support, which are progressive files,
 damaged files and files with unusual colours. It is also None for any file before the code is
@@ -10,17 +10,36 @@ compiled. The caller then uses Pillow. Both decoders return the same bits as lib
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gpugraph.kernel import KernelContext
+from gpugraph.kernel.reused_memory import empty_array
 
 _FILE = "host_jpeg.h"
-_SIZES, _PIXELS = range(2)
-_MODE, _DATA, _BYTES, _HEIGHT, _WIDTH, _COMPONENTS, _CHANNELS, _SPACE, _PLANES, _OUT = range(10)
-_NUMBERS = 14
+_REFUSED, _DATA, _BYTES, _HEIGHT, _WIDTH, _COMPONENTS, _CHANNELS, _SPACE, _PLANES, _OUT = range(10)
+_WINDOW, _IS_FAST, _IS_FANCY, _NUMBERS = 10, 14, 15, 16
+MAX_REQUESTS = 64
+"""The maximum number of files that one native call decodes."""
+
+Window = tuple[int, int, int, int]
+
+
+class JpegForm(NamedTuple):
+    """The form in which a JPEG file is decoded.
+
+    Args:
+      channels: 1 or 3, or 0 for the number in the file.
+      is_fast: whether the inverse cosine transform is libjpeg's fast one instead of the accurate
+        one.
+      is_fancy: whether chroma of less than full size is interpolated instead of repeated.
+    """
+
+    channels: int = 0
+    is_fast: bool = True
+    is_fancy: bool = True
 
 
 class _Calls(threading.local):
@@ -29,7 +48,8 @@ class _Calls(threading.local):
     """
 
     calls: tuple[Callable[[], int], ...] = ()
-    request: Any = None
+    count: Any = None
+    requests: Any = None
     planes: Any = None
 
 
@@ -42,50 +62,81 @@ class NativeJpeg:
     def __init__(self, context: KernelContext) -> None:
         self._compiled = context.compiled(_FILE, "bytes")
 
-    def pixels(
-        self, data: bytes, channels: int, window: tuple[int, int, int, int] | None = None
-    ) -> Any:
+    def pixels(self, data: bytes, form: JpegForm, window: Window | None = None) -> Any:
         """Return the pixels [height, width, channels] of a file. If the native code does not
         support the file, return None.
 
         Args:
-          channels: 1 or 3, or 0 for the number in the file.
           window: the first row and column, the height and the width of the part that is returned.
             By default, all pixels are returned.
         """
+        (pixels,) = self.pixels_of_several([data], form, [window])
+        return pixels
+
+    def pixels_of_several(
+        self, files: Sequence[bytes], form: JpegForm, windows: Sequence[Window | None]
+    ) -> list[Any]:
+        """Return `pixels` of each of several files, for one of `windows` each. There may be at most
+        MAX_REQUESTS files.
+        """
         if not self._is_ready():
-            return None
-        request, content = _CALLS.request, np.frombuffer(data, np.uint8)
-        request[_MODE], request[_DATA], request[_BYTES] = _SIZES, _address(content), len(data)
+            return [None] * len(files)
+        requests = _CALLS.requests[: len(files)]
+        _CALLS.count[0] = len(files)
+        requests[:, _IS_FAST], requests[:, _IS_FANCY] = form.is_fast, form.is_fancy
+        contents = [np.frombuffer(data, np.uint8) for data in files]
+        for request, content in zip(requests, contents):
+            request[_DATA], request[_BYTES] = _address(content), len(content)
         read_sizes, read_pixels = _CALLS.calls
-        if read_sizes():
-            return None
-        height, width, components = request[_HEIGHT : _COMPONENTS + 1].tolist()
-        top, left, rows, columns = window or (0, 0, height, width)
-        if min(top, left) < 0 or min(rows, columns) < 1:
-            return None
-        if top + rows > height or left + columns > width:
-            return None
-        channels = channels or components
-        planes = _planes(int(request[_SPACE]))
-        out = np.empty((rows, columns, channels), np.uint8)
-        request[_MODE], request[_CHANNELS] = _PIXELS, channels
-        request[_PLANES], request[_OUT] = _address(planes), _address(out)
-        request[_OUT + 1 :] = top, left, rows, columns
-        return None if read_pixels() else out
+        read_sizes()
+        results = [
+            _prepared(request, sizes, form, window)
+            for request, sizes, window in zip(requests, requests.tolist(), windows)
+        ]
+        if any(result is not None for result in results):
+            planes = _planes(int(requests[:, _SPACE].max()))
+            requests[:, _PLANES] = _address(planes)
+            read_pixels()
+        refused = requests[:, _REFUSED].tolist()
+        return [None if is_refused else result for is_refused, result in zip(refused, results)]
 
     def _is_ready(self) -> bool:
         """Return whether the code is compiled. If it is, bind it for this thread."""
         file = self._compiled(0.0)
         if file is None:
             return False
-        if not _CALLS.calls:
-            _CALLS.request = np.zeros(_NUMBERS, np.int64)
-            _CALLS.calls = tuple(
-                file.bind(name, [], [_CALLS.request], dtype="bytes")
-                for name in ("gg_jpeg_sizes", "gg_jpeg_pixels")
-            )
+        if _CALLS.calls:
+            return True
+        numbers = np.zeros(1 + MAX_REQUESTS * _NUMBERS, np.int64)
+        _CALLS.count, _CALLS.requests = numbers[:1], numbers[1:].reshape(MAX_REQUESTS, _NUMBERS)
+        _CALLS.calls = tuple(
+            file.bind(name, [], [numbers], dtype="bytes")
+            for name in ("gg_jpeg_sizes", "gg_jpeg_pixels")
+        )
         return True
+
+
+def _prepared(request: Any, sizes: Sequence[int], form: JpegForm, window: Window | None) -> Any:
+    """Complete a request whose sizes were read. Return the array for its pixels, or None if the
+    request is refused.
+    """
+    if sizes[_REFUSED]:
+        request[_SPACE] = 0
+        return None
+    height, width, components = sizes[_HEIGHT : _COMPONENTS + 1]
+    top, left, rows, columns = window or (0, 0, height, width)
+    is_inside = top + rows <= height and left + columns <= width
+    if min(top, left) < 0 or min(rows, columns) < 1 or not is_inside:
+        request[_REFUSED] = 1
+        return None
+    channels = form.channels or components
+    out = empty_array((rows, columns, channels), _UINT8)
+    request[_CHANNELS], request[_OUT] = channels, _address(out)
+    request[_WINDOW:_IS_FAST] = top, left, rows, columns
+    return out
+
+
+_UINT8 = np.dtype(np.uint8)
 
 
 def _planes(size: int) -> Any:

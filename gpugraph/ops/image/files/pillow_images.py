@@ -27,24 +27,25 @@ def pillow_in_run() -> Any:
         raise UnimplementedError(None, None, str(error)) from None
 
 
-def jpeg_pixels(data: bytes, channels: int, ratio: int = 1, native: Any = None) -> Any:
+def jpeg_pixels(data: bytes, form: Any, ratio: int = 1, native: Any = None) -> Any:
     """Return the pixels [height, width, channels], uint8, of a JPEG file.
 
     Args:
-      channels: 1 for grey, 3 for RGB, 0 for the channels in the file.
+      form: a `JpegForm`. Pillow always uses the accurate transform.
       ratio: the divisor of the size.
       native: the `NativeJpeg` that decodes the usual files, or None.
     """
+    channels = form.channels
     if native is not None and ratio == 1:
-        pixels = native.pixels(data, channels)
+        pixels = native.pixels(data, form)
         if pixels is not None:
             return pixels
     try:
         picture = pillow_in_run().open(io.BytesIO(data), formats=["JPEG"])
         mode = "L" if channels == 1 or (channels == 0 and picture.mode == "L") else "RGB"
         if ratio > 1 or picture.mode != mode:
-            width, height = (-(-size // ratio) for size in picture.size)
-            picture.draft(mode, (width, height))
+            width, height = picture.size
+            picture.draft(mode, (width / ratio, height / ratio))  # exact quotients
         picture.load()
         picture = picture if picture.mode == mode else picture.convert(mode)
         pixels = np.frombuffer(picture.tobytes(), np.uint8)

@@ -4,7 +4,10 @@ them.
 
 from __future__ import annotations
 
+import base64
 import io
+import zlib
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,9 +15,11 @@ import pytest
 import gpugraph as tf
 from gpugraph.devices.native import prepare_source
 from gpugraph.ops.image.files import png_format
-from gpugraph.ops.image.files.native_jpeg import NativeJpeg
+from gpugraph.ops.image.files.native_jpeg import JpegForm, NativeJpeg
 from gpugraph.ops.image.files.native_png import NativePng
+from tests.ops.image.files import jpeg_references
 
+ACCURATE = JpegForm(3, is_fast=False)
 Image = pytest.importorskip("PIL.Image")
 
 
@@ -73,14 +78,33 @@ def test_files_of_all_forms():
             pixels = pixels[..., 0]
         data = written(
             pixels, quality=int(chance.choice([5, 50, 95])), subsampling=number % 3,
-            optimize=number % 5 == 0, restart_marker_blocks=number % 4,
+            optimize=number % 5 == 0, restart_marker_blocks=number % 4, progressive=number % 8 > 4,
         )  # fmt: skip
         for channels in (0, 1, 3):
-            found = native.pixels(data, channels)
+            found = native.pixels(data, ACCURATE._replace(channels=channels))
             read += found is not None
             if found is not None:
                 np.testing.assert_array_equal(found, by_pillow(data, channels))
     assert read > 340  # a few files of noise are left to Pillow
+
+
+@pytest.mark.parametrize("place", range(len(jpeg_references.FILES)))
+def test_pixels_are_those_of_tensorflow(place):
+    native, data = NativeJpeg(Context()), base64.b64decode(jpeg_references.FILES[place])
+    forms = [JpegForm(3, *form) for form in jpeg_references.FORMS]
+    found = [*(native.pixels(data, form) for form in forms)]
+    found.append(native.pixels(data, forms[0], jpeg_references.WINDOW))
+    assert tuple(zlib.crc32(pixels) for pixels in found) == jpeg_references.CHECKSUMS[place]
+
+
+def test_several_files():
+    native, chance = NativeJpeg(Context()), np.random.default_rng(7)
+    files = [written(picture(chance, 20 + n, 70, 1)) for n in range(20)]
+    files[3] = files[3][:200]
+    several = native.pixels_of_several(files, ACCURATE, [None] * len(files))
+    assert several[3] is None
+    for data, pixels in zip(files, several, strict=True):
+        np.testing.assert_array_equal(pixels, native.pixels(data, ACCURATE))
 
 
 def test_windows():
@@ -90,21 +114,26 @@ def test_windows():
         data = written(picture(chance, height, width, 1), subsampling=number % 3)
         top, left = chance.integers(0, height), chance.integers(0, width)
         rows, columns = chance.integers(1, height - top + 1), chance.integers(1, width - left + 1)
-        whole = native.pixels(data, 3)
-        part = native.pixels(data, 3, (top, left, rows, columns))
-        np.testing.assert_array_equal(part, whole[top : top + rows, left : left + columns])
-    assert native.pixels(data, 3, (0, 0, height + 1, width)) is None
+        whole = native.pixels(data, ACCURATE)
+        part = native.pixels(data, ACCURATE, (top, left, rows, columns))
+        expected = whole[top : top + rows, left : left + columns]
+        if number % 3:  # as in libjpeg, samples outside do not affect the first and last columns
+            part, expected = part[:, 1:-1], expected[:, 1:-1]
+        np.testing.assert_array_equal(part, expected)
+    assert native.pixels(data, ACCURATE, (0, 0, height + 1, width)) is None
 
 
 def test_files_that_are_left_to_pillow():
     native = NativeJpeg(Context())
     pixels = picture(np.random.default_rng(3), 30, 40, 1)
-    assert native.pixels(written(pixels, progressive=True), 3) is None
+    first_scans = written(pixels, progressive=True)
+    first_scans = first_scans[: first_scans.rindex(b"\xff\xda")] + b"\xff\xd9"
+    assert native.pixels(first_scans, ACCURATE) is None  # libjpeg smooths it
     cmyk = io.BytesIO()
     Image.fromarray(pixels).convert("CMYK").save(cmyk, "JPEG")
-    assert native.pixels(cmyk.getvalue(), 3) is None
-    assert native.pixels(b"", 3) is None
-    assert native.pixels(b"\xff\xd8\xff\xd9", 3) is None
+    assert native.pixels(cmyk.getvalue(), ACCURATE) is None
+    assert native.pixels(b"", ACCURATE) is None
+    assert native.pixels(b"\xff\xd8\xff\xd9", ACCURATE) is None
 
 
 def test_damaged_files():
@@ -117,7 +146,7 @@ def test_damaged_files():
         )
         data[chance.integers(0, min(len(data), 700))] = chance.integers(0, 256)
         damaged = bytes(data[: chance.integers(1, len(data)) if number % 5 == 0 else None])
-        found = native.pixels(damaged, 3)
+        found = native.pixels(damaged, ACCURATE)
         outcomes["left" if found is None else "read"] += 1
         if found is not None:
             np.testing.assert_array_equal(found, by_pillow(damaged, 3))
@@ -142,7 +171,8 @@ def test_files_in_a_pipeline():
     expected = [by_pillow(data, 3)[:16, :16] for data in files]
     with tf.Graph().as_default(), tf.Session() as session:
         texts = tf.data.Dataset.from_tensor_slices(np.array(files, object))
-        images = texts.map(lambda text: tf.io.decode_jpeg(text, channels=3)[:16, :16], 2).batch(6)
+        decode = partial(tf.io.decode_jpeg, channels=3, dct_method="INTEGER_ACCURATE")
+        images = texts.map(lambda text: decode(text)[:16, :16], 2).batch(6)
         following = images.make_one_shot_iterator().get_next()
         found = np.concatenate([session.run(following) for _ in range(2)])
     np.testing.assert_array_equal(found, expected)
