@@ -15,8 +15,8 @@ from typing import Any
 from gpugraph.cli.results import Results, add_results
 from gpugraph.tensorflow_import.import_switch import as_tensorflow
 from gpugraph.tensorflow_import.missing_names import advice, shown
-from gpugraph.tensorflow_import.program_check import NameUse, ProgramNames, check_source
-from gpugraph.tensorflow_import.python_2_programs import python_3_source
+from gpugraph.tensorflow_import.checking.program_check import NameUse, ProgramNames, check_source
+from gpugraph.tensorflow_import.python_2.python_2_programs import python_3_source
 
 _MAX_LINES = 5
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gpugraph.cli import main
-from gpugraph.tensorflow_import.program_check import check_source
+from gpugraph.tensorflow_import.checking.program_check import check_source
 
 ROOT = Path(__file__).resolve().parents[2]
 

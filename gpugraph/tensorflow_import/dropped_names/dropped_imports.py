@@ -118,7 +118,7 @@ def _getattr_of(module: ModuleType, names: dict[str, str]) -> Callable[[str], An
     return missing
 
 
-def _set_attribute(owner: type, name: str, value: Any) -> None:
+def set_attribute(owner: type, name: str, value: Any) -> None:
     """Set an attribute of a class. The class may also be a built-in class, for which `setattr`
     raises an error.
     """
@@ -143,11 +143,11 @@ def add_names(module: ModuleType) -> None:
         owner = vars(module).get(owner_name)
         if attribute and isinstance(owner, type) and not hasattr(owner, attribute):
             with suppress(ImportError, AttributeError):
-                _set_attribute(owner, attribute, _value(value))
+                set_attribute(owner, attribute, _value(value))
     if name in _DEFAULTS:
         _value(_DEFAULTS[name])(module)
     if name == "numpy":
-        convert_arrays_of_one_element(module, _set_attribute, _notice.say)
+        convert_arrays_of_one_element(module, set_attribute, _notice.say)
     for key, wrapper in _CALLS.get(name, {}).items():
         function = getattr(module, key, None)
         if function is not None and (module, key) not in _REPLACED:
