@@ -59,6 +59,12 @@ def _has_labels_last(args: Sequence[Any]) -> bool:
     return kinds == [False, True]
 
 
+def _has_values_last(args: Sequence[Any]) -> bool:
+    """Return whether argument 0 is a number, or only argument 1 is a list."""
+    lists = [isinstance(value, (list, tuple)) for value in args[:2]]
+    return bool(args) and (_is_number(args[0]) or lists == [False, True])
+
+
 def _loss(name: str) -> OldCall:
     form = f"tf.nn.{name}(labels=..., logits=...)"
     return OldCall(
@@ -85,7 +91,7 @@ _LOSSES = (
 
 OLD_CALLS: Mapping[str, OldCall] = {
     "concat": OldCall(
-        lambda args: bool(args) and _is_number(args[0]),
+        _has_values_last,
         ("concat_dim",),
         "Before TensorFlow 1.0 the axis came first, as in tf.concat(axis, values); now it is "
         "tf.concat(values, axis).",
