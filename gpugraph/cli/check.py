@@ -42,8 +42,8 @@ def add_check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 def check_command(options: argparse.Namespace) -> int:
     """Print the missing names of each program and return the exit status.
 
-    The status is 1 if a name is missing, if arguments have changed, or a file is not valid Python, and 2 if a file can't be
-    opened. After an error, the remaining files are still checked.
+    The status is 1 if a name is missing, if arguments have changed, or if a file is not valid
+    Python, and 2 if a file can't be opened. After an error, the remaining files are still checked.
     """
     programs: dict[str, ProgramNames] = {}
     unread = []

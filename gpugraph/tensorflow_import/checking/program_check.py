@@ -2,9 +2,9 @@
 that gpugraph lacks.
 
 The names are those of `tensorflow`, and those of `keras` if no Keras is installed. Calls with
-arguments that changed in TensorFlow 1.0 are found too. Names are followed through imports, aliases (`slim = tf.contrib.slim`) and chains of attributes,
-according to Python's scopes. Names that a program computes, such as `getattr(tf, name)`, are not
-detected.
+arguments that changed in TensorFlow 1.0 are found too. Names are followed through imports, aliases
+(`slim = tf.contrib.slim`) and chains of attributes, according to Python's scopes. Names that a
+program computes, such as `getattr(tf, name)`, are not detected.
 """
 
 from __future__ import annotations

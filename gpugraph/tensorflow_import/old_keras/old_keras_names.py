@@ -121,8 +121,8 @@ def _same(function: Any) -> Any:
     return function
 
 
-_LAYERS = """dense dropout embedding pooling1d prelu gaussiannoise recurrent gaussiandropout pooling2d
-    pooling3d global_pooling upsampling1d upsampling2d upsampling3d conv1d conv2d separable_conv2d
+_LAYERS = """dense dropout embedding pooling1d prelu gaussiannoise recurrent gaussiandropout
+    pooling2d pooling3d global_pooling upsampling1d upsampling2d upsampling3d conv1d conv2d separable_conv2d
     deconv2d conv3d convlstm2d batchnorm zeropadding2d zeropadding3d cropping2d cropping3d
     spatialdropout1d spatialdropoutNd lambda generator_methods model_constructor input add_weight
     get_updates"""

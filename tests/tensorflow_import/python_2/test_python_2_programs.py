@@ -106,7 +106,8 @@ f = open("data")
 print f.readline().strip(), pickle.load(f), pickle.Unpickler(f).load(), repr(f.read())
 with open("rows", "wb") as f:
     csv.writer(f).writerow(["a", 1])
-print list(csv.reader(open("rows", "rb"))), list(csv.reader(file("rows", "rU"))), open("rows").read() == "a,1\\r\\n"
+print list(csv.reader(open("rows", "rb"))), list(csv.reader(file("rows", "rU"))),
+print open("rows").read() == "a,1\\r\\n"
 json.dump([1], open("rows", "wb"))
 print open("rows").read(), pickle.loads(open("old", "rb").read()), pickle.load(open("old"))
 log = open("rows", "w", 0)
