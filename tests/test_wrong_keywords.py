@@ -13,22 +13,12 @@ import pytest
 
 import gpugraph as tf
 
-_MODULES = [
+_MODULES = (
     "",
-    *(f"contrib.{name}" for name in ["layers", "rnn", "seq2seq", "losses", "metrics", "slim"]),
-]
-_MODULES += [
-    "layers",
-    "nn",
-    "losses",
-    "metrics",
-    "image",
-    "math",
-    "random",
-    "strings",
-    "sparse",
-    "sets",
-]
+    *("contrib.layers", "contrib.rnn", "contrib.seq2seq", "contrib.losses", "contrib.metrics"),
+    *("contrib.slim", "layers", "nn", "losses", "metrics", "image", "math", "random", "strings"),
+    *("sparse", "sets"),
+)
 _FAULT = r"([\w.<>]+)\(\) (got an unexpected keyword argument 'no_such_keyword'|missing \d)"
 
 

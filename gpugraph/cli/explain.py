@@ -171,7 +171,8 @@ def _many_plans(count: int, shown: int) -> str:
     return (
         f"-- {count} plans, of which {shown} are shown. Each was compiled. If their number grows "
         "with the steps of the program, its graph grows in the loop, or each run has other "
-        "fetches: call tf.get_default_graph().finalize() before the loop to find the line (docs/slow.md)"
+        "fetches: call tf.get_default_graph().finalize() before the loop to find the line "
+        "(docs/slow.md)"
     )
 
 

@@ -122,10 +122,10 @@ def _same(function: Any) -> Any:
 
 
 _LAYERS = """dense dropout embedding pooling1d prelu gaussiannoise recurrent gaussiandropout
-    pooling2d pooling3d global_pooling upsampling1d upsampling2d upsampling3d conv1d conv2d separable_conv2d
-    deconv2d conv3d convlstm2d batchnorm zeropadding2d zeropadding3d cropping2d cropping3d
-    spatialdropout1d spatialdropoutNd lambda generator_methods model_constructor input add_weight
-    get_updates"""
+    pooling2d pooling3d global_pooling upsampling1d upsampling2d upsampling3d conv1d
+    conv2d separable_conv2d deconv2d conv3d convlstm2d batchnorm zeropadding2d
+    zeropadding3d cropping2d cropping3d spatialdropout1d spatialdropoutNd lambda
+    generator_methods model_constructor input add_weight get_updates"""
 
 INTERFACES = SimpleNamespace(**{f"legacy_{layer}_support": _same for layer in _LAYERS.split()})
 """The decorators of `keras.legacy.interfaces`, which leave functions unchanged."""

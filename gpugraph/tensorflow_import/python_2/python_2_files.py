@@ -25,13 +25,13 @@ class _TextFile(io.TextIOWrapper):
     def write(self, text: Any) -> int:
         """Write text, or the bytes of any object that has a buffer."""
         if isinstance(text, str):
-            count = super().write(text)
+            count: Any = super().write(text)
         else:
             self.flush()
             count = self.buffer.write(text)
         if self.is_unbuffered:
             self.flush()
-        return count
+        return int(count)
 
 
 def _encoded(data: Any) -> Any:
@@ -135,7 +135,7 @@ def install() -> None:
     process.
     """
     csv.reader = _csv_reader
-    changed = {
+    changed: dict[str, Any] = {
         "dump": _dump,
         "load": _load,
         "loads": _loads_of_any,
