@@ -50,10 +50,10 @@ def test_an_explanation_of_one_pass_and_of_all_placements(tmp_path: Path, capfd)
 
 GROWING = """
 import gpugraph as tf
-x = tf.constant(1.0)
+x = tf.placeholder(tf.float32, [2])
 with tf.Session() as session:
     for number in range({count}):
-        session.run(x + number)
+        session.run(x + number, {{x: [1, 2]}})
 """
 
 

@@ -286,7 +286,7 @@ class Reader(ast.NodeVisitor):
     def visit_Call(self, node: ast.Call) -> None:
         """Record a call with arguments of TensorFlow before 1.0."""
         path = self._path(node.func)
-        if path in OLD_CALLS:
+        if path is not None and path in OLD_CALLS:
             is_whole = not any(isinstance(value, ast.Starred) for value in node.args)
             values = [_Known.of(value) for value in node.args] if is_whole else []
             keywords = {word.arg: None for word in node.keywords if word.arg}
