@@ -34,9 +34,9 @@ from library_tests import test_files
 from library_versions import VERSIONS
 from names_of_version_1 import Version1
 
+from gpugraph.tensorflow_import.checking.program_check import check_source
 from gpugraph.tensorflow_import.import_switch import install as install_answers
 from gpugraph.tensorflow_import.missing_names import advice, shown
-from gpugraph.tensorflow_import.program_check import check_source
 
 _ROOT = str(Path(__file__).resolve().parents[1])
 _TESTS = "{:40} {:>6} {:>8} {:>8} {:>8}"

@@ -15,7 +15,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gpugraph.tensorflow_import.program_check import Reader, value_of
+from gpugraph.tensorflow_import.checking.program_check import Reader, value_of
 from gpugraph.tensorflow_import.refused_names import reason_of
 
 _CLASS_OF_RESULT = {

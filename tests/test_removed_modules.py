@@ -61,7 +61,7 @@ ADDED_LATER = _ADDED_LATER.split()
 RESTORED = ("gpugraph/tensorflow_import/dropped_names/",)
 """The folder that provides such names to programs, where they are looked up with care."""
 
-SHIELDED = {("gpugraph/tensorflow_import/python_2_programs.py", "lib2to3")}
+SHIELDED = {("gpugraph/tensorflow_import/python_2/python_2_programs.py", "lib2to3")}
 
 
 def names_used(tree: ast.Module) -> list[tuple[str, int]]:

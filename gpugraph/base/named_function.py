@@ -5,7 +5,7 @@ function.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from inspect import Parameter, Signature
 from typing import Any, TypeVar
@@ -37,7 +37,8 @@ def with_signature(signature: Signature) -> Callable[[Callable[..., Any]], Calla
             try:
                 bound = signature.bind(*args, **kwargs)
             except TypeError as error:
-                raise TypeError(f"{call.__name__}() {error}") from None
+                fault = _unexpected_keyword(signature, kwargs) or str(error)
+                raise TypeError(f"{call.__name__}() {fault}") from None
             bound.apply_defaults()
             return function(**bound.arguments)
 
@@ -50,6 +51,18 @@ def with_signature(signature: Signature) -> Callable[[Callable[..., Any]], Calla
         return call
 
     return decorate
+
+
+def _unexpected_keyword(signature: Signature, kwargs: Mapping[str, Any]) -> str:
+    """Return the text of Python's error for the first keyword that is not a parameter, or "".
+
+    Python reports such a keyword before it reports a missing argument, `Signature.bind` after it.
+    """
+    parameters = signature.parameters
+    if any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters.values()):
+        return ""
+    name = next((name for name in kwargs if name not in parameters), None)
+    return "" if name is None else f"got an unexpected keyword argument {name!r}"
 
 
 def with_parameters_of(

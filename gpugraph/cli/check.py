@@ -1,5 +1,5 @@
-"""`gpugraph check PROGRAM...`: lists the TensorFlow names that a program uses but gpugraph does not
-provide.
+"""`gpugraph check PROGRAM...`: lists the names of TensorFlow and Keras that a program uses but
+gpugraph does not provide, and the calls with arguments of TensorFlow before 1.0.
 
 The programs are parsed, not run.
 """
@@ -13,10 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from gpugraph.cli.results import Results, add_results
+from gpugraph.tensorflow_import.checking.program_check import (
+    NameUse,
+    OldCallUse,
+    ProgramNames,
+    check_source,
+)
 from gpugraph.tensorflow_import.import_switch import as_tensorflow
 from gpugraph.tensorflow_import.missing_names import advice, shown
-from gpugraph.tensorflow_import.program_check import NameUse, ProgramNames, check_source
-from gpugraph.tensorflow_import.python_2_programs import python_3_source
+from gpugraph.tensorflow_import.python_2.python_2_programs import python_3_source
 
 _MAX_LINES = 5
 
@@ -37,8 +42,8 @@ def add_check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 def check_command(options: argparse.Namespace) -> int:
     """Print the missing names of each program and return the exit status.
 
-    The status is 1 if a name is missing or a file is not valid Python, and 2 if a file can't be
-    opened. After an error, the remaining files are still checked.
+    The status is 1 if a name is missing, if arguments have changed, or if a file is not valid
+    Python, and 2 if a file can't be opened. After an error, the remaining files are still checked.
     """
     programs: dict[str, ProgramNames] = {}
     unread = []
@@ -63,7 +68,10 @@ def check_command(options: argparse.Namespace) -> int:
         return 2
     if unread:
         return 2
-    return int(any(program.fault or program.missing for program in programs.values()))
+    faults = (
+        program.fault or program.missing or program.old_calls for program in programs.values()
+    )
+    return int(any(faults))
 
 
 def _checked(source: bytes, file: str, is_python_2: bool) -> ProgramNames:
@@ -89,6 +97,10 @@ def _records(programs: dict[str, ProgramNames]) -> list[dict[str, Any]]:
                 {"name": shown(use.path), "lines": list(use.lines), "advice": _advice(use)}
                 for use in program.missing
             ],
+            "old_calls": [
+                {"name": shown(use.path), "lines": list(use.lines), "advice": use.hint}
+                for use in program.old_calls
+            ],
         }
         for file, program in programs.items()
     ]
@@ -112,17 +124,23 @@ def _report(file: str, program: ProgramNames, hint: str) -> list[str]:
     if program.fault:
         return [f"{file}: not valid Python 3: {program.fault}{hint}"]
     counts = f"{_counted(len(program.uses), 'name')}, {_missing(len(program.missing))}"
-    return [f"{file}: {counts}", *(f"  {_line(use)}" for use in program.missing)]
+    found = [(use.lines, _line(use)) for use in program.missing]
+    found += [(use.lines, _line(use)) for use in program.old_calls]
+    if program.old_calls:
+        counts += f", {_counted(len(program.old_calls), 'function')} with old arguments"
+    return [f"{file}: {counts}", *(f"  {line}" for _, line in sorted(found))]
 
 
-def _line(use: NameUse) -> str:
+def _line(use: NameUse | OldCallUse) -> str:
     ellipsis = ", ..." if len(use.lines) > _MAX_LINES else ""
     lines = ", ".join(map(str, use.lines[:_MAX_LINES])) + ellipsis
     word = "line" if len(use.lines) == 1 else "lines"
     return f"{shown(use.path)}  {word} {lines}{_advice(use)}"
 
 
-def _advice(use: NameUse) -> str:
+def _advice(use: NameUse | OldCallUse) -> str:
+    if isinstance(use, OldCallUse):
+        return f"; {use.hint[0].lower()}{use.hint[1:].rstrip('.')}"
     return f"; {use.refusal}" if use.refusal else advice(use.path)
 
 

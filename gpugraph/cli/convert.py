@@ -7,8 +7,13 @@ import os
 import sys
 
 from gpugraph.base.errors import OpError
-from gpugraph.formats.variable_files.conversion import convert_variables
+from gpugraph.formats.variable_files.conversion import (
+    checkpoint_prefix,
+    convert_variables,
+    is_checkpoint,
+)
 from gpugraph.library.saved_models.saved_model_file import maybe_saved_model_directory
+from gpugraph.library.train.savers.checkpoint_files import write_checkpoint_state
 from gpugraph.library.train.savers.checkpoint_reading import checkpoint_path
 from gpugraph.memory import human_readable_bytes
 
@@ -47,6 +52,22 @@ def convert_command(options: argparse.Namespace) -> int:
     except ValueError as error:  # ValueError: a name is not UTF-8, or the folder has no checkpoint
         print(f"gpugraph: {error}", file=sys.stderr)
         return 2
+    if is_checkpoint(options.target):
+        try:
+            _write_state(options.target)
+        except OSError as error:
+            print(f"gpugraph: can't write the state file: {error}", file=sys.stderr)
+            return 2
     total = human_readable_bytes(sum(array.num_bytes for array in arrays if array.has_fixed_size))
     print(f"{len(arrays)} variables, {total}: {source} -> {options.target}")
     return 0
+
+
+def _write_state(prefix: str) -> None:
+    """Write the file `checkpoint`, which names the latest checkpoint of a folder, unless the folder
+    has one already.
+    """
+    folder, name = os.path.split(checkpoint_prefix(prefix))
+    if not os.path.exists(os.path.join(folder, "checkpoint")):
+        folder = folder or "."
+        write_checkpoint_state(folder, os.path.join(folder, name), save_relative_paths=True)

@@ -34,6 +34,8 @@ from gpugraph.session.explanations.fitted_columns import fitted_columns, wrapped
 from gpugraph.session.traced_execution import RUN_LISTENERS, TracedExecution
 
 _MAX_OP_TYPES = 12
+_MANY_PLANS = 20
+"""The number of plans above which a program may compile one for each step."""
 
 
 def add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -139,6 +141,8 @@ def explain_command(options: argparse.Namespace) -> int:
 def _texts(seen: _Program, options: argparse.Namespace) -> Iterator[str]:
     """Yield the sections of the printed text."""
     chosen = seen.chosen(options)
+    if len(seen.plans) > _MANY_PLANS:
+        yield wrapped(_many_plans(len(seen.plans), len(chosen)), _width(options)) + "\n"
     if not options.pass_name and seen.times:
         yield f"-- time by op type, measured step by step\n{_time_table(seen, options)}\n"
     for number, plan in chosen:
@@ -157,6 +161,16 @@ def _texts(seen: _Program, options: argparse.Namespace) -> Iterator[str]:
                 placed.setdefault(op.name, op)
         yield f"-- placement of {len(placed)} operations in {len(seen.plans)} plans"
         yield placement_table(placed.values(), _width(options))
+
+
+def _many_plans(count: int, shown: int) -> str:
+    """Return a sentence about the number of plans, with the mistakes that cause many."""
+    return (
+        f"-- {count} plans, of which {shown} are shown. Each was compiled. If their number grows "
+        "with the steps of the program, its graph grows in the loop, or each run has other "
+        "fetches: call tf.get_default_graph().finalize() before the loop to find the line "
+        "(docs/slow.md)"
+    )
 
 
 def _ends(

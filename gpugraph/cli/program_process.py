@@ -28,7 +28,10 @@ from gpugraph.tensorflow_import.dropped_names.dropped_imports import (
 )
 from gpugraph.tensorflow_import.import_switch import as_tensorflow, install
 from gpugraph.tensorflow_import.missing_names import MissingNames
-from gpugraph.tensorflow_import.python_2_programs import install as install_translation, translated
+from gpugraph.tensorflow_import.python_2.python_2_programs import (
+    install as install_translation,
+    translated,
+)
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _OURS = tuple(f"{_PACKAGE / folder}{os.sep}" for folder in ("cli", "tensorflow_import"))

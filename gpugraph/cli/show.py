@@ -1,5 +1,5 @@
 """`gpugraph show PATH`: prints the content of a graph, SavedModel, checkpoint, Keras model, event
-file, record file or file of arrays.
+file, record file or file of arrays, or of the event and record files of a folder.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from gpugraph.library.saved_models.saved_model_file import (
     maybe_saved_model_directory,
     parse_saved_model,
 )
-from gpugraph.library.train.savers.checkpoint_reading import checkpoint_path
+from gpugraph.library.train.savers.checkpoint_files import latest_checkpoint
 from gpugraph.memory import human_readable_bytes
 
 _MAX_LINES = 40
@@ -74,7 +74,11 @@ def _status(path: str, max_lines: int) -> int:
 def _show(path: str, max_lines: int) -> int:
     if maybe_saved_model_directory(path):
         return _show_saved_model(path, parse_saved_model(path), max_lines)
-    path = checkpoint_path(path)
+    if os.path.isdir(path):
+        latest = latest_checkpoint(path)
+        if latest is None:
+            return _show_files(path, max_lines)
+        path = latest
     if is_checkpoint(path) or os.path.splitext(path)[1] in _ARRAY_FILES:
         kind = "checkpoint" if is_checkpoint(path) else "arrays of"
         with VariableFile(path) as opened:
@@ -97,6 +101,40 @@ def _show(path: str, max_lines: int) -> int:
     versions = f"producer version {message.versions.producer}"
     _print(f"GraphDef {path}, {versions}", shown.sections(), max_lines)
     return int(shown.cannot_run)
+
+
+def _show_files(folder: str, max_lines: int) -> int:
+    """Print the content of each event file and record file of a folder without checkpoint.
+
+    Raises ValueError if the folder has no such file.
+    """
+    shown = []
+    for name in sorted(os.listdir(folder)):
+        path = os.path.join(folder, name)
+        if os.path.isfile(path):
+            with open_to_read(path) as file:
+                known = known_file(path, file.read(_BEGINNING))
+            if known is not None:
+                shown.append((path, known))
+    if not shown:
+        raise ValueError(
+            f"Couldn't find 'checkpoint' file or checkpoints in given directory {folder}, and no "
+            "event file or record file"
+        )
+    print(printable(f"folder {folder}, {len(shown)} files"))
+    status = 0
+    for path, known in shown[:max_lines]:
+        try:
+            title, sections = known(path)
+        except (OpError, ValueError) as error:
+            print(f"gpugraph: {error.message if isinstance(error, OpError) else error}",
+                  file=sys.stderr)  # fmt: skip
+            status = 2
+            continue
+        _print(title, sections, max_lines)
+    if len(shown) > max_lines:
+        print(f"... and {len(shown) - max_lines} more: --all shows them")
+    return status
 
 
 def _show_saved_model(path: str, saved_model: Any, max_lines: int) -> int:

@@ -17,6 +17,7 @@ from typing import Any
 from gpugraph.tensorflow_import.left_out import instead_of, refusal_at_call
 from gpugraph.tensorflow_import.missing_names import MissingName, MissingNames, advice, shown
 from gpugraph.tensorflow_import.module_table import VERSION
+from gpugraph.tensorflow_import.old_keras.module_table_of_keras import KERAS
 from gpugraph.tensorflow_import.tensorflow_names import (
     ModulePath,
     canonical,
@@ -33,10 +34,8 @@ _IMPORT_SYSTEM = (str(Path(__file__).resolve()), "<frozen importlib")
 class TensorFlowModule(ModuleType):
     """A module with a TensorFlow name. Its attributes are looked up on first access."""
 
-    def __init__(self, finder: TensorFlowFinder, path: str, name: str | None = None) -> None:
-        super().__init__(
-            name or _full_name(path), f"TensorFlow's `{_full_name(path)}`, from gpugraph."
-        )
+    def __init__(self, finder: TensorFlowFinder, path: str) -> None:
+        super().__init__(full_name(path), f"TensorFlow's `{full_name(path)}`, from gpugraph.")
         self.__dict__.update(_finder=finder, _path=path)
 
     def __getattr__(self, name: str) -> Any:
@@ -95,7 +94,7 @@ class _Refusal:
     """
 
     def __init__(self, path: str, name: str) -> None:
-        self._module = _full_name(path)
+        self._module = full_name(path)
         self._asked = MissingName.here(f"{path}.{name}" if path else name)
 
     def __str__(self) -> str:
@@ -142,26 +141,32 @@ class TensorFlowFinder(MetaPathFinder, Loader):
         A module that this package refuses can still be imported. Its names are placeholders.
         """
         root, _, rest = fullname.partition(".")
-        if root != ROOT:
+        if root != ROOT or rest.partition(".")[0] == KERAS:
             return None
         if is_module(rest) or refusal_at_call(canonical(rest)):
             return self._spec(rest)
-        self.missing.add(rest)
-        if reason := instead_of(rest):
+        self.refuse(fullname, rest)
+        return None
+
+    def refuse(self, fullname: str, path: str) -> None:
+        """Record a module as missing, and raise the error of the import that searches for it, with
+        similar names.
+        """
+        self.missing.add(path)
+        if reason := instead_of(path):
             # The error has no `name`: a `from` import ignores an error whose `name` is the imported
             # module.
             raise ModuleNotFoundError(f"No module named '{fullname}': {reason}")
         callers = _importing_functions()
-        text = _absence(MissingName.here(rest))
+        text = _absence(MissingName.here(path))
         if "_handle_fromlist" in callers:
             parent, _, name = fullname.rpartition(".")
             raise ImportError(f"cannot import name '{name}' from '{parent}': {text}", name=parent)
         if "_find_and_load" in callers:
             raise ModuleNotFoundError(f"No module named '{fullname}': {text}", name=fullname)
-        return None
 
     def _spec(self, path: str) -> ModuleSpec:
-        return ModuleSpec(_full_name(path), self, origin="gpugraph", is_package=True)
+        return ModuleSpec(full_name(path), self, origin="gpugraph", is_package=True)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """Return the module of the spec. Every import of the same path returns the same object."""
@@ -187,7 +192,7 @@ class TensorFlowFinder(MetaPathFinder, Loader):
                 module.__path__ = []
                 self._modules[path] = module
             if self in sys.meta_path:
-                sys.modules.setdefault(_full_name(path), self._modules[path])
+                sys.modules.setdefault(full_name(path), self._modules[path])
             return self._modules[path]
 
     def missing_attribute(self, path: str, name: str) -> AttributeError:
@@ -197,7 +202,7 @@ class TensorFlowFinder(MetaPathFinder, Loader):
         looks up.
         """
         if name.startswith("__") and name.endswith("__"):
-            return AttributeError(f"module '{_full_name(path)}' has no attribute '{name}'")
+            return AttributeError(f"module '{full_name(path)}' has no attribute '{name}'")
         self.missing.add(f"{path}.{name}" if path else name)
         return AttributeError(_Refusal(path, name))
 
@@ -215,17 +220,28 @@ class KerasFinder(MetaPathFinder, Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return the spec of a module of Keras that also exists in `tensorflow.python.keras`."""
-        is_ours = fullname.partition(".")[0] == "keras" and is_module(f"python.{fullname}")
-        return ModuleSpec(fullname, self, origin="gpugraph", is_package=True) if is_ours else None
+        """Return the spec of a module of Keras. Return None for the modules of an installed
+        Keras.
+        """
+        root, _, rest = fullname.partition(".")
+        if root != "keras" or (rest and not isinstance(sys.modules.get(root), TensorFlowModule)):
+            return None
+        ours = f"{KERAS}.{rest}" if rest else KERAS
+        if not is_module(ours):
+            self._finder.refuse(fullname, ours)
+            return None
+        return ModuleSpec(fullname, self, origin="gpugraph", is_package=True)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        """Return a module whose names are looked up in `tensorflow.python.keras`."""
-        return TensorFlowModule(self._finder, f"python.{spec.name}", spec.name)
+        """Return a module whose names are looked up in `tf.keras` and in the names of Keras 2.2."""
+        return self._finder.module(spec.name.replace("keras", KERAS, 1))
 
     def exec_module(self, module: ModuleType) -> None:
         """Do nothing, because names are looked up on first access."""
 
 
-def _full_name(path: str) -> str:
+def full_name(path: str) -> str:
+    """Return the name by which programs import the module of a path."""
+    if path == KERAS or path.startswith(f"{KERAS}."):
+        return path.replace(KERAS, "keras", 1)
     return f"{ROOT}.{path}" if path else ROOT

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from gpugraph.tensorflow_import.left_out import instead_of
 from gpugraph.tensorflow_import.libraries.installed_libraries import library_of
+from gpugraph.tensorflow_import.old_keras.module_table_of_keras import KERAS
 from gpugraph.tensorflow_import.tensorflow_names import (
     ModulePath,
     canonical,
@@ -25,7 +26,7 @@ from gpugraph.tensorflow_import.tensorflow_names import (
 
 _OURS = (str(Path(__file__).resolve().parent) + os.sep, "<frozen importlib")
 _NOT_NAMES_OF_TENSORFLOW = ("typing", "collections", "__future__", "abc", "contextlib")
-_NOT_SUGGESTED = ("python", "core", "test.mock")
+_NOT_SUGGESTED = ("python", "core", "test.mock", KERAS)
 
 
 class MissingName(NamedTuple):
@@ -81,9 +82,11 @@ class MissingNames:
 
 
 def shown(path: str) -> str:
-    """Return a name in the spelling of programs. It is `tf.x`, or the full path
-    `tensorflow.python.x` for private modules.
+    """Return a name in the spelling of programs. It is `tf.x`, the full path
+    `tensorflow.python.x` for private modules, or `keras.x`.
     """
+    if path == KERAS or path.startswith(f"{KERAS}."):
+        return path.replace(KERAS, "keras", 1)
     return f"{'tensorflow' if path.startswith(('python.', 'core.')) else 'tf'}.{path}"
 
 

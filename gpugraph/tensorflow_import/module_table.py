@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 from gpugraph.tensorflow_import.contrib_names.module_table_of_contrib import ROWS_OF_CONTRIB
 from gpugraph.tensorflow_import.module_table_of_libraries import ROWS_OF_LIBRARIES
+from gpugraph.tensorflow_import.old_keras.module_table_of_keras import ROWS_OF_KERAS
 
 VERSION = "1.15.5"
 """The value of `tf.__version__` for programs; some programs compare it."""
@@ -399,7 +400,9 @@ def _read(text: str) -> tuple[dict[str, Row], dict[str, str]]:
     return rows, {path: trees[path] for path in sorted(trees, key=len, reverse=True)}
 
 
-ROWS, TREES = _read(_ROWS + _PYTHON + _CORE + _CONTRIB + ROWS_OF_LIBRARIES + ROWS_OF_CONTRIB)
+ROWS, TREES = _read(
+    _ROWS + _PYTHON + _CORE + _CONTRIB + ROWS_OF_LIBRARIES + ROWS_OF_CONTRIB + ROWS_OF_KERAS
+)
 """The rows, and the trees, by path.
 
 A tree is a path that stands for a public module and all modules below it.

@@ -22,7 +22,7 @@ keras.layers.wrappers: tf.keras.layers
 keras: wrappers=@keras.wrappers
 keras.wrappers: scikit_learn=@keras.wrappers.scikit_learn
 keras.wrappers.scikit_learn: gpugraph.tensorflow_import.estimator_parts.scikit_learn_wrappers
-python.keras: wrappers=@keras.wrappers
+python.keras: tf.keras wrappers=@keras.wrappers
 python.keras.wrappers: scikit_learn=@keras.wrappers.scikit_learn
 python.keras.wrappers.scikit_learn:
     gpugraph.tensorflow_import.estimator_parts.scikit_learn_wrappers

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gpugraph.cli import main
-from gpugraph.tensorflow_import.program_check import check_source
+from gpugraph.tensorflow_import.checking.program_check import check_source
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -159,3 +159,46 @@ def test_programs_for_python_2(tmp_path: Path, capsys: pytest.CaptureFixture[str
         assert "tf.nothing  line 2" in output.out
     else:
         assert "pip install 'gpugraph[python2]'" in output.err
+
+
+OLD_CALLS = """\
+import tensorflow as tf
+x = tf.concat(1, [a, b])
+x = tf.concat(axis, [a, b])
+y, z = tf.split(0, 2, x)
+tf.split(x, 2, 0), tf.concat([a, b], 1), tf.concat(values, 1), tf.reverse(x, [1]), tf.concat(*x)
+tf.nn.softmax_cross_entropy_with_logits(logits, y)
+tf.nn.softmax_cross_entropy_with_logits(labels=y, logits=logits)
+tf.reverse(x, [False, True])
+tf.nn.nce_loss(w, b, embed, train_labels, 5, 100)
+tf.nn.nce_loss(w, b, train_labels, embed, 5, 100)
+tf.summary.image("a", x, max_images=3)
+"""
+
+
+def test_calls_of_before_one_are_listed_with_the_new_form(tmp_path, capsys) -> None:
+    (tmp_path / "old.py").write_text(OLD_CALLS)
+    assert main(["check", str(tmp_path / "old.py")]) == 1
+    first, *lines = capsys.readouterr().out.splitlines()
+    assert first.endswith(", all there, 6 functions with old arguments")
+    assert [line.split(";")[0].strip() for line in lines] == [
+        "tf.concat  lines 2, 3",
+        "tf.split  line 4",
+        "tf.nn.softmax_cross_entropy_with_logits  line 6",
+        "tf.reverse  line 8",
+        "tf.nn.nce_loss  line 9",
+        "tf.summary.image  line 11",
+    ]
+    assert "before TensorFlow 1.0 the axis came first, as in tf.concat(axis, values)" in lines[0]
+
+
+@pytest.mark.skipif(find_spec("keras") is not None, reason="Keras is installed")
+def test_names_of_keras_are_checked(tmp_path, capsys) -> None:
+    (tmp_path / "old.py").write_text(
+        "import keras\nfrom keras.layers import Dense, Dens\nfrom keras.utils import np_utils\n"
+        "import keras.backend as K\nK.image_dim_ordering(), K.foo, keras.layers.Dropout\n"
+    )
+    assert main(["check", str(tmp_path / "old.py")]) == 1
+    _, *lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "  keras.layers.Dens  line 2; nearest: tf.keras.layers.Dense"
+    assert [line.split(";")[0] for line in lines[1:]] == ["  keras.backend.foo  line 5"]

@@ -196,3 +196,31 @@ def test_several_files_of_which_one_is_empty(
     output = capsys.readouterr()
     assert output.out.count("GraphDef ") == 2
     assert output.err == f"gpugraph: {tmp_path / 'empty'} is empty\n"
+
+
+def test_a_folder_of_records_shows_its_files(capsys, tmp_path) -> None:
+    for name in ("b", "a"):
+        with tf.python_io.TFRecordWriter(str(tmp_path / f"{name}.tfrecords")) as writer:
+            writer.write(b"one")
+    (tmp_path / "notes.txt").write_text("no records")
+    first, *lines = shown(capsys, str(tmp_path))
+    assert first == f"folder {tmp_path}, 2 files"
+    assert [line.partition(",")[0].rpartition("/")[2] for line in lines] == [
+        "a.tfrecords",
+        "b.tfrecords",
+    ]
+    (tmp_path / "empty").mkdir()
+    assert main(["show", str(tmp_path / "empty")]) == 2
+    assert "Couldn't find 'checkpoint' file" in capsys.readouterr().err
+
+
+def test_a_converted_checkpoint_is_the_latest_of_its_folder(capsys, tmp_path) -> None:
+    np.savez(tmp_path / "x.npz", w=np.ones(3, np.float32))
+    prefix = str(tmp_path / "back" / "model.ckpt-40")
+    assert main(["convert", str(tmp_path / "x.npz"), prefix]) == 0
+    assert tf.train.latest_checkpoint(str(tmp_path / "back")) == prefix
+    state = (tmp_path / "back" / "checkpoint").read_text()
+    assert 'model_checkpoint_path: "model.ckpt-40"' in state
+    assert main(["convert", str(tmp_path / "x.npz"), f"{prefix}1"]) == 0
+    assert (tmp_path / "back" / "checkpoint").read_text() == state
+    capsys.readouterr()

@@ -48,6 +48,27 @@ def test_an_explanation_of_one_pass_and_of_all_placements(tmp_path: Path, capfd)
     assert not said.out and "invalid choice: 'bake' (choose from " in said.err
 
 
+GROWING = """
+import gpugraph as tf
+x = tf.placeholder(tf.float32, [2])
+with tf.Session() as session:
+    for number in range({count}):
+        session.run(x + number, {{x: [1, 2]}})
+"""
+
+
+@pytest.mark.parametrize("count, is_told", [(21, True), (3, False)])
+def test_an_explanation_of_many_plans_begins_with_their_number(
+    tmp_path: Path, capfd, count: int, is_told: bool
+) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(GROWING.format(count=count))
+    assert main(["explain", str(program)]) == 0
+    said = capfd.readouterr().out
+    assert said.startswith(f"-- {count} plans, of which {count} are shown.") == is_told
+    assert ("finalize()" in said) == is_told
+
+
 def test_a_trace_that_cannot_be_written_is_refused_before_the_program_runs(
     tmp_path: Path, capfd
 ) -> None:

@@ -7,6 +7,7 @@ import importlib
 import pytest
 
 import gpugraph
+from gpugraph.tensorflow_import.answering_modules import full_name
 from gpugraph.tensorflow_import.module_table import ROWS, TREES
 from gpugraph.tensorflow_import.tensorflow_names import ModulePath, find, is_module, names, target
 
@@ -15,7 +16,7 @@ SCHEDULES = gpugraph.keras.optimizers.schedules
 
 @pytest.mark.parametrize("path", sorted({*ROWS, *TREES}))
 def test_every_path_can_be_imported_and_has_all_its_names(path: str) -> None:
-    full = f"tensorflow.{path}".rstrip(".")
+    full = full_name(path)
     with gpugraph.as_tensorflow() as missing:
         module = importlib.import_module(full)
         assert module.__name__ == full

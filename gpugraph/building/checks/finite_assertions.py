@@ -54,7 +54,7 @@ def add_check_numerics_ops() -> Operation:
 
     If a tensor contains a NaN or an infinity, the run raises InvalidArgumentError. Each check has
     the previous check as a control input, so the error names the first tensor, in the order of
-    creation, that contains a NaN or an infinity.
+    creation, that contains a NaN or an infinity, and the line that created it.
 
     Raises ValueError if the graph has branches or loops, because an op outside of them can't depend
     on their tensors.
@@ -73,4 +73,5 @@ def add_check_numerics_ops() -> Operation:
             with graph.colocate_with(operation), control_dependencies(checks):
                 text = f"{operation.name}:{output.value_index}"
                 checks = [check_numerics(output, message=text)]
+                checks[0].op.origin = operation.origin  # errors name the line of the operation
     return group(*checks)

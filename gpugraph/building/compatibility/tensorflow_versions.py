@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from gpugraph.base.named_function import named
 from gpugraph.building.variables import disable_resource_variables
 from gpugraph.graph.client.tensor import Tensor
 
@@ -100,11 +101,11 @@ def forward_compatibility_horizon(year: int, month: int, day: int) -> Iterator[N
 # -- behaviours of TensorFlow 2
 
 
-def _off(what: str) -> Callable[[], None]:
+def _off(name: str, what: str) -> Callable[[], None]:
+    @named(name, f"Do nothing: there is no such feature ({what}).")
     def disable() -> None:
         pass
 
-    disable.__doc__ = f"Do nothing: there is no such feature ({what})."
     return disable
 
 
@@ -112,10 +113,14 @@ def _refuse(what: str, instead: str) -> NoReturn:
     raise NotImplementedError(f"gpugraph has no {what}: {instead}")
 
 
-disable_eager_execution = _off("eager execution")
-disable_control_flow_v2 = _off("TensorFlow 2's control flow, of functions,")
-disable_tensor_equality = _off("the comparison of tensors by `==`")
-disable_v2_tensorshape = _off("TensorFlow 2's TensorShape, of plain numbers,")
+disable_eager_execution = _off("disable_eager_execution", "eager execution")
+disable_control_flow_v2 = _off(
+    "disable_control_flow_v2", "TensorFlow 2's control flow, of functions,"
+)
+disable_tensor_equality = _off("disable_tensor_equality", "the comparison of tensors by `==`")
+disable_v2_tensorshape = _off(
+    "disable_v2_tensorshape", "TensorFlow 2's TensorShape, of plain numbers,"
+)
 
 
 def disable_v2_behavior() -> None:

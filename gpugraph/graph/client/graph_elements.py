@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
+from itertools import islice
 from typing import Any
 
 from gpugraph.base.fork_safe_locks import new_rlock
@@ -12,6 +14,10 @@ from gpugraph.graph.client.tensor import Tensor
 def _need_string(kind: str, name: object) -> None:
     if not isinstance(name, str):
         raise TypeError(f"{kind} names are strings, not {type(name).__name__}.")
+
+
+_MAX_COMPARED = 3000
+"""The maximum number of operations to compare with a missing name."""
 
 
 class GraphElements:
@@ -85,10 +91,17 @@ class GraphElements:
                 raise ValueError(
                     f"The name '{name}' is not a Tensor's: tensor names have the form "
                     '"<op_name>:<output_index>"'
-                    + (f"; '{name}' is an Operation." if op is not None else ".")
+                    + (
+                        f"; '{name}' is an Operation."
+                        if op is not None
+                        else f".{self._similar(op_name, ':0')}"
+                    )
                 )
             if op is None:
-                raise KeyError(f"The name '{name}' refers to an Operation not in the graph.")
+                raise KeyError(
+                    f"The name '{name}' refers to an Operation not in the graph."
+                    f"{self._similar(op_name)}"
+                )
             return op
         if not (index.isascii() and index.isdigit()):
             raise ValueError(
@@ -100,7 +113,7 @@ class GraphElements:
         if op is None:
             raise KeyError(
                 f"The name '{name}' refers to a Tensor which does not exist. The operation, "
-                f"'{op_name}', does not exist in the graph."
+                f"'{op_name}', does not exist in the graph.{self._similar(op_name, f':{index}')}"
             )
         if int(index) >= len(op._outputs):
             raise KeyError(
@@ -108,3 +121,16 @@ class GraphElements:
                 f"'{op_name}', exists but only has {len(op._outputs)} outputs."
             )
         return op._outputs[int(index)]
+
+    def _similar(self, op_name: str, suffix: str = "") -> str:
+        """Return a sentence with the names of operations that are similar to a missing name, each
+        with the suffix. Return "" if there are none.
+
+        Equal names in other scopes come first. If the graph is large, only its first operations are
+        compared, so that programs can try many names.
+        """
+        names = list(islice(self._by_name, _MAX_COMPARED))
+        same = [name for name in names if name.endswith(f"/{op_name}")]
+        similar = get_close_matches(op_name, names, cutoff=0.75)
+        near = [f"'{name}{suffix}'" for name in dict.fromkeys([*same, *similar])][:3]
+        return f" Similar names: {', '.join(near)}." if near else ""

@@ -21,6 +21,7 @@ from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.framework.changed_arguments.arguments_before_one import hint_at_old_arguments
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.summaries.audio_summary_op import audio_summary_op
 from gpugraph.ops.summaries.image_summary_op import image_summary_op
@@ -142,6 +143,7 @@ def histogram(
         )
 
 
+@hint_at_old_arguments("summary.image")
 @_in_first_replica
 def image(
     name: str,

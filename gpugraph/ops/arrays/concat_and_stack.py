@@ -22,6 +22,7 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext, OpMemory, Signature, ViewCopies
 from gpugraph.ops.arrays.joined_shapes import infer_concat, merge_all
 from gpugraph.ops.arrays.reshape_and_transpose import by_index, index_op
+from gpugraph.ops.framework.changed_arguments.arguments_before_one import hint_at_old_arguments
 from gpugraph.ops.framework.constant_value import constant_value
 from gpugraph.ops.framework.identity_and_shape import identity, shape
 from gpugraph.ops.framework.kernel_helpers import Pairs, ints, numpy_kernels, run_all
@@ -119,6 +120,7 @@ _concat = op(
 )
 
 
+@hint_at_old_arguments("concat")
 def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
     """Concatenate `values`, tensors of the same dtype and rank, along `axis`, which is in [-rank,
     rank).

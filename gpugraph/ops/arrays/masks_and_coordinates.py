@@ -80,7 +80,10 @@ def meshgrid(*args: Any, **kwargs: Any) -> list[Tensor]:
     """
     indexing, name = kwargs.pop("indexing", "xy"), kwargs.pop("name", "meshgrid")
     if kwargs:
-        raise TypeError(f"meshgrid takes no keyword '{next(iter(kwargs))}'")
+        raise TypeError(
+            f"meshgrid() got an unexpected keyword argument '{next(iter(kwargs))}'. Its keywords "
+            "are indexing and name."
+        )
     if indexing not in ("xy", "ij"):
         raise ValueError(f"indexing parameter must be either 'xy' or 'ij', but is {indexing!r}")
     with op_scope(name, "meshgrid", *args):

@@ -16,6 +16,7 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext, OpMemory, Signature, ViewCopies
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
+from gpugraph.ops.framework.changed_arguments.arguments_before_one import hint_at_old_arguments
 from gpugraph.ops.framework.kernel_helpers import Pairs, ints, numpy_kernels, run_all
 from gpugraph.ops.framework.op_declaration import op, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import int_argument
@@ -82,6 +83,7 @@ _reverse = op(
 )  # fmt: skip
 
 
+@hint_at_old_arguments("reverse")
 def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
     """Reverse the order of the elements of `tensor` along each axis in the int vector `axis`.
 

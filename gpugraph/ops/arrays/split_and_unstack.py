@@ -14,6 +14,7 @@ from gpugraph.graph.inference_context import InferContext, InferFunction
 from gpugraph.kernel import OpMemory, Signature
 from gpugraph.ops.arrays.concat_and_stack import concat
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
+from gpugraph.ops.framework.changed_arguments.arguments_before_one import hint_at_old_arguments
 from gpugraph.ops.framework.kernel_helpers import Pairs, copying, ints
 from gpugraph.ops.framework.op_declaration import Attr, op, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import int_argument
@@ -219,6 +220,7 @@ _split_v = op(
 )
 
 
+@hint_at_old_arguments("split")
 def split(
     value: Any, num_or_size_splits: Any, axis: Any = 0, num: int | None = None, name: str = "split"
 ) -> Any:

@@ -34,7 +34,7 @@ from gpugraph.kernel import (
     Source,
     with_reference,
 )
-from gpugraph.ops.framework.deprecations import DEPRECATIONS
+from gpugraph.ops.framework.changed_arguments.deprecations import DEPRECATIONS
 from gpugraph.ops.framework.kernel_registry import HostOnly, add_kernel
 from gpugraph.ops.framework.left_out_op_types import left_out_reason
 from gpugraph.ops.framework.op_function import OpFunction

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpugraph.graph.op_library import OP_DEFS
-from gpugraph.ops.framework.deprecations import DEPRECATIONS
+from gpugraph.ops.framework.changed_arguments.deprecations import DEPRECATIONS
 from gpugraph.ops.framework.kernel_registry import add_kernel, kernels_of
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.ops.framework.op_function import OpFunction

@@ -3,12 +3,13 @@ program imports it.
 
 A name in a module is looked up on first access, by the module's `__getattr__`. The first such
 access in the process is reported on standard error. An attribute of a class is set when the class's
-module is imported.
+module is imported, and is reported when it is called.
 """
 
 from __future__ import annotations
 
 import ctypes
+import functools
 import gc
 import sys
 import threading
@@ -118,7 +119,27 @@ def _getattr_of(module: ModuleType, names: dict[str, str]) -> Callable[[str], An
     return missing
 
 
-def _set_attribute(owner: type, name: str, value: Any) -> None:
+def _noticed(value: Any, name: str) -> Any:
+    """Return a method or property that prints the message about removed names when it is used."""
+    if isinstance(value, property):
+        getter = value.fget
+        return property(lambda instance: _after_notice(name, getter)(instance), value.fset)
+    if not callable(value):
+        return value
+
+    @functools.wraps(value, updated=())
+    def method(*arguments: Any, **options: Any) -> Any:
+        return _after_notice(name, value)(*arguments, **options)
+
+    return method
+
+
+def _after_notice(name: str, function: Any) -> Any:
+    _notice.say(name)
+    return function
+
+
+def set_attribute(owner: type, name: str, value: Any) -> None:
     """Set an attribute of a class. The class may also be a built-in class, for which `setattr`
     raises an error.
     """
@@ -143,11 +164,11 @@ def add_names(module: ModuleType) -> None:
         owner = vars(module).get(owner_name)
         if attribute and isinstance(owner, type) and not hasattr(owner, attribute):
             with suppress(ImportError, AttributeError):
-                _set_attribute(owner, attribute, _value(value))
+                set_attribute(owner, attribute, _noticed(_value(value), f"{name}.{key}"))
     if name in _DEFAULTS:
         _value(_DEFAULTS[name])(module)
     if name == "numpy":
-        convert_arrays_of_one_element(module, _set_attribute, _notice.say)
+        convert_arrays_of_one_element(module, set_attribute, _notice.say)
     for key, wrapper in _CALLS.get(name, {}).items():
         function = getattr(module, key, None)
         if function is not None and (module, key) not in _REPLACED:

@@ -128,8 +128,10 @@ def test_all_of_a_graph_is_checked_in_order(graph: Any) -> None:
     ]
     with tf.Session() as session:
         assert session.run(check, {x: 1}) is None
-        with pytest.raises(Invalid, match="l:0 : Tensor had NaN"):
+        with pytest.raises(Invalid, match="l:0 : Tensor had NaN") as caught:
             session.run(check, {x: -1})
+    operation = graph.get_operation_by_name("l")
+    assert f"CheckNumerics_1 (defined at {operation.origin}" in str(caught.value)
 
 
 def test_branches_are_not_checked_from_outside() -> None:

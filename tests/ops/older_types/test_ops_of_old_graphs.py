@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import gpugraph as tf
-from gpugraph.ops.framework.deprecations import DEPRECATIONS
+from gpugraph.ops.framework.changed_arguments.deprecations import DEPRECATIONS
 from tests.ops.one_op import make_graph_older
 
 raw = tf.raw_ops

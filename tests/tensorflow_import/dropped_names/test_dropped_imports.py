@@ -61,6 +61,12 @@ def test_a_program_of_the_time_runs_and_is_told_once(tmp_path) -> None:
     assert "collections.Mapping" in result.stderr and "old.py:4" in result.stderr
 
 
+@pytest.mark.skipif(hasattr(np.ndarray, "tostring"), reason="NumPy still has tostring")
+def test_a_method_is_told_when_it_is_called(tmp_path) -> None:
+    result = run(tmp_path, "import numpy\nnumpy.ndarray.tostring\nnumpy.ones(1, 'u1').tostring()")
+    assert "numpy.ndarray.tostring (" in result.stderr and "old.py:3" in result.stderr
+
+
 def test_a_switch_turns_it_off(tmp_path) -> None:
     result = run(tmp_path, "from collections import Mapping", GPUGRAPH_DROPPED_NAMES="0")
     assert result.returncode == 1

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from inspect import Parameter
 from typing import Any, NamedTuple
 
-from gpugraph.base.named_function import with_signature
+from gpugraph.base.named_function import named, with_signature
 from gpugraph.building.variable_scope import variable_scope
 from gpugraph.building.variable_scope.arg_scope import add_arg_scope
 from gpugraph.graph.client.tensor import Tensor
@@ -102,12 +102,12 @@ def with_options(*, pointwise: bool = False) -> Callable[[Callable[..., Tensor]]
 
         @add_arg_scope
         @with_signature(inspect.Signature(parameters))
+        @named(function.__name__, function.__doc__ or "")
         def layer(**arguments: Any) -> Tensor:
             options = LayerOptions(**{name: arguments.pop(name) for name in names})
             return function(**arguments, options=options)
 
-        layer.__name__ = layer.__qualname__ = function.__name__
-        layer.__doc__, layer.__module__ = function.__doc__, function.__module__
+        layer.__module__ = function.__module__
         return layer
 
     return decorate

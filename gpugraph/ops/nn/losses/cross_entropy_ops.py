@@ -22,6 +22,7 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext, Signature
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX
+from gpugraph.ops.framework.changed_arguments.arguments_before_one import hint_at_old_arguments
 from gpugraph.ops.framework.formula_terms import Term, decomposition
 from gpugraph.ops.framework.kernel_helpers import numpy_kernels
 from gpugraph.ops.framework.numpy_derivation.numpy_terms import bind_rows, numpy_rows
@@ -287,6 +288,7 @@ def _shaped_loss(source: Tensor, logits: Any, labels: Any, scope: str) -> Tensor
     return loss
 
 
+@hint_at_old_arguments("nn.softmax_cross_entropy_with_logits")
 def softmax_cross_entropy_with_logits(
     _sentinel: Any = None,
     labels: Any = None,
@@ -311,6 +313,7 @@ def softmax_cross_entropy_with_logits(
         )
 
 
+@hint_at_old_arguments("nn.sparse_softmax_cross_entropy_with_logits")
 def sparse_softmax_cross_entropy_with_logits(
     _sentinel: Any = None, labels: Any = None, logits: Any = None, name: str | None = None
 ) -> Tensor:
@@ -359,6 +362,7 @@ def _sparse_loss(labels: Tensor, logits: Tensor, name: str | None) -> Tensor:
     return loss
 
 
+@hint_at_old_arguments("nn.sigmoid_cross_entropy_with_logits")
 def sigmoid_cross_entropy_with_logits(
     _sentinel: Any = None, labels: Any = None, logits: Any = None, name: str | None = None
 ) -> Tensor:

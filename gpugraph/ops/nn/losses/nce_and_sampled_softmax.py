@@ -16,6 +16,7 @@ from gpugraph.ops.arrays.constants_and_placeholders import ones, ones_like, zero
 from gpugraph.ops.arrays.reshape_and_transpose import expand_dims, reshape
 from gpugraph.ops.elementwise.arithmetic_functions import multiply
 from gpugraph.ops.elementwise.unary_functions import log
+from gpugraph.ops.framework.changed_arguments.arguments_before_one import hint_at_old_arguments
 from gpugraph.ops.framework.identity_and_shape import shape, stop_gradient
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
@@ -33,6 +34,7 @@ from gpugraph.ops.nn.losses.cross_entropy_ops import (
 from gpugraph.ops.sparse.sparse_functions import sparse_to_dense
 
 
+@hint_at_old_arguments("nn.nce_loss")
 def nce_loss(
     weights: Any,
     biases: Any,
@@ -70,6 +72,7 @@ def nce_loss(
     return _row_sums(losses)
 
 
+@hint_at_old_arguments("nn.sampled_softmax_loss")
 def sampled_softmax_loss(
     weights: Any,
     biases: Any,

@@ -1,9 +1,10 @@
 """A static check, which finds the TensorFlow names that a program uses, and the names among them
 that gpugraph lacks.
 
-Names are followed through imports, aliases (`slim = tf.contrib.slim`) and chains of attributes,
-according to Python's scopes. Names that a program computes, such as `getattr(tf, name)`, are not
-detected.
+The names are those of `tensorflow`, and those of `keras` if no Keras is installed. Calls with
+arguments that changed in TensorFlow 1.0 are found too. Names are followed through imports, aliases
+(`slim = tf.contrib.slim`) and chains of attributes, according to Python's scopes. Names that a
+program computes, such as `getattr(tf, name)`, are not detected.
 """
 
 from __future__ import annotations
@@ -11,9 +12,13 @@ from __future__ import annotations
 import ast
 import inspect
 from collections import defaultdict
-from typing import NamedTuple
+from collections.abc import Sequence
+from importlib.machinery import PathFinder
+from typing import Any, NamedTuple
 
+from gpugraph.ops.framework.changed_arguments.arguments_before_one import OLD_CALLS, old_call_hint
 from gpugraph.tensorflow_import.left_out import refusal_of
+from gpugraph.tensorflow_import.old_keras.module_table_of_keras import KERAS
 from gpugraph.tensorflow_import.tensorflow_names import ModulePath, find, is_module, names
 
 _ROOT = "tensorflow"
@@ -33,16 +38,30 @@ class NameUse(NamedTuple):
     lines: list[int]
 
 
+class OldCallUse(NamedTuple):
+    """A function that a program calls with arguments of TensorFlow before 1.0.
+
+    Args:
+      hint: a sentence with the old and the new form.
+    """
+
+    path: str
+    hint: str
+    lines: list[int]
+
+
 class ProgramNames(NamedTuple):
     """The TensorFlow names that a program uses, in order of first use.
 
     If the program can't be parsed, `fault` is the reason. Otherwise `fault` is empty. `assigned`
-    are the names that the program sets.
+    are the names that the program sets. `old_calls` are the functions whose arguments it passes as
+    before TensorFlow 1.0.
     """
 
     uses: list[NameUse]
     fault: str = ""
     assigned: frozenset[str] = frozenset()
+    old_calls: Sequence[OldCallUse] = ()
 
     @property
     def missing(self) -> list[NameUse]:
@@ -71,7 +90,11 @@ def check_source(source: bytes, file: str) -> ProgramNames:
     ]  # omit `contrib.x` if `contrib.x.y` is listed
     kept = [use for use in kept if use.is_there or use.path not in reader.assigned]
     uses = sorted(kept, key=lambda use: (use.lines[0], use.path))
-    return ProgramNames(uses, assigned=frozenset(reader.assigned))
+    old_calls = [
+        OldCallUse(path, OLD_CALLS[path].hint, sorted(lines))
+        for path, lines in reader.old_calls.items()
+    ]
+    return ProgramNames(uses, "", frozenset(reader.assigned), old_calls)
 
 
 def _use(path: str, lines: list[int]) -> NameUse:
@@ -125,6 +148,36 @@ def checked_part(path: str) -> str:
     return path
 
 
+def _path_of_module(name: str) -> str | None:
+    """Return the path of `tensorflow`, `keras` or a module below. Return None for any other module,
+    and for the modules of an installed Keras.
+    """
+    root, _, path = name.partition(".")
+    if root == _ROOT:
+        return path
+    if root == "keras" and PathFinder.find_spec(root) is None:
+        return f"{KERAS}.{path}" if path else KERAS
+    return None
+
+
+class _Known:
+    """An argument of which only the name is known. By its name, it may hold integer labels."""
+
+    def __init__(self, name: str) -> None:
+        self.dtype = self
+        self.is_integer = "label" in name.lower() or "target" in name.lower()
+
+    @staticmethod
+    def of(node: ast.expr) -> Any:
+        """Return the value of an expression, if it is a literal."""
+        if isinstance(node, ast.List | ast.Tuple):
+            return [_Known.of(value) for value in node.elts]
+        try:
+            return ast.literal_eval(node)
+        except (ValueError, SyntaxError, TypeError):
+            return _Known(ast.unparse(node))
+
+
 class _ClassScope(dict[str, str | None]):
     """The names bound in a class body, which the methods of the class do not see."""
 
@@ -134,6 +187,7 @@ class Reader(ast.NodeVisitor):
 
     def __init__(self) -> None:
         self.lines: dict[str, set[int]] = defaultdict(set)
+        self.old_calls: dict[str, set[int]] = defaultdict(set)
         self.assigned: set[str] = set()
         self._scopes: list[dict[str, str | None]] = [
             {}
@@ -147,6 +201,7 @@ class Reader(ast.NodeVisitor):
             if isinstance(node, ast.Import | ast.ImportFrom | ast.Assign):
                 self.visit(node)
         self.lines.clear()
+        self.old_calls.clear()
 
     # -- the TensorFlow path that a name stands for
 
@@ -177,20 +232,20 @@ class Reader(ast.NodeVisitor):
     def visit_Import(self, node: ast.Import) -> None:
         """Bind and record the modules of an `import`."""
         for alias in node.names:
-            root, _, path = alias.name.partition(".")
+            path = _path_of_module(alias.name)
+            root = alias.name.partition(".")[0]
             name = alias.asname or root
-            if root != _ROOT:
+            if path is None:
                 self._bind(name, None)
                 continue
             self._note(path, node.lineno)
-            self._bind(name, path if alias.asname else "")
+            self._bind(name, path if alias.asname else _path_of_module(root))
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
         """Bind and record the names of a `from` import."""
-        root, _, path = (node.module or "").partition(".")
-        is_ours = root == _ROOT and not node.level
+        path = None if node.level else _path_of_module(node.module or "")
         for alias in node.names:
-            if not is_ours:
+            if path is None:
                 self._bind(alias.asname or alias.name, None)
             elif alias.name == "*":
                 self._note(path, node.lineno)
@@ -227,6 +282,17 @@ class Reader(ast.NodeVisitor):
             self.assigned.add(path)
         else:
             self._note(path, node.lineno)
+
+    def visit_Call(self, node: ast.Call) -> None:
+        """Record a call with arguments of TensorFlow before 1.0."""
+        path = self._path(node.func)
+        if path is not None and path in OLD_CALLS:
+            is_whole = not any(isinstance(value, ast.Starred) for value in node.args)
+            values = [_Known.of(value) for value in node.args] if is_whole else []
+            keywords = {word.arg: None for word in node.keywords if word.arg}
+            if old_call_hint(path, values, keywords):
+                self.old_calls[path].add(node.lineno)
+        self.generic_visit(node)
 
     # -- scopes
 

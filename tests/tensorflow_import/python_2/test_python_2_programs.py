@@ -10,7 +10,7 @@ import pytest
 
 import gpugraph as tf
 from gpugraph.building.compatibility.classic_division import classic_division
-from gpugraph.tensorflow_import.python_2_programs import translated
+from gpugraph.tensorflow_import.python_2.python_2_programs import translated
 
 PROGRAM = """\
 import tensorflow as tf
@@ -83,3 +83,63 @@ def test_without_fissix_the_extra_is_named() -> None:
     else:
         with pytest.raises(SyntaxError, match=r"old.py is no program of Python 2 or 3"):
             translated(b"print 1 +", "old.py")
+
+
+FILES = """\
+import cPickle, csv, json, pickle
+class Mine(Exception):
+    def __init__(self, message, code):
+        super(Mine, self).__init__(code, message)
+        self.message = message
+for error in (ValueError("one"), KeyError(2), IOError(2, "two"), Mine("m", 1)):
+    try:
+        raise error
+    except Exception, caught:
+        print repr(caught.message),
+print
+f = open("data", "w")
+f.write("first\\n")
+cPickle.dump({"a": u"b"}, f, 2)
+pickle.Pickler(f).dump([1])
+f.close()
+f = open("data")
+print f.readline().strip(), pickle.load(f), pickle.Unpickler(f).load(), repr(f.read())
+with open("rows", "wb") as f:
+    csv.writer(f).writerow(["a", 1])
+print list(csv.reader(open("rows", "rb"))), list(csv.reader(file("rows", "rU"))),
+print open("rows").read() == "a,1\\r\\n"
+json.dump([1], open("rows", "wb"))
+print open("rows").read(), pickle.loads(open("old", "rb").read()), pickle.load(open("old"))
+log = open("rows", "w", 0)
+log.write(b"\\x80")
+print >>log, "text",
+print repr(open("rows", "rb").read())
+f = open("rows", "r+")
+f.write(open("rows").read() + "x")
+f.close()
+print repr(open("rows", "rb").read()), f.mode
+"""
+OLD_PICKLE = b"S'\\xe9'\np0\n."
+
+
+def test_files_and_exceptions_are_those_of_python_2(tmp_path) -> None:
+    pytest.importorskip("fissix")
+    (tmp_path / "files.py").write_text(FILES)
+    (tmp_path / "old").write_bytes(OLD_PICKLE)
+    command = [sys.executable, "-m", "gpugraph", "run", "--python2", "files.py"]
+    result = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert result.stdout.splitlines() == [
+        "'one' 2 '' 'm' ",
+        "first {'a': 'b'} [1] ''",
+        "[['a', '1']] [['a', '1']] True",
+        "[1] \xe9 \xe9",
+        "b'\\x80text '",
+        "b'\\x80text x' r+",
+    ], result.stderr
+
+
+def test_a_program_keeps_its_own_open() -> None:
+    pytest.importorskip("fissix")
+    for source in (b"def open(x): pass\nopen(1)", b"from codecs import open\nopen(1)"):
+        assert "__gpugraph_open__" not in translated(source, "own.py").co_names
+    assert "__gpugraph_open__" in translated(b"open(1)", "other.py").co_names

@@ -22,9 +22,13 @@ from typing import Any
 
 from gpugraph.base.interruptions.signal_handlers import raised_by_handler
 from gpugraph.building.compatibility.classic_division import classic_division
+from gpugraph.tensorflow_import.dropped_names.dropped_imports import set_attribute
 from gpugraph.tensorflow_import.modules_by_name import module_named
+from gpugraph.tensorflow_import.python_2 import python_2_files
+from gpugraph.tensorflow_import.python_2.python_2_files import open_file
 
 _DIVISION = "__gpugraph_classic_division__"
+_OPEN = "__gpugraph_open__"
 
 
 def _cmp(x: Any, y: Any) -> int:
@@ -32,7 +36,7 @@ def _cmp(x: Any, y: Any) -> int:
     return int(x > y) - int(x < y)
 
 
-_BUILTINS = {"cmp": _cmp, "file": open, "reload": importlib.reload, "buffer": memoryview}
+_BUILTINS = {"cmp": _cmp, "file": open_file, "reload": importlib.reload, "buffer": memoryview}
 """Built-in names of Python 2 that the translation keeps."""
 
 
@@ -68,6 +72,8 @@ def translated(source: bytes, file: str) -> CodeType:
     result = python_3_source(source, file)
     tree = ast.parse(result, file)
     _restore_lines(tree, _text(source), result)
+    if not any(_binds(node, "open") for node in ast.walk(tree)):
+        tree = _Opens().visit(tree)
     if not _has_true_division(tree):
         tree = ast.fix_missing_locations(_Divisions().visit(tree))
     return compile(tree, file, "exec", dont_inherit=True)
@@ -159,6 +165,36 @@ class _Divisions(ast.NodeTransformer):
         return ast.copy_location(ast.Assign([node.target], _call(old, node.value)), node)
 
 
+def _binds(node: ast.AST, name: str) -> bool:
+    """Return whether a node of a tree defines, imports or sets a name."""
+    if isinstance(node, ast.Name):
+        return node.id == name and not isinstance(node.ctx, ast.Load)
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return node.name == name
+    if isinstance(node, ast.alias):
+        return (node.asname or node.name) == name
+    return isinstance(node, ast.arg) and node.arg == name
+
+
+class _Message:
+    """The attribute `message` of exceptions in Python 2: the only argument, or "".
+
+    An exception can set another value.
+    """
+
+    def __get__(self, error: BaseException | None, owner: type) -> Any:
+        if error is None:
+            return self
+        return error.args[0] if len(error.args) == 1 else ""
+
+
+class _Opens(ast.NodeTransformer):
+    """A fixer that replaces the built-in function `open` with `open_file`."""
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return ast.copy_location(ast.Name(_OPEN, node.ctx), node) if node.id == "open" else node
+
+
 def _call(left: ast.expr, right: ast.expr) -> ast.Call:
     return ast.Call(ast.Name(_DIVISION, ast.Load()), [left, right], [])
 
@@ -216,6 +252,10 @@ def install(folder: str) -> None:
     """Translate modules below a folder when they are imported, in this process."""
     _tools()
     vars(builtins)[_DIVISION] = classic_division
+    vars(builtins)[_OPEN] = open_file
+    python_2_files.install()
+    if not hasattr(BaseException, "message"):
+        set_attribute(BaseException, "message", _Message())
     for name, value in _BUILTINS.items():
         vars(builtins).setdefault(name, value)
     sys.meta_path.insert(0, _Translator(folder))

@@ -1,0 +1,1 @@
+"""Arguments that changed: names that TensorFlow 1 deprecates, and calls of before 1.0."""

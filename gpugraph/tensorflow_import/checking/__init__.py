@@ -1,0 +1,1 @@
+"""The check of programs that are read and not run: their names and their arguments."""
