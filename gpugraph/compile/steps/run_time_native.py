@@ -12,10 +12,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from math import prod
 from sys import getrefcount
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from gpugraph.base.dtypes import string
 from gpugraph.compile.analysis.counted_rows import rows_counted_by
 from gpugraph.compile.analysis.native_cost import WORTHWHILE_NS, numpy_is_faster, numpy_nanoseconds
 from gpugraph.compile.steps.kernel_context import BoundNode, KernelBinding
@@ -48,6 +49,22 @@ _MOST_ROOM = 8
 
 _OWN_REFERENCES = 2
 """The references to an array that only one variable holds, with that of `getrefcount` itself."""
+
+_LISTED_REFERENCES = 4
+"""The references to an array in a list that a loop's variable holds too, and a native call."""
+
+
+class _BoundCall(NamedTuple):
+    """A call that was made before, its arrays and the shapes of its outputs.
+
+    Args:
+      results: the outputs whose sizes the function determines, and the array of the counts.
+    """
+
+    call: Callable[[], int]
+    arrays: Sequence[Any]
+    shapes: Sequence[tuple[int, ...]]
+    results: list[Any]
 
 
 def run_time_native(bound: BoundNode, jit: Jit, verifies: bool) -> RunTimeNative | None:
@@ -90,6 +107,9 @@ class RunTimeNative:
         self._code = StepCode("waiting", delay)
         self._verifies = verifies
         self._spares: dict[int, Any] = {}  # arrays of strings, by output
+        self._last: _BoundCall | None = None
+        texts = any(dtype.base_dtype is string for dtype in bound.node.output_types)
+        self._may_repeat = not bound.host and not texts and native.sizes is not None
         self._spent = 0.0  # estimated nanoseconds in NumPy so far
         self._counted = rows_counted_by(native, len(bound.node.output_types))
         self._writes = tuple(sorted(DECLARATIONS[bound.node.type].memory.writes))
@@ -112,6 +132,12 @@ class RunTimeNative:
           arrays: the inputs, and the outputs except those whose sizes the kernel determines.
           plain: a function that runs the step in NumPy.
         """
+        last = self._repeated(context, arrays) if self._may_repeat else None
+        if last is not None:
+            if last.call():
+                return plain()
+            self._last = last
+            return self._cut(last.results)
         ready = None if self.is_over else self._ready(context, arrays)
         if ready is None:
             self._spent += numpy_nanoseconds(arrays)
@@ -124,7 +150,20 @@ class RunTimeNative:
         if call():
             return plain()
         self._code = NATIVE
+        if self._may_repeat:
+            self._last = _BoundCall(call, arrays, list(context.output_shapes), results)
         return self._cut(results)
+
+    def _repeated(self, context: KernelBinding, arrays: Sequence[Any]) -> _BoundCall | None:
+        """Return the last call if its arrays are these, and nobody else holds its results."""
+        last, self._last = self._last, None  # other threads now find none
+        if last is None or any(one is not other for one, other in zip(arrays, last.arrays)):
+            return None
+        assert self.native.sizes is not None
+        if list(self.native.sizes(context, *arrays)) != last.shapes:
+            return None
+        is_shared = any(getrefcount(result) > _LISTED_REFERENCES for result in last.results)
+        return None if is_shared else last
 
     # -- its code
 
