@@ -45,7 +45,6 @@ LEAST_ELEMENTS = 50_000
 
 ONE_THREAD = {
     ("ApplyFtrl", "float32"): 2.0,
-    ("Complex", "float32"): 1.4,
     ("Cumsum", "float32"): 1.5,
 }
 """The time of native code on one thread divided by NumPy's time, by op and dtype. Only quotients

@@ -318,10 +318,10 @@ def different_elements(with_axis: bool = False) -> RowSource:
     def parameters(signature: Signature) -> list[int]:
         x, place = signature.input_types[0].base_dtype, signature.output_types[1]
         if x not in _ELEMENT_KINDS:
-            raise NotImplementedError(f"native code does not compare elements of {x.name}")
+            raise NotImplementedError(f"elements of {x.name} are compared by NumPy")
         shape = signature.input_shapes[0]
         if not shape or shape[0] >= _MAX_UNIQUE:
-            raise NotImplementedError(f"native code does not number the rows of {shape}")
+            raise NotImplementedError(f"rows of {shape} are not numbered by native code")
         counts = len(signature.output_types) - 2
         kinds = [_ELEMENT_KINDS[x], int(place.size == 8), counts, prod(shape[1:])]
         if not with_axis:
