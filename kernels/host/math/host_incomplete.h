@@ -119,7 +119,7 @@ GG_ALWAYS void gg_incomplete_gammas(const int what, const gg_special_block *b) {
         double edge = (double)NAN;
         if (p > 0 && y > 0 && isfinite(p) && isfinite(y)) {
             const int side = y <= 1 || y <= p;
-            if ((p > 1e4 && y > p / 2 && y < 2 * p) || p > 1e30) *b->refused = 1;
+            if (p > 1e4 && y > p / 2 && y < 2 * p) *b->refused = 1;
             a[side][count[side]] = p, x[side][count[side]] = y, at[side][count[side]++] = i;
         } else if (what <= GG_UPPER) {
             const double zero = what == GG_UPPER;
@@ -176,7 +176,7 @@ GG_SPECIAL_BLOCK(gg_betaincs) {
     double one[GG_SPECIAL], other[GG_SPECIAL];
     GG_EACH { /* numbers that are out of range are replaced */
         const double a = b->x[i], c = b->y[i], x = b->z[i];
-        const int inside = (a > 0) & (c > 0) & (x > 0) & (x < 1) & (a < 1e30) & (c < 1e30);
+        const int inside = (a > 0) & (c > 0) & (x > 0) & (x < 1) & (a < 1e100) & (c < 1e100);
         const int turned = inside & (x > (a + 1) / (a + c + 2));
         p[i] = inside ? (turned ? c : a) : 1, q[i] = inside ? (turned ? a : c) : 1;
         z[i] = inside ? (turned ? 1 - x : x) : 0.5;
@@ -195,7 +195,7 @@ GG_SPECIAL_BLOCK(gg_betaincs) {
         const int positive = a > 0 && c > 0;
         double value = positive && (x == 0 || x == 1) ? x : (double)NAN;
         if (positive && x > 0 && x < 1 && isfinite(a) && isfinite(c)) {
-            if (!(a < 1e30 && c < 1e30)) *b->refused = 1;
+            if (!(a < 1e100 && c < 1e100)) *b->refused = 1;
             value = x > (a + 1) / (a + c + 2) ? 1 - part[i] : part[i];
         }
         b->out[i] = value;

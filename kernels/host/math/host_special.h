@@ -43,7 +43,7 @@ GG_SPECIAL_OF_TWO(gg_atan2s, atan2)
 
 /* -- gamma. Positive numbers are moved above 8 (10), where the asymptotic series hold. */
 
-/* ln gamma(x) for 0 < x < 1e30, off by 5e-15 or a few units of the last place. */
+/* ln gamma(x) for x > 0, off by 5e-15 or a few units of the last place. */
 GG_INLINE double gg_lgamma_above(double x) {
     double product = 1;
     for (int step = 0; step < 8; step++) {
