@@ -270,6 +270,22 @@ def ascending_segments(
     )
 
 
+def segment_gradients(divided: str) -> RowSource:
+    """Return the native kernel of the gradient of sums by segment of rows at indices, which are
+    divided as by `ascending_segments`.
+    """
+
+    def parameters(signature: Signature) -> list[int]:
+        given, indices, out = *signature.input_shapes[:2], signature.output_shapes[0]
+        if indices != signature.input_shapes[2]:
+            raise NotImplementedError("ids and rows do not fit together")
+        divisor = ("", "mean", "root").index(divided)
+        described = places(prod(indices), signature.input_types[1], out[:1])
+        return [*described, given[0], prod(given[1:]), divisor]
+
+    return RowSource("host_segment_gradient.h", "gg_segment_back", parameters)
+
+
 def scattered_by_segment(rule: int, start: Callable[[Any], Any]) -> RowSource:
     """Return the native kernel that combines the rows of input 0 by the segment numbers in input 1.
 
