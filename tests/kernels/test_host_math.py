@@ -202,10 +202,7 @@ def test_double_precision_keeps_its_bound(library: ctypes.CDLL, name: str) -> No
     check(name, x, call(library, name, x), wanted, DOUBLE[name] + (not is_exact))
 
 
-@pytest.mark.parametrize(
-    "name",
-    sorted(set(TEXTS) - NOT_ZERO),
-)
+@pytest.mark.parametrize("name", sorted(set(TEXTS) - NOT_ZERO))
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_zero_keeps_its_sign(library: ctypes.CDLL, name: str, dtype: Any) -> None:
     result = call(library, name, np.array([0.0, -0.0], dtype))

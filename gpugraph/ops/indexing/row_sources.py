@@ -343,7 +343,7 @@ def different_elements(with_axis: bool = False) -> RowSource:
         if not with_axis:
             return [shape[0], *kinds, -1, 0]
         axes = signature.input_shapes[1][0]
-        if axes > 1 or not axes and len(shape) > 1:
+        if axes > 1 or (not axes and len(shape) > 1):
             raise NotImplementedError("the axis is not one number")
         return [shape[0], *kinds, axes, int(signature.input_types[1].size == 8)]
 
