@@ -32,7 +32,6 @@ OP_TYPES = [
 ]
 
 LEFT_OUT = (
-    "native code has integers of 4 and 8 bytes",
     "one number is written to all rows",
     "a division by zero is an error",
     "there are no images",
@@ -58,8 +57,10 @@ LEFT_OUT = (
 """The beginnings of the reasons why a sample has no native code."""
 
 
-MAY_REFUSE = ("StringLower", "StringUpper", "UnicodeTranscode")
-"""Ops whose functions refuse some values: letters beyond ASCII, and bytes that are not UTF-8."""
+MAY_REFUSE = ("StringLower", "StringUpper", "UnicodeTranscode", "UniqueV2", "UniqueWithCountsV2")
+"""Ops whose functions refuse some values: letters beyond ASCII, bytes that are not UTF-8, and axes
+that are not the first.
+"""
 
 
 def host_kernel(op_type: str, sample: Sample) -> Call:
@@ -113,7 +114,8 @@ class Native:
         self.is_refused = bool(piece.bind(code).calls[0]())
         if self.is_refused and self.op_type in MAY_REFUSE:
             self.is_refused = False
-            host_kernel(self.op_type, self.sample).bind(self.context, arrays)()
+            kernel = host_kernel(self.op_type, self.sample)
+            return kernel.bind(self.context, self.arrays if results else arrays)()
         if results:
             for rows, count in zip(counted, arrays[-1].tolist()):
                 for slot in rows.slots:

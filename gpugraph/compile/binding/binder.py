@@ -213,8 +213,8 @@ class Binder(StepList):
         run = WaitingRun(run, self.access, self.clock) if call.waits else run
         by_reference = [state for state in written if id(state) not in self.access.writes]
         if by_reference and node.attrs.get("use_locking"):
-            code = code if native is None else plain_step("it locks a variable")
-            run, native = locking(run, written), None
+            run, holding = locking(run, written), partial(locking, states=written)
+            native = native and native._replace(holding=holding)
         self.add(node, run, "kernel", native, assigns, code)
 
     def _bound_node(

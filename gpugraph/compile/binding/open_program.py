@@ -341,7 +341,8 @@ class OpenProgram(LoopProgram):
         for member in code.members:
             inner = member.entry.step
             self._flush_before(self._binder.positions[self._nodes[inner.name].id])
-            if member.calls is None:
+            native = member.entry.native
+            if member.calls is None or native is None or native.holding:
                 self._do(inner, inner.run)
                 continue
             opened = self._opened(self._nodes[inner.name], member)

@@ -344,9 +344,9 @@ class CompiledStretch:
                 if member.calls is None and member.entry.native is not None:
                     member.step = step_beside_native(member.step)
         steps: list[Step] = []
-        for is_native, group in groupby(self._members, lambda member: member.calls is not None):
+        for _, group in groupby(self._members, _joined_key):
             members = list(group)
-            if is_native:
+            if members[0].calls is not None:
                 pairs = [(m.entry, m.calls) for m in members if m.calls is not None]
                 steps.append(native_step(pairs))
                 for entry, _ in pairs:
@@ -359,6 +359,16 @@ class CompiledStretch:
                 steps += [member.step for member in members]
         self._sequence = StepSequence(steps)
         self.is_joined = True
+
+
+def _joined_key(member: MemberStep) -> Any:
+    """Return a key of a member. Adjacent members with equal keys become one native call, or stay
+    separate steps. A native call that holds locks has a unique key.
+    """
+    native = member.entry.native
+    if member.calls is not None and native is not None and native.holding:
+        return id(member)
+    return member.calls is not None
 
 
 def _nanoseconds(entry: GuardedStep) -> float:

@@ -113,10 +113,14 @@ def _span(array: Any) -> tuple[int, int]:
 
 def native_step(members: Sequence[Member]) -> Step:
     """Return one step that makes the native calls of several steps. Lanes may run at the same time.
-    If a call rejects its input, the NumPy step of that call runs and raises the error.
+    If a call rejects its input, the NumPy step of that call runs and raises the error. A step that
+    holds locks is the only member.
     """
-    first = members[0][0].step
-    return replace(first, run=_native_call(members), kind="native", code=native_code)
+    (first, _), call = members[0], _native_call(members)
+    holding = first.native and first.native.holding
+    if holding:
+        return replace(first.step, run=holding(call), code=native_code)
+    return replace(first.step, run=call, kind="native", code=native_code)
 
 
 def step_beside_native(step: Step) -> Step:

@@ -75,6 +75,8 @@ class Candidate(NamedTuple):
       writes: the inputs that the op writes, if the op writes inputs instead of outputs.
       bind: a function that binds the NumPy kernel to arrays.
       program: the generated program, if it already exists.
+      holding: a function that returns a callable which makes a native call while it holds the locks
+        of variables, if the op locks them.
     """
 
     native: Native | Expressions
@@ -86,6 +88,7 @@ class Candidate(NamedTuple):
     writes: tuple[int, ...]
     bind: Callable[[KernelBinding, Sequence[Any]], Callable[[], Any]]
     program: Fused | None = None
+    holding: Callable[[Callable[[], Any]], Callable[[], Any]] | None = None
 
     @property
     def inputs(self) -> Sequence[Any]:

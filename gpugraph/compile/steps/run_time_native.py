@@ -12,10 +12,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from math import prod
 from sys import getrefcount
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from gpugraph.base.dtypes import string
 from gpugraph.compile.analysis.counted_rows import rows_counted_by
 from gpugraph.compile.analysis.native_cost import WORTHWHILE_NS, numpy_is_faster, numpy_nanoseconds
 from gpugraph.compile.steps.kernel_context import BoundNode, KernelBinding
@@ -30,6 +31,7 @@ from gpugraph.compile.steps.native_verification import are_equal, disagreement, 
 from gpugraph.compile.unit.jit_settings import Jit, warn_once
 from gpugraph.config.environment import thread_count
 from gpugraph.devices.native import (
+    BYTES,
     NotNativeError,
     Prepared,
     prepare_source,
@@ -46,8 +48,30 @@ _MANY = 64
 _MOST_ROOM = 8
 """The largest kept array is this multiple of the array that is needed."""
 
+_MOST_SHAPES = 64
+"""The maximum number of sets of shapes whose numbers are kept."""
+
+_MOST_HOST_BYTES = 64
+"""The largest host input, in bytes, that is part of a key."""
+
 _OWN_REFERENCES = 2
 """The references to an array that only one variable holds, with that of `getrefcount` itself."""
+
+_LISTED_REFERENCES = 4
+"""The references to an array in a list that a loop's variable holds too, and a native call."""
+
+
+class _BoundCall(NamedTuple):
+    """A call that was made before, its arrays and the shapes of its outputs.
+
+    Args:
+      results: the outputs whose sizes the function determines, and the array of the counts.
+    """
+
+    call: Callable[[], int]
+    arrays: Sequence[Any]
+    shapes: Sequence[tuple[int, ...]]
+    results: list[Any]
 
 
 def run_time_native(bound: BoundNode, jit: Jit, verifies: bool) -> RunTimeNative | None:
@@ -90,6 +114,10 @@ class RunTimeNative:
         self._code = StepCode("waiting", delay)
         self._verifies = verifies
         self._spares: dict[int, Any] = {}  # arrays of strings, by output
+        self._last: _BoundCall | None = None
+        self._numbers: dict[Any, tuple[Sequence[int], str, Any]] = {}
+        texts = any(dtype.base_dtype is string for dtype in bound.node.output_types)
+        self._may_repeat = not bound.host and not texts and native.sizes is not None
         self._spent = 0.0  # estimated nanoseconds in NumPy so far
         self._counted = rows_counted_by(native, len(bound.node.output_types))
         self._writes = tuple(sorted(DECLARATIONS[bound.node.type].memory.writes))
@@ -112,19 +140,93 @@ class RunTimeNative:
           arrays: the inputs, and the outputs except those whose sizes the kernel determines.
           plain: a function that runs the step in NumPy.
         """
-        ready = None if self.is_over else self._ready(context, arrays)
-        if ready is None:
-            self._spent += numpy_nanoseconds(arrays)
-            return plain()
-        piece, code = ready
-        if self._verifies:
-            self._verify(code, context, arrays)
-            self._verifies = False
-        call, results = self._bound(piece, code, context, arrays)
+        last = self._repeated(context, arrays) if self._may_repeat else None
+        if last is not None:
+            if last.call():
+                return plain()
+            self._last = last
+            return self._cut(last.results)
+        call, results = self._known(context, arrays) or (None, [])
+        if call is None:
+            ready = None if self.is_over else self._ready(context, arrays)
+            if ready is None:
+                self._spent += numpy_nanoseconds(arrays)
+                return plain()
+            piece, code = ready
+            if self._verifies:
+                self._verify(code, context, arrays)
+                self._verifies = False
+            call, results = self._bound(piece, code, context, arrays)
+            self._keep(context, arrays, code)
         if call():
             return plain()
         self._code = NATIVE
+        if self._may_repeat:
+            self._last = _BoundCall(call, arrays, list(context.output_shapes), results)
         return self._cut(results)
+
+    def _repeated(self, context: KernelBinding, arrays: Sequence[Any]) -> _BoundCall | None:
+        """Return the last call if its arrays are these, and nobody else holds its results."""
+        last, self._last = self._last, None  # other threads now find none
+        if last is None or any(one is not other for one, other in zip(arrays, last.arrays)):
+            return None
+        if not self._set_sizes(context, arrays) or list(context.output_shapes) != last.shapes:
+            return None
+        is_shared = any(getrefcount(result) > _LISTED_REFERENCES for result in last.results)
+        return None if is_shared else last
+
+    def _set_sizes(self, context: KernelBinding, arrays: Sequence[Any]) -> bool:
+        """Set the output shapes that depend on values. Return False if there is no native code for
+        these values.
+        """
+        if self.native.sizes is None:
+            return True
+        try:
+            context.output_shapes = self.native.sizes(context, *arrays)
+        except (NotImplementedError, NotNativeError):
+            return False
+        return True
+
+    def _key(self, context: KernelBinding, arrays: Sequence[Any]) -> Any:
+        """Return a key of everything that a function's numbers depend on: shapes and host inputs.
+        Return None if an array must be checked.
+        """
+        key = [array.shape for array in arrays if array.flags.c_contiguous]
+        if len(key) < len(arrays):
+            return None
+        for slot in self.bound.host:
+            value = np.asarray(context.value(slot))
+            if value.dtype.hasobject or value.nbytes > _MOST_HOST_BYTES:
+                return None
+            key.append((value.shape, value.tobytes()))
+        return (*key, *context.output_shapes)
+
+    def _known(
+        self, context: KernelBinding, arrays: Sequence[Any]
+    ) -> tuple[Callable[[], int], list[Any]] | None:
+        """Return what `_bound` returns, by the numbers of an earlier call with these shapes. Return
+        None if there was no such call.
+        """
+        if not self._numbers or not self._set_sizes(context, arrays):
+            return None
+        known = self._numbers.get(self._key(context, arrays))
+        if known is None:
+            return None
+        numbers, dtype, code = known
+        results = self._results(context)
+        call = code.bind(self.native.function, numbers, [*arrays, *results], _new_bytes, dtype)
+        return call, results
+
+    def _keep(self, context: KernelBinding, arrays: Sequence[Any], code: Any) -> None:
+        """Keep the numbers of a call."""
+        key = self._key(context, arrays)
+        if key is None:
+            return
+        if len(self._numbers) >= _MOST_SHAPES:
+            self._numbers.clear()
+        element = self.native.element
+        name = BYTES if element is None else str(arrays[element].dtype)
+        self._numbers[key] = self.native.parameters(context), name, code
 
     # -- its code
 
@@ -186,16 +288,22 @@ class RunTimeNative:
         The list contains the outputs whose sizes the function determines, followed by the array
         that receives the number of rows.
         """
-        results: list[Any] = []
-        if self.native.sizes is not None:
-            shapes = context.output_shapes
-            types = [dtype.as_numpy_dtype for dtype in self.bound.node.output_types]
-            pairs = zip(shapes, types, strict=True)
-            results = [self._new(slot, *pair) for slot, pair in enumerate(pairs)]
-            results.append(np.zeros(max(1, len(self._counted)), np.int64))
+        results = self._results(context)
+        if results:
             arrays = [*arrays, *results]
             piece = row_piece(self.native, context, arrays, _new_bytes)
         return piece.bind(code).calls[0], results
+
+    def _results(self, context: KernelBinding) -> list[Any]:
+        """Return new arrays for the outputs whose sizes the function determines, and for the
+        counts. Return nothing if there are no such outputs.
+        """
+        if self.native.sizes is None:
+            return []
+        types = [dtype.as_numpy_dtype for dtype in self.bound.node.output_types]
+        pairs = zip(context.output_shapes, types, strict=True)
+        results = [self._new(slot, *pair) for slot, pair in enumerate(pairs)]
+        return [*results, np.zeros(max(1, len(self._counted)), np.int64)]
 
     def _new(self, slot: int, shape: tuple[int, ...], dtype: Any) -> Any:
         """Return a new array for an output. An array of many strings is reused, with its strings,

@@ -58,7 +58,7 @@ NOT_NATIVE: dict[DType, str] = {
 }
 """The dtypes without native kernels on the CPU, each with the reason."""
 
-EXPENSIVE = re.compile(r"\b(exp|expm1|log|log1p|tanh|erf|sin|cos|tan|pow|fmod)\(")
+EXPENSIVE = re.compile(r"\b(exp|expm1|log|log1p|tanh|erfc?|sin|cos|tan|pow|fmod)\(")
 """Matches expressions with a function that takes about ten times as long as arithmetic."""
 
 _CONVERSION = re.compile(r"\(U\) ?(\w+|\([^()]*\))")

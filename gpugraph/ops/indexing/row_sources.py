@@ -270,6 +270,22 @@ def ascending_segments(
     )
 
 
+def segment_gradients(divided: str) -> RowSource:
+    """Return the native kernel of the gradient of sums by segment of rows at indices, which are
+    divided as by `ascending_segments`.
+    """
+
+    def parameters(signature: Signature) -> list[int]:
+        given, indices, out = *signature.input_shapes[:2], signature.output_shapes[0]
+        if indices != signature.input_shapes[2]:
+            raise NotImplementedError("ids and rows do not fit together")
+        divisor = ("", "mean", "root").index(divided)
+        described = places(prod(indices), signature.input_types[1], out[:1])
+        return [*described, given[0], prod(given[1:]), divisor]
+
+    return RowSource("host_segment_gradient.h", "gg_segment_back", parameters)
+
+
 def scattered_by_segment(rule: int, start: Callable[[Any], Any]) -> RowSource:
     """Return the native kernel that combines the rows of input 0 by the segment numbers in input 1.
 
@@ -293,26 +309,53 @@ def _segment_parameters(rule: int, start: Callable[[Any], Any], signature: Signa
 _MAX_UNIQUE = 1 << 30
 
 
-def different_elements() -> RowSource:
-    """Return the native kernel that finds the distinct elements of input 0, a vector.
+_ELEMENT_KINDS = {
+    **dict.fromkeys((dtypes.bool, dtypes.int8, dtypes.uint8), 0),
+    **dict.fromkeys((dtypes.int16, dtypes.uint16), 1),
+    **dict.fromkeys((dtypes.int32, dtypes.uint32), 2),
+    **dict.fromkeys((dtypes.int64, dtypes.uint64), 3),
+    dtypes.float32: 4,
+    dtypes.float64: 5,
+}
+"""The kinds of elements in host_unique.h."""
 
-    The second output is the index of each element among the distinct elements. A third output, if
-    the op has one, is the count of each distinct element.
+
+def different_elements(with_axis: bool = False) -> RowSource:
+    """Return the native kernel that finds the distinct rows of input 0, which are the elements of a
+    vector or the slices along the first axis.
+
+    The second output is the index of each row among the distinct rows. A third output, if the op
+    has one, is the count of each distinct row.
+
+    Args:
+      with_axis: whether input 1 is the axis. Other axes than the first are left to NumPy.
     """
 
     def parameters(signature: Signature) -> list[int]:
         x, place = signature.input_types[0].base_dtype, signature.output_types[1]
-        if x not in (dtypes.int32, dtypes.int64):
-            raise NotImplementedError(f"native code has integers of 4 and 8 bytes, not {x.name}")
-        count = signature.input_shapes[0][0]
-        if count >= _MAX_UNIQUE:
-            raise NotImplementedError(f"{count} elements exceed 30 bits")
-        return [count, int(x.size == 8), int(place.size == 8), len(signature.output_types) - 2]
+        if x not in _ELEMENT_KINDS:
+            raise NotImplementedError(f"elements of {x.name} are compared by NumPy")
+        shape = signature.input_shapes[0]
+        if not shape or shape[0] >= _MAX_UNIQUE:
+            raise NotImplementedError(f"rows of {shape} are not numbered by native code")
+        counts = len(signature.output_types) - 2
+        kinds = [_ELEMENT_KINDS[x], int(place.size == 8), counts, prod(shape[1:])]
+        if not with_axis:
+            return [shape[0], *kinds, -1, 0]
+        axes = signature.input_shapes[1][0]
+        if axes > 1 or (not axes and len(shape) > 1):
+            raise NotImplementedError("the axis is not one number")
+        return [shape[0], *kinds, axes, int(signature.input_types[1].size == 8)]
 
-    def sizes(signature: Signature, x: Any) -> list[tuple[int, ...]]:
-        return [x.shape] * len(signature.output_types)
+    def sizes(signature: Signature, x: Any, *_: Any) -> list[tuple[int, ...]]:
+        return [x.shape, *[x.shape[:1]] * (len(signature.output_types) - 1)]
 
-    return RowSource("host_unique.h", "gg_unique", parameters, None, sizes=sizes, counted=[0, 2])
+    return RowSource(
+        *("host_unique.h", "gg_unique", parameters, None),
+        sizes=sizes,
+        counted=[0, 2],
+        takes_empty=with_axis,
+    )
 
 
 _INTEGERS, _FLOATS, _TRUTHS = range(3)

@@ -15,7 +15,7 @@ from gpugraph.base.errors import invalid_argument
 from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Arg, Call, KernelContext, Launch, OpMemory, Signature, Source
+from gpugraph.kernel import Arg, Call, KernelContext, Launch, OpMemory, RowSource, Signature, Source
 from gpugraph.ops.arrays.reshape_and_transpose import INDEX, reshape, transpose
 from gpugraph.ops.framework.constant_value import constant_value
 from gpugraph.ops.framework.cuda_grids import THREADS, grid_of
@@ -252,6 +252,17 @@ def _launch_bound(side: str, signature: Signature) -> list[Launch]:
     return [Launch("gg_bound", grid_of(total), block, arguments, types, defines)]
 
 
+def _bound_numbers(side: str, signature: Signature) -> list[int]:
+    """Return the parameters of the native kernel (host_bounds.h)."""
+    (rows, size), count = signature.input_shapes[0], signature.input_shapes[1][1]
+    if size >= _MAX_ROW:
+        raise NotImplementedError(f"rows of {size} elements are searched by NumPy")
+    return [rows, size, count, int(side == "right"), int(signature.output_types[0].size == 8)]
+
+
+_MAX_ROW = 1 << 30
+
+
 def _find_by_halves(row: Any, wanted: Any, side: str) -> Any:
     """Return `np.searchsorted(row, wanted, side)`, except that comparisons with NaN are false, as
     in C. It is computed by bisection.
@@ -283,6 +294,7 @@ def _declare_bound(name: str, side: Any, doc: str) -> Any:
         infer=_infer_bound,
         cpu=Call(find),
         gpu=Source("searchsorted_bounds.cu", partial(_launch_bound, side), Call(find)),
+        native=RowSource("host_bounds.h", "gg_bounds", partial(_bound_numbers, side)),
         grad=NO_GRADIENT,
         doc=f"The first index in each value's row of sorted_inputs whose element is {doc}.",
     )

@@ -18,6 +18,7 @@ from gpugraph.ops.arrays.reshape_and_transpose import INDEX
 from gpugraph.ops.framework.kernel_helpers import ints
 from gpugraph.ops.framework.op_declaration import Attr
 from gpugraph.ops.framework.shape_functions import UNKNOWN, of_rank
+from gpugraph.ops.indexing.row_sources import different_elements
 from gpugraph.ops.older_types.numpy_op import numpy_op
 
 
@@ -84,4 +85,5 @@ for _name, _extra_outputs, _what in (
         Call(make=_bind, dynamic=True),
         f"The distinct slices along `axis` (a vector of one number, or of none for a vector x) "
         f"in order of appearance, {_what}",
+        native=different_elements(with_axis=True),
     )  # fmt: skip

@@ -8,6 +8,7 @@ threads, TensorFlow's choices for large draws depend on the number of threads.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,14 @@ otherwise rows are processed together.
 
 _AT_ONCE = 1 << 18
 
+_COMPARED = 4096
+"""The number of comparisons from which on native code counts them."""
+
+_FEW_COLUMNS = 16
+
+_MANY_CLASSES = 512
+"""The number of classes from which on searching is faster than counting."""
+
 
 def _infer_multinomial(context: InferContext) -> Sequence[TensorShape]:
     rows = of_rank(context.shapes[0], 2, "logits")[0]
@@ -80,22 +89,28 @@ def _infer_multinomial(context: InferContext) -> Sequence[TensorShape]:
     return [TensorShape.of((rows, None if count is None else int(count)))]
 
 
-def _draw_classes(place: Philox, logits: Any, out: Any) -> None:
+def _draw_classes(place: Philox, logits: Any, out: Any, file: CompiledFile | None = None) -> None:
     """Draw classes for each row. A class is computed from one double in [0, 1) and the row's
     cumulative probabilities.
 
     Classes whose logit is infinite or NaN have probability 0. If no logit of a row is finite, the
     result is the number of classes.
+
+    Args:
+      file: the compiled file with `gg_classes`, or None. The classes do not depend on it.
     """
     rows, count = out.shape
     if not out.size:
         return
-    wide = logits.astype(np.float64)
-    finite = np.isfinite(wide)
-    largest = np.max(wide, axis=1, where=finite, initial=-np.finfo(np.float64).max, keepdims=True)
-    sums = np.cumsum(np.where(finite, np.exp(wide - largest), 0), axis=1)
+    sums = _cumulative(logits.astype(np.float64))
     drawn = doubles(place.words(2 * out.size).view(np.uint64)).reshape(rows, count)
     drawn *= sums[:, -1:]
+    if file is not None:
+        found = np.empty(out.shape, np.int32)
+        numbers = [sums.view(np.float32), drawn.view(np.float32), found.view(np.float32)]
+        file.bind("gg_classes", [rows, sums.shape[1], count], numbers)()
+        out[...] = found
+        return
     if count >= _FEW:
         for row in range(rows):
             out[row] = np.searchsorted(sums[row], drawn[row], side="right")
@@ -104,6 +119,23 @@ def _draw_classes(place: Philox, logits: Any, out: Any) -> None:
     for start in range(0, rows, step):
         part = np.s_[start : start + step]
         out[part] = (sums[part, None, :] <= drawn[part, :, None]).sum(axis=-1)
+
+
+def _cumulative(wide: Any) -> Any:
+    """Return the cumulative sums of the exponentials of each row's finite numbers, which are
+    relative to the largest one. Few columns are processed one by one, which is faster.
+    """
+    finite, lowest = np.isfinite(wide), -np.finfo(np.float64).max
+    count = wide.shape[1]
+    if count > _FEW_COLUMNS:
+        largest = np.max(wide, axis=1, where=finite, initial=lowest, keepdims=True)
+        return np.cumsum(np.where(finite, np.exp(wide - largest), 0), axis=1)
+    numbers = np.where(finite, wide, lowest)
+    largest = reduce(np.maximum, [numbers[:, column] for column in range(count)])[:, None]
+    sums = np.where(finite, np.exp(wide - largest), 0)
+    for column in range(1, count):
+        sums[:, column] += sums[:, column - 1]
+    return sums
 
 
 def _check_classes(logits: Any, out: Any) -> None:
@@ -119,13 +151,27 @@ def _blocks(rows: int, count: int) -> int:
 def _multinomial(context: KernelContext, logits: Any, out: Any) -> Callable[[], Any]:
     _check_classes(logits, out)
     stream, blocks = stream_of(context), _blocks(*out.shape)
-    return lambda: _draw_classes(stream.reserve(blocks), logits, out)
+    file = _classes_file(context, logits, out)
+    return lambda: _draw_classes(stream.reserve(blocks), logits, out, file())
 
 
-def _stateless(_: KernelContext, logits: Any, seed: Any, out: Any) -> Callable[[], Any]:
+def _classes_file(
+    context: KernelContext, logits: Any, out: Any
+) -> Callable[[], CompiledFile | None]:
+    """Return a function that returns the compiled file with `gg_classes`. It returns None for small
+    draws, for very many classes, and until the file is compiled.
+    """
+    classes = logits.shape[1]
+    if out.size * classes < _COMPARED or classes > _MANY_CLASSES:
+        return lambda: None
+    return partial(context.compiled(FILE), 0.0)
+
+
+def _stateless(context: KernelContext, logits: Any, seed: Any, out: Any) -> Callable[[], Any]:
     _check_classes(logits, out)
     check_seed_shape(seed.shape)
-    return lambda: _draw_classes(place_of_seed(seed), logits, out)
+    file = _classes_file(context, logits, out)
+    return lambda: _draw_classes(place_of_seed(seed), logits, out, file())
 
 
 def _launch_multinomial(signature: Signature) -> list[Launch]:

@@ -332,6 +332,18 @@ def _bind_bucketize(context: KernelContext, x: Any, out: Any) -> Callable[[], An
     return run
 
 
+def _bucket_numbers(signature: Signature) -> list[int]:
+    """Return the parameters of the native kernel (host_bounds.h)."""
+    limits = np.array(signature.attrs["boundaries"], np.float32).astype(np.float64)
+    if len(limits) > _FEW_BOUNDARIES or not np.isfinite(limits).all():
+        raise NotImplementedError(f"NumPy searches {len(limits)} boundaries")
+    return [prod(signature.input_shapes[0]), len(limits), *limits.view(np.int64).tolist()]
+
+
+_FEW_BOUNDARIES = 48
+"""The number of boundaries up to which counting is faster than a search."""
+
+
 def _launch_bucketize(signature: Signature) -> list[Launch]:
     limits = [float(np.float32(limit)) for limit in signature.attrs["boundaries"]]
     if len(limits) > _MAX_BOUNDARIES:
@@ -356,6 +368,7 @@ op(
     attrs={"T": _COUNTED, "boundaries": Attr("list(float)", required=True)},
     infer=same_shape(0),
     **cuda_kernels("bucketize.cu", _launch_bucketize, Call(make=_bind_bucketize)),
+    native=RowSource("host_bounds.h", "gg_buckets", _bucket_numbers),
     grad=NO_GRADIENT,
     doc=(
         "For each element, the number of ascending `boundaries` that are less than or equal to it."

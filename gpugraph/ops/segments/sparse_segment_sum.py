@@ -30,7 +30,7 @@ from gpugraph.ops.framework.row_update_launches import ADD
 from gpugraph.ops.framework.shape_functions import UNKNOWN, of_rank
 from gpugraph.ops.indexing import row_sources
 from gpugraph.ops.indexing.coordinate_gather_scatter import combine_rows
-from gpugraph.ops.indexing.row_sources import ascending_segments
+from gpugraph.ops.indexing.row_sources import ascending_segments, segment_gradients
 from gpugraph.ops.segments.segment_launches import (
     SegmentReduction,
     counted_segments,
@@ -233,6 +233,7 @@ for _kind in ("Mean", "SqrtN"):
         partial(_grad_back, _kind),
         f"The gradient of SparseSegment{_kind} by its data, of output_dim0 rows.",
         memory=OpMemory(host_inputs=[3]),
+        native=segment_gradients(_KINDS[_kind][1].divided),
     )
 
 

@@ -242,7 +242,7 @@ def _polygamma_gradient(op: Any, dz: Any) -> list[Any]:
 def _declare_binary(name: str, inputs: str, call: Call, grad: Any, doc: str) -> Any:
     shared = {**BINARY, "inputs": inputs, "attrs": {"T": _DOUBLE}}
     kernel = special_pair_source(f"gg_{name.lower()}", call)
-    native = special_elements(f"gg_{name.lower()}s", 200)
+    native = special_elements(f"gg_{name.lower()}s", 30)
     return public_function(
         op(name, **shared, cpu=call, gpu=kernel, native=native, grad=grad, doc=doc)
     )

@@ -217,7 +217,7 @@ def _declare(
     Args:
       native: the name of the op's function in host_special.h.
     """
-    kernels = {**numpy_kernels(in_double(function)), "native": special_elements(native, 120)}
+    kernels = {**numpy_kernels(in_double(function)), "native": special_elements(native, 40)}
     shared = {**BINARY, "inputs": "a: T, x: T", "attrs": {"T": _DOUBLE}, **declaration}
     return op(name, **shared, **kernels, grad=grad, doc=doc)
 

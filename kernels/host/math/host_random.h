@@ -220,4 +220,29 @@ int gg_order_f32(void *block) {
     return 0;
 }
 
+/* How many of a row's ascending numbers are at most each drawn one. Parameters: rows, numbers of
+   each, drawn ones of each. Arrays: numbers and drawn ones (double), counts (int32). */
+void gg_classes_plan_f32(gg_source *source) {
+    const int64_t *n = source->parameters;
+    source->count[0] = 2 * n[0] * n[1], source->count[1] = 2 * n[0] * n[2];
+    source->count[2] = n[0] * n[2];
+    gg_set_work(source, (double)n[0] * n[2] * (1 + 0.1 * n[1]));
+    source->threads = 1;
+}
+
+int gg_classes_f32(void *block) {
+    gg_source *source = block;
+    const int64_t *n = source->parameters, classes = n[1], count = n[2];
+    const double *sums = source->at[0], *drawn = source->at[1];
+    int32_t *out = source->at[2];
+    for (int64_t row = 0; row < n[0]; row++, sums += classes, drawn += count, out += count) {
+        memset(out, 0, (size_t)count * 4);
+        for (int64_t k = 0; k < classes; k++) {
+            const double sum = sums[k];
+            GG_LOOP for (int64_t i = 0; i < count; i++) out[i] += sum <= drawn[i];
+        }
+    }
+    return 0;
+}
+
 #endif

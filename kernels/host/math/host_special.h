@@ -39,11 +39,22 @@ typedef struct {
 #define GG_SPECIAL_BLOCK(name)                                                                     \
     static __attribute__((unused)) void name(const gg_special_block *b)
 
-GG_SPECIAL_OF_TWO(gg_zetas, gg_zeta)
-GG_SPECIAL_OF_TWO(gg_polygammas, gg_polygamma)
 GG_SPECIAL_OF_TWO(gg_atan2s, atan2)
 
 /* -- gamma. Positive numbers are moved above 8 (10), where the asymptotic series hold. */
+
+/* ln gamma(x) for x > 0, off by 5e-15 or a few units of the last place. */
+GG_INLINE double gg_lgamma_above(double x) {
+    double product = 1;
+    for (int step = 0; step < 8; step++) {
+        product = x < 8 ? product * x : product;
+        x = x < 8 ? x + 1 : x;
+    }
+    const double w = 1 / x, v = w * w;
+    const double series = w * (1.0 / 12 - v * (1.0 / 360 - v * (1.0 / 1260 - v * (1.0 / 1680 -
+                               v * (1.0 / 1188 - v * (691.0 / 360360 - v / 156))))));
+    return (x - 0.5) * log(x) - x + 0.91893853320467274178 + series - log(product);
+}
 
 GG_SPECIAL_BLOCK(gg_lgammas) {
     int usual = b->close > 1e-12; /* near 1 and 2 this is precise enough for float only */
@@ -52,17 +63,20 @@ GG_SPECIAL_BLOCK(gg_lgammas) {
         for (int64_t i = 0; i < GG_SPECIAL; i++) b->out[i] = gg_lgamma_of(b->x[i]);
         return;
     }
-    GG_EACH {
-        double x = b->x[i], product = 1;
-        for (int step = 0; step < 8; step++) {
-            product = x < 8 ? product * x : product;
-            x = x < 8 ? x + 1 : x;
-        }
-        const double w = 1 / x, v = w * w;
-        const double series = w * (1.0 / 12 - v * (1.0 / 360 - v * (1.0 / 1260 - v * (1.0 / 1680 -
-                                   v * (1.0 / 1188 - v * (691.0 / 360360))))));
-        b->out[i] = (x - 0.5) * log(x) - x + 0.91893853320467274178 + series - log(product);
+    GG_EACH b->out[i] = gg_lgamma_above(b->x[i]);
+}
+
+GG_INLINE double gg_digamma_of_above(double x) {
+    double total = 0;
+    for (int step = 0; step < GG_FAR; step++) {
+        total = x < GG_FAR ? total - 1 / x : total;
+        x = x < GG_FAR ? x + 1 : x;
     }
+    const double v = 1 / (x * x);
+    const double series = v * (1.0 / 12 - v * (1.0 / 120 - v * (1.0 / 252 - v * (1.0 / 240 -
+                          v * (5.0 / 660 - v * (691.0 / 32760 - v * (1.0 / 12 -
+                          v * (3617.0 / 8160))))))));
+    return total + (log(x) - 0.5 / x - series);
 }
 
 GG_SPECIAL_BLOCK(gg_digammas) {
@@ -72,17 +86,88 @@ GG_SPECIAL_BLOCK(gg_digammas) {
         for (int64_t i = 0; i < GG_SPECIAL; i++) b->out[i] = gg_digamma(b->x[i]);
         return;
     }
+    GG_EACH b->out[i] = gg_digamma_of_above(b->x[i]);
+}
+
+/* ln gamma of a block of numbers above 0. */
+GG_ALWAYS void gg_lgammas_above(double close, const double *x, double *out) {
+    if (close > 1e-12)
+        GG_EACH out[i] = gg_lgamma_above(x[i]);
+    else
+        for (int64_t i = 0; i < GG_SPECIAL; i++) out[i] = gg_lgamma_of(x[i]);
+}
+
+/* -- zeta. Usual arguments have powers x^-s as exp(-s log(x)), which is precise for small
+   s log(x) only: for float, whose terms otherwise vanish or overflow. */
+
+GG_ALWAYS double gg_power_below(double base, double s, const int whole) {
+    if (!whole) return exp(-s * log(base));
+    const double inverse = 1 / base, square = inverse * inverse;
+    return whole == 2 ? square : whole == 3 ? square * inverse : square * square;
+}
+
+GG_ALWAYS void gg_zeta_block(const int whole, const double *s, const double *q, double *out) {
+    double total[GG_SPECIAL], base[GG_SPECIAL], scale[GG_SPECIAL], factor[GG_SPECIAL];
+    GG_EACH total[i] = 0, base[i] = q[i];
+    for (int k = 0; k < GG_FAR; k++) GG_EACH {
+        total[i] += gg_power_below(base[i], s[i], whole);
+        base[i] += 1;
+    }
     GG_EACH {
-        double x = b->x[i], total = 0;
-        for (int step = 0; step < GG_FAR; step++) {
-            total = x < GG_FAR ? total - 1 / x : total;
-            x = x < GG_FAR ? x + 1 : x;
+        const double last = gg_power_below(base[i], s[i], whole);
+        total[i] += last * base[i] / (s[i] - 1) + last / 2;
+        factor[i] = s[i], scale[i] = last / base[i];
+        base[i] = 1 / (base[i] * base[i]);
+    }
+    double faculty = 2;
+    for (int k = 1; k <= GG_NUMBERS; k++) {
+        const double number = gg_bernoulli(k) / faculty;
+        GG_EACH {
+            total[i] += number * factor[i] * scale[i];
+            factor[i] *= (s[i] + (2 * k - 1)) * (s[i] + 2 * k);
+            scale[i] *= base[i];
         }
-        const double v = 1 / (x * x);
-        const double series = v * (1.0 / 12 - v * (1.0 / 120 - v * (1.0 / 252 - v * (1.0 / 240 -
-                              v * (5.0 / 660 - v * (691.0 / 32760 - v * (1.0 / 12 -
-                              v * (3617.0 / 8160))))))));
-        b->out[i] = total + (log(x) - 0.5 / x - series);
+        faculty *= (2 * k + 1) * (2 * k + 2);
+    }
+    GG_EACH out[i] = total[i];
+}
+
+/* Zeta, if all arguments are usual, or nothing. */
+static int gg_usual_zetas(const gg_special_block *b, const double *s) {
+    int usual = 1, same = 1;
+    GG_EACH {
+        usual &= (s[i] > 1) & (s[i] <= 40) & (b->y[i] > 1e-7) & (b->y[i] < 1e15);
+        same &= s[i] == s[0];
+    }
+    if (!usual) return 0;
+    if (same && s[0] == 2) gg_zeta_block(2, s, b->y, b->out);
+    else if (same && s[0] == 3) gg_zeta_block(3, s, b->y, b->out);
+    else if (same && s[0] == 4) gg_zeta_block(4, s, b->y, b->out);
+    else if (b->close > 1e-12) gg_zeta_block(0, s, b->y, b->out);
+    else return 0;
+    return 1;
+}
+
+GG_SPECIAL_BLOCK(gg_zetas) {
+    if (gg_usual_zetas(b, b->x)) return;
+    for (int64_t i = 0; i < GG_SPECIAL; i++) b->out[i] = gg_zeta(b->x[i], b->y[i]);
+}
+
+GG_SPECIAL_BLOCK(gg_polygammas) {
+    double order[GG_SPECIAL], faculty[GG_SPECIAL];
+    int usual = 1;
+    GG_EACH {
+        usual &= (b->x[i] >= 1) & (b->x[i] == floor(b->x[i]));
+        order[i] = b->x[i] + 1;
+    }
+    if (!usual || !gg_usual_zetas(b, order)) {
+        for (int64_t i = 0; i < GG_SPECIAL; i++) b->out[i] = gg_polygamma(b->x[i], b->y[i]);
+        return;
+    }
+    gg_lgammas_above(b->close, order, faculty);
+    GG_EACH {
+        const double size = exp(faculty[i]) * b->out[i], half = b->x[i] / 2;
+        b->out[i] = half == floor(half) ? -size : size;
     }
 }
 
@@ -269,124 +354,4 @@ GG_SPECIAL_BLOCK(gg_bessel_i0es) { gg_bessel(0, 1, b); }
 GG_SPECIAL_BLOCK(gg_bessel_i1s) { gg_bessel(1, 0, b); }
 GG_SPECIAL_BLOCK(gg_bessel_i1es) { gg_bessel(1, 1, b); }
 
-/* -- the incomplete gamma function. Large parameters near x have other expansions: refused. */
-
-typedef struct {
-    double value, slope;
-} gg_with_slope;
-
-static gg_with_slope gg_gamma_series(double a, double x, double close, int sloped) {
-    double term = 1, slope = 0, total = 1, change = 0;
-    for (int n = 1; n < GG_SPECIAL_TERMS; n++) {
-        const double inverse = 1 / (a + n), ratio = x * inverse;
-        if (sloped) slope = slope * ratio - term * ratio * inverse;
-        term *= ratio;
-        total += term;
-        change += slope;
-        if (term <= close * total && fabs(slope) <= close * fabs(change)) break;
-    }
-    return (gg_with_slope){total, change};
-}
-
-/* The continued fraction, forwards (W. Lentz, 1976); with a slope backwards. */
-static gg_with_slope gg_gamma_fraction(double a, double x, double close, int sloped) {
-    if (!sloped) {
-        double b = x + 1 - a, c = 1e300, d = 1 / b, h = d;
-        for (int k = 1; k < GG_SPECIAL_TERMS; k++) {
-            const double above = k * (a - k);
-            b += 2;
-            d = above * d + b, c = b + above / c;
-            d = 1 / (fabs(d) < 1e-300 ? 1e-300 : d);
-            c = fabs(c) < 1e-300 ? 1e-300 : c;
-            h *= c * d;
-            if (fabs(c * d - 1) <= close + 3e-16) break;
-        }
-        return (gg_with_slope){h, 0};
-    }
-    const int count = (int)fmin(GG_SPECIAL_TERMS, 120 + 6 * sqrt(fmin(a, 1e12)));
-    double value = x + (2 * count + 1) - a, slope = -1;
-    for (int k = count; k > 0; k--) {
-        const double above = k * (a - k), inverse = 1 / value;
-        slope = -1 + k * inverse - above * slope * inverse * inverse;
-        value = x + (2 * k - 1) - a + above * inverse;
-    }
-    return (gg_with_slope){1 / value, -slope / (value * value)};
-}
-
-enum { GG_LOWER, GG_UPPER, GG_SLOPE, GG_SAMPLE };
-
-static double gg_gamma_inside(int what, double a, double x, double close) {
-    const int near = x <= 1 || x <= a, sloped = what >= GG_SLOPE;
-    const double of = near ? a + 1 : a, logs = log(x);
-    gg_with_slope part = near ? gg_gamma_series(a, x, close, sloped)
-                              : gg_gamma_fraction(a, x, close, sloped);
-    if (sloped) {
-        const double moved = part.value * (logs - gg_digamma(of)) + part.slope;
-        const double signed_slope = near ? moved : -moved;
-        if (what == GG_SAMPLE) return near ? -(x / a) * moved : x * moved;
-        return exp(a * logs - x - gg_lgamma_of(of)) * signed_slope;
-    }
-    const double value = exp(a * logs - x - gg_lgamma_of(of)) * part.value;
-    return near == (what == GG_LOWER) ? value : 1 - value;
-}
-
-GG_ALWAYS void gg_incomplete_gammas(const int what, const gg_special_block *b) {
-    for (int64_t i = 0; i < GG_SPECIAL; i++) {
-        const double a = b->x[i], x = b->y[i];
-        const int inside = a > 0 && x > 0 && isfinite(a) && isfinite(x);
-        if (inside && a > 1e4 && x > a / 2 && x < 2 * a) *b->refused = 1;
-        double value = inside ? gg_gamma_inside(what, a, x, b->close) : (double)NAN;
-        if (what <= GG_UPPER) {
-            const double zero = what == GG_UPPER;
-            if (a > 0 && x == (double)INFINITY) value = (1 - zero) * isfinite(a);
-            const int edge = x == 0 || (a == (double)INFINITY && x > 0 && isfinite(x));
-            if ((a > 0 || zero == 0) && edge) value = zero;
-        }
-        if (what == GG_SLOPE && a > 0 && (x == 0 || x == (double)INFINITY)) value = 0;
-        b->out[i] = value;
-    }
-}
-
-GG_SPECIAL_BLOCK(gg_igammas) { gg_incomplete_gammas(GG_LOWER, b); }
-GG_SPECIAL_BLOCK(gg_igammacs) { gg_incomplete_gammas(GG_UPPER, b); }
-GG_SPECIAL_BLOCK(gg_igamma_slopes) { gg_incomplete_gammas(GG_SLOPE, b); }
-GG_SPECIAL_BLOCK(gg_gamma_sample_slopes) { gg_incomplete_gammas(GG_SAMPLE, b); }
-
-/* -- the incomplete beta function */
-
-static double gg_beta_fraction(double a, double b, double x, double close) {
-    double c = 1, d = 1 - (a + b) * x / (a + 1);
-    d = 1 / (fabs(d) < 1e-300 ? 1e-300 : d);
-    double h = d;
-    for (int m = 1; m < GG_SPECIAL_TERMS; m++) {
-        double product = 1;
-        for (int half = 0; half < 2; half++) {
-            const double above =
-                half ? -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
-                     : m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
-            d = 1 + above * d, c = 1 + above / c;
-            d = 1 / (fabs(d) < 1e-300 ? 1e-300 : d);
-            c = fabs(c) < 1e-300 ? 1e-300 : c;
-            product = c * d;
-            h *= product;
-        }
-        if (fabs(product - 1) <= close + 3e-16) break;
-    }
-    return h;
-}
-
-GG_SPECIAL_BLOCK(gg_betaincs) {
-    for (int64_t i = 0; i < GG_SPECIAL; i++) {
-        const double a = b->x[i], c = b->y[i], x = b->z[i];
-        double value = a > 0 && c > 0 && (x == 0 || x == 1) ? x : (double)NAN;
-        if (a > 0 && c > 0 && x > 0 && x < 1 && isfinite(a) && isfinite(c)) {
-            const int reflected = x > (a + 1) / (a + c + 2);
-            const double p = reflected ? c : a, q = reflected ? a : c, z = reflected ? 1 - x : x;
-            const double logs = p * log(z) + q * log1p(-z);
-            const double front = gg_lgamma_of(p + q) - gg_lgamma_of(p) - gg_lgamma_of(q);
-            const double part = exp(logs + front) / p * gg_beta_fraction(p, q, z, b->close);
-            value = reflected ? 1 - part : part;
-        }
-        b->out[i] = value;
-    }
-}
+#include "host_incomplete.h"

@@ -165,6 +165,14 @@ GG_ALWAYS void GG_NAME(gg_segments_wide)(const int rule, const int64_t width, co
         } else if (rule == GG_ADD && !s->indexed && s->rows == s->count) {
             row = gg_run_end(s, row, segment);
             if (row > start) GG_NAME(gg_add_rows)(data + start * width, row - start, width, to);
+        } else if (width <= 2 && !s->indexed && s->rows == s->count) {
+            gg_real all[2] = {1, 1};
+            row = gg_run_end(s, row, segment);
+            if (row > start) memcpy(all, data + start * width, (size_t)width * sizeof *all);
+            for (int64_t i = start + 1; i < row; i++)
+                for (int64_t c = 0; c < width; c++)
+                    all[c] = GG_NAME(gg_of_two)(rule, all[c], data[i * width + c]);
+            memcpy(to, all, (size_t)width * sizeof *all);
         } else for (; row < s->count && gg_index(s->ids, s->wide, row) == segment; row++) {
             int64_t place = row;
             if (s->indexed) place = gg_index(s->indices, s->wide_index, row);

@@ -17,6 +17,11 @@ static int gg_position_order(const int64_t *a, const int64_t *b, int64_t rank) {
 }
 
 static __attribute__((unused)) int gg_is_ascending(const int64_t *at, int64_t count, int64_t rank) {
+    int falls = 0;
+    for (int64_t i = 1; i < count && rank == 2; i++) /* without branches */
+        falls |= (at[2 * i - 2] > at[2 * i]) |
+                 ((at[2 * i - 2] == at[2 * i]) & (at[2 * i - 1] >= at[2 * i + 1]));
+    if (rank == 2) return !falls;
     for (int64_t i = 1; i < count; i++)
         if (gg_position_order(at + (i - 1) * rank, at + i * rank, rank) >= 0) return 0;
     return 1;
@@ -120,6 +125,19 @@ int GG_NAME(gg_sparse_add)(void *block) {
             return GG_FAILED;
     int64_t *to = source->at[7], i = 0, j = 0, count = 0;
     gg_real *sums = source->at[8];
+    if (rank == 2 && (uint64_t)shape[0] < 1u << 31 && (uint64_t)shape[1] < 1u << 31) {
+        const int64_t size = shape[1], first = n[0], second = n[1];
+        while (i < first && j < second) { /* by numbers, and without branches */
+            const int64_t p = a[2 * i] * size + a[2 * i + 1], q = b[2 * j] * size + b[2 * j + 1];
+            const int of_a = p <= q, of_b = q <= p, both = of_a & of_b;
+            const int64_t *from = of_a ? a + 2 * i : b + 2 * j;
+            const gg_real one = of_a ? x[i] : 0, other = of_b ? y[j] : 0;
+            const gg_real sum = both ? one + other : of_a ? one : other;
+            to[2 * count] = from[0], to[2 * count + 1] = from[1], sums[count] = sum;
+            i += of_a, j += of_b;
+            count += !both | ((sum < 0 ? -sum : sum) >= least);
+        }
+    }
     while (i < n[0] || j < n[1]) {
         const int order = i == n[0]   ? 1
                           : j == n[1] ? -1
@@ -158,7 +176,16 @@ int GG_NAME(gg_sparse_add_back)(void *block) {
     for (int side = 0; side < 2; side++) {
         const int64_t *at = source->at[1 + side];
         gg_real *out = source->at[4 + side];
-        for (int64_t i = 0, k = 0; i < n[side]; i++) {
+        int64_t i = 0, k = 0;
+        while (rank == 2 && i < n[side] && k < n[2]) { /* without branches */
+            const int64_t *one = at + 2 * i, *other = sum + 2 * k;
+            const int same = one[0] == other[0];
+            const int is_before = (one[0] < other[0]) | (same & (one[1] < other[1]));
+            const int is_equal = same & (one[1] == other[1]);
+            out[i] = is_equal ? given[k] : 0;
+            i += is_before | is_equal, k += !is_before;
+        }
+        for (; i < n[side]; i++) {
             int order = 1;
             while (k < n[2] &&
                    (order = gg_position_order(sum + k * rank, at + i * rank, rank)) < 0)

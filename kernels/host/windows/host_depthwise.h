@@ -27,6 +27,7 @@ typedef struct {
     void *to;
     int64_t rows, rows_each, parts; /* of results, or of windows for the gradient by the filter */
     int64_t slot_bytes;
+    void *repeated; /* weights, if vectors have channels of several results */
 } gg_depthwise;
 
 /* The contribution of one element of the window to a result: the offsets of both factors, the last
@@ -147,17 +148,23 @@ static int64_t GG_NAME(gg_depth_period)(const gg_depthwise *d) {
     return d->y.window * d->x.window * period <= GG_DEPTH_REPEATED ? period : 0;
 }
 
-static int64_t GG_NAME(gg_depth_slot)(const gg_depthwise *d) {
-    const int64_t repeated = d->y.window * d->x.window * GG_NAME(gg_depth_period)(d);
-    return d->y.window * d->x.window * (int64_t)sizeof(gg_depth_tap) +
-           repeated * (int64_t)sizeof(gg_real);
+/* The repeated weights of an element: vectors begin at any of a period's. */
+#define GG_DEPTH_SPAN(period) ((period) + GG_REAL_LANES)
+
+/* The bytes of all repeated weights. */
+static int64_t GG_NAME(gg_depth_weights_bytes)(const gg_depthwise *d) {
+    const int64_t period = GG_NAME(gg_depth_period)(d);
+    const int64_t numbers = d->y.window * d->x.window * GG_DEPTH_SPAN(period);
+    return period ? gg_lines(numbers * (int64_t)sizeof(gg_real)) : 0;
 }
 
-/* Each element's weights, `period` numbers. */
+/* Each element's weights, of a period and a vector. */
 static void GG_NAME(gg_repeat_weights)(const gg_depthwise *d, const gg_real *weights,
                                        int64_t period, gg_real *to) {
-    for (int64_t tap = 0; tap < d->y.window * d->x.window; tap++, weights += d->channels)
-        for (int64_t i = 0; i < period; i++) *to++ = weights[i % d->channels];
+    const int64_t channels = d->channels;
+    for (int64_t tap = 0; tap < d->y.window * d->x.window; tap++, weights += channels)
+        for (int64_t i = 0, c = 0; i < GG_DEPTH_SPAN(period); i++, c = c + 1 < channels ? c + 1 : 0)
+            *to++ = weights[c];
 }
 
 /* Several results: some vectors, whose weights are at `part`. */
@@ -175,6 +182,47 @@ GG_ALWAYS void GG_NAME(gg_depth_vectors)(const int vectors, const gg_real *from,
     GG_UNROLL for (int v = 0; v < vectors; v++) ((GG_NAME(gg_vector) *)to)[v] = sums[v];
 }
 
+/* The same for two rows of results, whose windows share rows of the image: it is read once. */
+GG_ALWAYS void GG_NAME(gg_depth_two)(const int vectors, const gg_depthwise *d, const gg_real *from,
+                                     const gg_real *repeated, int64_t period, int64_t at,
+                                     gg_real *to, gg_real *below) {
+    const int64_t rows = d->y.window, columns = d->x.window, span = GG_DEPTH_SPAN(period);
+    const int64_t apart = d->x.dilation * d->channels, row = d->x.source * d->channels;
+    const gg_real *weights[GG_DEPTH_VECTORS];
+    GG_NAME(gg_vector) sums[2][GG_DEPTH_VECTORS];
+    GG_UNROLL for (int v = 0; v < vectors; v++) {
+        weights[v] = repeated + (at + v * GG_REAL_LANES) % period;
+        sums[0][v] = sums[1][v] = (GG_NAME(gg_vector)){0};
+    }
+    for (int64_t i = 0; i <= rows; i++)
+        for (int64_t j = 0; j < columns; j++) {
+            const GG_NAME(gg_vector) *x =
+                (const GG_NAME(gg_vector) *)(from + at + i * row + j * apart);
+            const int64_t tap = (i * columns + j) * span, before = tap - columns * span;
+            if (i < rows)
+                GG_UNROLL for (int v = 0; v < vectors; v++)
+                    sums[0][v] += x[v] * *(const GG_NAME(gg_vector) *)(weights[v] + tap);
+            if (i > 0)
+                GG_UNROLL for (int v = 0; v < vectors; v++)
+                    sums[1][v] += x[v] * *(const GG_NAME(gg_vector) *)(weights[v] + before);
+        }
+    GG_UNROLL for (int v = 0; v < vectors; v++) {
+        ((GG_NAME(gg_vector) *)(to + at))[v] = sums[0][v];
+        ((GG_NAME(gg_vector) *)(below + at))[v] = sums[1][v];
+    }
+}
+
+/* Two rows of at least a vector's numbers; the last vector overlaps. */
+static void GG_NAME(gg_depth_rows)(const gg_depthwise *d, const gg_real *from,
+                                   const gg_real *repeated, int64_t period, int64_t count,
+                                   gg_real *to, gg_real *below) {
+    int64_t at = 0;
+    for (; at + GG_DEPTH_VECTORS * GG_REAL_LANES <= count; at += GG_DEPTH_VECTORS * GG_REAL_LANES)
+        GG_NAME(gg_depth_two)(GG_DEPTH_VECTORS, d, from, repeated, period, at, to, below);
+    for (; at < count; at += GG_REAL_LANES)
+        GG_NAME(gg_depth_two)(1, d, from, repeated, period, gg_min(at, count - GG_REAL_LANES), to, below);
+}
+
 /* Several results, `count` numbers. */
 static void GG_NAME(gg_depth_results)(const gg_real *from, const gg_real *repeated, int64_t period,
                                       const gg_depth_tap *taps, int64_t have, int64_t count,
@@ -190,6 +238,11 @@ static void GG_NAME(gg_depth_results)(const gg_real *from, const gg_real *repeat
             GG_NAME(gg_depth_vectors)(1, from + at, repeated, part, taps, have, to + at);
         at += is_many ? many : GG_REAL_LANES;
     }
+    if (at < count && count >= GG_REAL_LANES) { /* once more, partly */
+        at = count - GG_REAL_LANES, part[0] = at % period;
+        GG_NAME(gg_depth_vectors)(1, from + at, repeated, part, taps, have, to + at);
+        return;
+    }
     for (int64_t i = at % period; at < count; at++, i++) {
         gg_real sum = 0;
         for (int64_t t = 0; t < have; t++)
@@ -198,34 +251,70 @@ static void GG_NAME(gg_depth_results)(const gg_real *from, const gg_real *repeat
     }
 }
 
+/* Whether the results of two rows have whole windows that overlap. */
+static int gg_depth_are_two(const gg_depthwise *d, int64_t row) {
+    const int64_t y = row % d->y.result;
+    if (d->y.is_back || d->y.step != 1 || d->y.dilation != 1 || y + 1 >= d->y.result) return 0;
+    return gg_depth_is_inner(&d->y, y) && gg_depth_is_inner(&d->y, y + 1);
+}
+
+/* A row of results; without those in the middle if these are there. */
+static void GG_NAME(gg_depth_row)(const gg_depthwise *d, int64_t row, int64_t period,
+                                  const gg_real *repeated, gg_depth_tap *taps, int is_middle_done) {
+    const gg_real *weights = d->source->at[!d->y.is_back];
+    const int64_t size = d->y.source * d->x.source * d->channels;
+    const gg_real *image = (const gg_real *)d->from + row / d->y.result * size;
+    gg_real *to = (gg_real *)d->to + row * d->x.result * d->channels;
+    int64_t have = 0;
+    for (int64_t x = 0, was_inner = 0; x < d->x.result; x++) {
+        const int is_inner = gg_depth_is_inner(&d->x, x);
+        const int64_t base = x * d->x.step * d->channels;
+        const int64_t run = period && is_inner ? gg_depth_run_of(d, x) : 0;
+        if (run && is_middle_done) {
+            x += run - 1;
+            continue;
+        }
+        if (!is_inner || !was_inner)
+            have = gg_depth_taps(d, row % d->y.result, x, base, GG_DEPTH_SPAN(period), taps);
+        was_inner = is_inner;
+        if (run) {
+            GG_NAME(gg_depth_results)(image + base, repeated, period, taps, have,
+                                      run * d->channels, to + x * d->channels);
+            x += run - 1;
+            continue;
+        }
+        GG_NAME(gg_depth_result)(image + base, weights, taps, have, d->channels,
+                                 to + x * d->channels);
+    }
+}
+
+/* The results in the middle of two rows; whether there are enough. */
+static int GG_NAME(gg_depth_middle)(const gg_depthwise *d, int64_t row, int64_t period,
+                                    const gg_real *repeated) {
+    int64_t x = 0;
+    while (x < d->x.result && !gg_depth_is_inner(&d->x, x)) x++;
+    const int64_t count = gg_depth_run_of(d, x) * d->channels, width = d->x.result * d->channels;
+    if (count < GG_REAL_LANES) return 0;
+    const int64_t top = row % d->y.result - d->y.before, left = x - d->x.before;
+    const int64_t first = row / d->y.result * d->y.source + top;
+    const gg_real *from = (const gg_real *)d->from + (first * d->x.source + left) * d->channels;
+    gg_real *to = (gg_real *)d->to + row * width + x * d->channels;
+    GG_NAME(gg_depth_rows)(d, from, repeated, period, count, to, to + width);
+    return 1;
+}
+
 static void GG_NAME(gg_depth_part)(void *at, int64_t which) {
     const gg_depthwise *d = at;
     const int64_t period = GG_NAME(gg_depth_period)(d);
-    const gg_real *weights = d->source->at[!d->y.is_back];
-    int64_t size = d->y.source * d->x.source * d->channels, end = (which + 1) * d->rows_each;
+    const int64_t end = gg_min((which + 1) * d->rows_each, d->rows);
     char *slot = gg_take(d->source, d->source->scratch, d->slot_bytes);
     gg_depth_tap *taps = (gg_depth_tap *)slot;
-    gg_real *repeated = (gg_real *)(taps + d->y.window * d->x.window);
-    if (period) GG_NAME(gg_repeat_weights)(d, weights, period, repeated);
-    for (int64_t row = which * d->rows_each; row < gg_min(end, d->rows); row++) {
-        const gg_real *image = (const gg_real *)d->from + row / d->y.result * size;
-        gg_real *to = (gg_real *)d->to + row * d->x.result * d->channels;
-        int64_t have = 0;
-        for (int64_t x = 0, was_inner = 0; x < d->x.result; x++) {
-            int is_inner = gg_depth_is_inner(&d->x, x);
-            int64_t base = x * d->x.step * d->channels;
-            if (!is_inner || !was_inner) have = gg_depth_taps(d, row % d->y.result, x, base, period, taps);
-            was_inner = is_inner;
-            if (period && is_inner) {
-                const int64_t run = gg_depth_run_of(d, x), count = run * d->channels;
-                GG_NAME(gg_depth_results)(image + base, repeated, period, taps, have, count,
-                                          to + x * d->channels);
-                x += run - 1;
-                continue;
-            }
-            GG_NAME(gg_depth_result)(image + base, weights, taps, have, d->channels,
-                                     to + x * d->channels);
-        }
+    const gg_real *repeated = d->repeated;
+    for (int64_t row = which * d->rows_each; row < end; row++) {
+        int is_done = period && row + 1 < end && gg_depth_are_two(d, row);
+        is_done = is_done && GG_NAME(gg_depth_middle)(d, row, period, repeated);
+        GG_NAME(gg_depth_row)(d, row, period, repeated, taps, is_done);
+        if (is_done) GG_NAME(gg_depth_row)(d, ++row, period, repeated, taps, is_done);
     }
     gg_give(slot);
 }
@@ -233,18 +322,20 @@ static void GG_NAME(gg_depth_part)(void *at, int64_t which) {
 static void GG_NAME(gg_depth_plan)(gg_source *source, int is_back) {
     gg_depthwise d = gg_depthwise_of(source, is_back);
     gg_depthwise_set_work(&d);
-    d.slot_bytes = GG_NAME(gg_depth_slot)(&d);
     source->scratch_bytes = gg_slots_bytes(source, d.slot_bytes);
+    source->scratch_bytes += GG_NAME(gg_depth_weights_bytes)(&d);
     source->scratch_bytes += gg_depth_repeated_bytes(&d, sizeof(gg_real));
 }
 
 static int GG_NAME(gg_depth_run)(gg_source *source, int is_back) {
     gg_depthwise d = gg_depthwise_of(source, is_back);
-    d.slot_bytes = GG_NAME(gg_depth_slot)(&d);
     gg_free_slots(source, source->scratch, d.slot_bytes);
     if (!d.channels || !d.x.result) return GG_DONE;
     const int64_t images = source->count[is_back ? 2 : 0];
-    gg_real *repeated = (gg_real *)(source->scratch + gg_slots_bytes(source, d.slot_bytes));
+    const int64_t period = GG_NAME(gg_depth_period)(&d);
+    d.repeated = source->scratch + gg_slots_bytes(source, d.slot_bytes);
+    gg_real *repeated = (gg_real *)((char *)d.repeated + GG_NAME(gg_depth_weights_bytes)(&d));
+    if (period) GG_NAME(gg_repeat_weights)(&d, source->at[!d.y.is_back], period, d.repeated);
     d.from = source->at[is_back], d.to = source->at[2];
     if (d.each > 1 && is_back) d.to = repeated;
     if (d.each > 1 && !is_back) {

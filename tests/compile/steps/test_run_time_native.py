@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -138,3 +139,46 @@ def test_small_steps_that_run_often_are_compiled(
             for _ in range(1000):
                 assert session.run(y, {x: [4, 4, 2]}).tolist() == [4, 2]
     assert calls
+
+
+def test_a_repeated_call_reads_new_values_and_keeps_earlier_results(calls: list[str]) -> None:
+    data = tf.Variable(tf.zeros([6, 2]))
+    ids = tf.Variable(np.array([0, 0, 1, 2, 2, 2], np.int32))
+    sums = tf.segment_sum(data, ids)
+    with tf.Session(config=config(WAITING)) as session:
+        session.run(tf.global_variables_initializer())
+        kept = []
+        for number in range(4):
+            data.load(np.full([6, 2], number, np.float32), session)
+            kept.append(session.run(sums))
+        ids.load(np.array([0, 1, 1, 1, 3, 3], np.int32), session)
+        assert session.run(sums).tolist() == [[3, 3], [9, 9], [0, 0], [6, 6]]
+        ids.load(np.array([0, 1, 0, 1, 3, 3], np.int32), session)
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            session.run(sums)
+    for number, result in enumerate(kept):
+        assert result.tolist() == [[2 * number] * 2, [number] * 2, [3 * number] * 2]
+    assert len(calls) < 4
+
+
+def test_native_updates_that_lock_a_variable_are_whole() -> None:
+    table = tf.Variable(tf.zeros([5000, 2]))
+    updates = tf.placeholder(tf.float32, [5000, 2])
+    order = tf.constant(np.random.default_rng(4).permutation(5000).astype(np.int32))
+    updated = tf.scatter_update(table, order, updates)
+    refused = tf.scatter_update(table, order + 1, updates)
+    with tf.Session(config=config(WAITING)) as session:
+        session.run(table.initializer)
+        fed = [{updates: np.full([5000, 2], number, np.float32)} for number in range(4)]
+
+        def update(number: int) -> Any:
+            return session.run(updated, fed[number])
+
+        with ThreadPoolExecutor(4) as pool:
+            results = list(pool.map(update, [0, 1, 2, 3] * 5))
+        assert all(len(np.unique(result)) <= 4 for result in results)
+        codes = session.explain(updated, fed[0]).codes
+        assert [code.state for code in codes if code.op_type == "ScatterUpdate"] == ["native"]
+        with pytest.raises(tf.errors.InvalidArgumentError, match="5000 is not in"):
+            session.run(refused, fed[0])
+        assert len(np.unique(session.run(table))) == 1
