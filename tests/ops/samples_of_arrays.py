@@ -479,3 +479,10 @@ add(
     lambda v: case(v(0, 6), np.array([[0, 0], [1, 2]], np.int32), mode="SYMMETRIC"),
     reference=_mirrored_back,
 )
+
+add(
+    "_Lengths",
+    lambda v: case(i32(3, 0, 5), N=3),
+    lambda v: case(np.array(2, np.int64), N=1),
+    reference=lambda x, N: tuple(np.empty((size, 0), np.uint8) for size in np.ravel(x)),
+)

@@ -27,8 +27,11 @@ from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 from gpugraph.kernel import RowSource
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
-_HARMLESS = {"Assert", "VarHandleOp", "ReadVariableOp", "VariableV2", "VarIsInitializedOp"}
-"""Stateful ops that may run twice."""
+_HARMLESS = {
+    *("Assert", "VarHandleOp", "ReadVariableOp", "VariableV2", "VarIsInitializedOp"),
+    *("TensorArrayV3", "StackV2"),
+}
+"""Stateful ops that may run twice. The containers of a run that begins again are dropped."""
 
 _DRAWING = {
     *("RandomUniform", "RandomStandardNormal", "TruncatedNormal", "RandomUniformInt"),
