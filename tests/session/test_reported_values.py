@@ -76,11 +76,24 @@ def _rows_by_sign() -> Program:
     return results, draw
 
 
+def _equal_reports() -> Program:
+    x, ids = tf.placeholder(tf.float32, [None, WIDTH]), tf.placeholder(tf.int32, [None])
+    means = tf.segment_mean(tf.tanh(x), ids)  # its gradient counts the segments again
+    loss = tf.reduce_mean(tf.square(means - np.ones((3, WIDTH), np.float32)))
+
+    def draw(random: Random) -> dict[Any, Any]:
+        counts = [random.randint(1, 6) for _ in range(3)]
+        return {x: _uniform(sum(counts), WIDTH), ids: np.repeat(np.arange(3), counts)}
+
+    return [loss, *tf.gradients(loss, [x])], draw
+
+
 PROGRAMS: dict[str, tuple[Callable[[], Program], int]] = {
     "fed batch": (_fed_batch, 12),
     "longest": (_longest, 8),
     "halved": (_halved, 8),
     "rows by sign": (_rows_by_sign, 0),
+    "equal reports": (_equal_reports, 8),
 }
 """Programs, and the number of sets of shapes, of those of 40 runs, that must share a program."""
 

@@ -194,15 +194,23 @@ class SizeTrace:
 
     def _equate(self, left: Terms, right: Terms) -> None:
         """Let an atom represent another one, if the difference of two sizes that are equal from now
-        on is a multiple of the difference of these atoms.
+        on is a multiple of the difference of these atoms. The representing atom must not depend on
+        reported sizes, because it must be known before the other one.
         """
         if right or len(left) != 2:
             return
         ((one, n), (other, m)) = left
         if n == -m and len(one) == len(other) == 1:
-            first, last = sorted((self._root(one[0]), self._root(other[0])))
-            if first != last:
-                self._equal[last] = first
+            roots = sorted((self._root(one[0]), self._root(other[0])), key=self._represents)
+            if roots[0] != roots[1] and not self._depends_on_reports(roots[0]):
+                self._equal[roots[1]] = roots[0]
+
+    def _represents(self, atom: int) -> tuple[bool, int]:
+        """Return a key by which the atom that represents another one comes first."""
+        return self._depends_on_reports(atom), atom
+
+    def _depends_on_reports(self, atom: int) -> bool:
+        return bool(self._names_in([(((atom,), 1),)]))
 
     def _root(self, atom: int) -> int:
         while atom in self._equal:

@@ -141,10 +141,10 @@ class Reports:
                     writers |= self._written.get(id(homes[key].storage), set())
                 if edge.src.is_constant:
                     values += edge.src.attrs.values()
-        if node.id in self._by_node:  # its own size becomes known with its report
-            keys = keys[len(node.output_types) :]
         values += [homes[key].shape for key in keys if key in homes]
-        return self._names(sizes_in(values)) | writers
+        report = self._by_node.get(node.id)
+        own = set() if report is None else report.all_names  # known with its report
+        return (self._names(sizes_in(values)) - own) | writers
 
     def _names(self, sizes: Iterable[Any]) -> set[str]:
         return {name for size in sizes for name in self._trace.reports_in(size)}
