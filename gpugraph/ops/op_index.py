@@ -131,6 +131,7 @@ indexing.dynamic_partition DynamicPartition
 indexing.gather GatherV2
 indexing.gather_tree GatherTree
 indexing.one_hot_where_unique DynamicStitch LinSpace OneHot ParallelDynamicStitch Unique Where
+indexing.slice_at _SliceAt
 indexing.sort_and_search LowerBound NthElement Roll UpperBound
 indexing.strided_slice Slice StridedSlice StridedSliceGrad __getitem__
 indexing.tensor_scatter TensorScatterAdd TensorScatterMax TensorScatterMin TensorScatterSub

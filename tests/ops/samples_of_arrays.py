@@ -486,3 +486,11 @@ add(
     lambda v: case(np.array(2, np.int64), N=1),
     reference=lambda x, N: tuple(np.empty((size, 0), np.uint8) for size in np.ravel(x)),
 )
+
+add(
+    "_SliceAt",
+    lambda v: case(v(3, 2), i32(1), axis=0),
+    lambda v: case(v(2, 3, 2), np.array([0, -1], np.int64), axis=1),
+    types=representatives((dtypes.float32, dtypes.int64, dtypes.bool)),
+    reference=lambda x, begin, axis: np.take(x, begin[axis], axis),
+)
