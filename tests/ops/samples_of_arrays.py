@@ -491,6 +491,7 @@ add(
     "_SliceAt",
     lambda v: case(v(3, 2), i32(1), axis=0),
     lambda v: case(v(2, 3, 2), np.array([0, -1], np.int64), axis=1),
-    types=representatives((dtypes.float32, dtypes.int64, dtypes.bool)),
+    lambda v: case(v(2, 0), i32(1), axis=0),
+    types=(dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64, dtypes.uint8, dtypes.bool),
     reference=lambda x, begin, axis: np.take(x, begin[axis], axis),
 )
