@@ -38,6 +38,7 @@ collectives.collective_ops CollectiveBcastRecv CollectiveBcastSend CollectiveGat
 control.group_and_no_op NoOp _Arg _LoopEnd _Recv _Retval _Send
 control.optional_ops OptionalFromValue OptionalGetValue OptionalHasValue OptionalNone
 control.py_func EagerPyFunc PyFunc PyFuncStateless
+control.reported_lengths _Lengths
 control.switch_merge_and_loop_ops ControlTrigger Enter Exit LoopCond Merge NextIteration RefEnter
     RefExit RefIdentity RefMerge RefNextIteration RefSwitch Switch
 datasets.ahead_stages ExperimentalMapAndBatchDataset ExperimentalParallelInterleaveDataset
@@ -130,6 +131,7 @@ indexing.dynamic_partition DynamicPartition
 indexing.gather GatherV2
 indexing.gather_tree GatherTree
 indexing.one_hot_where_unique DynamicStitch LinSpace OneHot ParallelDynamicStitch Unique Where
+indexing.slice_at _SliceAt
 indexing.sort_and_search LowerBound NthElement Roll UpperBound
 indexing.strided_slice Slice StridedSlice StridedSliceGrad __getitem__
 indexing.tensor_scatter TensorScatterAdd TensorScatterMax TensorScatterMin TensorScatterSub

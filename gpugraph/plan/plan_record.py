@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import contextvars
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
@@ -167,11 +167,13 @@ class UnfitReportError(Exception):
 
     Args:
       is_larger: whether the size fits in another run, with more memory.
+      reported: by name, the sizes that the run has reported so far.
     """
 
-    def __init__(self, is_larger: bool) -> None:
+    def __init__(self, is_larger: bool, reported: Mapping[str, int] | None = None) -> None:
         super().__init__()
         self.is_larger = is_larger
+        self.reported = reported or {}
 
 
 @dataclass(slots=True)

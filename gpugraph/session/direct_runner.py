@@ -159,7 +159,9 @@ class DirectRunner(Runner):
                     return plan.context.run(execute_in_context, plan, values)
                 return execution(plan, values, self)
             finally:
-                is_promoted = plan.reported and not plan.runs & _PROMOTION_MASK
+                is_promoted = plan.reported and (
+                    not plan.runs & _PROMOTION_MASK or shapes in self.plans.returning
+                )
                 plan.holder.pop(0, None)
                 plan.lock.release()
                 if PENDING:
@@ -172,7 +174,7 @@ class DirectRunner(Runner):
         except UnfitReportError as error:
             if not error.is_larger:
                 with self.session.plans.locked(None):
-                    self.plans.run_apart(shapes)
+                    self.plans.run_apart(shapes, error.reported)
             return self.run(values, execution)
         except SeparatedCopiesError:
             assert plan is not None
@@ -342,7 +344,7 @@ class DirectRunner(Runner):
             raise with_operation(self.session.graph, error) from error.__cause__
 
     def _compile_open(self, shapes: Sequence[OpenShape], trace: SizeTrace) -> OpenUnit:
-        report = trace.report if trace.reported else None
+        report = trace.report if trace.may_report else None
         return OpenUnit(self.session.target, self._request(shapes, report), trace)
 
     def _part_of_memory(self, shapes: Shapes) -> float:

@@ -115,13 +115,20 @@ class OpenShapes:
             return None
         units = self._units.setdefault(ranks, [])
         is_last &= sum(candidate.unit.reports is not None for candidate in units) < _MAX_REPORTING
-        for number, candidate in enumerate(units):
-            values = candidate.at(sizes)
-            if is_last and candidate.unit.reports and candidate.at(sizes, reported) is None:
-                continue
-            if values is not None:
-                units.insert(0, units.pop(number))
-                return UnitForShapes(candidate.unit, values, candidate.fed)
+        fitting = [candidate for candidate in units if candidate.at(sizes) is not None]
+        if reported:
+            checked = [
+                candidate
+                for candidate in fitting
+                if not candidate.unit.reports or candidate.at(sizes, reported) is not None
+            ]
+            fitting = checked if is_last else [*checked, *fitting]
+        if fitting:
+            units.remove(fitting[0])
+            units.insert(0, fitting[0])
+            values = fitting[0].at(sizes)
+            assert values is not None
+            return UnitForShapes(fitting[0].unit, values, fitting[0].fed)
         if len(units) >= MAX_UNITS or ranks in self._exact_only:
             return None
         try:
@@ -153,25 +160,26 @@ class OpenShapes:
           reporting: the shapes of the run in which kernels have reported the sizes. Passes use
             them if the reported sizes do not fit `shapes`.
         """
-        if reported:
+        try:
             try:
                 return self._compile(shapes, shapes, varying, reported)
             except OpError:
                 if reporting == shapes:
                     raise
                 return self._compile(shapes, reporting, varying, reported)
-            except NotReportedError as error:
-                _LOG.debug("Sizes by values are not open: %s", error)
-        return self._compile(shapes, shapes, varying, {})
+        except NotReportedError as error:
+            _LOG.debug("Sizes by values are not open: %s", error)
+        return self._compile(shapes, shapes, varying, None)
 
     def _compile(
-        self, shapes: Shapes, first: Shapes, varying: set[int], reported: Mapping[str, int]
+        self, shapes: Shapes, first: Shapes, varying: set[int], reported: Mapping[str, int] | None
     ) -> _OpenFeeds:
         """Compile a unit in which the varying sizes are open. Sizes that are equal to each other in
         both sets of shapes become a single input of its trace.
 
         Args:
           first: the shapes by which the passes estimate and compare.
+          reported: the reported sizes, or None if no size may be open that kernels report.
         """
         sizes = [size for shape in shapes for size in shape]
         hints = [size for shape in first for size in shape]

@@ -11,7 +11,7 @@ The number of plans therefore does not grow with new shapes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from gpugraph.base.errors import ResourceExhaustedError
@@ -60,6 +60,7 @@ class RunnerPlans:
         self._memories = [memory, RunMemory(_ITS_RUNNERS, cache.drop_in)]
         self._exact_shapes: dict[Shapes, None] = {}
         self._unfit: set[Shapes] = set()
+        self.returning: set[Shapes] = set()  # of the next run only, apart
         self._apart: dict[Shapes, CachedPlan] = {}  # plans beside an open one
         self._waiting: list[CachedPlan] = []  # plans that run once they are opened
         self._awaited: list[OpenUnit] = []  # their units, and those without memory for one
@@ -111,15 +112,17 @@ class RunnerPlans:
         """Return the sizes that kernels have reported in a run of a plan for one set of shapes, and
         these shapes.
         """
+        found: tuple[dict[str, int], Shapes | None] = {}, None
         for shapes, cached in self.exact.items():
-            if cached.plan.reported:
-                return cached.plan.reported, shapes
-        return {}, None
+            if len(cached.plan.reported) > len(found[0]):
+                found = cached.plan.reported, shapes
+        return found
 
     def promote(self, shapes: Shapes) -> None:
         """Replace the plan of these shapes with a plan in which the reported sizes are open, if
         that plan is ready.
         """
+        self.returning.discard(shapes)
         cached = self.exact.get(shapes)
         if cached is None or cached.plan.sizes is not None or self.open_shapes is None:
             return
@@ -132,13 +135,35 @@ class RunnerPlans:
             self.exact[shapes] = opened
             self._apart[shapes] = cached
 
-    def run_apart(self, shapes: Shapes) -> None:
-        """Make the next runs of these shapes use a plan that allocates tensors in the run."""
+    def run_apart(self, shapes: Shapes, reported: Mapping[str, int]) -> None:
+        """Make the next run of these shapes use another plan: one whose conditions the reported
+        sizes meet, or else one that allocates tensors in the run.
+        """
+        if self._found_other(shapes, reported):
+            return
+        self.returning.add(shapes)
         cached = self._apart.pop(shapes, None)
         if cached is None or cached.plan.stale:
             plan = self._compile(shapes)
             cached = self._cache.add(plan, partial(self._forget_shapes, plan))
         self.exact[shapes] = cached
+
+    def _found_other(self, shapes: Shapes, reported: Mapping[str, int]) -> bool:
+        """Make the next run of these shapes use another opened plan, and return True, if there is
+        one whose conditions the reported sizes meet.
+        """
+        before = self.exact.get(shapes)
+        if self.open_shapes is None or before is None or not reported:
+            return False
+        unit = self.open_shapes.find(shapes, reported)
+        inputs = None if unit is None else unit.fed.of([size for shape in shapes for size in shape])
+        if unit is None or inputs is None or unit.unit.at(inputs, reported) is None:
+            return False
+        opened = None if unit.unit is before.plan.opening.unit else self._opened(unit)
+        if opened is None:
+            return False
+        self.exact[shapes] = opened
+        return True
 
     def refuse(self, shapes: Shapes) -> None:
         """Make runs of these shapes use a separate plan, because the shapes do not fit the open

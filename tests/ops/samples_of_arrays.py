@@ -479,3 +479,19 @@ add(
     lambda v: case(v(0, 6), np.array([[0, 0], [1, 2]], np.int32), mode="SYMMETRIC"),
     reference=_mirrored_back,
 )
+
+add(
+    "_Lengths",
+    lambda v: case(i32(3, 0, 5), N=3),
+    lambda v: case(np.array(2, np.int64), N=1),
+    reference=lambda x, N: tuple(np.empty((size, 0), np.uint8) for size in np.ravel(x)),
+)
+
+add(
+    "_SliceAt",
+    lambda v: case(v(3, 2), i32(1), axis=0),
+    lambda v: case(v(2, 3, 2), np.array([0, -1], np.int64), axis=1),
+    lambda v: case(v(2, 0), i32(1), axis=0),
+    types=(dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64, dtypes.uint8, dtypes.bool),
+    reference=lambda x, begin, axis: np.take(x, begin[axis], axis),
+)

@@ -48,8 +48,10 @@ class SizeTrace:
         Args:
           inputs: the values of the input sizes in the first run, each at least 0.
           reported: the sizes that kernels have reported in an earlier run (`report`), by name.
+            If it is None, no size is reported.
         """
-        self.reported = reported or {}
+        self.reported = dict(reported or {})
+        self.may_report = reported is not None
         self.conditions: dict[tuple[str, Terms, Terms, bool], None] = {}
         self._atoms: list[tuple[str, Terms, Terms] | None] = [None] * len(inputs)
         self.operations: dict[tuple[str, Terms, Terms], int] = {}  # by operation, its atom
@@ -72,11 +74,16 @@ class SizeTrace:
         """The values of all Sizes for the first inputs."""
         return SizeValues(self._hints)
 
-    def report(self, name: str) -> Any:
+    def report(self, name: str, hint: int | None = None) -> Any:
         """Return the Size of a value that a kernel reports in each run. Return None if an earlier
         run has not reported it.
+
+        Args:
+          hint: the value for the first inputs, if it follows from them.
         """
         number = self._reports.get(name)
+        if hint is not None:
+            self.reported.setdefault(name, hint)
         if number is None:
             if name not in self.reported:
                 return None
@@ -122,12 +129,13 @@ class SizeTrace:
 
         Args:
           inputs: the values of the input sizes.
-          reported: the reported sizes by name. If it is None, they are those that the trace was
-            created with, and conditions on them are not checked, since a run decides them.
+          reported: the reported sizes by name. A size that is missing, or all if it is None, is
+            the one that the trace was created with. Conditions on it are not checked, since a run
+            decides them.
         """
         atoms = list(inputs)
-        is_checked = reported is not None
-        reported = self.reported if reported is None else reported
+        unknown = self._reports.keys() - (reported or {}).keys()
+        reported = {**self.reported, **(reported or {})}
         try:
             for atom in self._atoms[len(inputs) :]:
                 assert atom is not None
@@ -140,7 +148,7 @@ class SizeTrace:
             return None
         for name, left, right, outcome in self.conditions:
             holds = _COMPARISONS[name](value_of(left, atoms), value_of(right, atoms)) is outcome
-            if not holds and (is_checked or not self._names_in([left, right])):
+            if not holds and unknown.isdisjoint(self._names_in([left, right])):
                 return None
         return SizeValues(atoms)
 
@@ -186,15 +194,23 @@ class SizeTrace:
 
     def _equate(self, left: Terms, right: Terms) -> None:
         """Let an atom represent another one, if the difference of two sizes that are equal from now
-        on is a multiple of the difference of these atoms.
+        on is a multiple of the difference of these atoms. The representing atom must not depend on
+        reported sizes, because it must be known before the other one.
         """
         if right or len(left) != 2:
             return
         ((one, n), (other, m)) = left
         if n == -m and len(one) == len(other) == 1:
-            first, last = sorted((self._root(one[0]), self._root(other[0])))
-            if first != last:
-                self._equal[last] = first
+            roots = sorted((self._root(one[0]), self._root(other[0])), key=self._represents)
+            if roots[0] != roots[1] and not self._depends_on_reports(roots[0]):
+                self._equal[roots[1]] = roots[0]
+
+    def _represents(self, atom: int) -> tuple[bool, int]:
+        """Return a key by which the atom that represents another one comes first."""
+        return self._depends_on_reports(atom), atom
+
+    def _depends_on_reports(self, atom: int) -> bool:
+        return bool(self._names_in([(((atom,), 1),)]))
 
     def _root(self, atom: int) -> int:
         while atom in self._equal:

@@ -140,7 +140,7 @@ class Inference:
         except (ValueError, TypeError, LookupError, ArithmeticError) as error:
             refusal = inference_error(node, context, error)
             if self.has_converged:  # else a loop variable's shape may still change
-                if not (_waits(node) or self._is_conditional(node)):
+                if not (_waits(node) or self.is_conditional(node)):
                     raise refusal from error
                 self.unit.failures[node.id] = refusal
             return self._never(node)
@@ -159,7 +159,7 @@ class Inference:
         report.
         """
         counted = counted_rows(node)
-        if not counted or self._is_conditional(node):
+        if not counted or self.is_conditional(node):
             return shapes
         firsts = [(shapes[slot].sizes or (0,))[0] for rows in counted for slot in rows.slots]
         if any(first is not None for first in firsts):
@@ -195,14 +195,17 @@ class Inference:
         variable = self.unit.shapes[edge.src.id][edge.src_output]
         return [variable if dtype.is_ref_dtype else _UNKNOWN for dtype in node.output_types]
 
-    def _is_conditional(self, node: Node) -> bool:
+    def is_conditional(self, node: Node) -> bool:
         """Return whether some runs may skip the node because it is in a branch or a loop."""
+        return self.is_in_loop(node) or (self.flow is not None and bool(self.flow.guards[node.id]))
+
+    def is_in_loop(self, node: Node) -> bool:
+        """Return whether the node is in a loop."""
         if not has_control_flow(self.unit):
             return False
         if self.flow is None:
             self.flow = flow_of(self.unit)
-        in_loop = self.flow.frames.at(node) is not self.flow.frames.root
-        return in_loop or bool(self.flow.guards[node.id])
+        return self.flow.frames.at(node) is not self.flow.frames.root
 
     def _of_loop(self, node: Node) -> Sequence[TensorShape]:
         shape = self.merges.get(node.id)

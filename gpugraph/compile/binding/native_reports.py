@@ -95,6 +95,8 @@ class _Report:
             outputs = self._homes(self.binder.plain, keys), self._homes(self.binder, keys)
             empty = [(0, *shape[1:]) for shape in (array.shape for array in outputs[0])]
             counter = self._opened(self.native.counter, ([], []), (empty, empty))
+            if not any(prod(shape[1:]) for shape in empty):  # there is nothing to write
+                return NativeReport(counter, [], self.count)
             return NativeReport(counter, [self._opened(self.native.function, outputs)], self.count)
         arrays, views, after = [], [], []
         for slot, key in enumerate(keys):

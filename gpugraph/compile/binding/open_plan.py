@@ -25,7 +25,7 @@ from __future__ import annotations
 import copy
 import ctypes
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -77,7 +77,8 @@ class OpenPlan:
         self._flags = bytearray() if binder.branches is None else binder.branches.flags.values
         flushes = () if unit.reports is None else unit.reports.flushes
         program = OpenProgram(
-            self._open, unit.trace, self.run_plain, self._flags, flushes, self._flush
+            *(self._open, unit.trace, self.run_plain, self._flags),
+            *(flushes, self._flush, self._unfit),
         )
         program.add(plan.steps)
         self.program, self._code = program, program.finish(plan.clock.stop)
@@ -96,6 +97,7 @@ class OpenPlan:
         self._names = [name for name, _ in plan.key.feeds]
         self._places = [self._code.operand_place(number) for number in self._numbers]
         self._bound: list[BoundSet | None] = [None] * len(self._words.rows)
+        self._kinds_of: SetKey | None = None  # for which the kinds of elements are set
         self._least_arena = 0
         self._drawing = () if unit.reports is None else unit.reports.drawing
         self._marks: dict[str, Any] = {}  # by node, the position in its stream before the run
@@ -180,15 +182,37 @@ class OpenPlan:
                     self._registers[self._words.registers.reported[names[0]]] = size
         try:
             self._run_stage(stage, shapes)
-        except (UnfitShapesError, UnfitReportError) as error:
-            for name, mark in self._marks.items():  # the run begins again
-                self.binder.unit.target.resources.go_to(name, mark)
-            if isinstance(error, UnfitReportError):
-                raise
-            raise UnfitReportError(is_larger=False) from None
+        except UnfitReportError:
+            self._begin_again()
+            raise
+        except UnfitShapesError:
+            raise self._unfit(stage) from None
         for _, step in reports:
             step.write()
         self._current = shapes
+
+    def _begin_again(self) -> None:
+        """Return to the positions in the streams of random numbers at which the run began."""
+        for name, mark in self._marks.items():
+            self.binder.unit.target.resources.go_to(name, mark)
+
+    def _unfit(self, stage: int, names: Collection[str] = ()) -> UnfitReportError:
+        """Return the error of a run that begins again with another plan.
+
+        Args:
+          stage: the number of the stage whose sizes do not fit.
+          names: the sizes that have no value, because their kernel has rejected its input.
+        """
+        self._begin_again()
+        numbers = self._words.registers.reported
+        rows = self.program.reported_names[:stage]
+        known = {names[0] for stage_names in rows for names in stage_names} - set(names)
+        return UnfitReportError(
+            is_larger=False,
+            reported={
+                name: int(self._registers[numbers[name]]) for name in known if name in numbers
+            },
+        )
 
     def _run_stage(self, stage: int, shapes: Shapes) -> None:
         """Compute the sizes of a stage, write its words, and bind its NumPy steps."""
@@ -213,7 +237,7 @@ class OpenPlan:
         """
         program = self.program
         is_bound = bool(program.bound_in(stage)) or bool(self._words.constants[stage])
-        return is_bound or bool(program.accesses) or bool(stage == 0 and program.kinds)
+        return is_bound or bool(program.accesses) or bool(program.kinds)
 
     def _bind_stage(self, stage: int, shapes: Shapes) -> None:
         """Bind the steps of a stage that need arrays of the current sizes. If the steps have been
@@ -228,6 +252,7 @@ class OpenPlan:
             while len(self._sets) > MOST_SETS:
                 self._sets.popitem(last=False)[1].release()
         elif bound_set is self._bound[stage]:
+            self._set_containers(key, bound_set)
             return
         else:
             self._sets.move_to_end(key)
@@ -242,13 +267,20 @@ class OpenPlan:
             step.run = run
         for kept, numbers in self._words.constants[stage]:
             kept[...] = registers[numbers]
-        if stage == 0:
-            values = self._values()
-            for (shape, dtype), places in program.kinds.items():
-                number = kind_number((values.shape(shape), dtype))
-                for place in places:
-                    ctypes.c_int64.from_address(place).value = number
-        program.sizes.runs = bound_set.accesses
+        self._set_containers(key, bound_set)
+
+    def _set_containers(self, key: SetKey, bound_set: BoundSet) -> None:
+        """Let accesses to containers use the elements' shapes and the callables of a set of sizes.
+        Before the last stage, shapes that depend on later reports are those of an earlier run.
+        """
+        self.program.sizes.runs = bound_set.accesses
+        if key == self._kinds_of:
+            return
+        self._kinds_of, values = key, self._values()
+        for (shape, dtype), places in self.program.kinds.items():
+            number = kind_number((values.shape(shape), dtype))
+            for place in places:
+                ctypes.c_int64.from_address(place).value = number
 
     def _point(self, index: int, call: Run) -> None:
         """Make an instruction of the program call `call`."""

@@ -12,7 +12,7 @@ shapes.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -59,6 +59,11 @@ def _no_flush(stage: int) -> None:
     """Do nothing: no kernel reports a size."""
 
 
+def _no_restart(stage: int, names: Collection[str]) -> Exception:
+    """Return InternalError: no kernel reports a size."""
+    return InternalError.of_no_node("No kernel reports a size")
+
+
 class NotOpenError(Exception):
     """A plan can't become an open plan, because the sizes of one of its steps can't change."""
 
@@ -89,12 +94,16 @@ class OpenProgram(LoopProgram):
         flags: bytearray,
         flushes: Sequence[Flush] = (),
         flush: Callable[[int], None] = _no_flush,
+        restart: Callable[[int, Collection[str]], Exception] = _no_restart,
     ) -> None:
         """Create an empty program.
 
         Args:
           run_plain: a function that runs the step of a node in NumPy, with the current sizes.
           flush: a function that runs a stage, given its number.
+          restart: a function that prepares that the run begins again with another plan, and returns
+            the error to raise. It receives the number of a stage, and the names of the sizes that
+            must be known before the stage and have no value.
         """
         super().__init__(binder.copies, flags)
         self._binder, self._trace, self._run_plain = binder, trace, run_plain
@@ -107,7 +116,7 @@ class OpenProgram(LoopProgram):
         self.accesses = 0
         self.loops: list[tuple[int, int, Step]] = []
         self.reasons: dict[str, str] = {}
-        self._flushes, self._flush = list(flushes), flush
+        self._flushes, self._flush, self._restart = list(flushes), flush, restart
         self._reports: dict[int, ReportStep] = {}
         self._report_places: set[int] = set()
         self._after: dict[int, Sequence[Opened]] = {}  # by node that reports, what follows
@@ -214,8 +223,14 @@ class OpenProgram(LoopProgram):
 
     def _refuse_report(self, report: ReportStep) -> None:
         """Run a kernel that reports a size in NumPy, after its native call has rejected its input.
-        NumPy raises the error.
+        NumPy raises the error. A negative integer that should be a size is no error: another plan
+        must run.
         """
+        if report.step_record.op_type == "_Lengths":
+            for stage, pairs in enumerate(self.reports, 1):
+                for known, step in pairs:
+                    if step is report:
+                        raise self._restart(stage, known.all_names)
         report()
         raise InternalError.of_no_node(f"The native code of '{report.step_record.name}' failed")
 

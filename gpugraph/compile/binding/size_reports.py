@@ -27,8 +27,11 @@ from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 from gpugraph.kernel import RowSource
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
-_HARMLESS = {"Assert", "VarHandleOp", "ReadVariableOp", "VariableV2", "VarIsInitializedOp"}
-"""Stateful ops that may run twice."""
+_HARMLESS = {
+    *("Assert", "VarHandleOp", "ReadVariableOp", "VariableV2", "VarIsInitializedOp"),
+    *("TensorArrayV3", "StackV2"),
+}
+"""Stateful ops that may run twice. The containers of a run that begins again are dropped."""
 
 _DRAWING = {
     *("RandomUniform", "RandomStandardNormal", "TruncatedNormal", "RandomUniformInt"),
@@ -138,10 +141,10 @@ class Reports:
                     writers |= self._written.get(id(homes[key].storage), set())
                 if edge.src.is_constant:
                     values += edge.src.attrs.values()
-        if node.id in self._by_node:  # its own size becomes known with its report
-            keys = keys[len(node.output_types) :]
         values += [homes[key].shape for key in keys if key in homes]
-        return self._names(sizes_in(values)) | writers
+        report = self._by_node.get(node.id)
+        own = set() if report is None else report.all_names  # known with its report
+        return (self._names(sizes_in(values)) - own) | writers
 
     def _names(self, sizes: Iterable[Any]) -> set[str]:
         return {name for size in sizes for name in self._trace.reports_in(size)}

@@ -6,6 +6,7 @@ views. Powers with a constant exponent become products or roots.
   Neg of Neg, LogicalNot, Conj, ... the same     Identity
   x * 1, x / 1, x - 0, x + -0.0, integers + 0    Identity
   x ** 1, 2, 3, -1, 0.5, -0.5                    Identity, Square, ..., Sqrt, Rsqrt
+  x[i], x[:, i], ... with an index of the run    _SliceAt, on CPUs
 
 Except for powers, an op is replaced only if the result is equal bit by bit for every x, including
 NaN and -0.0 (x + 0.0 is not x if x is -0.0). A pair of Reshapes is replaced only if all shapes are
@@ -27,6 +28,7 @@ from gpugraph.compile.rewriting.node_replacement import Replacing, behind, is_re
 from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
 from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.graph.nodes.runtime_graph import Edge, Node
+from gpugraph.ops.indexing.slice_at import MOVED
 
 LARGEST_NEUTRAL = 4096
 """The maximum number of elements of a constant operand that is tested for neutrality."""
@@ -228,11 +230,46 @@ def _visit_power(replacing: Replacing, node: Node) -> None:
     replacing.put(node, op_type, attrs, sources)
 
 
+# -- slices
+
+
+def _visit_slice(replacing: Replacing, node: Node) -> None:
+    """Replace a StridedSlice that selects one index of an axis, and all of the other axes, if the
+    index is known only in the run. Such an index depends on the iteration of a loop.
+    """
+    unit, attrs = replacing.unit, node.attrs
+    edge, begin, _, strides = node.input_edges()
+    shape = unit.shapes[edge.src.id][edge.src_output].sizes
+    masks = [attrs[key] for key in ("begin_mask", "end_mask", "shrink_axis_mask")]
+    if (
+        attrs["ellipsis_mask"]
+        or attrs["new_axis_mask"]
+        or set(unit.device_types.values()) != {"CPU"}
+    ):
+        return
+    size = unit.shapes[begin.src.id][begin.src_output].num_elements()
+    if shape is None or type(size) is not int or len(shape) < size or masks[2].bit_count() != 1:
+        return
+    steps, whole = known_value(unit, strides), (1 << size) - 1 & ~masks[2]
+    if steps is None or not np.all(steps == 1) or masks[0] & masks[2]:
+        return
+    if masks[0] & masks[1] & whole != whole:
+        return
+    if known_value(unit, begin) is not None or attrs["T"].base_dtype not in MOVED:
+        return
+    axis = masks[2].bit_length() - 1
+    sources = [(edge.src, edge.src_output), (begin.src, begin.src_output)]
+    replacing.lines.append(f"{node.name}: slices at an index of axis {axis}")
+    kept = {"T": attrs["T"], "Index": attrs["Index"], "axis": axis}
+    replacing.put(node, "_SliceAt", kept, sources)
+
+
 _VISITS: Mapping[str, Callable[[Replacing, Node], None]] = {
     **dict.fromkeys(_VIEWS, _visit_view),
     "Cast": _visit_cast,
     **dict.fromkeys(("Neg", "LogicalNot", "Conj"), _visit_inverse),
     "Pow": _visit_power,
+    "StridedSlice": _visit_slice,
     **dict.fromkeys(
         ("Mul", "Add", "AddV2", "Sub", "RealDiv", "Div", "TruncateDiv", "FloorDiv"), _visit_neutral
     ),

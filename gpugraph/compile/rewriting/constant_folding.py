@@ -23,6 +23,7 @@ from gpugraph.base.sizes import hint, size_array
 from gpugraph.compile.analysis.purity import is_pure
 from gpugraph.compile.analysis.shape_inference import Inference
 from gpugraph.compile.rewriting.dead_node_elimination import drop_unneeded
+from gpugraph.compile.rewriting.reported_values import ReportedValues
 from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
 from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.compile.unit.loop_levels import loops_whole
@@ -57,6 +58,7 @@ def fold(unit: Unit) -> Outcome:
             folding.replace(node, values)
     if off:
         return off, ()
+    folding.reported.add(order, folding.inference.is_conditional)
     dropped = drop_unneeded(unit)
     lines = [f"{unit.graph.find_id(key).name}: {why}" for key, why in unit.folded.items()]  # type: ignore[union-attr]
     return f"{len(unit.folded)} tensors became constants, {dropped} ops were dropped", lines
@@ -84,6 +86,7 @@ class _Folding:
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
         self.inference = Inference(unit)
+        self.reported = ReportedValues(unit, self.inference)
         self.acting: set[int] = set()
         self.sides: dict[tuple[int, int], Node] = {}
         options = unit.target.config.graph_options.optimizer_options
@@ -124,6 +127,9 @@ class _Folding:
             unit.values[node.id, slot] = value
         if node.type == "StackPushV2":
             self.inference.note_push(node, unit.values.get(sources[1]))
+        if values is None and unit.report_of is not None:
+            for slot, value in self.reported.values(node, sources, shapes):
+                unit.values[node.id, slot] = value
         return values
 
     def _pass(self, node: Node, sources: list[tuple[int, int]]) -> None:
@@ -182,8 +188,10 @@ class _Folding:
             constant = unit.add_constant(node, "folded", value, dtype, why)
             for edge in edges:
                 graph.update_edge(constant, 0, edge.dst, edge.dst_input)
-            reporting = dict.fromkeys(self.inference.reporters_of(value))
-            unit.add_control_inputs(constant, waits | reporting)
+            reporting = self.inference.reporters_of(value)
+            if reporting and not self.inference.is_in_loop(node):  # loops follow all reports
+                waits = waits | dict.fromkeys(reporting)
+            unit.add_control_inputs(constant, waits)
             if node.id in self.acting:
                 self.acting.add(constant.id)
         if constant is None:

@@ -65,7 +65,7 @@ class RunRequest(NamedTuple):
     targets: Sequence[Operation]
     connections: Mapping[Tensor, Tensor] = MappingProxyType({})
     done: Collection[Operation] = ()
-    report: Callable[[str], Any] | None = None
+    report: Callable[..., Any] | None = None
 
     @property
     def key(self) -> PlanKey:
@@ -284,7 +284,7 @@ class Unit:
     programs: dict[int, Any] | None = None
     runs_once: bool = False
     reports: list[PassReport] = field(default_factory=list)
-    report_of: Callable[[str], Any] | None = None
+    report_of: Callable[..., Any] | None = None
     reported: dict[int, Any] = field(default_factory=dict)
     open_nodes: Collection[int] = ()
     recomputation: int = 0

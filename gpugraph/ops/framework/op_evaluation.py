@@ -164,16 +164,15 @@ def _of_open_sizes(
     values: Sequence[NDArray[Any]],
     types: Sequence[DType],
 ) -> list[NDArray[Any]] | None:
-    """Return the outputs for inputs that are open sizes. The kernel runs on arrays of objects.
+    """Return the outputs for inputs of which some are open sizes. The kernel runs on arrays of
+    objects in place of these inputs.
 
     If the outputs are neither integers nor bools, return None.
     """
     results = output_types(op_def, dict(attrs))
     if not all(dtype.is_integer or dtype.is_bool for dtype in (*results, *types)):
         return None
-    values = [
-        value.astype(object) if dtype.is_integer else value for value, dtype in zip(values, types)
-    ]
+    values = [value.astype(object) if has_open_sizes(value) else value for value in values]
     outputs = _run(op_def, kernel, attrs, values, types, _type_of_sizes)
     return [
         as_whole_numbers(array, dtype.as_numpy_dtype) if dtype.is_integer else array

@@ -1,0 +1,59 @@
+"""`_Lengths`: an op by which a run reports integers that it computes and that are sizes of later
+tensors. Constant folding adds it (`compile/rewriting/reported_values.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from gpugraph.base import dtypes
+from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.inference_context import InferContext
+from gpugraph.kernel import Call, RowSource, Signature
+from gpugraph.ops.framework.kernel_registry import HostOnly
+from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
+
+
+def _infer(context: InferContext) -> Sequence[TensorShape]:
+    return [TensorShape.of((None, 0))] * context.num_outputs
+
+
+def _of_values(x: Any) -> list[Any]:
+    """Return an empty matrix for each element. The element is its number of rows. A negative
+    element counts as 0 here; native code rejects it.
+    """
+    return [np.empty((max(int(value), 0), 0), np.uint8) for value in np.ravel(x)]
+
+
+def _native() -> RowSource:
+    def parameters(signature: Signature) -> list[int]:
+        return [prod(signature.input_shapes[0])]
+
+    def sizes(_: Signature, x: Any) -> list[tuple[int, ...]]:
+        return [array.shape for array in _of_values(x)]
+
+    return RowSource(
+        *("host_lengths.h", "gg_lengths", parameters),
+        sizes=sizes,
+        separate=True,
+        takes_empty=True,
+        counter="gg_lengths_count",
+    )
+
+
+op(
+    "_Lengths",
+    inputs="x: T",
+    outputs="lengths: N * uint8",
+    attrs={"N": Attr("int", required=True, minimum=1), "T": (dtypes.int32, dtypes.int64)},
+    infer=_infer,
+    cpu=Call(_of_values, dynamic=True),
+    gpu=HostOnly("sizes are computed by the host"),
+    native=_native(),
+    grad=NO_GRADIENT,
+    doc="Output n has as many rows as the element n of x says, and no columns.",
+)
