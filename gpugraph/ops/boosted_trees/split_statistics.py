@@ -50,8 +50,10 @@ def _bind_summary(context: KernelContext, *arrays: Any) -> Run:
     def run() -> None:
         _check("node id", node_ids, 0, attrs["max_splits"])
         for buckets, sums in zip(features, out):
-            _check("bucket", buckets, 0, attrs["num_buckets"])
-            places = node_ids.astype(np.int64) * attrs["num_buckets"] + buckets
+            _check("bucket", buckets, 0, 1 << 31)
+            # streams of quantiles may give more boundaries than there are buckets
+            known = np.minimum(buckets, attrs["num_buckets"] - 1)
+            places = node_ids.astype(np.int64) * attrs["num_buckets"] + known
             for column, values in enumerate((gradients[:, 0], hessians[:, 0])):
                 totals = np.bincount(places, values, sums[..., 0].size)  # in float64
                 sums[..., column] = totals.reshape(sums.shape[:2])
@@ -66,7 +68,8 @@ op(
     outputs="stats_summary: float32",
     attrs={**_SIZES, "num_features": Attr("int", required=True, minimum=1)},
     infer=_infer_summary, cpu=Call(make=_bind_summary), gpu=HOST, grad=NO_GRADIENT,
-    doc="Sums of gradients and hessians, [num_features, max_splits, num_buckets, 2].",
+    doc="Sums of gradients and hessians, [num_features, max_splits, num_buckets, 2]. Buckets from "
+    "num_buckets on count as the last bucket. TensorFlow adds them to another node.",
 )  # fmt: skip
 
 

@@ -79,7 +79,7 @@ def test_nodes_buckets_and_cached_ids_out_of_range_are_refused(ensemble: Any) ->
             node_ids=[0], gradients=ones, hessians=ones, bucketized_features_list=[[buckets]],
             max_splits=1, num_buckets=3,
         )
-        for buckets in (2, 3)
+        for buckets in (2, 3, -1)
     }  # fmt: skip
     bias = OPS.BoostedTreesCenterBias(
         tree_ensemble_handle=handle, mean_gradients=ones, mean_hessians=ones, l1=0.0, l2=0.0
@@ -91,9 +91,10 @@ def test_nodes_buckets_and_cached_ids_out_of_range_are_refused(ensemble: Any) ->
     with tf.Session() as session:
         session.run(create)
         assert session.run(bias)
-        assert session.run(sums[2]).shape == (1, 1, 3, 2)
-        with pytest.raises(tf.errors.InvalidArgumentError, match=r"bucket 3 is not in the range"):
-            session.run(sums[3])
+        for buckets in (2, 3):
+            assert session.run(sums[buckets])[0, 0].tolist() == [[0, 0], [0, 0], [1, 1]]
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"bucket -1 is not in the range"):
+            session.run(sums[-1])
         with pytest.raises(tf.errors.InvalidArgumentError, match=r"tree id is not in the range"):
             session.run(predicted)
 
