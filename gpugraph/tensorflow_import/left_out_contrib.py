@@ -112,11 +112,8 @@ model_pruning: multiply weights by masks that are variables: use tf.get_variable
 nearest_neighbor: {_ELSEWHERE}, or compare all by tf.matmul and tf.nn.top_k
 nn.nth_element: use tf.nn.top_k, or tf.sort
 nn.rank_sampled_softmax_loss nn.sampled_sparse_softmax_loss: use tf.nn.sampled_softmax_loss
-opt.AGNCustomGetter opt.AGNOptimizer opt.AdamGSOptimizer opt.DropStaleGradientOptimizer
-    opt.ElasticAverageCustomGetter opt.ElasticAverageOptimizer opt.GGTOptimizer
-    opt.LazyAdamGSOptimizer opt.ModelAverageCustomGetter opt.ModelAverageOptimizer
-    opt.MultitaskOptimizerWrapper opt.RegAdagradOptimizer opt.ShampooOptimizer: use another
-    optimizer of tf.contrib.opt or of tf.train
+opt.ModelAverageCustomGetter opt.ModelAverageOptimizer: use
+    tf.contrib.opt.ElasticAverageOptimizer, or tf.train.SyncReplicasOptimizer
 optimizer_v2: use the optimizers of tf.train
 periodic_resample: use tf.depth_to_space
 predictor.from_contrib_estimator: use tf.contrib.predictor.from_estimator
