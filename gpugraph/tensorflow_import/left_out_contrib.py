@@ -120,8 +120,6 @@ predictor.from_contrib_estimator: use tf.contrib.predictor.from_estimator
 proto: parse messages by their classes in tf.py_func
 quantization: use tf.quantization
 quantize: use tf.quantization.fake_quant_with_min_max_vars
-rnn.BidirectionalGridLSTMCell rnn.GLSTMCell rnn.GridLSTMCell rnn.TimeFreqLSTMCell: use
-    tf.nn.rnn_cell.LSTMCell, over inputs that are transposed or split
 rnn.CompiledWrapper: {_COMPILED}: use the cell itself
 rnn.LSTMBlockWrapper: derive from tf.contrib.rnn.FusedRNNCell
 rate: count in a tf.Variable, and divide by time in Python

@@ -87,7 +87,8 @@ def test_variables_are_those_of_tensorflow(name: str) -> None:
         train = optimizer.apply_gradients(pairs, global_step=step)
         session.run(tf.global_variables_initializer())
         result = trained(session, train, variables)
-    np.testing.assert_allclose(result, EXPECTED[name], rtol=1e-4, atol=2e-5)
+    bound = 5e-4 if name == "ggt" else 1e-4  # a decomposition of equal singular values
+    np.testing.assert_allclose(result, EXPECTED[name], rtol=bound, atol=2e-5)
 
 
 CENTERED: dict[str, tuple[Any, Callable[[Any], Any]]] = {
