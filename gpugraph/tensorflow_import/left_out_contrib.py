@@ -100,13 +100,6 @@ linear_optimizer: there is no dual coordinate ascent: use tf.train.FtrlOptimizer
 lite: {_NOT_LITE}
 losses: use tf.losses, whose arguments are labels, then predictions
 memory_stats: use the method memory_stats of a tf.Session
-metrics.auc_using_histogram metrics.auc_with_confidence_intervals metrics.streaming_dynamic_auc
-    metrics.streaming_curve_points: use tf.metrics.auc
-metrics.precision_at_recall metrics.recall_at_precision
-    metrics.precision_recall_at_equal_thresholds: use tf.metrics.precision_at_thresholds and
-    recall_at_thresholds
-metrics.streaming_concat: collect the values that runs return in Python
-metrics.streaming_sparse_average_precision_at_top_k: use tf.metrics.average_precision_at_k
 mixed_precision: cast to tf.float16, with tf.train.experimental.MixedPrecisionLossScaleOptimizer
 model_pruning: multiply weights by masks that are variables: use tf.get_variable and tf.assign
 nearest_neighbor: {_ELSEWHERE}, or compare all by tf.matmul and tf.nn.top_k

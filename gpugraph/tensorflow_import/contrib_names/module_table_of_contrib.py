@@ -107,11 +107,13 @@ contrib.graph_editor: contrib.graph_editor.op_selection contrib.graph_editor.gra
 contrib.graph_editor.select: contrib.graph_editor.op_selection
 contrib.graph_editor.(subgraph transform reroute util): contrib.graph_editor.graph_changes
     contrib.graph_editor.op_selection
-contrib.metrics: names.contrib_metrics set_difference=tf.sets.set_difference
+contrib.metrics: names.contrib_metrics names.contrib_curves
+    set_difference=tf.sets.set_difference
     set_intersection=tf.sets.set_intersection set_size=tf.sets.set_size
     set_union=tf.sets.set_union
-contrib.slim.metrics: names.contrib_metrics
-contrib.metrics.python.ops.metric_ops: names.contrib_metrics
+contrib.slim.metrics: names.contrib_metrics names.contrib_curves
+contrib.metrics.python.ops.(metric_ops histogram_ops): names.contrib_metrics
+    names.contrib_curves
 profiler: {_PROFILES} GraphNodeProto=gpugraph.formats.messages_pb2.GraphNodeProto
     MultiGraphNodeProto=gpugraph.formats.messages_pb2.MultiGraphNodeProto
 python.profiler.(model_analyzer option_builder profiler): {_PROFILES}

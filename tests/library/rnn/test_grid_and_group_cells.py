@@ -20,27 +20,88 @@ both = partial(RNN.BidirectionalGridLSTMCell, 2, num_frequency_blocks=[3], **BAN
 
 CASES: list[tuple[Callable[[], Any], list[float], list[float], int]] = [
     (lambda: time_frequency(), [0.54003, -0.06121, -0.21101, -0.12982], [0.82911, -0.52998], 2),
-    (lambda: time_frequency(use_peepholes=True, cell_clip=0.3), [0.22913, -0.03294, -0.24462, -0.12639], [0.3, -0.3], 5),
-    (lambda: time_frequency(num_unit_shards=2), [0.54003, -0.06121, -0.21101, -0.12982], [0.82911, -0.52998], 3),
+    (
+        lambda: time_frequency(use_peepholes=True, cell_clip=0.3),
+        [0.22913, -0.03294, -0.24462, -0.12639],
+        [0.3, -0.3],
+        5,
+    ),
+    (
+        lambda: time_frequency(num_unit_shards=2),
+        [0.54003, -0.06121, -0.21101, -0.12982],
+        [0.82911, -0.52998],
+        3,
+    ),
     (lambda: grid(), [0.02491, -0.21774, -0.04393, 0.08347], [0.02491, -0.21774], 4),
     (lambda: both(), [-0.30468, -0.01858, 0.04443, -0.08003], [-0.30468, -0.01858], 8),
-    (lambda: grid(use_peepholes=True, cell_clip=0.3), [0.0416, -0.11875, -0.23628, 0.12805], [0.0416, -0.11875], 16),
-    (lambda: both(couple_input_forget_gates=True, use_peepholes=True), [-0.10561, 0.07263, 0.15104, 0.39231], [-0.10561, 0.07263], 24),
-    (lambda: grid(share_time_frequency_weights=True, use_peepholes=True), [0.4502, 0.06308, 0.27893, 0.02537], [0.4502, 0.06308], 8),
-    (lambda: grid(
-            couple_input_forget_gates=True, share_time_frequency_weights=True
-        ), [-0.46338, -0.00198, -0.45134, 0.00376], [-0.46338, -0.00198], 2),
-    (lambda: grid(state_is_tuple=False), [0.02491, -0.21774, -0.04393, 0.08347], [0.06856, -0.53858], 4),
-    (lambda: RNN.GridLSTMCell(
-            2, feature_size=2, frequency_skip=1, num_frequency_blocks=[3, 2],
-            start_freqindex_list=[0, 4], end_freqindex_list=[4, 7],
-        ), [-0.05807, -0.10936, -0.22266, -0.08133], [-0.05807, -0.10936], 8),
-    (lambda: both(backward_slice_offset=1), [-0.30468, -0.01858, 0.04443, -0.08003], [-0.30468, -0.01858], 8),
-    (lambda: both(backward_slice_offset=-1), [-0.30468, -0.01858, 0.04443, -0.08003], [-0.30468, -0.01858], 8),
-    (lambda: RNN.GLSTMCell(4, number_of_groups=2), [-0.10899, 0.09137, 0.36449, -0.16162], [-0.10899, 0.09137], 6),
-    (lambda: RNN.GLSTMCell(4, number_of_groups=2, num_proj=6), [0.01435, -0.24361, 0.197, -0.00761], [0.01435, -0.24361], 7),
-
-]  # fmt: skip
+    (
+        lambda: grid(use_peepholes=True, cell_clip=0.3),
+        [0.0416, -0.11875, -0.23628, 0.12805],
+        [0.0416, -0.11875],
+        16,
+    ),
+    (
+        lambda: both(couple_input_forget_gates=True, use_peepholes=True),
+        [-0.10561, 0.07263, 0.15104, 0.39231],
+        [-0.10561, 0.07263],
+        24,
+    ),
+    (
+        lambda: grid(share_time_frequency_weights=True, use_peepholes=True),
+        [0.4502, 0.06308, 0.27893, 0.02537],
+        [0.4502, 0.06308],
+        8,
+    ),
+    (
+        lambda: grid(couple_input_forget_gates=True, share_time_frequency_weights=True),
+        [-0.46338, -0.00198, -0.45134, 0.00376],
+        [-0.46338, -0.00198],
+        2,
+    ),
+    (
+        lambda: grid(state_is_tuple=False),
+        [0.02491, -0.21774, -0.04393, 0.08347],
+        [0.06856, -0.53858],
+        4,
+    ),
+    (
+        lambda: RNN.GridLSTMCell(
+            2,
+            feature_size=2,
+            frequency_skip=1,
+            num_frequency_blocks=[3, 2],
+            start_freqindex_list=[0, 4],
+            end_freqindex_list=[4, 7],
+        ),
+        [-0.05807, -0.10936, -0.22266, -0.08133],
+        [-0.05807, -0.10936],
+        8,
+    ),
+    (
+        lambda: both(backward_slice_offset=1),
+        [-0.30468, -0.01858, 0.04443, -0.08003],
+        [-0.30468, -0.01858],
+        8,
+    ),
+    (
+        lambda: both(backward_slice_offset=-1),
+        [-0.30468, -0.01858, 0.04443, -0.08003],
+        [-0.30468, -0.01858],
+        8,
+    ),
+    (
+        lambda: RNN.GLSTMCell(4, number_of_groups=2),
+        [-0.10899, 0.09137, 0.36449, -0.16162],
+        [-0.10899, 0.09137],
+        6,
+    ),
+    (
+        lambda: RNN.GLSTMCell(4, number_of_groups=2, num_proj=6),
+        [0.01435, -0.24361, 0.197, -0.00761],
+        [0.01435, -0.24361],
+        7,
+    ),
+]
 """A cell, and by TensorFlow 1.15.5: the first outputs, the first numbers of the second part of the
 state, and the number of variables.
 """

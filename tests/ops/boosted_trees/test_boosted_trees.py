@@ -47,7 +47,7 @@ def test_uses_before_creation_are_refused(ensemble: Any) -> None:
     states = OPS.BoostedTreesGetEnsembleStates(tree_ensemble_handle=handle)
     known = OPS.IsBoostedTreesEnsembleInitialized(tree_ensemble_handle=handle)
     with tf.Session() as session:
-        with pytest.raises(tf.errors.NotFoundError, match="Could not find resource.*ensemble"):
+        with pytest.raises(tf.errors.NotFoundError, match=r"Could not find resource.*ensemble"):
             session.run(states)
         assert not session.run(known)
         session.run(create)

@@ -157,10 +157,10 @@ class _Training:
         return plain(answers)
 
 
-def growing(depth: int, rate: float, pruning: int, complexity: float) -> Any:
+def growing(depth: int, rate: float, pruning: int, complexity: float, features: Any) -> Any:
     """Return a function that adds the op which grows a layer."""
 
-    def update(training: Any, tf: Any, features: Any, nodes_range: Any) -> Any:
+    def update(training: Any, tf: Any, _: Any, nodes_range: Any) -> Any:
         ops, count = tf.raw_ops, len(features)
         summary = ops.BoostedTreesMakeStatsSummary(
             node_ids=training.nodes, gradients=training.logits - training.labels,
@@ -185,12 +185,8 @@ def grown_ensembles(tf: Any) -> Any:
     random, answers = np.random.RandomState(3), []
     for number, (pruning, complexity) in enumerate(((0, 0.0), (1, 0.8), (2, 0.8), (2, 1.5))):
         features = [random.randint(0, BUCKETS, EXAMPLES).astype(np.int32) for _ in range(5)]
-        columns = [features[4], features[2], features[0]]
-
-        def update(training: Any, tf: Any, _: Any, nodes: Any) -> Any:
-            return growing(3, 0.4, pruning, complexity)(training, tf, columns, nodes)
-
-        training = _Training(tf, f"grown{number}", random, features, update)
+        growth = growing(3, 0.4, pruning, complexity, [features[4], features[2], features[0]])
+        training = _Training(tf, f"grown{number}", random, features, growth)
         with tf.Session() as session:
             answers.append(training.run(session, 8))
     return answers
@@ -219,7 +215,7 @@ def grown_by_dimensions(tf: Any) -> Any:
                     l2=0.1,
                     tree_complexity=0.0,
                     min_node_weight=0.0,
-                )  # fmt: skip
+                )
             )
         nodes, gains, dimensions, thresholds, left, right, kinds = zip(*columns)
         left, right = ([tf.reshape(change, [-1, 1]) for change in part] for part in (left, right))
