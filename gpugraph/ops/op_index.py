@@ -165,6 +165,7 @@ linalg.solve_and_cholesky Cholesky LogMatrixDeterminant MatrixDeterminant Matrix
 linalg.sparse_matmul SparseMatMul
 linalg.svd_qr_eigh Qr SelfAdjointEigV2 Svd
 linalg.tridiagonal_solve TridiagonalMatMul TridiagonalSolve
+linalg.weighted_least_squares MaskedMatmul WALSComputePartialLhsAndRhs
 nn.activations.fused_attention _FusedAttention
 nn.activations.relu_and_elu Elu EluGrad LeakyRelu LeakyReluGrad Relu Relu6 Relu6Grad ReluGrad
 nn.activations.selu_softsign_swish Selu SeluGrad Softsign SoftsignGrad

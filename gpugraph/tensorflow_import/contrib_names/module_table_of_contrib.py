@@ -31,7 +31,11 @@ _PROFILES = (
     "gpugraph.tensorflow_import.profiling.profile_options"
 )
 _LEARN = """
-contrib.factorization: learned.k_means
+contrib.factorization: learned.k_means learned.factorization_estimator
+    names.matrix_factorization
+contrib.factorization.python.ops.factorization_ops: names.matrix_factorization
+contrib.factorization.python.ops.wals: learned.factorization_estimator
+contrib.factorization.python.ops.gen_factorization_ops: gen
 contrib.factorization.python.ops.clustering_ops: learned.k_means
 contrib.learn: RunConfig=gpugraph.tensorflow_import.estimator_parts.learn_run_config.RunConfig
     datasets=@contrib.learn.datasets monitors=@contrib.learn.monitors learned.learn_columns
