@@ -199,9 +199,7 @@ UNSAMPLED = {
         "it reads files: tests/ops/readers has it run",
     ),
     **dict.fromkeys(
-        (
-            *(name for name in DECLARATIONS if "BoostedTrees" in name),
-        ),
+        (*(name for name in MODULE_OF if "BoostedTrees" in name),),
         "it belongs to trainings of trees: tests/ops/boosted_trees has it run",
     ),
     **dict.fromkeys(

@@ -305,7 +305,8 @@ class OpFunction(OpInputs):
 
     def _by_argument(self, operation: Operation) -> list[Any]:
         """Return the outputs in the order of the signature: a tensor, or a list of tensors."""
-        outputs, result, start = operation.outputs, [], 0
+        outputs, start = operation.outputs, 0
+        result: list[Any] = []
         for arg in self.op_def.outputs:
             if not arg.is_list:
                 result.append(outputs[start])
