@@ -302,7 +302,8 @@ class GridLSTMCell(RNNCell):
         if self._couples_gates:
             i, j, o = split(joined, 3, 1)
             return _Gates(i, j, None, o, diagonals)
-        return _Gates(*split(joined, 4, 1), diagonals)
+        i, j, f, o = split(joined, 4, 1)
+        return _Gates(i, j, f, o, diagonals)
 
     def _step(self, of_frequency: _Gates, of_time: _Gates, lower: Any, before: Any) -> list[Any]:
         """Return the memory and output over frequency, and those over time.
@@ -311,13 +312,13 @@ class GridLSTMCell(RNNCell):
           lower, before: the memories of the previous band and of the previous time step.
         """
         memories = []
-        for gates, own in ((of_frequency, lower), (of_time, before)):
+        for gates, memory in ((of_frequency, lower), (of_time, before)):
             entry = sigmoid(gates.with_memories("i", (lower, before)))
             if self._couples_gates:
                 forget = 1.0 - entry
             else:
                 forget = sigmoid(gates.with_memories("f", (lower, before)) + self._forget_bias)
-            memories.append(_clipped(forget * own + entry * tanh(gates.j), self._cell_clip))
+            memories.append(_clipped(forget * memory + entry * tanh(gates.j), self._cell_clip))
         result = []
         for gates, memory in zip((of_frequency, of_time), memories):
             result += [memory, sigmoid(gates.with_memories("o", memories)) * tanh(memory)]

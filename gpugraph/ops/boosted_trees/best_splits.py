@@ -299,8 +299,11 @@ def _best_of_node(
         for number, sums, buckets in dimensions
     ]
     whole = Splits(
-        *(np.concatenate(column) for column in list(zip(*parts))[:4]),
-        kinds=[kind for part in parts for kind in part.kinds],
+        np.concatenate([part.left for part in parts]),
+        np.concatenate([part.right for part in parts]),
+        np.concatenate([part.dimensions for part in parts]),
+        np.concatenate([part.thresholds for part in parts]),
+        [name for part in parts for name in part.kinds],
     )
     return _best(node_id, whole, size, parent, penalties) if len(whole.left) else None
 

@@ -12,7 +12,7 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import KernelContext
 from gpugraph.ops.boosted_trees.best_splits import weights_and_gains
-from gpugraph.ops.boosted_trees.resource_handles import declare_resource, resource_of
+from gpugraph.ops.boosted_trees.created_resources import declare_resource, resource_of
 from gpugraph.ops.boosted_trees.tree_ensemble import Growth, TreeEnsemble, set_leaf
 from gpugraph.ops.boosted_trees.tree_pruning import prune_tree
 from gpugraph.ops.framework.op_declaration import Attr

@@ -12,7 +12,7 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.formats import boosted_trees_pb2
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import KernelContext
-from gpugraph.ops.boosted_trees.resource_handles import resource_of
+from gpugraph.ops.boosted_trees.created_resources import resource_of
 from gpugraph.ops.boosted_trees.tree_ensemble import TreeEnsemble, leaf_value, split_of
 from gpugraph.ops.framework.op_declaration import Attr
 from gpugraph.ops.framework.shape_functions import merge_sizes, of_rank
@@ -227,19 +227,19 @@ def _paths(ensemble: TreeEnsemble, buckets: Any) -> list[bytes]:
     for number, (tree, weight) in enumerate(zip(message.trees, message.tree_weights)):
         nodes = Nodes(tree, 1)
         values = np.float32(weight) * nodes.values[:, 0]
-        at = np.zeros(count, np.int64)
+        reached = np.zeros(count, np.int64)
         if not number:
             for output in outputs:
                 output.logits_path.append(float(values[0]))
         pending = np.arange(count) if not nodes.is_leaf[0] else np.zeros(0, np.int64)
         while len(pending):
-            features = nodes.features[at[pending]]
-            at[pending] = nodes.step(at[pending], buckets, pending)
+            features = nodes.features[reached[pending]]
+            reached[pending] = nodes.step(reached[pending], buckets, pending)
             for example, feature in zip(pending.tolist(), features.tolist()):
                 outputs[example].feature_ids.append(feature)
-                outputs[example].logits_path.append(float(values[at[example]] + past[example]))
-            pending = pending[~nodes.is_leaf[at[pending]]]
-        past += np.where((at > 0) | (number == 0), values[at], np.float32(0))
+                outputs[example].logits_path.append(float(values[reached[example]] + past[example]))
+            pending = pending[~nodes.is_leaf[reached[pending]]]
+        past += np.where((reached > 0) | (number == 0), values[reached], np.float32(0))
     return [output.SerializeToString() for output in outputs]
 
 

@@ -16,13 +16,13 @@ from gpugraph.base.fork_safe_locks import new_rlock
 from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
+from gpugraph.ops.boosted_trees.created_resources import Resource, declare_resource, resource_of
 from gpugraph.ops.boosted_trees.quantile_summaries import (
     QuantileStream,
     boundaries_of,
     quantiles_of,
     summary_of_rows,
 )
-from gpugraph.ops.boosted_trees.resource_handles import Resource, declare_resource, resource_of
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 from gpugraph.ops.framework.shape_functions import of_rank
 from gpugraph.ops.queues.handle_ops import HOST, Run, handle_op

@@ -69,11 +69,12 @@ def merged(first: Summary, second: Summary) -> Summary:
     if not len(first.values) or not len(second.values):
         return first if len(first.values) else second
     both = np.isin(first.values, second.values)
-    at = np.searchsorted(second.values, first.values[both])
+    places = np.searchsorted(second.values, first.values[both])
     equal = Summary(
-        first.values[both], *(own[both] + other[at] for own, other in list(zip(first, second))[1:])
+        first.values[both],
+        *(mine[both] + other[places] for mine, other in list(zip(first, second))[1:]),
     )
-    parts = [equal, _among(first, second, ~both), _among(second, first, _absent(second, at))]
+    parts = [equal, _among(first, second, ~both), _among(second, first, _absent(second, places))]
     whole = Summary(*map(np.concatenate, zip(*parts)))
     return whole.take(np.argsort(whole.values, kind="stable"))
 

@@ -10,7 +10,7 @@ import numpy as np
 from gpugraph.base.errors import invalid_argument
 from gpugraph.base.fork_safe_locks import new_rlock
 from gpugraph.formats import boosted_trees_pb2, messages_pb2
-from gpugraph.ops.boosted_trees.resource_handles import Resource
+from gpugraph.ops.boosted_trees.created_resources import Resource
 
 
 class Growth(NamedTuple):

@@ -134,7 +134,7 @@ def streaming_curve_points(
         return collected(points, update, metrics_collections, updates_collections)
 
 
-_CURVE_DATA = namedtuple(  # TensorFlow's
+PrecisionRecallData = namedtuple(  # TensorFlow's
     "PrecisionRecallData", ["tp", "fp", "tn", "fn", "precision", "recall", "thresholds"]
 )
 
@@ -185,7 +185,7 @@ def precision_recall_at_equal_thresholds(
         tn, fn = fp[0] - fp, tp[0] - tp
         rates = [tp / tf.maximum(tf.cast(_EPSILON, dtypes.float64), tp + x) for x in (fp, fn)]
         columns = [tp, fp, tn, fn, *rates, tf.linspace(0.0, 1.0, count)]
-        data = _CURVE_DATA(*(tf.cast(column, scores.dtype) for column in columns))
+        data = PrecisionRecallData(*(tf.cast(column, scores.dtype) for column in columns))
         return data, tf.group(*updates)
 
 
@@ -225,7 +225,7 @@ def streaming_concat(
         value = tf.transpose(known, back, name="concat")
         batch = tf.transpose(values, [place, *(n for n in range(rank) if n != place)])
         if max_size is not None:
-            batch = batch[: tf.maximum(max_size - size, 0)]
+            batch = batch[: tf.maximum(tf.constant(max_size) - size, 0)]
         joined = tf.concat([known, batch], 0)
         with control_dependencies([tf.assign(array, joined, validate_shape=False)]):
             update = tf.assign(size, tf.shape(joined)[0])
@@ -284,18 +284,18 @@ def _dynamic_area(curve: str, labels: Any, predictions: Any, weights: Any) -> An
 
     def area() -> Any:
         ordered, order = nn.top_k(predictions, k=tf.size(predictions))
-        own, truths = tf.gather(weights, order), tf.gather(is_true, order)
+        factors, truths = tf.gather(weights, order), tf.gather(is_true, order)
         counts = tf.unique_with_counts(ordered)[2]
         splits = tf.pad(tf.cumsum(counts), [[1, 0]])
 
         def at_splits(amounts: Any) -> Any:
             return tf.gather(tf.pad(tf.cumsum(amounts), [[1, 0]]), splits)
 
-        hits = at_splits(own * truths)
+        hits = at_splits(factors * truths)
         if curve == "ROC":
-            x, y = at_splits(own * (1.0 - truths)) / (total - positive), hits / positive
+            x, y = at_splits(factors * (1.0 - truths)) / (total - positive), hits / positive
         else:
-            chosen = at_splits(own)
+            chosen = at_splits(factors)
             x, y = hits / positive, tf.where(splits > 0, hits / chosen, tf.ones_like(hits))
         return tf.reduce_sum((y[1:] + y[:-1]) / 2.0 * tf.abs(x[1:] - x[:-1]))
 
@@ -303,7 +303,7 @@ def _dynamic_area(curve: str, labels: Any, predictions: Any, weights: Any) -> An
     return cond(is_trivial, lambda: tf.constant(0.0, dtypes.float64), area)
 
 
-_AREA_DATA = namedtuple("AucData", ["auc", "lower", "upper"])  # TensorFlow's
+AucData = namedtuple("AucData", ["auc", "lower", "upper"])  # TensorFlow's
 
 
 def auc_with_confidence_intervals(
@@ -340,7 +340,7 @@ def auc_with_confidence_intervals(
             lambda: _placement_area(all_labels, scores, factors, alpha, logit_transformation),
             lambda: [tf.constant(0.0)] * 3,
         )
-        return collected(_AREA_DATA(*values), update, metrics_collections, updates_collections)
+        return collected(AucData(*values), update, metrics_collections, updates_collections)
 
 
 def _placements(amounts: Any, groups: Any) -> Any:
@@ -355,8 +355,8 @@ def _placement_area(
 ) -> Sequence[Any]:
     order = tf.reverse(nn.top_k(scores, k=tf.size(scores))[1], [0])
     groups = tf.unique(tf.gather(scores, order))[1]
-    truths, own = tf.cast(tf.gather(labels, order), dtypes.float32), tf.gather(weights, order)
-    of_false, of_true = own * (1.0 - truths), own * truths
+    truths, factors = tf.cast(tf.gather(labels, order), dtypes.float32), tf.gather(weights, order)
+    of_false, of_true = factors * (1.0 - truths), factors * truths
     totals = [tf.reduce_sum(of_false), tf.reduce_sum(of_true)]
     values = [1.0 - _placements(of_true, groups), _placements(of_false, groups)]
     areas, variances = [], []
@@ -417,15 +417,18 @@ def auc_using_histogram(
             )
             for mask in masks.values()
         ]
-        settings = {
-            "dtype": dtypes.int64,
-            "initializer": tf.zeros_initializer(),
-            "trainable": False,
-        }
         listed = collections or [GraphKeys.LOCAL_VARIABLES]
         with variable_scope(None, "hist_accumulate"):
             kept = [
-                get_variable(part, shape=[nbins], collections=listed, **settings) for part in masks
+                get_variable(
+                    part,
+                    shape=[nbins],
+                    initializer=tf.zeros_initializer(),
+                    collections=listed,
+                    dtype=dtypes.int64,
+                    trainable=False,
+                )
+                for part in masks
             ]
         updates = [variable.assign_add(batch) for variable, batch in zip(kept, batches)]
         return _area_of_histograms(*kept), tf.group(*updates, name="update_op")

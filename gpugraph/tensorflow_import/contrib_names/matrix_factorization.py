@@ -37,7 +37,7 @@ class _Side(NamedTuple):
     updates of the other side read.
     """
 
-    count: int
+    size: int
     factors: list[Variable]
     factors_copy: list[Any]
     weights_copy: list[Any] | None
@@ -300,25 +300,25 @@ class WALSModel:
         count = tf.shape(ids)[0]
         pair = self._weights_of(solved, other, ids, other_ids, count, weights)
         values = self._solve(factors, entries, source.values, count, pair, other.gramian_copy)
-        update = _scattered(solved.factors, ids, values, solved.count, f"{left}_update")
+        update = _scattered(solved.factors, ids, values, solved.size, f"{left}_update")
         losses = self._losses((solved, other), values, factors, entries, source.values, count, pair)
         return (values, update, *losses)
 
     def _weights_of(
-        self, solved: _Side, other: _Side, ids: Any, other_ids: Any, count: Any, given: Any
+        self, solved: _Side, other: _Side, ids: Any, other_ids: Any, count: Any, row_weights: Any
     ) -> tuple[Any, Any] | None:
         if solved.weights_copy is None or other.weights_copy is None:
             return None
-        if given is None:
-            own = _looked_up(solved.weights_copy, ids)
+        if row_weights is None:
+            solved_weights = _looked_up(solved.weights_copy, ids)
         else:
-            given = tf.convert_to_tensor(given)
-            own = cond(
-                tf.equal(tf.rank(given), 0),
-                lambda: tf.ones([count]) * tf.cast(given, dtypes.float32),
-                lambda: tf.cast(given, dtypes.float32) + tf.zeros([count]),
+            row_weights = tf.convert_to_tensor(row_weights)
+            solved_weights = cond(
+                tf.equal(tf.rank(row_weights), 0),
+                lambda: tf.ones([count]) * tf.cast(row_weights, dtypes.float32),
+                lambda: tf.cast(row_weights, dtypes.float32) + tf.zeros([count]),
             )
-        return own, _looked_up(other.weights_copy, other_ids)
+        return solved_weights, _looked_up(other.weights_copy, other_ids)
 
     def _solve(
         self, factors: Any, entries: Any, values: Any, count: Any, pair: Any, gramian: Any
@@ -328,9 +328,9 @@ class WALSModel:
             left = left + self._regularization * tf.eye(self._n_components)
         none: Any = tf.zeros([0])
         ones = tf.ones([count]), tf.ones([tf.shape(factors)[0]])
-        own, others = pair or ones
+        row_weights, others = pair or ones
         part, right = raw_ops.WALSComputePartialLhsAndRhs(
-            factors, others, self._unobserved_weight, own, entries, values, none,
+            factors, others, self._unobserved_weight, row_weights, entries, values, none,
             tf.cast(count, dtypes.int64), False, name="wals_compute_partial_lhs_rhs",
         )  # fmt: skip
         if pair is None:  # the op adds 1 to the weight of each entry
@@ -348,11 +348,11 @@ class WALSModel:
         approximations = raw_ops.MaskedMatmul(values, factors, entries, False, True)
         errors = tf.square(targets - approximations)
         gramian = tf.matmul(values, values, transpose_a=True)
-        scale = float(solved.count) / tf.cast(count, dtypes.float32)
+        scale = float(solved.size) / tf.cast(count, dtypes.float32)
         unobserved = tf.reduce_sum(errors) - tf.reduce_sum(tf.square(approximations))
         unobserved += tf.trace(tf.matmul(gramian, other.gramian_copy))
         loss = self._unobserved_weight * unobserved
-        total = self._unobserved_weight * tf.constant(float(solved.count * other.count))
+        total = self._unobserved_weight * tf.constant(float(solved.size * other.size))
         if pair is not None:
             weights = tf.gather(pair[0], entries[:, 0]) * tf.gather(pair[1], entries[:, 1])
             loss += tf.reduce_sum(weights * errors)

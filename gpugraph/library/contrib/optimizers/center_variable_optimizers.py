@@ -136,16 +136,16 @@ class _CenterOptimizer(WrappingOptimizer):
 
     def _initial(self) -> list[tuple[Any, Any, Any]]:
         """Return the local variable, the center and the companion of each trained variable."""
-        found = [
+        triples = [
             (variable, self._global_map[variable], self._companions[variable])
             for variable in trainable_variables()
         ]
-        if not found:
+        if not triples:
             raise ValueError(
                 "The lists of local_variables, global_center_variables and their companions "
                 "should not be empty"
             )
-        return found
+        return triples
 
     def get_init_op(self, task_index: int) -> Any:
         """Return an operation that sets the local variables to the centers."""
@@ -245,9 +245,9 @@ class AGNOptimizer(_CenterOptimizer):
     def get_init_op(self, task_index: int) -> Any:
         """Return an operation that sets the local variables to the centers, and the sums to 0."""
         del task_index
-        found = self._initial()
-        copied = [assign(variable, center) for variable, center, _ in found]
-        return group(*copied, *(assign(total, zeros_like(total)) for _, _, total in found))
+        triples = self._initial()
+        copied = [assign(variable, center) for variable, center, _ in triples]
+        return group(*copied, *(assign(total, zeros_like(total)) for _, _, total in triples))
 
 
 class ElasticAverageOptimizer(_CenterOptimizer):
@@ -322,9 +322,9 @@ class ElasticAverageOptimizer(_CenterOptimizer):
 
     def get_init_op(self, task_index: int) -> Any:
         """Return an operation that sets the local variables and the copies to the centers."""
-        found = self._initial()
-        copied = [assign(variable, center) for variable, center, _ in found]
-        copied += [assign(copy, center) for _, center, copy in found]
+        triples = self._initial()
+        copied = [assign(variable, center) for variable, center, _ in triples]
+        copied += [assign(copy, center) for _, center, copy in triples]
         return self._all_ready(task_index, copied) if self._synchronous else group(*copied)
 
     def _all_ready(self, task_index: int, after: Sequence[Any]) -> Any:
@@ -337,12 +337,12 @@ class ElasticAverageOptimizer(_CenterOptimizer):
             for number in range(self._num_worker)
         ]  # fmt: skip
         with control_dependencies(after):
-            told = [
+            messages = [
                 queue.enqueue(constant(False))
                 for number, queue in enumerate(queues)
                 if number != task_index
             ]
-        return group(*told, queues[task_index].dequeue_many(len(queues) - 1))
+        return group(*messages, queues[task_index].dequeue_many(len(queues) - 1))
 
     def swapping_saver(
         self, var_list: Any = None, name: str = "swapping_saver", **kwargs: Any

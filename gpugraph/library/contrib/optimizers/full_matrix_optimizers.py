@@ -37,6 +37,11 @@ Number = Any
 """A number, or a function from the step to a number."""
 
 
+def _sizes(variable: Variable) -> list[int]:
+    """Return the shape of a variable. Raises ValueError if it is unknown."""
+    return [int(size) for size in variable.shape.as_list() if size is not None]
+
+
 def _at(value: Number, step: Any) -> Any:
     return value(step) if callable(value) else value
 
@@ -96,7 +101,7 @@ class ShampooOptimizer(Optimizer):
         for variable in var_list:
             dtype = variable.dtype.base_dtype
             self._zeros_slot(variable, "gbar", self._name)
-            for axis, size in enumerate(variable.shape.as_list()):
+            for axis, size in enumerate(_sizes(variable)):
                 if size > self._max_matrix_size:
                     initial = zeros([size], dtype)
                 else:
@@ -114,7 +119,7 @@ class ShampooOptimizer(Optimizer):
         """Change the rows with gradients, if the first axis has no matrix and there is no momentum.
         Otherwise change the whole variable.
         """
-        size = var.shape.as_list()[0]
+        size = _sizes(var)[0]
         if size <= self._max_matrix_size or self._gbar_decay != 0.0:
             rows = expand_dims(cast(grad.indices, "int32"), 1)
             shape = np.array(var.shape.as_list(), np.int32)
@@ -140,7 +145,7 @@ class ShampooOptimizer(Optimizer):
             )
         elif self._gbar_decay != 0.0:
             logging.warning("Not applying momentum for variable: %s", var.name)
-        sizes = var.shape.as_list()
+        sizes = _sizes(var)
         exponent = -_at(self._alpha, step) / len(sizes)
         for axis, size in enumerate(sizes):
             if size <= self._max_matrix_size:
@@ -195,7 +200,7 @@ class ShampooOptimizer(Optimizer):
         self, var: Variable, grad: Any, axis: int, rows: Any, exponent: Any, step: Any
     ) -> Any:
         slot = self._own_slot(var, f"Gbar_{axis}")
-        sizes = var.shape.as_list()
+        sizes = _sizes(var)
         others = [other for other in range(len(sizes)) if other != axis]
         squares = grad * grad
         if others:
@@ -246,7 +251,7 @@ class GGTOptimizer(Optimizer):
 
     def _create_slots(self, var_list: Sequence[Variable]) -> None:
         first, self._gradients = var_list[0], []
-        total = sum(int(np.prod(variable.shape.as_list())) for variable in var_list)
+        total = sum(int(np.prod(_sizes(variable))) for variable in var_list)
         dtype = first.dtype.base_dtype
         initial: dict[str, Callable[[], Any]] = {
             "global_step": lambda: cast(0.0, dtype),
@@ -287,7 +292,7 @@ class GGTOptimizer(Optimizer):
         direction = self._direction(transpose(buffer / sqrt(count)), expand_dims(mean, 1), number)
         changes, start = [], 0
         for variable, _ in pairs:
-            end = start + int(np.prod(variable.shape.as_list()))
+            end = start + int(np.prod(_sizes(variable)))
             change = reshape(direction[start:end], variable.shape.as_list())
             changes.append(variable.assign_sub(number["lr"] * change))
             start = end
