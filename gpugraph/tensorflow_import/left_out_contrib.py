@@ -55,7 +55,9 @@ distributions.Autoregressive distributions.BatchReshape
 distributions.estimator_head_distribution_regression: return the log_prob as the loss of a model_fn
 eager: there is no eager execution: build a graph and run it in a Session
 estimator learn: {_ESTIMATORS}
-factorization.GMM factorization.gmm: there is no Gaussian mixture: {_ELSEWHERE}
+factorization.GMM factorization.GmmAlgorithm factorization.gmm: there is no Gaussian mixture:
+    {_ELSEWHERE}
+factorization.KMeansClustering: {_ESTIMATORS}
 ffmpeg: there is no audio or video codec: decode files in tf.py_func
 framework.RecordInput: use tf.data.TFRecordDataset with shuffle and batch
 framework.fuse_op: graphs are fused when a Session compiles them
