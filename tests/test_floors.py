@@ -115,7 +115,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "random sparse",
         "nn strings",
         "collectives files fusion image parsing queues state",
-        "readers summaries tables",
+        "boosted_trees readers summaries tables",
         "datasets",
         "older_types",
     ),

@@ -13,7 +13,7 @@ from gpugraph.base.protobuf_fields import register_messages
 
 _FUNCTIONS = (
     *("DESCRIPTOR", "parse_bytes", "DecodeError", "parse_message", "parse_text"),
-    *("file_content", "json_of_message", "message_of_json", "SERVICE_MESSAGES"),
+    *("file_content", "json_of_message", "message_of_json", "SERVICE_MESSAGES", "TREE_MESSAGES"),
 )
 
 

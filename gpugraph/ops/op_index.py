@@ -33,6 +33,21 @@ arrays.space_to_batch_and_depth BatchToSpace BatchToSpaceND DepthToSpace SpaceTo
     SpaceToBatchND SpaceToDepth
 arrays.split_and_unstack Split SplitV Unpack
 arrays.tile_and_pad MirrorPad MirrorPadGrad Pad PadV2 Tile
+boosted_trees.best_splits BoostedTreesCalculateBestFeatureSplit
+    BoostedTreesCalculateBestGainsPerFeature BoostedTreesSparseCalculateBestFeatureSplit
+boosted_trees.ensemble_ops BoostedTreesCenterBias BoostedTreesCreateEnsemble
+    BoostedTreesDeserializeEnsemble BoostedTreesEnsembleResourceHandleOp
+    BoostedTreesGetEnsembleStates BoostedTreesSerializeEnsemble BoostedTreesUpdateEnsemble
+    BoostedTreesUpdateEnsembleV2 IsBoostedTreesEnsembleInitialized
+boosted_trees.ensemble_predictions BoostedTreesExampleDebugOutputs BoostedTreesPredict
+    BoostedTreesTrainingPredict
+boosted_trees.quantile_stream_ops BoostedTreesBucketize BoostedTreesCreateQuantileStreamResource
+    BoostedTreesFlushQuantileSummaries BoostedTreesMakeQuantileSummaries
+    BoostedTreesQuantileStreamResourceAddSummaries BoostedTreesQuantileStreamResourceDeserialize
+    BoostedTreesQuantileStreamResourceFlush BoostedTreesQuantileStreamResourceGetBucketBoundaries
+    BoostedTreesQuantileStreamResourceHandleOp IsBoostedTreesQuantileStreamResourceInitialized
+boosted_trees.split_statistics BoostedTreesAggregateStats BoostedTreesMakeStatsSummary
+    BoostedTreesSparseAggregateStats
 collectives.collective_ops CollectiveBcastRecv CollectiveBcastSend CollectiveGather
     CollectiveReduce _CollectiveExchange _CollectiveInput
 control.group_and_no_op NoOp _Arg _LoopEnd _Recv _Retval _Send
@@ -152,6 +167,7 @@ linalg.solve_and_cholesky Cholesky LogMatrixDeterminant MatrixDeterminant Matrix
 linalg.sparse_matmul SparseMatMul
 linalg.svd_qr_eigh Qr SelfAdjointEigV2 Svd
 linalg.tridiagonal_solve TridiagonalMatMul TridiagonalSolve
+linalg.weighted_least_squares MaskedMatmul WALSComputePartialLhsAndRhs
 nn.activations.fused_attention _FusedAttention
 nn.activations.relu_and_elu Elu EluGrad LeakyRelu LeakyReluGrad Relu Relu6 Relu6Grad ReluGrad
 nn.activations.selu_softsign_swish Selu SeluGrad Softsign SoftsignGrad

@@ -60,7 +60,7 @@ keras.layers.disable_v2_dtype_behavior keras.layers.enable_v2_dtype_behavior: a 
     its argument, or that of its first input
 keras.mixed_precision train.experimental.disable_mixed_precision_graph_rewrite
     train.experimental.enable_mixed_precision_graph_rewrite: {_REWRITE}
-core.debug core.profiler core.kernels core.protobuf.tpu core.protobuf.named_tensor_pb2: the messages
+core.debug core.profiler core.protobuf.tpu core.protobuf.named_tensor_pb2: the messages
     of parts that do not exist here
 python._pywrap_bfloat16 tools: the tools are commands of gpugraph: see `gpugraph --help`
 lite: models are run by a Session, not by TensorFlow Lite

@@ -55,7 +55,9 @@ distributions.Autoregressive distributions.BatchReshape
 distributions.estimator_head_distribution_regression: return the log_prob as the loss of a model_fn
 eager: there is no eager execution: build a graph and run it in a Session
 estimator learn: {_ESTIMATORS}
-factorization: there is no factorization of matrices, and no Gaussian mixture: {_ELSEWHERE}
+factorization.GMM factorization.GmmAlgorithm factorization.gmm: there is no Gaussian mixture:
+    {_ELSEWHERE}
+factorization.KMeansClustering: {_ESTIMATORS}
 ffmpeg: there is no audio or video codec: decode files in tf.py_func
 framework.RecordInput: use tf.data.TFRecordDataset with shuffle and batch
 framework.fuse_op: graphs are fused when a Session compiles them
@@ -100,31 +102,19 @@ linear_optimizer: there is no dual coordinate ascent: use tf.train.FtrlOptimizer
 lite: {_NOT_LITE}
 losses: use tf.losses, whose arguments are labels, then predictions
 memory_stats: use the method memory_stats of a tf.Session
-metrics.auc_using_histogram metrics.auc_with_confidence_intervals metrics.streaming_dynamic_auc
-    metrics.streaming_curve_points: use tf.metrics.auc
-metrics.precision_at_recall metrics.recall_at_precision
-    metrics.precision_recall_at_equal_thresholds: use tf.metrics.precision_at_thresholds and
-    recall_at_thresholds
-metrics.streaming_concat: collect the values that runs return in Python
-metrics.streaming_sparse_average_precision_at_top_k: use tf.metrics.average_precision_at_k
 mixed_precision: cast to tf.float16, with tf.train.experimental.MixedPrecisionLossScaleOptimizer
 model_pruning: multiply weights by masks that are variables: use tf.get_variable and tf.assign
 nearest_neighbor: {_ELSEWHERE}, or compare all by tf.matmul and tf.nn.top_k
 nn.nth_element: use tf.nn.top_k, or tf.sort
 nn.rank_sampled_softmax_loss nn.sampled_sparse_softmax_loss: use tf.nn.sampled_softmax_loss
-opt.AGNCustomGetter opt.AGNOptimizer opt.AdamGSOptimizer opt.DropStaleGradientOptimizer
-    opt.ElasticAverageCustomGetter opt.ElasticAverageOptimizer opt.GGTOptimizer
-    opt.LazyAdamGSOptimizer opt.ModelAverageCustomGetter opt.ModelAverageOptimizer
-    opt.MultitaskOptimizerWrapper opt.RegAdagradOptimizer opt.ShampooOptimizer: use another
-    optimizer of tf.contrib.opt or of tf.train
+opt.ModelAverageCustomGetter opt.ModelAverageOptimizer: use
+    tf.contrib.opt.ElasticAverageOptimizer, or tf.train.SyncReplicasOptimizer
 optimizer_v2: use the optimizers of tf.train
 periodic_resample: use tf.depth_to_space
 predictor.from_contrib_estimator: use tf.contrib.predictor.from_estimator
 proto: parse messages by their classes in tf.py_func
 quantization: use tf.quantization
 quantize: use tf.quantization.fake_quant_with_min_max_vars
-rnn.BidirectionalGridLSTMCell rnn.GLSTMCell rnn.GridLSTMCell rnn.TimeFreqLSTMCell: use
-    tf.nn.rnn_cell.LSTMCell, over inputs that are transposed or split
 rnn.CompiledWrapper: {_COMPILED}: use the cell itself
 rnn.LSTMBlockWrapper: derive from tf.contrib.rnn.FusedRNNCell
 rate: count in a tf.Variable, and divide by time in Python

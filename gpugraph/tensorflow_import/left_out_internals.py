@@ -9,9 +9,6 @@ from __future__ import annotations
 _EAGER = "there is no eager execution: build a graph and run it in a Session"
 _DEBUGGER = "there is no debugger: use tf.Print, tf.debugging.check_numerics, or Session.explain"
 _COMPILED = "graphs are compiled when a Session runs them, all of them"
-_TREES = (
-    "there are no ops of boosted trees: another library's functions can be called in tf.py_func"
-)
 _TPU = "there are no TPUs: GPUs are used where there are kernels"
 
 ROWS = f"""
@@ -31,8 +28,7 @@ keras.models.in_place_subclassed_model_state_restoration: models are not reset i
 keras.saving.hdf5_format.load_optimizer_weights_from_hdf5_group: use tf.keras.models.load_model
 keras.saving.saving_utils: internals of model files: use tf.keras.models.save_model
 ops.batch_ops: inputs of several runs are not batched: feed a batch, or use tf.train.batch
-ops.boosted_trees_ops ops.gen_boosted_trees_ops: {_TREES}
-ops.clustering_ops ops.gen_clustering_ops ops.gen_factorization_ops: there is no clustering: another
+ops.clustering_ops ops.gen_clustering_ops: there is no clustering: another
     library's functions can be called in tf.py_func
 ops.gen_nccl_ops ops.nccl_ops: gradients of several GPUs are added by a
     tf.distribute.MirroredStrategy or tf.add_n

@@ -155,6 +155,11 @@ python.ops.op_selector:
 python.ops.parallel_for: tf
 python.ops.parallel_for.control_flow_ops: tf
 python.ops.parallel_for.gradients: internals.jacobians
+python.ops.boosted_trees_ops: gpugraph.tensorflow_import.estimator_parts.tree_resources gen
+python.ops.gen_boosted_trees_ops: gen
+core.kernels:
+core.kernels.boosted_trees:
+core.kernels.boosted_trees.boosted_trees_pb2: gpugraph.formats.boosted_trees_pb2
 python.ops.cond_v2: cond_v2=tf.cond
 python.ops.distributions.util: gen_new_seed=internals.array_internals.gen_new_seed
 python.ops.gradients_impl: gradients_v2=internals.version_2_internals.gradients

@@ -199,6 +199,14 @@ UNSAMPLED = {
         "it reads files: tests/ops/readers has it run",
     ),
     **dict.fromkeys(
+        (*(name for name in MODULE_OF if "BoostedTrees" in name),),
+        "it belongs to trainings of trees: tests/ops/boosted_trees has it run",
+    ),
+    **dict.fromkeys(
+        ("MaskedMatmul", "WALSComputePartialLhsAndRhs"),
+        "it sums over sparse entries: test_matrix_factorization.py has it run",
+    ),
+    **dict.fromkeys(
         ("GetSessionHandle", "GetSessionTensor", "DeleteSessionTensor"),
         "it works on what a session keeps: test_session_tensors.py has it run",
     ),

@@ -23,7 +23,7 @@ LEFT_OUT = {
     "contrib.framework.fuse_op": "graphs are fused when a Session compiles them",
     "contrib.layers.RevBlock": "use tf.recompute_grad",
     "contrib.layers.rev_block": "use tf.recompute_grad",
-    "contrib.rnn.GridLSTMCell": "use tf.nn.rnn_cell.LSTMCell",
+    "contrib.rnn.CompiledWrapper": "use the cell itself",
     "errors.raise_exception_on_not_ok_status": "raise the errors of tf.errors",
     "load_file_system_library": "mount the files to read",
     "load_library": "declare ops by tf.register_op",

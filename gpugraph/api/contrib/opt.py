@@ -1,6 +1,17 @@
 """`tf.contrib.opt`: optimizers that are not in `tf.train`."""
 
 from gpugraph.library.contrib.optimizers import (
+    ShampooOptimizer as ShampooOptimizer,
+    RegAdagradOptimizer as RegAdagradOptimizer,
+    MultitaskOptimizerWrapper as MultitaskOptimizerWrapper,
+    LazyAdamGSOptimizer as LazyAdamGSOptimizer,
+    GGTOptimizer as GGTOptimizer,
+    ElasticAverageOptimizer as ElasticAverageOptimizer,
+    ElasticAverageCustomGetter as ElasticAverageCustomGetter,
+    DropStaleGradientOptimizer as DropStaleGradientOptimizer,
+    AdamGSOptimizer as AdamGSOptimizer,
+    AGNOptimizer as AGNOptimizer,
+    AGNCustomGetter as AGNCustomGetter,
     AdaMaxOptimizer as AdaMaxOptimizer,
     AdamWOptimizer as AdamWOptimizer,
     AddSignOptimizer as AddSignOptimizer,

@@ -22,6 +22,11 @@ from gpugraph.library.rnn.coupled_gates import (
     CoupledInputForgetGateLSTMCell as CoupledInputForgetGateLSTMCell,
 )
 from gpugraph.library.rnn.dynamic_rnn import transpose_batch_time as transpose_batch_time
+from gpugraph.library.rnn.frequency_cells import (
+    BidirectionalGridLSTMCell as BidirectionalGridLSTMCell,
+    GridLSTMCell as GridLSTMCell,
+    TimeFreqLSTMCell as TimeFreqLSTMCell,
+)
 from gpugraph.library.rnn.fused_networks import (
     FusedRNNCell as FusedRNNCell,
     FusedRNNCellAdaptor as FusedRNNCellAdaptor,
@@ -36,6 +41,7 @@ from gpugraph.library.rnn.gated_cells import (
     NASCell as NASCell,
     UGRNNCell as UGRNNCell,
 )
+from gpugraph.library.rnn.group_lstm import GLSTMCell as GLSTMCell
 from gpugraph.library.rnn.independent_cells import IndRNNCell as IndRNNCell, SRUCell as SRUCell
 from gpugraph.library.rnn.normalized_and_phased_lstm import (
     LayerNormBasicLSTMCell as LayerNormBasicLSTMCell,

@@ -27,6 +27,7 @@ from gpugraph.formats.messages import (
     service_messages,
     session_messages,
     training_messages,
+    tree_messages,
 )
 from gpugraph.formats.messages.declaration_text import (
     EnumDeclaration,
@@ -43,6 +44,7 @@ _PACKAGE = "tensorflow"
 _ERROR_FILE = "gpugraph/formats/error_codes.proto"
 _FILE = "gpugraph/formats/messages.proto"
 _SERVICE_FILE = "gpugraph/formats/service.proto"
+_TREE_FILE = "gpugraph/formats/boosted_trees.proto"
 _MODULE = "gpugraph.formats.messages_pb2"
 _FIELD_TYPES = {
     name.removeprefix("TYPE_").lower(): number
@@ -163,6 +165,9 @@ def _build_pool() -> Any:
     service = _FileBuilder(_SERVICE_FILE, "gpugraph.cluster")
     service.add(list(read_declarations(service_messages.SERVICE)))
     pool.AddSerializedFile(service.file.SerializeToString())
+    trees = _FileBuilder(_TREE_FILE, f"{_PACKAGE}.boosted_trees")
+    trees.add(list(read_declarations(tree_messages.TREES)))
+    pool.AddSerializedFile(trees.file.SerializeToString())
     return pool
 
 
@@ -216,18 +221,24 @@ def _class_of(descriptor: Any) -> Any:
     return cls
 
 
-def _named_classes() -> dict[str, Any]:
-    by_name = DESCRIPTOR.message_types_by_name
-    classes: dict[str, Any] = {name: _class_of(by_name[name]) for name in by_name}
-    for file in (DESCRIPTOR, _pool.FindFileByName(_ERROR_FILE)):
+def _named_classes(*files: Any) -> dict[str, Any]:
+    """Return the classes of the messages and enumerations of files, and the numbers of the
+    enumerations' values, by name.
+    """
+    classes: dict[str, Any] = {}
+    for file in files:
+        classes |= {name: _class_of(kind) for name, kind in file.message_types_by_name.items()}
         for name, descriptor in file.enum_types_by_name.items():
             classes[name] = EnumTypeWrapper(descriptor)
             classes |= {value.name: value.number for value in descriptor.values}
     return classes
 
 
-NAMES = _named_classes()
+NAMES = _named_classes(DESCRIPTOR, _pool.FindFileByName(_ERROR_FILE))
 """Message classes, enumerations and the numbers of their values, by name."""
+
+TREE_MESSAGES = _named_classes(_pool.FindFileByName(_TREE_FILE))
+"""The same for the messages of ensembles of decision trees."""
 
 SERVICE_MESSAGES: dict[str, Any] = {
     name: _class_of(descriptor)

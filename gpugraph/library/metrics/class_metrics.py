@@ -314,16 +314,36 @@ def average_precision_at_k(
     """
     with variable_scope(name, f"average_precision_at_{k}", [predictions, labels, weights]):
         first = cast(top_k(predictions, k).indices, dtypes.int64)
-        averages = _averages(_labels(labels, first)[0], first, k)
-        count = cast(size(averages), dtypes.float64)
-        if weights is not None:
-            factors = broadcast_weights(cast(weights, dtypes.float64), averages)
-            averages, count = multiply(averages, factors), reduce_sum(factors)
-        weight, total = (keep(variable, (), dtypes.float64) for variable in ("max", "total"))
-        new_weight, new_total = assign_add(weight, count), assign_add(total, reduce_sum(averages))
-        value = div_no_nan(total_of(total), total_of(weight), name="mean")
-        update = div_no_nan(new_total, new_weight, name="update")
-        return value, update
+        return _mean_average_precision(labels, first, k, weights)
+
+
+@metric
+def average_precision_at_top_k(
+    labels: Any, predictions_idx: Any, weights: Any = None, name: str | None = None
+) -> Pair:
+    """Return the result of `average_precision_at_k` for the indices of the top k predictions, [...,
+    k], in descending order.
+
+    Raises ValueError if k is unknown.
+    """
+    k = convert_to_tensor(predictions_idx).shape[-1].value
+    if k is None:
+        raise ValueError("The last dimension of the predictions must be set.")
+    with variable_scope(name, "average_precision_at_top_k", [predictions_idx, labels, weights]):
+        return _mean_average_precision(labels, cast(predictions_idx, dtypes.int64), k, weights)
+
+
+def _mean_average_precision(labels: Any, first: Tensor, k: int, weights: Any) -> Pair:
+    averages = _averages(_labels(labels, first)[0], first, k)
+    count = cast(size(averages), dtypes.float64)
+    if weights is not None:
+        factors = broadcast_weights(cast(weights, dtypes.float64), averages)
+        averages, count = multiply(averages, factors), reduce_sum(factors)
+    weight, total = (keep(variable, (), dtypes.float64) for variable in ("max", "total"))
+    new_weight, new_total = assign_add(weight, count), assign_add(total, reduce_sum(averages))
+    value = div_no_nan(total_of(total), total_of(weight), name="mean")
+    update = div_no_nan(new_total, new_weight, name="update")
+    return value, update
 
 
 def _averages(labels: Tensor, first: Tensor, k: int) -> Tensor:

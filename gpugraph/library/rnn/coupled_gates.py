@@ -82,7 +82,7 @@ class CoupledInputForgetGateLSTMCell(RNNCell):
 
     def _step(self, inputs: Any, c: Any, m: Any, depth: int) -> tuple[Tensor, Tensor]:
         dtype, units = inputs.dtype, self._num_units
-        kernel = _sharded("W", [depth, 3 * units], dtype, self._shards[0])
+        kernel = sharded("W", [depth, 3 * units], dtype, self._shards[0])
         joined = matmul(concat([inputs, m], 1), kernel)
         if not self._layer_norm:
             bias = get_variable("B", [3 * units], dtype, Zeros())
@@ -101,7 +101,7 @@ class CoupledInputForgetGateLSTMCell(RNNCell):
             o = o + get_variable("W_O_diag", [units], dtype) * c
         m = sigmoid(o) * self._activation(c)
         if self._num_proj is not None:
-            m = matmul(m, _sharded("W_P", [units, self._num_proj], dtype, self._shards[1]))
+            m = matmul(m, sharded("W_P", [units, self._num_proj], dtype, self._shards[1]))
             if self._proj_clip is not None:
                 m = clip_by_value(m, -self._proj_clip, self._proj_clip)
         return c, m
@@ -118,7 +118,7 @@ class CoupledInputForgetGateLSTMCell(RNNCell):
         return (value - mean) * rsqrt(variance + 1e-12) * gamma + beta
 
 
-def _sharded(name: str, sizes: list[int], dtype: Any, shards: int) -> Any:
+def sharded(name: str, sizes: list[int], dtype: Any, shards: int) -> Any:
     """Return a matrix whose rows are distributed over `shards` variables: `name_0`, `name_1`, and
     so on.
     """

@@ -98,7 +98,6 @@ there are no TPUs: *TPU* Infeed* Outfeed* Prelinearize* *SparseCore* *Coo *CooTe
     CrossReplicaSum AllToAll CollectivePermute WorkerHeartbeat
 tensors of several GPUs are added by tf.distribute.MirroredStrategy or tf.add_n: Nccl*
 graphs are compiled when a Session runs them, there is no XLA, MLIR or TensorRT: *Xla* *Mlir* *TRT*
-there are no boosted trees, use another library's in tf.py_func: *BoostedTrees*
 there is no clustering, use another library's in tf.py_func: KMC2* KmeansPlusPlus* NearestNeighbors
 there is no cuDNN, use tf.nn.dynamic_rnn, or LSTMBlockCell: Cudnn*
 there is no dual coordinate ascent, use tf.train.FtrlOptimizer: Sdca*

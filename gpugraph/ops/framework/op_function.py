@@ -75,7 +75,7 @@ class OpFunction(OpInputs):
         self._plain = self._plain_type_attr()
         self._shared = self._shared_attrs()
         self._is_single = len(op_def.outputs) == 1 and not op_def.outputs[0].is_list
-        self._several = len(op_def.outputs) > 1 and not any(arg.is_list for arg in op_def.outputs)
+        self._lists = any(arg.is_list for arg in op_def.outputs)
         self._result: Any = None  # the named tuple class of the outputs, created on first use
 
     def _plain_type_attr(self) -> str:
@@ -295,13 +295,28 @@ class OpFunction(OpInputs):
         outputs = operation.outputs
         if not self.op_def.outputs or (not outputs and self.op_def.outputs[0].type_list_attr):
             return operation
-        if self._several:
-            if self._result is None:
-                names = [arg.name for arg in self.op_def.outputs]
-                self._result = namedtuple(self.op_def.name, names)  # type: ignore[misc]
-            return self._result(*outputs)
         args = self.op_def.outputs
-        return outputs if len(args) > 1 or args[0].is_list else outputs[0]
+        if len(args) > 1:
+            if self._result is None:
+                names = [arg.name for arg in args]
+                self._result = namedtuple(self.op_def.name, names)  # type: ignore[misc]
+            return self._result(*(self._by_argument(operation) if self._lists else outputs))
+        return outputs if args[0].is_list else outputs[0]
+
+    def _by_argument(self, operation: Operation) -> list[Any]:
+        """Return the outputs in the order of the signature: a tensor, or a list of tensors."""
+        outputs, start = operation.outputs, 0
+        result: list[Any] = []
+        for arg in self.op_def.outputs:
+            if not arg.is_list:
+                result.append(outputs[start])
+                start += 1
+                continue
+            count = operation._attrs[arg.number_attr or arg.type_list_attr]
+            end = start + (count if arg.number_attr else len(count))
+            result.append(list(outputs[start:end]))
+            start = end
+        return result
 
 
 OpFunction.__doc__ = FunctionDoc(OpFunction.__doc__ or "")  # type: ignore[assignment]

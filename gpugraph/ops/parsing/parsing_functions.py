@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ def _batch(serialized: Any, raw: RawFeatures, names: Any, name: str) -> dict[str
         dense_shapes=[shape for _, shape, _ in raw.dense.values()],
         name=name,
     )
-    return named_tensors(raw, outputs)
+    return named_tensors(raw, list(chain.from_iterable(outputs)))
 
 
 def parse_example(
@@ -108,7 +109,7 @@ def _single(example: Tensor, raw: RawFeatures) -> dict[str, Any]:
         dense_shapes=[shape for _, shape, _ in raw.dense.values()],
         name="ParseSingleExample",
     )
-    return named_tensors(raw, outputs)
+    return named_tensors(raw, list(chain.from_iterable(outputs)))
 
 
 def _row(tensor: Tensor) -> Tensor:

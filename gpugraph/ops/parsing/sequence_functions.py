@@ -5,6 +5,7 @@ to tensors.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -98,17 +99,19 @@ def parse_single_sequence_example(
     context, lists, may_be_missing = _features(context_features, sequence_features)
     with op_scope(name, "ParseSingleSequenceExample", serialized, example_name):
         outputs = list(
-            parse_single_sequence_example_op(
-                serialized,
-                np.array(may_be_missing, object),
-                list(context.sparse),
-                list(context.dense),
-                list(lists.sparse),
-                list(lists.dense),
-                context.defaults,
-                _text(example_name, ""),
-                **_arguments(context, lists),
-                name="ParseSingleSequenceExample",
+            chain.from_iterable(
+                parse_single_sequence_example_op(
+                    serialized,
+                    np.array(may_be_missing, object),
+                    list(context.sparse),
+                    list(context.dense),
+                    list(lists.sparse),
+                    list(lists.dense),
+                    context.defaults,
+                    _text(example_name, ""),
+                    **_arguments(context, lists),
+                    name="ParseSingleSequenceExample",
+                )
             )
         )
     count = 3 * len(context.sparse) + len(context.dense)
@@ -136,21 +139,23 @@ def parse_sequence_example(
     context, lists, may_be_missing = _features(context_features, sequence_features)
     with op_scope(name, "ParseSequenceExample", serialized, example_names):
         outputs = list(
-            parse_sequence_example_op(
-                serialized,
-                _text(example_names, np.empty(0, object)),
-                context.defaults,
-                feature_list_dense_missing_assumed_empty=may_be_missing,
-                context_sparse_keys=list(context.sparse),
-                context_dense_keys=list(context.dense),
-                feature_list_sparse_keys=list(lists.sparse),
-                feature_list_dense_keys=list(lists.dense),
-                Ncontext_sparse=len(context.sparse),
-                Ncontext_dense=len(context.dense),
-                Nfeature_list_sparse=len(lists.sparse),
-                Nfeature_list_dense=len(lists.dense),
-                **_arguments(context, lists),
-                name="ParseSequenceExample",
+            chain.from_iterable(
+                parse_sequence_example_op(
+                    serialized,
+                    _text(example_names, np.empty(0, object)),
+                    context.defaults,
+                    feature_list_dense_missing_assumed_empty=may_be_missing,
+                    context_sparse_keys=list(context.sparse),
+                    context_dense_keys=list(context.dense),
+                    feature_list_sparse_keys=list(lists.sparse),
+                    feature_list_dense_keys=list(lists.dense),
+                    Ncontext_sparse=len(context.sparse),
+                    Ncontext_dense=len(context.dense),
+                    Nfeature_list_sparse=len(lists.sparse),
+                    Nfeature_list_dense=len(lists.dense),
+                    **_arguments(context, lists),
+                    name="ParseSequenceExample",
+                )
             )
         )
     first = 3 * len(context.sparse) + len(context.dense)

@@ -242,11 +242,10 @@ class Barrier:
         """
         if timeout is not None and timeout != -1:
             raise NotImplementedError("take_many has no timeout: use tf.RunOptions(timeout_in_ms)")
-        outputs = raw_ops.BarrierTakeMany(
+        indices, keys, values = raw_ops.BarrierTakeMany(
             self._barrier_ref, num_elements, component_types=self._types,
             allow_small_batch=allow_small_batch, name=name or f"{self._name}_BarrierTakeMany",
         )  # fmt: skip
-        indices, keys, *values = outputs
         number = None if allow_small_batch else constant_value(indices.op.inputs[1])
         rows = TensorShape.of((None if number is None else int(number),))
         for tensor, shape in zip((indices, keys), (TensorShape.of(()),) * 2):

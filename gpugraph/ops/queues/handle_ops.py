@@ -99,12 +99,19 @@ def resource_op(
     )  # fmt: skip
 
 
-def handle_op(op_type: str, bind: Callable[..., Run], doc: str, **declaration: Any) -> None:
-    """Declare an op on a handle. The op never waits."""
+def handle_op(
+    op_type: str, bind: Callable[..., Run], doc: str, is_dynamic: bool = False, **declaration: Any
+) -> None:
+    """Declare an op on a handle. The op never waits.
+
+    Args:
+      is_dynamic: whether the sizes of the outputs are known only in a run. The bound kernel then
+        returns the outputs.
+    """
     declaration = {"inputs": "handle: resource", "infer": no_outputs, **declaration}
     op(
-        op_type, cpu=Call(make=bind, late=True, direct=True), gpu=HOST, grad=NO_GRADIENT,
-        stateful=True,
+        op_type, cpu=Call(make=bind, late=True, direct=True, dynamic=is_dynamic), gpu=HOST,
+        grad=NO_GRADIENT, stateful=True,
         memory=OpMemory(host_inputs=tuple(range(declaration["inputs"].count(":")))),
         doc=doc,
         **declaration,

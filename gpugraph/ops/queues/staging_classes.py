@@ -304,13 +304,13 @@ class MapStagingArea(BaseStagingArea):
             key = convert_to_tensor(key, dtypes_module.int64)
             return key, self._of_key("MapUnstage", key, indices, name)
         numbers = self._chosen(indices)
-        tensors = self._make(
+        key, values = self._make(
             self._op("MapUnstageNoKey"),
             np.array(numbers, np.int32),
             dtypes=[self._dtypes[number] for number in numbers],
             name=name or f"{self._name}_get_nokey",
         )
-        return tensors[0], self._outputs(tensors[1:], numbers)
+        return key, self._outputs(values, numbers)
 
     def _query(self, op_type: str, name: str) -> Any:
         return self._make(self._op(op_type), dtypes=self._dtypes, name=name)

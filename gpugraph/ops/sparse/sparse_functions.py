@@ -378,10 +378,9 @@ def sparse_split(
         if not isinstance(dimension, Tensor)
         else dimension
     )
-    arrays = raw_ops.SparseSplit(
+    parts = raw_ops.SparseSplit(
         cast(dim, dtypes.int64), *source._parts(), num_split=num_split, name=name
     )
-    parts = [arrays[kind * num_split : (kind + 1) * num_split] for kind in range(3)]
     return [SparseTensor(*piece) for piece in zip(*parts)]
 
 

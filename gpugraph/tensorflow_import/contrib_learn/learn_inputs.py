@@ -78,9 +78,13 @@ def once_if_constant(inputs: InputFunction) -> InputFunction:
         if graph.get_collection(GraphKeys.QUEUE_RUNNERS) or types & _ITERATORS:
             return result
         with graph.control_dependencies([limit_epochs(constant(0), 1)]):
-            return map_structure(identity, result, expand_composites=True)
+            return map_structure(_identity, result, expand_composites=True)
 
     return limited
+
+
+def _identity(tensor: Any) -> Any:
+    return None if tensor is None else identity(tensor)
 
 
 _ITERATORS = {"IteratorGetNext", "IteratorGetNextSync"}

@@ -21,7 +21,7 @@ Pair = tuple[Any, Any]
 _EPSILON = 1e-7
 
 
-def _collected(value: Any, update: Any, of_values: Any, of_updates: Any) -> Pair:
+def collected(value: Any, update: Any, of_values: Any, of_updates: Any) -> Pair:
     graph = get_default_graph()
     graph.add_to_collections(of_values or (), value)
     graph.add_to_collections(of_updates or (), update)
@@ -62,7 +62,7 @@ def count(
             ones = tf.ones_like(tf.cast(values, dtypes.float32))
             batch = tf.reduce_sum(ones * tf.cast(weights, dtypes.float32))
         update = tf.assign_add(total, batch)
-        return _collected(tf.identity(total), update, metrics_collections, updates_collections)
+        return collected(tf.identity(total), update, metrics_collections, updates_collections)
 
 
 def streaming_covariance(
@@ -96,7 +96,7 @@ def streaming_covariance(
         value = _covariance(kept[0], kept[3])
         with control_dependencies(updates):
             update = _covariance(total, joined)
-        return _collected(value, update, metrics_collections, updates_collections)
+        return collected(value, update, metrics_collections, updates_collections)
 
 
 def _covariance(number: Any, comoment: Any) -> Any:
@@ -119,7 +119,7 @@ def streaming_pearson_correlation(
             tf.truediv(cov, tf.sqrt(one) * tf.sqrt(other))
             for cov, one, other in zip(both, of_predictions, of_labels)
         )
-        return _collected(value, update, metrics_collections, updates_collections)
+        return collected(value, update, metrics_collections, updates_collections)
 
 
 def f1_score(
@@ -143,7 +143,7 @@ def f1_score(
             tf.reduce_max(2.0 * precision * recall / (precision + recall + _EPSILON))
             for precision, recall in zip(*pairs)
         )
-        return _collected(value, update, metrics_collections, updates_collections)
+        return collected(value, update, metrics_collections, updates_collections)
 
 
 def cohen_kappa(
@@ -167,7 +167,7 @@ def cohen_kappa(
             true, guessed, num_classes, weights=factors, dtype=dtypes.float64
         )
         update = _kappa(tf.assign_add(matrix, batch))
-        return _collected(_kappa(matrix), update, metrics_collections, updates_collections)
+        return collected(_kappa(matrix), update, metrics_collections, updates_collections)
 
 
 def _kappa(matrix: Any) -> Any:
@@ -192,7 +192,7 @@ def _rate(
             tf.div_no_nan(tf.cast(one, dtypes.float32), tf.cast(one + other, dtypes.float32))
             for one, other in zip(*kinds)
         )
-        return _collected(value, update, *collections)
+        return collected(value, update, *collections)
 
 
 _NEGATIVE = ("false_negatives", "true_positives")

@@ -31,7 +31,11 @@ _PROFILES = (
     "gpugraph.tensorflow_import.profiling.profile_options"
 )
 _LEARN = """
-contrib.factorization: learned.k_means
+contrib.factorization: learned.k_means learned.factorization_estimator
+    names.matrix_factorization
+contrib.factorization.python.ops.factorization_ops: names.matrix_factorization
+contrib.factorization.python.ops.wals: learned.factorization_estimator
+contrib.factorization.python.ops.gen_factorization_ops: gen
 contrib.factorization.python.ops.clustering_ops: learned.k_means
 contrib.learn: RunConfig=gpugraph.tensorflow_import.estimator_parts.learn_run_config.RunConfig
     datasets=@contrib.learn.datasets monitors=@contrib.learn.monitors learned.learn_columns
@@ -107,11 +111,13 @@ contrib.graph_editor: contrib.graph_editor.op_selection contrib.graph_editor.gra
 contrib.graph_editor.select: contrib.graph_editor.op_selection
 contrib.graph_editor.(subgraph transform reroute util): contrib.graph_editor.graph_changes
     contrib.graph_editor.op_selection
-contrib.metrics: names.contrib_metrics set_difference=tf.sets.set_difference
+contrib.metrics: names.contrib_metrics names.contrib_curves
+    set_difference=tf.sets.set_difference
     set_intersection=tf.sets.set_intersection set_size=tf.sets.set_size
     set_union=tf.sets.set_union
-contrib.slim.metrics: names.contrib_metrics
-contrib.metrics.python.ops.metric_ops: names.contrib_metrics
+contrib.slim.metrics: names.contrib_metrics names.contrib_curves
+contrib.metrics.python.ops.(metric_ops histogram_ops): names.contrib_metrics
+    names.contrib_curves
 profiler: {_PROFILES} GraphNodeProto=gpugraph.formats.messages_pb2.GraphNodeProto
     MultiGraphNodeProto=gpugraph.formats.messages_pb2.MultiGraphNodeProto
 python.profiler.(model_analyzer option_builder profiler): {_PROFILES}

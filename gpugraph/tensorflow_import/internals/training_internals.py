@@ -7,15 +7,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from gpugraph.api.top_level import boolean_mask, constant, logical_not, stack
-from gpugraph.base import dtypes
 from gpugraph.building.variables import Variable
+from gpugraph.building.variables.graph_resources import (
+    initialize_resources as initialize_resources,
+    local_resources as local_resources,
+    register_resource as register_resource,
+    report_uninitialized_resources as report_uninitialized_resources,
+    shared_resources as shared_resources,
+)
 from gpugraph.graph.client.collection_protos import collection_protos
 from gpugraph.graph.client.default_graph_functions import get_default_graph
-from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.node_messages import op_def_message
 from gpugraph.graph.op_library import OP_DEFS
-from gpugraph.ops.control.group_and_no_op import group
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.session.fetch_structures import FetchPlan
 
@@ -99,44 +102,6 @@ def do_nothing(*args: Any, **kwargs: Any) -> None:
 def nothing_changes(*args: Any, **kwargs: Any) -> Iterator[None]:
     """Accept any arguments, and return a context manager that has no effect."""
     yield
-
-
-def shared_resources() -> list[Any]:
-    """Return the graph's resources that the sessions of a cluster share."""
-    return get_default_graph().get_collection(GraphKeys.RESOURCES)
-
-
-def local_resources() -> list[Any]:
-    """Return the graph's local resources. Each session has its own copies of them."""
-    return get_default_graph().get_collection(GraphKeys.LOCAL_RESOURCES)
-
-
-def register_resource(
-    handle: Any, create_op: Any, is_initialized_op: Any, is_shared: bool = True
-) -> None:
-    """Add a resource to the graph.
-
-    Args:
-      create_op: the op that creates the resource.
-      is_initialized_op: a bool tensor that is True if the resource exists.
-    """
-    key = GraphKeys.RESOURCES if is_shared else GraphKeys.LOCAL_RESOURCES
-    resource = _Resource(handle, create_op, is_initialized_op)
-    get_default_graph().add_to_collection(key, resource)
-
-
-class _Resource:
-    """A resource. Its attributes are the op that creates it, and a bool tensor that is True if it
-    exists.
-    """
-
-    def __init__(self, handle: Any, create: Any, is_initialized: Any) -> None:
-        self.handle, self.create, self.is_initialized = handle, create, is_initialized
-
-
-def initialize_resources(resource_list: Any, name: str = "init") -> Any:
-    """Return an op that creates the resources."""
-    return group(*(resource.create for resource in resource_list), name=name)
 
 
 def backward_walk_ops(
@@ -229,13 +194,3 @@ def variable_to_proto(v: Any, export_scope: str | None = None) -> Any:
 def variable_from_proto(v: Any, import_scope: str | None = None) -> Any:
     """Return the variable of the default graph that a message describes."""
     return Variable.from_proto(v, import_scope=import_scope)
-
-
-def report_uninitialized_resources(resource_list: Any = None, name: str = "report") -> Any:
-    """Return a tensor with the names of the resources that are not initialized."""
-    listed = shared_resources() + local_resources() if resource_list is None else resource_list
-    if not listed:
-        return constant([], dtypes.string)
-    states = stack([resource.is_initialized for resource in listed])
-    names = constant([resource.handle.name for resource in listed])
-    return boolean_mask(names, logical_not(states))

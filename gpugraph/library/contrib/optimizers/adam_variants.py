@@ -6,14 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpugraph.building.variables import Variable
+from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.library.train.optimizers.adam import AdamOptimizer
 from gpugraph.library.train.optimizers.optimizer import Optimizer
+from gpugraph.library.train.optimizers.optimizer_settings import OneOpUpdate
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.control.group_and_no_op import group
-from gpugraph.ops.elementwise.arithmetic_functions import maximum
+from gpugraph.ops.elementwise.arithmetic_functions import maximum, pow as power
 from gpugraph.ops.elementwise.unary_functions import abs as absolute, sqrt, square
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.indexing.gather import gather
@@ -54,6 +56,66 @@ class LazyAdamOptimizer(_AdamOfRows):
             scatter_update(m, rows, new_m, use_locking=locking),
             scatter_update(v, rows, new_v, use_locking=locking),
         )
+
+
+class AdamGSOptimizer(AdamOptimizer):
+    """Adam whose powers of beta1 and beta2 follow from the global step, instead of from variables.
+
+    Args:
+      global_step: the variable that counts the training steps.
+    """
+
+    def __init__(
+        self,
+        global_step: Any = 0,
+        learning_rate: Any = 0.001,
+        beta1: Any = 0.9,
+        beta2: Any = 0.999,
+        epsilon: Any = 1e-8,
+        use_locking: bool = False,
+        name: str = "Adam",
+    ) -> None:
+        super().__init__(learning_rate, beta1, beta2, epsilon, use_locking, name)
+        self._global_step = global_step
+
+    def _create_slots(self, var_list: Sequence[Variable]) -> None:
+        for variable in var_list:
+            for slot in self._slot_order:
+                self._zeros_slot(variable, slot, self._name)
+
+    def _prepare(self) -> None:
+        super()._prepare()
+        self._steps = cast(convert_to_tensor(self._global_step) + 1, "float32")
+
+    def _powers(self, graph: Graph) -> list[Any]:
+        del graph
+        return [_PowerOfStep(power(self._tensors[n], self._steps)) for n in ("beta1", "beta2")]
+
+    def _numbers(self, var: Variable) -> list[Any]:
+        dtype = var.dtype.base_dtype
+        powers = [cast(power.value(), dtype) for power in self._powers(var.graph)]
+        return [*powers, *OneOpUpdate._numbers(self, var)]
+
+    def _finish(self, update_ops: Sequence[Any], name_scope: str) -> Operation:
+        return Optimizer._finish(self, update_ops, name_scope)
+
+
+class _PowerOfStep:
+    """A power of the global step, in the form of the variables of `AdamOptimizer`."""
+
+    def __init__(self, tensor: Tensor) -> None:
+        self._tensor, self.dtype = tensor, tensor.dtype
+
+    def value(self) -> Tensor:
+        """Return the power."""
+        return self._tensor
+
+
+class LazyAdamGSOptimizer(AdamGSOptimizer, LazyAdamOptimizer):
+    """`AdamGSOptimizer` that changes only the rows with gradients, as `LazyAdamOptimizer` does."""
+
+    def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Any:
+        return LazyAdamOptimizer._apply_sparse(self, grad, var)
 
 
 class NadamOptimizer(_AdamOfRows):

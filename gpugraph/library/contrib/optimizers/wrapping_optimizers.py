@@ -1,6 +1,7 @@
 """Optimizers that wrap another optimizer.
 
 MovingAverageOptimizer averages the variables, and VariableClippingOptimizer bounds their norm.
+MultitaskOptimizerWrapper skips gradients of zeros, and DropStaleGradientOptimizer old gradients.
 """
 
 from __future__ import annotations
@@ -8,18 +9,30 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from gpugraph.building.control_flow.cond import cond
+from gpugraph.building.variable_scope.get_variable import get_variable
 from gpugraph.building.variables import Variable, global_variables
-from gpugraph.graph.client.default_graph_functions import control_dependencies
+from gpugraph.graph.client.default_graph_functions import colocate_with, control_dependencies
+from gpugraph.graph.client.indexed_slices import IndexedSlices
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.summary.summary_functions import scalar
+from gpugraph.library.train.global_step import get_global_step
 from gpugraph.library.train.moving_averages import ExponentialMovingAverage
 from gpugraph.library.train.optimizers.optimizer import Optimizer
 from gpugraph.library.train.savers.saver import Saver
-from gpugraph.ops.control.group_and_no_op import group
+from gpugraph.ops.arrays.cast import cast
+from gpugraph.ops.arrays.reshape_and_transpose import reshape
+from gpugraph.ops.control.group_and_no_op import group, no_op
+from gpugraph.ops.elementwise.comparison_and_select import equal, less_equal
+from gpugraph.ops.framework.identity_and_shape import identity
+from gpugraph.ops.framework.tensor_conversion import constant
+from gpugraph.ops.random.variable_initializers import Zeros as zeros_initializer
 from gpugraph.ops.reductions.clip_by_norm import clip_by_global_norm, clip_by_norm
+from gpugraph.ops.reductions.composed_reductions import count_nonzero
 
 
-class _WrappingOptimizer(Optimizer):
+class WrappingOptimizer(Optimizer):
     """Base class. The wrapped optimizer computes the gradients and owns the slots."""
 
     def __init__(self, opt: Optimizer, use_locking: bool, name: str) -> None:
@@ -43,7 +56,7 @@ class _WrappingOptimizer(Optimizer):
         return self._opt.variables()
 
 
-class MovingAverageOptimizer(_WrappingOptimizer):
+class MovingAverageOptimizer(WrappingOptimizer):
     """Wraps the optimizer `opt` and keeps moving averages of the variables that it trains.
 
     The saver from `swapping_saver` writes the averages under the names of the variables.
@@ -105,7 +118,7 @@ class MovingAverageOptimizer(_WrappingOptimizer):
         return Saver(swapped, name=name, **kwargs)
 
 
-class VariableClippingOptimizer(_WrappingOptimizer):
+class VariableClippingOptimizer(WrappingOptimizer):
     """Wraps the optimizer `opt` and clips variables by their norm after each step.
 
     Args:
@@ -152,3 +165,90 @@ def clip_gradients_by_global_norm(
     gradients, variables = zip(*gradients_variables)
     clipped, _ = clip_by_global_norm(gradients, clip_norm)
     return list(zip(clipped, variables))
+
+
+class MultitaskOptimizerWrapper:
+    """Wraps an optimizer and skips the update of a variable whose gradient consists of zeros.
+
+    So the slots of the optimizer keep their values if a loss of several tasks lacks a task. All
+    attributes are those of the wrapped optimizer. Raises TypeError if `opt` is no Optimizer.
+    """
+
+    def __init__(self, opt: Optimizer) -> None:
+        if not isinstance(opt, Optimizer):
+            raise TypeError("Supplied optimizer must be an instance of tf.train.Optimizer")
+        self._opt = opt
+        for name in ("_apply_dense", "_apply_sparse"):
+            setattr(opt, name, _unless_zero(getattr(opt, name)))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._opt, name)
+
+
+def _unless_zero(apply: Any) -> Any:
+    """Return a function that calls `apply` unless the gradient consists of zeros."""
+
+    def apply_unless_zero(grad: Any, *args: Any) -> Any:
+        def applied() -> Operation:
+            with control_dependencies([apply(grad, *args)]):
+                return no_op()
+
+        values = grad.values if isinstance(grad, IndexedSlices) else grad
+        return cond(equal(count_nonzero(values), 0), no_op, applied)
+
+    return apply_unless_zero
+
+
+class DropStaleGradientOptimizer(WrappingOptimizer):
+    """Wraps an optimizer, and drops gradients that were computed too many global steps ago.
+
+    The variable "stale_counter" counts the dropped gradients, and a summary shows their share.
+
+    Args:
+      staleness: the maximum number of global steps between the computation of gradients and their
+        use.
+    """
+
+    def __init__(
+        self,
+        opt: Optimizer,
+        staleness: int,
+        use_locking: bool = False,
+        name: str = "DropStaleGradient",
+    ) -> None:
+        super().__init__(opt, use_locking, name)
+        self._staleness = staleness
+
+    def compute_gradients(self, loss: Any, *args: Any, **kwargs: Any) -> Any:
+        """Record the global step, and return the pairs of the wrapped optimizer."""
+        with colocate_with(loss):
+            self._local_step = get_global_step() + 0
+        with control_dependencies([self._local_step]):
+            return self._opt.compute_gradients(identity(loss), *args, **kwargs)
+
+    def apply_gradients(
+        self, grads_and_vars: Any, global_step: Any = None, name: str | None = None
+    ) -> Any:
+        """Return the number of gradients that were dropped so far, after the update."""
+        pairs = list(grads_and_vars)
+        with colocate_with(global_step):
+            counter = get_variable(
+                "stale_counter", [], initializer=zeros_initializer(), trainable=False
+            )
+
+        def accept() -> Tensor:
+            applied = self._opt.apply_gradients(pairs, global_step=global_step, name=name)
+            with control_dependencies([applied]):
+                return constant(0.0)
+
+        gradients = [grad for grad, _ in pairs if grad is not None]
+        with (
+            control_dependencies([getattr(grad, "op", grad) for grad in gradients]),
+            colocate_with(global_step),
+        ):
+            staleness = reshape(global_step - self._local_step, [])
+        is_fresh = less_equal(staleness, cast(self._staleness, staleness.dtype))
+        dropped = counter.assign_add(cond(is_fresh, accept, lambda: constant(1.0)))
+        steps = cast(global_step + 1, "float32")
+        scalar("Gradient staleness percentage", counter / steps)
+        return dropped

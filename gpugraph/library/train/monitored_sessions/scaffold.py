@@ -12,6 +12,11 @@ from gpugraph.building.variables import (
     report_uninitialized_variables,
     tables_initializer,
 )
+from gpugraph.building.variables.graph_resources import (
+    local_resources,
+    report_uninitialized_resources,
+    shared_resources,
+)
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.graph_collections import GraphKeys
 from gpugraph.graph.client.operation import Operation
@@ -19,7 +24,6 @@ from gpugraph.library.summary.summary_functions import merge_all
 from gpugraph.library.train.monitored_sessions.default_saver import default_saver
 from gpugraph.ops.arrays.concat_and_stack import concat
 from gpugraph.ops.control.group_and_no_op import group
-from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.platform import logging
 
 
@@ -165,32 +169,36 @@ class Scaffold:
 
     @staticmethod
     def default_local_init_op() -> Operation:
-        """Return an operation that initializes local variables and tables."""
-        return group(local_variables_initializer(), tables_initializer())
+        """Return an operation that initializes local variables, tables and local resources."""
+        created = [resource.create for resource in local_resources()]
+        return group(local_variables_initializer(), tables_initializer(), *created)
 
 
 def _default_init_op() -> Operation:
     further = get_default_graph().get_collection("saved_model_initializers")
-    return group(global_variables_initializer(), *further)
+    created = [resource.create for resource in shared_resources()]
+    return group(global_variables_initializer(), *created, *further)
 
 
-def _names_without_value(variables: Any) -> Any:
-    """Return a string vector with the names of those `variables` that have no value. By default,
-    all variables are checked.
+def _names_without_value(variables: Any, resources: Any) -> Any:
+    """Return a string vector with the names of those variables and resources that have no value.
 
     The vector is computed in each run. If there are no variables, it is empty.
+
+    Args:
+      variables, resources: the variables and resources that are checked, by default all.
     """
     names = report_uninitialized_variables(variables)
-    return concat([names, convert_to_tensor([], "string")], 0)
+    return concat([names, report_uninitialized_resources(resources)], 0)
 
 
 _PARTS: tuple[tuple[str, str, Callable[[], Any]], ...] = (
     ("init_op", GraphKeys.INIT_OP, _default_init_op),
-    ("ready_op", GraphKeys.READY_OP, lambda: _names_without_value(None)),
+    ("ready_op", GraphKeys.READY_OP, lambda: _names_without_value(None, None)),
     (
         "ready_for_local_init_op",
         GraphKeys.READY_FOR_LOCAL_INIT_OP,
-        lambda: _names_without_value(global_variables()),
+        lambda: _names_without_value(global_variables(), shared_resources()),
     ),
     ("local_init_op", GraphKeys.LOCAL_INIT_OP, Scaffold.default_local_init_op),
     ("summary_op", GraphKeys.SUMMARY_OP, merge_all),

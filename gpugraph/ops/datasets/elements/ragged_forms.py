@@ -15,6 +15,7 @@ separate call for this element. A lift raises `NoRowForm` if it cannot vectorize
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -92,7 +93,7 @@ def _parsed(rows: RaggedRows, op: Operation) -> Lifted:
         [rows.copied(default) for default in defaults],
         sparse_types=attrs["sparse_types"], dense_shapes=attrs["dense_shapes"],
     )  # fmt: skip
-    flat = _flattened(parsed)
+    flat = list(chain.from_iterable(parsed))
     count = attrs["num_sparse"]
     vectors = []
     for places, values in zip(flat[:count], flat[count : 2 * count]):
@@ -103,14 +104,6 @@ def _parsed(rows: RaggedRows, op: Operation) -> Lifted:
     ]
     shapes = [raw_ops.ExpandDims(_counts(rows, v), one) for v in vectors]
     return [*indices, *vectors, *shapes, *flat[3 * count :]]
-
-
-def _flattened(nested: Any) -> list[Tensor]:
-    parts = nested if isinstance(nested, (list, tuple)) else [nested]
-    flat: list[Tensor] = []
-    for part in parts:
-        flat += part if isinstance(part, (list, tuple)) else [part]
-    return flat
 
 
 RAGGED_SOURCES: dict[str, Lift] = {

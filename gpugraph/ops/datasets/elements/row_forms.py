@@ -12,6 +12,7 @@ raises `NoRowForm` if it cannot vectorize the op.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Any, Protocol
 
 import numpy as np
@@ -248,7 +249,7 @@ def _parsed(rows: Rows, op: Operation) -> Sequence[Tensor]:
         sparse_types=[],
         dense_shapes=attrs["dense_shapes"],
     )
-    return list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
+    return list(chain.from_iterable(outputs))
 
 
 def _drawn(rows: Rows, op: Operation) -> Sequence[Tensor]:

@@ -212,12 +212,10 @@ def ctc_beam_search_decoder(
       beam_width: the number of sequences that are kept at each time.
       merge_repeated: whether to merge equal adjacent labels, even if a blank separates them.
     """
-    flat = _beam_search(
+    *columns, chances = _beam_search(
         inputs, sequence_length, beam_width=beam_width, top_paths=top_paths,
         merge_repeated=merge_repeated,
     )  # fmt: skip
-    *parts, chances = flat
-    columns = [parts[start : start + top_paths] for start in range(0, 3 * top_paths, top_paths)]
     return [SparseTensor(*parts_of_path) for parts_of_path in zip(*columns)], chances
 
 

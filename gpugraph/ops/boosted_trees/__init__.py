@@ -1,0 +1,4 @@
+"""Ensembles of boosted decision trees, and streams that estimate the quantiles of features.
+
+A session keeps ensembles and streams behind handles.
+"""
