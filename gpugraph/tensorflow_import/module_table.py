@@ -21,6 +21,7 @@ import re
 from typing import NamedTuple
 
 from gpugraph.tensorflow_import.contrib_names.module_table_of_contrib import ROWS_OF_CONTRIB
+from gpugraph.tensorflow_import.module_rows.rows_of_exports import ROWS_OF_EXPORTS
 from gpugraph.tensorflow_import.module_table_of_libraries import ROWS_OF_LIBRARIES
 
 VERSION = "1.15.5"
@@ -399,7 +400,9 @@ def _read(text: str) -> tuple[dict[str, Row], dict[str, str]]:
     return rows, {path: trees[path] for path in sorted(trees, key=len, reverse=True)}
 
 
-ROWS, TREES = _read(_ROWS + _PYTHON + _CORE + _CONTRIB + ROWS_OF_LIBRARIES + ROWS_OF_CONTRIB)
+ROWS, TREES = _read(
+    _ROWS + _PYTHON + _CORE + _CONTRIB + ROWS_OF_LIBRARIES + ROWS_OF_CONTRIB + ROWS_OF_EXPORTS
+)
 """The rows, and the trees, by path.
 
 A tree is a path that stands for a public module and all modules below it.

@@ -19,7 +19,7 @@ from gpugraph.graph.op_library import OP_DEFS
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.tensorflow_import.left_out import refusal_at_call
 from gpugraph.tensorflow_import.module_table import ROWS, TREES
-from gpugraph.tensorflow_import.module_table_of_libraries import ESTIMATOR
+from gpugraph.tensorflow_import.module_table_of_libraries import ESTIMATOR, FURTHER_MODULES
 from gpugraph.tensorflow_import.modules_by_name import module_named
 from gpugraph.tensorflow_import.refused_names import reason_of, refused
 from gpugraph.tensorflow_import.version_2_parameters import version_2
@@ -183,6 +183,8 @@ def _find_in_library(path: str, name: str) -> Any:
         return value
     if library_module(_joined(path, name)) is not None:
         return ModulePath(_joined(path, name))
+    for further in FURTHER_MODULES.get(library, ()) if value is _ABSENT else ():
+        value = getattr(module_named(further), name, _ABSENT) if value is _ABSENT else value
     if value is _ABSENT:
         raise AttributeError(name)
     return value
