@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 from gpugraph.tensorflow_import.contrib_names.module_table_of_contrib import ROWS_OF_CONTRIB
 from gpugraph.tensorflow_import.module_rows.rows_of_exports import ROWS_OF_EXPORTS
+from gpugraph.tensorflow_import.module_rows.rows_of_private_names import ROWS_OF_PRIVATE_NAMES
 from gpugraph.tensorflow_import.module_table_of_libraries import ROWS_OF_LIBRARIES
 
 VERSION = "1.15.5"
@@ -401,7 +402,10 @@ def _read(text: str) -> tuple[dict[str, Row], dict[str, str]]:
 
 
 ROWS, TREES = _read(
-    _ROWS + _PYTHON + _CORE + _CONTRIB + ROWS_OF_LIBRARIES + ROWS_OF_CONTRIB + ROWS_OF_EXPORTS
+    "".join(
+        (_ROWS, _PYTHON, _CORE, _CONTRIB, ROWS_OF_LIBRARIES, ROWS_OF_CONTRIB, ROWS_OF_EXPORTS)
+        + (ROWS_OF_PRIVATE_NAMES,)
+    )
 )
 """The rows, and the trees, by path.
 

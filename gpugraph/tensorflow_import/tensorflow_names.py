@@ -35,6 +35,7 @@ _ABBREVIATIONS = {
     "learned": f"{__package__}.contrib_learn",
     "contrib": f"{_PACKAGE}.library.contrib",
     "names": f"{__package__}.contrib_names",
+    "private": f"{__package__}.private_functions",
     "rnn": f"{_PACKAGE}.library.contrib_rnn",
     "repeated": f"{_PACKAGE}.library.train.repeated_evaluation",
 }
@@ -61,9 +62,10 @@ class _OpsByName:
         types = _types_by_name(
             len(OP_DEFS)
         )  # The number of ops is the key of a cache: it grows when a program declares ops.
-        if name in types:
-            return getattr(raw_ops, types[name])
-        raise AttributeError(name)
+        type_name = types.get(name) or types.get(name.removeprefix("_"))  # `_mat_mul` before 1.5
+        if type_name is None:
+            raise AttributeError(name)
+        return getattr(raw_ops, type_name)
 
     def __dir__(self) -> list[str]:
         return sorted(_types_by_name(len(OP_DEFS)))

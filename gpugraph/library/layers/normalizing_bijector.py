@@ -60,7 +60,7 @@ class BatchNormalization(Bijector):
             raise ValueError("Input must have shape known at graph construction.")
         if not self.batchnorm.built:
             self.batchnorm.build(x.shape)
-        sizes = x.shape.as_list()
+        sizes: list[Any] = list(x.shape.as_list())
         axes = self._axes(x)
         return [size if axis in axes else 1 for axis, size in enumerate(sizes)]
 

@@ -145,4 +145,119 @@ python.training.experimental.loss_scale: DynamicLossScale=tf.train.experimental.
 python.training.experimental.loss_scale_optimizer:
     MixedPrecisionLossScaleOptimizer=tf.train.experimental.MixedPrecisionLossScaleOptimizer
 python.training.tracking.util: CheckpointV1=tf.train.Checkpoint
+contrib.checkpoint.python.containers: UniqueNameTracker=tf.contrib.checkpoint.UniqueNameTracker
+contrib.data.python.ops.counter: Counter=tf.contrib.data.Counter
+contrib.data.python.ops.parsing_ops: parse_example_dataset=tf.contrib.data.parse_example_dataset
+contrib.data.python.ops.writers: TFRecordWriter=tf.contrib.data.TFRecordWriter
+contrib.distribute.python.collective_all_reduce_strategy:
+    CollectiveAllReduceStrategy=tf.contrib.distribute.CollectiveAllReduceStrategy
+contrib.distribute.python.mirrored_strategy:
+    MirroredStrategy=tf.contrib.distribute.MirroredStrategy
+contrib.distribute.python.monitor: Monitor=tf.contrib.distribute.Monitor
+contrib.distribute.python.parameter_server_strategy:
+    ParameterServerStrategy=tf.contrib.distribute.ParameterServerStrategy
+contrib.distributions.python.ops.bijectors.absolute_value:
+    AbsoluteValue=tf.contrib.distributions.bijectors.AbsoluteValue
+contrib.distributions.python.ops.bijectors.affine:
+    Affine=tf.contrib.distributions.bijectors.Affine
+contrib.distributions.python.ops.bijectors.affine_linear_operator:
+    AffineLinearOperator=tf.contrib.distributions.bijectors.AffineLinearOperator
+contrib.distributions.python.ops.bijectors.affine_scalar:
+    AffineScalar=tf.contrib.distributions.bijectors.AffineScalar
+contrib.distributions.python.ops.bijectors.batch_normalization:
+    BatchNormalization=tf.contrib.distributions.bijectors.BatchNormalization
+contrib.distributions.python.ops.bijectors.chain: Chain=tf.contrib.distributions.bijectors.Chain
+contrib.distributions.python.ops.bijectors.cholesky_outer_product:
+    CholeskyOuterProduct=tf.contrib.distributions.bijectors.CholeskyOuterProduct
+contrib.distributions.python.ops.bijectors.conditional_bijector:
+    ConditionalBijector=tf.contrib.distributions.bijectors.ConditionalBijector
+contrib.distributions.python.ops.bijectors.exp: Exp=tf.contrib.distributions.bijectors.Exp
+contrib.distributions.python.ops.bijectors.fill_triangular:
+    FillTriangular=tf.contrib.distributions.bijectors.FillTriangular
+contrib.distributions.python.ops.bijectors.gumbel:
+    Gumbel=tf.contrib.distributions.bijectors.Gumbel
+contrib.distributions.python.ops.bijectors.inline:
+    Inline=tf.contrib.distributions.bijectors.Inline
+contrib.distributions.python.ops.bijectors.invert:
+    Invert=tf.contrib.distributions.bijectors.Invert
+contrib.distributions.python.ops.bijectors.kumaraswamy:
+    Kumaraswamy=tf.contrib.distributions.bijectors.Kumaraswamy
+contrib.distributions.python.ops.bijectors.masked_autoregressive:
+    MaskedAutoregressiveFlow=tf.contrib.distributions.bijectors.MaskedAutoregressiveFlow masked_au
+    toregressive_default_template=tf.contrib.distributions.bijectors.masked_autoregressive_default
+    _template masked_dense=tf.contrib.distributions.bijectors.masked_dense
+contrib.distributions.python.ops.bijectors.matrix_inverse_tril:
+    MatrixInverseTriL=tf.contrib.distributions.bijectors.MatrixInverseTriL
+contrib.distributions.python.ops.bijectors.ordered:
+    Ordered=tf.contrib.distributions.bijectors.Ordered
+contrib.distributions.python.ops.bijectors.permute:
+    Permute=tf.contrib.distributions.bijectors.Permute
+contrib.distributions.python.ops.bijectors.power_transform:
+    PowerTransform=tf.contrib.distributions.bijectors.PowerTransform
+contrib.distributions.python.ops.bijectors.real_nvp:
+    RealNVP=tf.contrib.distributions.bijectors.RealNVP
+    real_nvp_default_template=tf.contrib.distributions.bijectors.real_nvp_default_template
+contrib.distributions.python.ops.bijectors.reshape:
+    Reshape=tf.contrib.distributions.bijectors.Reshape
+contrib.distributions.python.ops.bijectors.scale_tril:
+    ScaleTriL=tf.contrib.distributions.bijectors.ScaleTriL
+contrib.distributions.python.ops.bijectors.sigmoid:
+    Sigmoid=tf.contrib.distributions.bijectors.Sigmoid
+contrib.distributions.python.ops.bijectors.sinh_arcsinh:
+    SinhArcsinh=tf.contrib.distributions.bijectors.SinhArcsinh
+contrib.distributions.python.ops.bijectors.softmax_centered:
+    SoftmaxCentered=tf.contrib.distributions.bijectors.SoftmaxCentered
+contrib.distributions.python.ops.bijectors.softplus:
+    Softplus=tf.contrib.distributions.bijectors.Softplus
+contrib.distributions.python.ops.bijectors.softsign:
+    Softsign=tf.contrib.distributions.bijectors.Softsign
+contrib.distributions.python.ops.bijectors.square:
+    Square=tf.contrib.distributions.bijectors.Square
+contrib.distributions.python.ops.bijectors.transform_diagonal:
+    TransformDiagonal=tf.contrib.distributions.bijectors.TransformDiagonal
+contrib.distributions.python.ops.bijectors.weibull:
+    Weibull=tf.contrib.distributions.bijectors.Weibull
+contrib.distributions.python.ops.conditional_distribution:
+    ConditionalDistribution=tf.contrib.distributions.ConditionalDistribution
+contrib.distributions.python.ops.conditional_transformed_distribution:
+    ConditionalTransformedDistribution=tf.contrib.distributions.ConditionalTransformedDistribution
+contrib.distributions.python.ops.moving_stats:
+    assign_log_moving_mean_exp=tf.contrib.distributions.assign_log_moving_mean_exp
+    assign_moving_mean_variance=tf.contrib.distributions.assign_moving_mean_variance
+    moving_mean_variance=tf.contrib.distributions.moving_mean_variance
+contrib.distributions.python.ops.normal_conjugate_posteriors: normal_conjugates_known_scale_poster
+    ior=tf.contrib.distributions.normal_conjugates_known_scale_posterior normal_conjugates_known_s
+    cale_predictive=tf.contrib.distributions.normal_conjugates_known_scale_predictive
+contrib.distributions.python.ops.sinh_arcsinh: SinhArcsinh=tf.contrib.distributions.SinhArcsinh
+contrib.distributions.python.ops.vector_exponential_diag:
+    VectorExponentialDiag=tf.contrib.distributions.VectorExponentialDiag
+contrib.distributions.python.ops.vector_sinh_arcsinh_diag:
+    VectorSinhArcsinhDiag=tf.contrib.distributions.VectorSinhArcsinhDiag
+contrib.framework.python.ops.gen_variable_ops:
+    zero_initializer=tf.contrib.framework.zero_initializer
+contrib.framework.python.ops.script_ops: py_func=tf.contrib.framework.py_func
+contrib.layers.python.layers.rev_block_lib: recompute_grad=tf.contrib.layers.recompute_grad
+contrib.metrics.python.metrics.classification: accuracy=tf.contrib.metrics.accuracy
+    f1_score=tf.contrib.metrics.f1_score
+contrib.metrics.python.ops.confusion_matrix_ops:
+    confusion_matrix=tf.contrib.metrics.confusion_matrix
+contrib.nn.python.ops.cross_entropy: deprecated_flipped_sigmoid_cross_entropy_with_logits=tf.contr
+    ib.nn.deprecated_flipped_sigmoid_cross_entropy_with_logits deprecated_flipped_softmax_cross_en
+    tropy_with_logits=tf.contrib.nn.deprecated_flipped_softmax_cross_entropy_with_logits deprecate
+    d_flipped_sparse_softmax_cross_entropy_with_logits=tf.contrib.nn.deprecated_flipped_sparse_sof
+    tmax_cross_entropy_with_logits
+contrib.nn.python.ops.scaled_softplus: scaled_softplus=tf.contrib.nn.scaled_softplus
+contrib.opt.python.training.multitask_optimizer_wrapper:
+    clip_gradients_by_global_norm=tf.contrib.opt.clip_gradients_by_global_norm
+contrib.resampler.ops.gen_resampler_ops: resampler=tf.contrib.resampler.resampler
+contrib.seq2seq.ops.gen_beam_search_ops: gather_tree=tf.contrib.seq2seq.gather_tree
+contrib.sparsemax.python.ops.sparsemax: sparsemax=tf.contrib.sparsemax.sparsemax
+contrib.sparsemax.python.ops.sparsemax_loss: sparsemax_loss=tf.contrib.sparsemax.sparsemax_loss
+contrib.training.python.training.bucket_ops: bucket=tf.contrib.training.bucket
+    bucket_by_sequence_length=tf.contrib.training.bucket_by_sequence_length
+contrib.training.python.training.device_setter:
+    GreedyLoadBalancingStrategy=tf.contrib.training.GreedyLoadBalancingStrategy
+    byte_size_load_fn=tf.contrib.training.byte_size_load_fn
+contrib.training.python.training.evaluation:
+    wait_for_new_checkpoint=tf.contrib.training.wait_for_new_checkpoint
 """
