@@ -76,4 +76,11 @@ python.keras.layers.recurrent:
     _generate_zero_filled_state_for_cell=gpugraph.library.keras.layers.recurrent.state_sizes.zero_state_of
 python.util.deprecation: _PRINT_DEPRECATION_WARNINGS=private.flag_values.PRINT_DEPRECATION_WARNINGS
     _PRINTED_WARNING=private.flag_values.PRINTED_WARNING
+python.framework.test_util:
+    run_in_graph_and_eager_modes=private.test_decorators.run_in_graph_and_eager_modes
+    run_all_in_graph_and_eager_modes=private.test_decorators.run_all_in_graph_and_eager_modes
+    run_v1_only=private.test_decorators.unchanged
+    run_deprecated_v1=private.test_decorators.unchanged
+    deprecated_graph_mode_only=private.test_decorators.unchanged
+    run_in_graph_mode=private.test_decorators.unchanged
 """

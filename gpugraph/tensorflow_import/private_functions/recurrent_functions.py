@@ -8,6 +8,7 @@ from typing import Any
 from gpugraph.base.dtypes import DType, as_dtype
 from gpugraph.base.nest import flatten
 from gpugraph.base.shapes import TensorShape
+from gpugraph.building.control_flow.context_base import current
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.library.rnn.rnn_cell_base import RNNCell
@@ -56,7 +57,7 @@ def infer_state_dtype(explicit_dtype: Any, state: Any) -> Any:
 
 def should_cache() -> bool:
     """Return whether reads of variables are cached outside of a while loop: not inside of one."""
-    return get_default_graph()._get_control_flow_context() is None
+    return current(get_default_graph()) is None
 
 
 def maybe_tensor_shape_from_tensor(shape: Any) -> TensorShape:

@@ -182,3 +182,23 @@ def test_the_network_of_the_tutorial() -> None:
         last, count = session.run([loss, right])
     assert last < first
     assert 1 <= count <= 8
+
+
+def test_decorated_tests_run_in_a_session() -> None:
+    decorate = find("python.framework.test_util", "run_in_graph_and_eager_modes")
+    ran = []
+
+    @find("python.framework.test_util", "run_all_in_graph_and_eager_modes")
+    class Some(tf.test.TestCase):
+        def test_all(self) -> None:
+            ran.append(int(self.evaluate(tf.constant(2) * 3)))
+
+        @find("python.framework.test_util", "run_v1_only")("a reason")
+        def test_old(self) -> None:
+            ran.append(1)
+
+    Some("test_all").debug()
+    Some("test_old").debug()
+    assert ran == [6, 1]
+    with pytest.raises(ValueError, match="only supports test methods"):
+        decorate(Some)
