@@ -182,10 +182,7 @@ contrib.distributions.python.ops.bijectors.invert:
     Invert=tf.contrib.distributions.bijectors.Invert
 contrib.distributions.python.ops.bijectors.kumaraswamy:
     Kumaraswamy=tf.contrib.distributions.bijectors.Kumaraswamy
-contrib.distributions.python.ops.bijectors.masked_autoregressive:
-    MaskedAutoregressiveFlow=tf.contrib.distributions.bijectors.MaskedAutoregressiveFlow masked_au
-    toregressive_default_template=tf.contrib.distributions.bijectors.masked_autoregressive_default
-    _template masked_dense=tf.contrib.distributions.bijectors.masked_dense
+contrib.distributions.python.ops.bijectors.masked_autoregressive: tf.contrib.distributions.bijectors
 contrib.distributions.python.ops.bijectors.matrix_inverse_tril:
     MatrixInverseTriL=tf.contrib.distributions.bijectors.MatrixInverseTriL
 contrib.distributions.python.ops.bijectors.ordered:
@@ -225,9 +222,7 @@ contrib.distributions.python.ops.moving_stats:
     assign_log_moving_mean_exp=tf.contrib.distributions.assign_log_moving_mean_exp
     assign_moving_mean_variance=tf.contrib.distributions.assign_moving_mean_variance
     moving_mean_variance=tf.contrib.distributions.moving_mean_variance
-contrib.distributions.python.ops.normal_conjugate_posteriors: normal_conjugates_known_scale_poster
-    ior=tf.contrib.distributions.normal_conjugates_known_scale_posterior normal_conjugates_known_s
-    cale_predictive=tf.contrib.distributions.normal_conjugates_known_scale_predictive
+contrib.distributions.python.ops.normal_conjugate_posteriors: tf.contrib.distributions
 contrib.distributions.python.ops.sinh_arcsinh: SinhArcsinh=tf.contrib.distributions.SinhArcsinh
 contrib.distributions.python.ops.vector_exponential_diag:
     VectorExponentialDiag=tf.contrib.distributions.VectorExponentialDiag
@@ -241,11 +236,7 @@ contrib.metrics.python.metrics.classification: accuracy=tf.contrib.metrics.accur
     f1_score=tf.contrib.metrics.f1_score
 contrib.metrics.python.ops.confusion_matrix_ops:
     confusion_matrix=tf.contrib.metrics.confusion_matrix
-contrib.nn.python.ops.cross_entropy: deprecated_flipped_sigmoid_cross_entropy_with_logits=tf.contr
-    ib.nn.deprecated_flipped_sigmoid_cross_entropy_with_logits deprecated_flipped_softmax_cross_en
-    tropy_with_logits=tf.contrib.nn.deprecated_flipped_softmax_cross_entropy_with_logits deprecate
-    d_flipped_sparse_softmax_cross_entropy_with_logits=tf.contrib.nn.deprecated_flipped_sparse_sof
-    tmax_cross_entropy_with_logits
+contrib.nn.python.ops.cross_entropy: tf.contrib.nn
 contrib.nn.python.ops.scaled_softplus: scaled_softplus=tf.contrib.nn.scaled_softplus
 contrib.opt.python.training.multitask_optimizer_wrapper:
     clip_gradients_by_global_norm=tf.contrib.opt.clip_gradients_by_global_norm
