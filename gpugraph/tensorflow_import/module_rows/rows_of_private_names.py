@@ -18,7 +18,7 @@ python.ops.rnn:
     _should_cache=private.recurrent_functions.should_cache
     _is_keras_rnn_cell=private.recurrent_functions.is_keras_rnn_cell
     _infer_state_dtype=private.recurrent_functions.infer_state_dtype
-    _reverse_seq=gpugraph.library.rnn.bidirectional_rnn.reverse_steps
+    _reverse_seq=private.recurrent_functions.reverse_seq
     _maybe_tensor_shape_from_tensor=private.recurrent_functions.maybe_tensor_shape_from_tensor
 contrib.rnn.python.ops.core_rnn_cell_impl: tf.nn.rnn_cell tf.contrib.rnn
     _linear=gpugraph.tensorflow_import.internals.layer_internals.linear
@@ -42,7 +42,7 @@ contrib.seq2seq.python.ops.attention_wrapper:
     _luong_score=private.attention_functions.luong_score
     _monotonic_probability_fn=private.attention_functions.monotonic_probability_fn
     _zero_state_tensors=gpugraph.library.keras.layers.recurrent.state_sizes.zero_state
-    _compute_attention=gpugraph.library.seq2seq.attention_wrapper.attend
+    _compute_attention=private.attention_functions.compute_attention
 contrib.seq2seq.python.ops.helper: _unstack_ta=gpugraph.library.seq2seq.decoding_helpers.unstacked
 contrib.seq2seq.python.ops.decoder:
     _create_zero_outputs=private.attention_functions.create_zero_outputs

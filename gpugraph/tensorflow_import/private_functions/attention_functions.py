@@ -12,6 +12,7 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.building.variable_scope.get_variable import get_variable
 from gpugraph.graph.client.default_graph_functions import control_dependencies
 from gpugraph.library.seq2seq.attention_mechanisms import AttentionMechanism
+from gpugraph.library.seq2seq.attention_wrapper import attend
 from gpugraph.library.seq2seq.monotonic_mechanisms import (
     MonotonicMechanism,
     monotonic_probabilities,
@@ -202,3 +203,15 @@ def create_zero_outputs(size: Any, dtype: Any, batch_size: Any) -> Any:
 def prepend_batch(multiplier: Any, shape: Any) -> tuple[Any, ...]:
     """Return the sizes of a shape after a batch size."""
     return (multiplier, *TensorShape(shape).as_list())
+
+
+def compute_attention(
+    attention_mechanism: Any, cell_output: Any, attention_state: Any, attention_layer: Any
+) -> tuple[Any, Any, Any]:
+    """Return (attention, alignments, next state of the mechanism).
+
+    Args:
+      attention_layer: a layer that is applied to the cell's output and the context. If it is None,
+        the attention is the context.
+    """
+    return attend(attention_mechanism, cell_output, attention_state, attention_layer)

@@ -11,6 +11,7 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.building.control_flow.context_base import current
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.library.rnn.bidirectional_rnn import reverse_steps
 from gpugraph.library.rnn.rnn_cell_base import RNNCell
 from gpugraph.library.rnn.rnn_step import Lengths, limited_step, state_dtype
 from gpugraph.ops.framework.constant_value import constant_value_as_shape
@@ -53,6 +54,11 @@ def check_rnn_cell_input_dtypes(inputs: Any) -> None:
 def infer_state_dtype(explicit_dtype: Any, state: Any) -> Any:
     """Return `explicit_dtype`. If it is None, return the common dtype of the state's tensors."""
     return state_dtype(explicit_dtype, state)
+
+
+def reverse_seq(input_seq: Any, lengths: Any) -> list[Any]:
+    """Reverse a list of steps. If `lengths` is passed, reverse each batch entry separately."""
+    return reverse_steps(input_seq, lengths)
 
 
 def should_cache() -> bool:

@@ -66,7 +66,7 @@ def test_a_mechanism_of_a_program() -> None:
     memory = tf.constant(SCORES[:, :, None])
     mechanism = Mean(None, memory, lambda score, _: tf.nn.softmax(score), name="Mean")
     context, alignments, _ = find(ATTENTION, "_compute_attention")(
-        mechanism, tf.zeros([2, 1]), mechanism.initial_state(2, tf.float32), None
+        mechanism, tf.zeros([2, 1]), mechanism.initial_state(2, tf.float32), attention_layer=None
     )
     np.testing.assert_allclose(run(context)[:, 0], SCORES.mean(1))
     np.testing.assert_allclose(run(alignments), np.full((2, 3), 1 / 3), rtol=1e-6)
