@@ -12,7 +12,7 @@
 reason, and those that are missing; by library, and by the number of uses. With `--tensorflow`,
 1.15's unpacked wheel (`names_of_version_1.py`), names that 1.15 lacks too are counted apart. It
 fails where a name is missing. `calls` and `attributes` (`library_calls.py`) count by the number of
-uses.
+uses, and fail where a use has no reason in `library_reasons.py`.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from library_calls import Call, fault_of_call, lacks, read_calls
+from library_reasons import reason_for
 from library_tests import test_files
 from library_versions import VERSIONS
 from names_of_version_1 import Version1
@@ -198,7 +199,7 @@ def run_programs(folder: Path, chosen: list[str]) -> int:
 
 
 def report_calls(folder: Path, is_listed: bool) -> int:
-    """Print how many calls the functions here accept; return how many they do not."""
+    """Print how many calls the functions here accept. Return how many faults have no reason."""
     calls: Counter[Call] = Counter()
     users: dict[Call, set[str]] = defaultdict(set)
     for file in _sources(folder):
@@ -206,22 +207,19 @@ def report_calls(folder: Path, is_listed: bool) -> int:
         calls.update(read)
         for call in read:
             users[call].add(file.relative_to(folder).parts[0])
-    faults: Counter[str] = Counter()
-    where: dict[str, set[str]] = defaultdict(set)
+    faults: Counter[tuple[str, str]] = Counter()
+    where: dict[tuple[str, str], set[str]] = defaultdict(set)
     for call, count in calls.items():
         if fault := fault_of_call(call):
-            text = f"{shown(call.path)}: {fault}"
-            faults[text] += count
-            where[text] |= users[call]
+            key = shown(call.path), fault
+            faults[key] += count
+            where[key] |= users[call]
     print(f"{calls.total()} calls of {len({call.path for call in calls})} names; ", end="")
-    print(f"{faults.total()} calls are not accepted, of {len(faults)} kinds")
-    for text, count in faults.most_common() if is_listed else ():
-        print(f"{count:5} {text}  [{', '.join(sorted(where[text])[:4])}]")
-    return faults.total()
+    return _report_faults("calls", faults, where, is_listed)
 
 
 def report_attributes(folder: Path, is_listed: bool) -> int:
-    """Print how many attributes of objects the classes here have; return how many they lack."""
+    """Print how many attributes the classes here have. Return how many lack without a reason."""
     uses: Counter[tuple[str, str]] = Counter()
     users: dict[tuple[str, str], set[str]] = defaultdict(set)
     for file in _sources(folder):
@@ -230,12 +228,35 @@ def report_attributes(folder: Path, is_listed: bool) -> int:
         for use in read:
             users[use].add(file.relative_to(folder).parts[0])
     missing = Counter({use: count for use, count in uses.items() if lacks(*use)})
+    faults = Counter({(f"{shown(use[0])}.{use[1]}", "missing"): missing[use] for use in missing})
+    where = {(f"{shown(use[0])}.{use[1]}", "missing"): users[use] for use in missing}
     print(f"{uses.total()} uses of {len(uses)} attributes; ", end="")
-    print(f"{missing.total()} uses of {len(missing)} that are missing")
-    for (owner, attribute), count in missing.most_common() if is_listed else ():
-        names = ", ".join(sorted(users[owner, attribute])[:4])
-        print(f"{count:5} {shown(owner)}: {attribute}  [{names}]")
-    return missing.total()
+    return _report_faults("attributes", faults, where, is_listed)
+
+
+def _report_faults(
+    kind: str,
+    faults: Counter[tuple[str, str]],
+    where: dict[tuple[str, str], set[str]],
+    is_listed: bool,
+) -> int:
+    """Print the faults of libraries with their reasons. Return how many faults have no reason.
+
+    Args:
+      faults: how often each (name, fault) occurs.
+      where: the libraries in which each (name, fault) occurs.
+    """
+    reasons = {
+        key: [reason_for(kind, library, key[0]) for library in sorted(where[key])] for key in faults
+    }
+    unknown = [key for key in faults if not all(reasons[key])]
+    print(f"{faults.total()} are not accepted, of {len(faults)} kinds; ", end="")
+    print(f"{sum(faults[key] for key in unknown)} without a reason")
+    for key, count in faults.most_common():
+        if is_listed or key in unknown:
+            text = ", ".join(sorted(where[key])[:4])
+            print(f"{count:5} {key[0]}: {key[1]}  [{text}] {'; '.join(sorted({*reasons[key]}))}")
+    return sum(faults[key] for key in unknown)
 
 
 def _sources(folder: Path) -> list[Path]:

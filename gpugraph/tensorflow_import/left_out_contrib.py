@@ -50,7 +50,7 @@ distribute.TPUStrategy distribute.initialize_tpu_system: there are no TPUs: use
 distribute.UpdateContext: update variables by tf.distribute.StrategyExtended.update
 distributions.Autoregressive distributions.BatchReshape
     distributions.PoissonLogNormalQuadratureCompound distributions.VectorDiffeomixture
-    distributions.auto_correlation distributions.bijectors.BatchNormalization
+    distributions.auto_correlation
     distributions.quadrature_scheme*: {_PROBABILITY}
 distributions.estimator_head_distribution_regression: return the log_prob as the loss of a model_fn
 eager: there is no eager execution: build a graph and run it in a Session
@@ -73,7 +73,6 @@ graph_editor.bypass graph_editor.connect graph_editor.detach* graph_editor.edit
     graph_editor.make_view_from_scope graph_editor.op graph_editor.ph: use
     tf.contrib.graph_editor.reroute_ts and copy_with_input_replacements
 grid_rnn ndlstm: use tf.contrib.rnn, and transpose inputs that run along another dimension
-hooks: use tf.train.ProfilerHook and other hooks of tf.train
 image.adjust_hsv_in_yiq image.random_hsv_in_yiq: use tf.image.adjust_hue and adjust_saturation
 image.bipartite_match image.connected_components image.single_image_random_dot_stereograms:
     {_ELSEWHERE}

@@ -21,6 +21,8 @@ import re
 from typing import NamedTuple
 
 from gpugraph.tensorflow_import.contrib_names.module_table_of_contrib import ROWS_OF_CONTRIB
+from gpugraph.tensorflow_import.module_rows.rows_of_exports import ROWS_OF_EXPORTS
+from gpugraph.tensorflow_import.module_rows.rows_of_private_names import ROWS_OF_PRIVATE_NAMES
 from gpugraph.tensorflow_import.module_table_of_libraries import ROWS_OF_LIBRARIES
 from gpugraph.tensorflow_import.old_keras.module_table_of_keras import ROWS_OF_KERAS
 
@@ -401,7 +403,10 @@ def _read(text: str) -> tuple[dict[str, Row], dict[str, str]]:
 
 
 ROWS, TREES = _read(
-    _ROWS + _PYTHON + _CORE + _CONTRIB + ROWS_OF_LIBRARIES + ROWS_OF_CONTRIB + ROWS_OF_KERAS
+    "".join(
+        (_ROWS, _PYTHON, _CORE, _CONTRIB, ROWS_OF_LIBRARIES, ROWS_OF_CONTRIB, ROWS_OF_EXPORTS)
+        + (ROWS_OF_PRIVATE_NAMES, ROWS_OF_KERAS)
+    )
 )
 """The rows, and the trees, by path.
 

@@ -306,11 +306,14 @@ contrib.training: evaluate_once=repeated.evaluate_once
 contrib.training.python.training.evaluation: repeated
 """
 
-_TPU = "tensorflow_estimator.python.estimator.tpu"
+_ESTIMATOR = "tensorflow_estimator.python.estimator"
+_TPU = f"{_ESTIMATOR}.tpu"
 
 ESTIMATOR = {
     "estimator": "tensorflow_estimator._api.v1.estimator",
     "python.estimator": "tensorflow_estimator.python.estimator",
+    "contrib.estimator.python.estimator.early_stopping": f"{_ESTIMATOR}.early_stopping",
+    "contrib.estimator.python.estimator.hooks": f"{_ESTIMATOR}.hooks.hooks",
     "contrib.estimator": "tensorflow_estimator.contrib.estimator",
     "contrib.tpu.python.tpu.tpu_config": f"{_TPU}.tpu_config",
     "contrib.tpu.python.tpu.tpu_estimator": f"{_TPU}.tpu_estimator",
@@ -321,3 +324,11 @@ ESTIMATOR = {
     "contrib.constrained_optimization": "tensorflow_constrained_optimization",
 }
 """By path relative to `tensorflow`, the module of the library that has its names."""
+
+FURTHER_MODULES = {
+    "tensorflow_estimator.contrib.estimator": (
+        f"{_ESTIMATOR}.early_stopping",
+        f"{_ESTIMATOR}.hooks.hooks",
+    )
+}
+"""By module of a library, other modules of it that have names which programs find in the first."""

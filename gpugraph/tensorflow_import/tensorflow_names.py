@@ -19,7 +19,7 @@ from gpugraph.graph.op_library import OP_DEFS
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.tensorflow_import.left_out import refusal_at_call
 from gpugraph.tensorflow_import.module_table import ROWS, TREES
-from gpugraph.tensorflow_import.module_table_of_libraries import ESTIMATOR
+from gpugraph.tensorflow_import.module_table_of_libraries import ESTIMATOR, FURTHER_MODULES
 from gpugraph.tensorflow_import.modules_by_name import module_named
 from gpugraph.tensorflow_import.refused_names import reason_of, refused
 from gpugraph.tensorflow_import.version_2_parameters import version_2
@@ -35,6 +35,7 @@ _ABBREVIATIONS = {
     "learned": f"{__package__}.contrib_learn",
     "contrib": f"{_PACKAGE}.library.contrib",
     "names": f"{__package__}.contrib_names",
+    "private": f"{__package__}.private_functions",
     "rnn": f"{_PACKAGE}.library.contrib_rnn",
     "repeated": f"{_PACKAGE}.library.train.repeated_evaluation",
 }
@@ -61,9 +62,10 @@ class _OpsByName:
         types = _types_by_name(
             len(OP_DEFS)
         )  # The number of ops is the key of a cache: it grows when a program declares ops.
-        if name in types:
-            return getattr(raw_ops, types[name])
-        raise AttributeError(name)
+        type_name = types.get(name) or types.get(name.removeprefix("_"))  # `_mat_mul` before 1.5
+        if type_name is None:
+            raise AttributeError(name)
+        return getattr(raw_ops, type_name)
 
     def __dir__(self) -> list[str]:
         return sorted(_types_by_name(len(OP_DEFS)))
@@ -183,6 +185,8 @@ def _find_in_library(path: str, name: str) -> Any:
         return value
     if library_module(_joined(path, name)) is not None:
         return ModulePath(_joined(path, name))
+    for further in FURTHER_MODULES.get(library, ()) if value is _ABSENT else ():
+        value = getattr(module_named(further), name, _ABSENT) if value is _ABSENT else value
     if value is _ABSENT:
         raise AttributeError(name)
     return value

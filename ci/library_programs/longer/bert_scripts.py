@@ -54,7 +54,7 @@ found = dict(line.strip().split(' = ') for line in open(folder + '/pretrained/ev
 assert found['global_step'] == '10' and float(found['masked_lm_loss']) > 0
 run('run_classifier', task_name='CoLA', do_train=True, do_eval=True, do_predict=True, data_dir=folder + '/glue',
     bert_config_file=folder + '/config.json', init_checkpoint=folder + '/pretrained/model.ckpt-10', train_batch_size=8,
-    learning_rate=5e-3, num_train_epochs=10.0, output_dir=folder + '/tuned', **common)
+    learning_rate=2e-3, num_train_epochs=40.0, output_dir=folder + '/tuned', **common)
 found = dict(line.strip().split(' = ') for line in open(folder + '/tuned/eval_results.txt'))
 assert float(found['eval_accuracy']) > 0.9, found
 assert len(open(folder + '/tuned/test_results.tsv').read().splitlines()) == 32

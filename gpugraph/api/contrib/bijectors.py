@@ -3,6 +3,7 @@
 from gpugraph.library.bijectors.affine_bijectors import (
     Affine as Affine, AffineLinearOperator as AffineLinearOperator, AffineScalar as AffineScalar,
 )
+from gpugraph.library.layers.normalizing_bijector import BatchNormalization as BatchNormalization
 from gpugraph.library.bijectors.bijector import Bijector as Bijector
 from gpugraph.library.bijectors.combined_bijectors import (
     Chain as Chain, ConditionalBijector as ConditionalBijector, Inline as Inline, Invert as Invert,

@@ -56,6 +56,14 @@ def _register(op_type: str, function: GradientFunction | None) -> None:
     _REGISTERED[op_type] = function
 
 
+def gradient_of_type(op_type: str) -> GradientFunction | None:
+    """Return the gradient function of an op type, or None if there is none."""
+    decl = DECLARATIONS.get(op_type)
+    if decl is not None:
+        return decl.grad if callable(decl.grad) else None
+    return _REGISTERED.get(op_type)
+
+
 def gradient_function(op: Operation) -> GradientFunction | None:
     """Return the gradient function of `op`, or None if `op` is declared to have no gradient.
 

@@ -97,16 +97,16 @@ def static_bidirectional_rnn(
                 cell_fw, inputs, initial_state_fw, dtype, sequence_length, forward
             )
         with variable_scope("bw") as backward:
-            reversed_inputs = _reverse_steps(inputs, sequence_length)
+            reversed_inputs = reverse_steps(inputs, sequence_length)
             reversed_output, state_bw = static_rnn(
                 cell_bw, reversed_inputs, initial_state_bw, dtype, sequence_length, backward
             )
-    output_bw = _reverse_steps(reversed_output, sequence_length)
+    output_bw = reverse_steps(reversed_output, sequence_length)
     joined = [concat(pair, 1) for pair in zip(flatten(output_fw), flatten(output_bw))]
     return pack_sequence_as(output_fw, joined), state_fw, state_bw
 
 
-def _reverse_steps(sequence: Sequence[Any], lengths: Any) -> list[Any]:
+def reverse_steps(sequence: Sequence[Any], lengths: Any) -> list[Any]:
     """Reverse a list of steps. If `lengths` is passed, reverse each batch entry separately."""
     if lengths is None:
         return list(reversed(sequence))

@@ -128,7 +128,7 @@ class AttentionWrapper(RNNCell):
             )
         self._cell, self._cell_input_fn = cell, cell_input_fn or _joined
         self._layers = self._attention_layers(attention_layer_size, attention_layer)
-        self._attention_fn = attention_fn or _attend
+        self._attention_fn = attention_fn or attend
         self._output_attention, self._keeps_history = output_attention, alignment_history
         with name_scope(name, "AttentionWrapperInit"):
             self._initial_cell_state = self._checked_state(initial_cell_state)
@@ -297,7 +297,7 @@ def _joined(inputs: Any, attention: Any) -> Tensor:
     return concat([inputs, attention], -1)
 
 
-def _attend(mechanism: Any, cell_output: Any, state: Any, layer: Any) -> tuple[Any, Any, Any]:
+def attend(mechanism: Any, cell_output: Any, state: Any, layer: Any) -> tuple[Any, Any, Any]:
     """Return (attention, alignments, next state of the mechanism).
 
     Args:

@@ -168,6 +168,38 @@ def test_flows(make: Any) -> None:
     np.testing.assert_allclose(again, X, rtol=1e-5)
 
 
+def test_batches_are_normalized_and_their_moments_restored() -> None:
+    batch = np.random.RandomState(0).randn(40, 3).astype(np.float32) * [1, 2, 3] + [3, 2, 1]
+    y = tf.constant(batch, tf.float32)
+    trained = tfb.BatchNormalization(tf.layers.BatchNormalization(momentum=0.0, epsilon=1e-6))
+    x, logs = trained.inverse(y), trained.inverse_log_det_jacobian(y, 1)
+    fixed = tfb.BatchNormalization(trained.batchnorm, training=False)
+    z = tf.constant(batch * 2, tf.float32)
+    again = fixed.inverse(tf.identity(fixed.forward(z)))
+    fixed_logs = fixed.forward_log_det_jacobian(z, 1)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        values, log = session.run([x, logs])
+        session.run(trained.batchnorm.updates)
+        restored, fixed_log = session.run([again, fixed_logs])
+        moments = session.run([trained.batchnorm.moving_mean, trained.forward(tf.zeros([1, 3]))])
+    np.testing.assert_allclose(values.mean(0), 0, atol=1e-5)
+    np.testing.assert_allclose(values.std(0), 1, atol=1e-4)
+    np.testing.assert_allclose(log, -np.log(batch.std(0)).sum(), rtol=1e-4)
+    np.testing.assert_allclose(fixed_log, -log, rtol=1e-4)
+    np.testing.assert_allclose(restored, batch * 2, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(moments[1][0], moments[0], rtol=1e-5)
+
+
+def test_a_layer_that_batches_cannot_invert_is_refused() -> None:
+    with pytest.raises(ValueError, match="does not support renormalization"):
+        tfb.BatchNormalization(tf.layers.BatchNormalization(renorm=True))
+    with pytest.raises(ValueError, match="must be an instance of BatchNormalization layer"):
+        tfb.BatchNormalization(tf.layers.Dense(2))
+    with pytest.raises(ValueError, match="shape known at graph construction"):
+        tfb.BatchNormalization().forward(tf.placeholder(tf.float32, [None, 3]))
+
+
 def test_the_inverse_of_a_result_is_its_argument() -> None:
     bijector, x = tfb.Exp(), tf.constant(X)
     assert bijector.inverse(bijector.forward(x)) is x

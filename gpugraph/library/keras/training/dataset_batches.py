@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator as PythonIterator
+from itertools import chain
 from typing import Any
 
 from gpugraph.base.errors import OutOfRangeError
@@ -62,6 +63,23 @@ class DatasetBatches(Sequence):
                 self._session.run(self._begin)
             self._position = (self._position + 1) % max(self._steps, 1)
             return self._session.run(self._next)
+
+    def first(self) -> Any:
+        """Return the first batch. The next batch that is read is the first one again."""
+        with self._lock:
+            self._position = 0
+            self._session.run(self._begin)
+            return self._session.run(self._next)
+
+
+def with_first_batch(data: Any) -> tuple[Any, Any]:
+    """Return the first batch of a Sequence or generator, and data that still yields this batch."""
+    if isinstance(data, DatasetBatches):
+        return data.first(), data
+    if isinstance(data, Sequence):
+        return data[0], data
+    first = next(data)
+    return first, chain([first], data)
 
 
 def batches_of(

@@ -15,6 +15,7 @@ from gpugraph.library.keras.training.dataset_batches import (
     batches_of,
     kind_of_data,
     refuse_beside_generator,
+    with_first_batch,
 )
 from gpugraph.library.keras.training.epoch_batches import (
     ArrayBatches,
@@ -178,7 +179,7 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
         """
         x = batches_of(x, steps, is_repeated=True, batch_size=batch_size)
         if is_generator(x):
-            self._set_inputs_of(x)
+            x = self._set_inputs_of(x)
             convert = ModelData(self, None).of_inputs
             options: Any = dict(zip(_WORKERS, (workers, max_queue_size, use_multiprocessing)))
             _check_steps(x, steps, "steps")
@@ -259,7 +260,7 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
           name: the name of the argument `steps`, for messages.
         """
         _check_steps(x, steps, name)
-        self._set_inputs_of(x)
+        x = self._set_inputs_of(x)
         data = ModelData(self, self.setup)
 
         convert = partial(data.of_value, class_weight=class_weight)
@@ -267,15 +268,15 @@ class TrainingLoops(GeneratorLoops, CompiledNetwork):
             x, convert, steps, shuffle=bool(shuffle), steps_name=name, **options
         )
 
-    def _set_inputs_of(self, x: Any) -> None:
-        """If the model has no inputs, create them to match the first batch of a Sequence."""
+    def _set_inputs_of(self, x: Any) -> Any:
+        """If the model has no inputs, create them to match the first batch of a Sequence or
+        generator. Return data that yields all batches.
+        """
         if self.outputs:
-            return
-        if not isinstance(x, BatchSequence):
-            raise ValueError(
-                f"Model {self.name} is not built: call `build`, or pass arrays or a Sequence first"
-            )
-        self.set_inputs(x[0][0])
+            return x
+        first, whole = with_first_batch(x)
+        self.set_inputs(first[0] if isinstance(first, tuple) else first)
+        return whole
 
     def _validated(self, data: Any, batch_size: Any, steps: int | None, options: Any) -> Any:
         """Return the batches of the data for a validation or for `evaluate`."""

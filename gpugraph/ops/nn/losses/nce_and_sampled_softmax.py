@@ -64,7 +64,7 @@ def nce_loss(
       remove_accidental_hits: whether to ignore candidates that are true classes of the same
         example.
     """
-    logits, truth = _logits(
+    logits, truth = sampled_logits(
         weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values,
         remove_accidental_hits, partition_strategy, name, None,
     )  # fmt: skip
@@ -95,7 +95,7 @@ def sampled_softmax_loss(
     Args:
       seed: the seed of the default sampler.
     """
-    logits, truth = _logits(
+    logits, truth = sampled_logits(
         weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values,
         remove_accidental_hits, partition_strategy, name, seed,
     )  # fmt: skip
@@ -111,7 +111,7 @@ def _row_sums(x: Tensor) -> Tensor:
     return reshape(matmul(x, columns), [-1])
 
 
-def _logits(
+def sampled_logits(
     weights: Any,
     biases: Any,
     labels: Any,
@@ -124,9 +124,13 @@ def _logits(
     partition_strategy: str,
     name: str,
     seed: int | None,
+    subtracts_log_q: bool = True,
 ) -> tuple[Tensor, Tensor]:
     """Return (logits, labels). Each has shape [batch, num_true + num_sampled], and the columns of
     the true classes come first.
+
+    Args:
+      subtracts_log_q: whether to subtract the logarithms of the expected counts of the classes.
     """
     parts = list(weights) if isinstance(weights, (list, tuple)) else [weights]
     with op_scope(name, "compute_sampled_logits", *parts, biases, inputs, labels):
@@ -146,7 +150,7 @@ def _logits(
             rows = cast(rows, source.dtype)
         true_rows = slice(rows, [0, 0], stack([shape(flat)[0], -1]))
         sampled_rows = slice(rows, stack([shape(flat)[0], 0]), [-1, -1])
-        sampled_logits = matmul(source, sampled_rows, transpose_b=True)
+        other_logits = matmul(source, sampled_rows, transpose_b=True)
         offsets = embedding_lookup(biases, ids, partition_strategy)
         if offsets.dtype != source.dtype:
             offsets = cast(offsets, source.dtype)
@@ -154,15 +158,16 @@ def _logits(
         sampled_offsets = slice(offsets, shape(flat), [-1])
         true_logits = _true_logits(source, true_rows, num_true)
         true_logits += reshape(true_offsets, [-1, num_true])
-        sampled_logits += sampled_offsets
+        other_logits += sampled_offsets
         if remove_accidental_hits:
-            sampled_logits += _hits(truth, sampled, num_true, num_sampled, sampled_logits.dtype)
-        true_logits -= _log(expected_true, source.dtype)
-        sampled_logits -= _log(expected, source.dtype)
+            other_logits += _hits(truth, sampled, num_true, num_sampled, other_logits.dtype)
+        if subtracts_log_q:
+            true_logits -= _log(expected_true, source.dtype)
+            other_logits -= _log(expected, source.dtype)
         shares = ones_like(true_logits) / float(num_true)
         return (
-            concat([true_logits, sampled_logits], 1),
-            concat([shares, zeros_like(sampled_logits)], 1),
+            concat([true_logits, other_logits], 1),
+            concat([shares, zeros_like(other_logits)], 1),
         )
 
 

@@ -65,3 +65,38 @@ def test_a_dataset_has_its_own_batch_size(method):
         model.compile("sgd", "mse")
         with pytest.raises(ValueError, match="`batch_size` argument must not be specified"):
             getattr(model, method)(dataset, batch_size=2)
+
+
+class Affine(tf.keras.Model):
+    """A subclass of Model whose inputs are known from the first batch only."""
+
+    def __init__(self):
+        super().__init__()
+        self.dense = tf.keras.layers.Dense(1)
+
+    def call(self, inputs):
+        return self.dense(inputs)
+
+
+def generated():
+    while True:
+        yield from ((XS[start : start + 8], YS[start : start + 8]) for start in range(0, 32, 8))
+
+
+@pytest.mark.parametrize("make", [data, lambda: data().repeat(), generated])
+def test_the_first_batch_builds_a_model_and_is_trained_on(make):
+    with tf.Graph().as_default(), tf.Session().as_default():
+        model = Affine()
+        model.compile(tf.keras.optimizers.SGD(0.0), "mse")
+        losses = model.fit(make(), steps_per_epoch=4, epochs=1, verbose=0).history["loss"]
+        assert losses[0] == pytest.approx(model.evaluate(XS, YS, verbose=0), rel=1e-5)
+        assert len(model.weights) == 2
+
+
+@pytest.mark.parametrize("is_repeated", [False, True])
+def test_the_first_batch_builds_a_model_for_predictions(is_repeated):
+    with tf.Graph().as_default(), tf.Session().as_default():
+        inputs = tf.data.Dataset.from_tensor_slices(XS).batch(8)
+        model = Affine()
+        predicted = model.predict(inputs.repeat() if is_repeated else inputs, steps=4)
+        np.testing.assert_allclose(predicted, model.predict(XS), rtol=1e-6)

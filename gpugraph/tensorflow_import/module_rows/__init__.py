@@ -1,0 +1,1 @@
+"""Rows of the table of TensorFlow's modules, by their origin."""
