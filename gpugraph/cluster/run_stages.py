@@ -205,7 +205,11 @@ class _Cutter:
         wholes: list[Sequence[Operation]] = []
         whole_of: dict[Operation, int] = {}
         groups = [group.members for group in self.collectives.values()]
-        for whole in [*self.graph.groups.values(), *groups, *([op] for op in self.graph.operations)]:
+        for whole in [
+            *self.graph.groups.values(),
+            *groups,
+            *([op] for op in self.graph.operations),
+        ]:
             if whole[0] not in whole_of:
                 whole_of |= dict.fromkeys(whole, len(wholes))
                 wholes.append(whole)

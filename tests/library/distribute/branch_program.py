@@ -1,0 +1,141 @@
+"""A task of a cluster that trains models with branches and loops, and prints their losses.
+
+Argument: TF_CONFIG. Started by test_branches_of_workers.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import gpugraph as tf
+
+IMAGES = np.random.default_rng(0).uniform(-1, 1, (16, 4, 4, 2)).astype(np.float32)
+LABELS = IMAGES.mean((1, 2, 3), keepdims=False)[:, None]
+SEEDED = tf.keras.initializers.RandomNormal(stddev=0.3, seed=1)
+
+
+def dense(units: int) -> Any:
+    """Return a layer whose initial values are the same everywhere."""
+    return tf.keras.layers.Dense(units, kernel_initializer=SEEDED)
+
+
+def dropout() -> list[Any]:
+    """Return layers in which a branch is between two layers with weights."""
+    return [tf.keras.layers.Flatten(), dense(4), tf.keras.layers.Dropout(0.4, seed=3), dense(1)]
+
+
+def normalization() -> list[Any]:
+    """Return layers with fused batch normalization, twice."""
+    layers: list[Any] = []
+    for _ in range(2):
+        layers += [
+            tf.keras.layers.Conv2D(3, 2, kernel_initializer=SEEDED),
+            tf.keras.layers.BatchNormalization(momentum=0.9),
+        ]
+    return [*layers, tf.keras.layers.Flatten(), tf.keras.layers.Dropout(0.2, seed=5), dense(1)]
+
+
+def recurrent() -> list[Any]:
+    """Return layers with a loop, which drops some of its inputs."""
+    return [
+        tf.keras.layers.Reshape((16, 2)),
+        tf.keras.layers.LSTM(
+            3, kernel_initializer=SEEDED, recurrent_initializer=SEEDED, return_sequences=True
+        ),
+        tf.keras.layers.BatchNormalization(momentum=0.9),
+        tf.keras.layers.GRU(2, kernel_initializer=SEEDED, recurrent_initializer=SEEDED),
+        dense(1),
+    ]
+
+
+def fitted(strategy: Any, layers: Callable[[], list[Any]]) -> list[float]:
+    """Return the losses of two epochs, and the weights' sums."""
+    tf.set_random_seed(1)
+    with strategy.scope():
+        inputs = tf.keras.Input((4, 4, 2))
+        outputs = inputs
+        for layer in layers():
+            outputs = layer(outputs)
+        model = tf.keras.Model(inputs, outputs)
+        model.compile(tf.keras.optimizers.Adam(0.01), "mse", metrics=["mae"])
+    history = model.fit(IMAGES, LABELS, batch_size=8, epochs=2, shuffle=False, verbose=0).history
+    losses = [*history["loss"], *history["mae" if "mae" in history else "mean_absolute_error"]]
+    losses += model.evaluate(IMAGES, LABELS, batch_size=8, verbose=0)
+    return [float(x) for x in [*losses, *(abs(w).sum() for w in model.get_weights())]]
+
+
+def branch(x: Any) -> Any:
+    """Return a loss with a branch, a loop, and a variable before, within and after them."""
+    w = tf.get_variable("w", [32, 3], initializer=SEEDED)
+    u = tf.get_variable("u", [3, 1], initializer=SEEDED)
+    is_one = tf.placeholder_with_default(True, [])
+    h = tf.matmul(tf.reshape(x, [-1, 32]), w)
+    h = tf.cond(is_one, lambda: tf.tanh(h) * u[0], lambda: h)
+    h = tf.while_loop(lambda n, _: n < 3, lambda n, v: (n + 1, tf.sin(v) + h), (0, h))[1]
+    h = tf.cond(tf.reduce_sum(h) > 0, lambda: h * 2, lambda: -h)
+    return tf.reduce_sum(tf.square(tf.matmul(h, u))) / 8
+
+
+def joined(x: Any) -> Any:
+    """Return a loss in which a sum over all replicas is between a branch and its gradient."""
+    w = tf.get_variable("w", [32, 3], initializer=SEEDED)
+    h = tf.matmul(tf.reshape(x, [-1, 32]), w)
+    h = tf.cond(tf.placeholder_with_default(True, []), lambda: tf.sin(h * h), lambda: h)
+    context = tf.distribute.get_replica_context()
+    mean = context.all_reduce("SUM", tf.reduce_sum(h, 0)) / 8
+    spread = context.all_reduce("SUM", tf.reduce_sum(tf.square(h - mean), 0)) / 8
+    return tf.reduce_sum(tf.square((h - mean) * tf.rsqrt(spread + 0.1) - 1.0)) / 8
+
+
+def own(strategy: Any, target: str, loss_of: Callable[[Any], Any]) -> list[float]:
+    """Return the losses of some steps of a training loop."""
+    with tf.Graph().as_default(), strategy.scope():
+        optimizer = tf.train.MomentumOptimizer(0.02, 0.9)
+        dataset = tf.data.Dataset.from_tensor_slices(IMAGES).repeat().batch(8)
+        iterator = strategy.make_dataset_iterator(dataset)
+
+        def fn(x: Any) -> Any:
+            loss = loss_of(x)
+            with tf.control_dependencies([optimizer.minimize(loss)]):
+                return tf.identity(loss)
+
+        losses = strategy.experimental_run_v2(fn, (iterator.get_next(),))
+        total = strategy.reduce("SUM", losses, axis=None)
+        with tf.Session(target, config=configured(strategy)) as session:
+            session.run([tf.global_variables_initializer(), iterator.initialize()])
+            return [float(session.run(total)) for _ in range(4)]
+
+
+def configured(strategy: Any) -> Any:
+    """Return the configuration of a session."""
+    return strategy.update_config_proto(tf.ConfigProto(device_count={"CPU": 2}))
+
+
+def results(strategy: Any, target: str) -> dict[str, list[float]]:
+    """Return the losses of all models, by name."""
+    found = {loss_of.__name__: own(strategy, target, loss_of) for loss_of in (branch, joined)}
+    for layers in (dropout, normalization, recurrent):
+        tf.keras.backend.clear_session()
+        tf.keras.backend.set_session(tf.Session(target, config=configured(strategy)))
+        found[layers.__name__] = fitted(strategy, layers)
+    tf.keras.backend.clear_session()
+    return found
+
+
+def main() -> None:
+    """Start the server of this task; print the losses as JSON."""
+    os.environ["TF_CONFIG"] = sys.argv[1]
+    server = tf.contrib.distribute.run_standard_tensorflow_server()
+    strategy = tf.distribute.experimental.MultiWorkerMirroredStrategy()
+    print(json.dumps(results(strategy, server.target)), flush=True)
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()
