@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import tempfile
 from collections.abc import Callable
 from typing import Any
 
@@ -16,7 +17,7 @@ import numpy as np
 import gpugraph as tf
 
 IMAGES = np.random.default_rng(0).uniform(-1, 1, (16, 4, 4, 2)).astype(np.float32)
-LABELS = IMAGES.mean((1, 2, 3), keepdims=False)[:, None]
+LABELS = IMAGES.mean((1, 2, 3))[:, None]
 SEEDED = tf.keras.initializers.RandomNormal(stddev=0.3, seed=1)
 
 
@@ -25,42 +26,28 @@ def dense(units: int) -> Any:
     return tf.keras.layers.Dense(units, kernel_initializer=SEEDED)
 
 
-def dropout() -> list[Any]:
-    """Return layers in which a branch is between two layers with weights."""
-    return [tf.keras.layers.Flatten(), dense(4), tf.keras.layers.Dropout(0.4, seed=3), dense(1)]
-
-
-def normalization() -> list[Any]:
-    """Return layers with fused batch normalization, twice."""
-    layers: list[Any] = []
-    for _ in range(2):
-        layers += [
-            tf.keras.layers.Conv2D(3, 2, kernel_initializer=SEEDED),
-            tf.keras.layers.BatchNormalization(momentum=0.9),
-        ]
-    return [*layers, tf.keras.layers.Flatten(), tf.keras.layers.Dropout(0.2, seed=5), dense(1)]
-
-
-def recurrent() -> list[Any]:
-    """Return layers with a loop, which drops some of its inputs."""
+def mixed() -> list[Any]:
+    """Return layers with branches and loops between others with weights: fused batch normalization,
+    dropout, LSTM.
+    """
+    layers = tf.keras.layers
     return [
-        tf.keras.layers.Reshape((16, 2)),
-        tf.keras.layers.LSTM(
-            3, kernel_initializer=SEEDED, recurrent_initializer=SEEDED, return_sequences=True
-        ),
-        tf.keras.layers.BatchNormalization(momentum=0.9),
-        tf.keras.layers.GRU(2, kernel_initializer=SEEDED, recurrent_initializer=SEEDED),
+        layers.Conv2D(3, 2, kernel_initializer=SEEDED),
+        layers.BatchNormalization(momentum=0.9),
+        layers.Reshape((9, 3)),
+        layers.LSTM(3, kernel_initializer=SEEDED, recurrent_initializer=SEEDED),
+        layers.Dropout(0.4, seed=3),
         dense(1),
     ]
 
 
-def fitted(strategy: Any, layers: Callable[[], list[Any]]) -> list[float]:
-    """Return the losses of two epochs, and the weights' sums."""
+def fitted(strategy: Any, layers: list[Any]) -> list[float]:
+    """Return the losses of two epochs, and the sums of the weights."""
     tf.set_random_seed(1)
     with strategy.scope():
         inputs = tf.keras.Input((4, 4, 2))
         outputs = inputs
-        for layer in layers():
+        for layer in layers:
             outputs = layer(outputs)
         model = tf.keras.Model(inputs, outputs)
         model.compile(tf.keras.optimizers.Adam(0.01), "mse", metrics=["mae"])
@@ -112,6 +99,33 @@ def own(strategy: Any, target: str, loss_of: Callable[[Any], Any]) -> list[float
             return [float(session.run(total)) for _ in range(4)]
 
 
+def restored(strategy: Any, target: str) -> list[float]:
+    """Return a sum over the replicas before it is saved, and after it is restored twice."""
+    with tf.Graph().as_default(), strategy.scope(), tempfile.TemporaryDirectory() as folder:
+        total, count = (
+            tf.get_variable(
+                name,
+                initializer=tf.constant(0, dtype),
+                synchronization=tf.VariableSynchronization.ON_READ,
+                aggregation=tf.VariableAggregation.SUM,
+            )
+            for name, dtype in (("total", tf.float32), ("count", tf.int64))
+        )
+        added = strategy.experimental_run_v2(lambda: tf.group(total.assign_add(2.5), total.op))
+        assigned = count.assign(7)
+        reads = [total.read_value(), count.read_value()]
+        saver = tf.train.Saver()
+        with tf.Session(target, config=configured(strategy)) as session:
+            session.run(tf.global_variables_initializer())
+            session.run([strategy.group(added), assigned])
+            values = session.run(reads)
+            path = saver.save(session, f"{folder}/model")
+            for _ in range(2):
+                saver.restore(session, path)
+                values += session.run(reads)
+        return [float(value) for value in values]
+
+
 def configured(strategy: Any) -> Any:
     """Return the configuration of a session."""
     return strategy.update_config_proto(tf.ConfigProto(device_count={"CPU": 2}))
@@ -120,10 +134,10 @@ def configured(strategy: Any) -> Any:
 def results(strategy: Any, target: str) -> dict[str, list[float]]:
     """Return the losses of all models, by name."""
     found = {loss_of.__name__: own(strategy, target, loss_of) for loss_of in (branch, joined)}
-    for layers in (dropout, normalization, recurrent):
-        tf.keras.backend.clear_session()
-        tf.keras.backend.set_session(tf.Session(target, config=configured(strategy)))
-        found[layers.__name__] = fitted(strategy, layers)
+    found["restored"] = restored(strategy, target)
+    tf.keras.backend.clear_session()
+    tf.keras.backend.set_session(tf.Session(target, config=configured(strategy)))
+    found["fitted"] = fitted(strategy, mixed())
     tf.keras.backend.clear_session()
     return found
 

@@ -36,6 +36,7 @@ def test_two_processes_train_as_one_with_two_replicas() -> None:
         finally:
             tf.keras.backend.clear_session()
         got = [json.loads(worker.communicate(timeout=110)[0]) for worker in workers]
+    assert expected["restored"] == [5.0, 7.0] * 3
     for found in got:
         assert found.keys() == expected.keys()
         for name, values in expected.items():
