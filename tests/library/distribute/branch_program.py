@@ -1,6 +1,6 @@
 """A task of a cluster that trains models with branches and loops, and prints their losses.
 
-Argument: TF_CONFIG. Started by test_branches_of_workers.
+Arguments: TF_CONFIG, the number of random models. Started by test_branches_of_workers.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -80,6 +81,48 @@ def joined(x: Any) -> Any:
     return tf.reduce_sum(tf.square((h - mean) * tf.rsqrt(spread + 0.1) - 1.0)) / 8
 
 
+def drawn(seed: int) -> Callable[[Any], Any]:
+    """Return a function that returns a loss of random branches, loops, products with variables, and
+    sums over the replicas, which depend on each other.
+    """
+
+    def loss_of(x: Any) -> Any:
+        random = Random(seed)
+        context = tf.distribute.get_replica_context()
+        values = [tf.reshape(x, [-1, 32])[:, :3]]
+        for number in range(random.randint(4, 9)):
+            kind = random.choice(("product", "cond", "cond", "loop", "sum", "mix", "drop"))
+            x, y = random.choice(values), values[-1]
+            if kind == "product":
+                w = tf.get_variable(f"w{number}", [3, 3], initializer=SEEDED)
+                z = tf.tanh(tf.matmul(x, w) + y)
+            elif kind == "cond":
+                w = tf.get_variable(f"w{number}", [3], initializer=SEEDED)
+                is_one = random.choice((tf.placeholder_with_default(True, []), y[0, 0] > 0))
+                z = tf.cond(is_one, lambda x=x, w=w: x * w + x, lambda y=y, w=w: tf.sin(y) + w)
+            elif kind == "loop":
+                z = tf.while_loop(
+                    lambda n, _: n < 3, lambda n, v, x=x: (n + 1, tf.sin(v) + 0.1 * x), (0, y)
+                )[1]
+            elif kind == "sum":
+                total = context.all_reduce("SUM", tf.reduce_sum(x, 0)) / 8
+                z = y * tf.tanh(total)
+            elif kind == "mix":
+                z = tf.sin(x) + 0.5 * y
+            else:
+                z = tf.cond(
+                    tf.placeholder_with_default(number % 3 > 0, []),
+                    lambda y=y, number=number: tf.nn.dropout(y, 0.7, seed=number),
+                    lambda x=x: x,
+                )
+            values.append(z)
+        w = tf.get_variable("w", [3, 1], initializer=SEEDED)
+        total = tf.add_n(random.sample(values, 2)) + values[-1]
+        return tf.reduce_sum(tf.square(tf.matmul(total, w) - 1.0)) / 8
+
+    return loss_of
+
+
 def own(strategy: Any, target: str, loss_of: Callable[[Any], Any]) -> list[float]:
     """Return the losses of some steps of a training loop."""
     with tf.Graph().as_default(), strategy.scope():
@@ -131,9 +174,10 @@ def configured(strategy: Any) -> Any:
     return strategy.update_config_proto(tf.ConfigProto(device_count={"CPU": 2}))
 
 
-def results(strategy: Any, target: str) -> dict[str, list[float]]:
-    """Return the losses of all models, by name."""
-    found = {loss_of.__name__: own(strategy, target, loss_of) for loss_of in (branch, joined)}
+def results(strategy: Any, target: str, seeds: int) -> dict[str, list[float]]:
+    """Return the losses of all models, by name. `seeds` of them are random."""
+    found = {f"seed {seed}": own(strategy, target, drawn(seed)) for seed in range(seeds)}
+    found |= {loss_of.__name__: own(strategy, target, loss_of) for loss_of in (branch, joined)}
     found["restored"] = restored(strategy, target)
     tf.keras.backend.clear_session()
     tf.keras.backend.set_session(tf.Session(target, config=configured(strategy)))
@@ -147,7 +191,7 @@ def main() -> None:
     os.environ["TF_CONFIG"] = sys.argv[1]
     server = tf.contrib.distribute.run_standard_tensorflow_server()
     strategy = tf.distribute.experimental.MultiWorkerMirroredStrategy()
-    print(json.dumps(results(strategy, server.target)), flush=True)
+    print(json.dumps(results(strategy, server.target, int(sys.argv[2]))), flush=True)
     os._exit(0)
 
 

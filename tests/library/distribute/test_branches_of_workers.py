@@ -18,7 +18,8 @@ from .test_worker_strategies import ROOT, free_ports
 pytest.importorskip("grpc")
 
 
-def test_two_processes_train_as_one_with_two_replicas() -> None:
+@pytest.mark.parametrize("seeds", [2, pytest.param(60, marks=pytest.mark.exhaustive)])
+def test_two_processes_train_as_one_with_two_replicas(seeds: int) -> None:
     cluster = {"worker": [f"127.0.0.1:{port}" for port in free_ports(2)]}
     command = [sys.executable, "-m", "tests.library.distribute.branch_program"]
     with ExitStack() as stack:
@@ -26,16 +27,19 @@ def test_two_processes_train_as_one_with_two_replicas() -> None:
         for number in range(2):
             task = {"cluster": cluster, "task": {"type": "worker", "index": number}}
             worker = subprocess.Popen(
-                [*command, json.dumps(task)], cwd=ROOT, stdout=subprocess.PIPE, text=True
+                [*command, json.dumps(task), str(seeds)],
+                cwd=ROOT,
+                stdout=subprocess.PIPE,
+                text=True,
             )
             stack.callback(worker.wait)
             stack.callback(worker.kill)
             workers.append(worker)
         try:
-            expected = results(tf.distribute.MirroredStrategy(["/cpu:0", "/cpu:1"]), "")
+            expected = results(tf.distribute.MirroredStrategy(["/cpu:0", "/cpu:1"]), "", seeds)
         finally:
             tf.keras.backend.clear_session()
-        got = [json.loads(worker.communicate(timeout=110)[0]) for worker in workers]
+        got = [json.loads(worker.communicate(timeout=110 + 20 * seeds)[0]) for worker in workers]
     assert expected["restored"] == [5.0, 7.0] * 3
     for found in got:
         assert found.keys() == expected.keys()
