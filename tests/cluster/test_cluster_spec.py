@@ -64,6 +64,11 @@ def test_what_is_no_cluster(cluster: object, error: type[Exception], words: str)
         tf.train.ClusterSpec(cluster)
 
 
+def test_addresses_that_may_be_the_same() -> None:
+    tf.train.ClusterSpec({"worker": ["a:1"], "evaluator": ["a:1"]})
+    tf.train.ClusterSpec({"worker": ["localhost:0", "localhost:0"]})
+
+
 def test_what_is_not_there(spec: tf.train.ClusterSpec) -> None:
     with pytest.raises(ValueError, match="No such job in cluster: 'x'"):
         spec.num_tasks("x")
