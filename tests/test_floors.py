@@ -79,7 +79,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "predictors slim_models",
     ),
     "graph": (
-        "op_def inference_context device_names",
+        "op_def inference_context device_names strongly_connected",
         "attr_values default_types",
         "op_library",
         "client nodes",

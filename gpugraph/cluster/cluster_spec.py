@@ -12,7 +12,7 @@ class ClusterSpec:
     """The addresses, `"host:port"`, of the tasks of each job.
 
     Raises TypeError if `cluster` has none of the types below, and ValueError if a task number is
-    not an integer.
+    not an integer, or if two tasks have the same address.
 
     Args:
       cluster: a ClusterDef, another ClusterSpec, or a mapping from job names to jobs. A job is a
@@ -24,6 +24,8 @@ class ClusterSpec:
             _text(f"Job name {name!r}", name): _addresses(name, tasks)
             for name, tasks in _jobs(cluster).items()
         }
+        if not isinstance(cluster, ClusterSpec):
+            _check_addresses(self._tasks)
 
     def __bool__(self) -> bool:
         return bool(self._tasks)
@@ -106,7 +108,7 @@ def _jobs(cluster: Any) -> Mapping[Any, Any]:
 
 def _addresses(job: Any, tasks: Any) -> dict[int, str]:
     if isinstance(tasks, Mapping):
-        numbered = {int(index): address for index, address in tasks.items()}
+        numbered = {task_number(index): address for index, address in tasks.items()}
     elif isinstance(tasks, (list, tuple)):
         numbered = dict(enumerate(tasks))
     else:
@@ -117,6 +119,35 @@ def _addresses(job: Any, tasks: Any) -> dict[int, str]:
         index: _text(f"Task address {address!r}", address)
         for index, address in sorted(numbered.items())
     }
+
+
+def _check_addresses(jobs: Mapping[str, Mapping[int, str]]) -> None:
+    """Raise ValueError if two tasks have the same address.
+
+    Port 0 is any free port. An evaluator of an estimator is no part of the cluster, so that
+    programs write any address for it.
+    """
+    found: dict[str, str] = {}
+    for job, tasks in jobs.items():
+        for index, address in tasks.items() if job != "evaluator" else ():
+            task = f"/job:{job}/task:{index}"
+            first = found.setdefault(address, task)
+            if first != task and not address.endswith(":0"):
+                raise ValueError(
+                    f"Two tasks of a cluster have the address {address!r}: {first} and {task}. "
+                    "Each task is a process of its own, so give each an address of its own"
+                )
+
+
+def task_number(value: Any) -> int:
+    """Return the number of a task as an int: an integer, or a text of one.
+
+    Raises ValueError for any other value, such as 0.5 or -1.
+    """
+    is_whole = isinstance(value, (str, int)) or hasattr(value, "__index__")
+    if is_whole and not isinstance(value, bool) and (number := int(value)) >= 0:
+        return number
+    raise ValueError(f"The number of a task must be an integer from 0 on, but it is {value!r}")
 
 
 def _text(what: str, value: Any) -> str:

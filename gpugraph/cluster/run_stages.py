@@ -13,7 +13,9 @@ So a run never deadlocks with itself, regardless of its placement
 (`tests/cluster/test_random_placements.py`).
 
 Operations that can't be separated have one level and one task. These are the operations of a branch
-or loop, and operations that share a TensorArray or a stack (`session/partial_run_graph.py`).
+or loop, and operations that share a TensorArray or a stack (`session/partial_run_graph.py`). A
+branch and its gradient are inseparable, so the operations between them, such as the loss, have the
+same level, and a collective between them is executed as one in a branch.
 Variables, handles, and constants without control inputs are in every stage of their task that needs
 them.
 
@@ -27,13 +29,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
-from graphlib import CycleError, TopologicalSorter
 
 from gpugraph.base.dtypes import resource
 from gpugraph.base.errors import InternalError, UnimplementedError
 from gpugraph.cluster.collectives.collective_buckets import CollectiveGroup, collective_groups
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.graph.strongly_connected import strongly_connected
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 from gpugraph.session.partial_run_graph import PartialRunGraph, is_in_each_part, variable_of
 
@@ -105,7 +107,8 @@ class _Cutter:
         self.stages: dict[tuple[str, int], RunStage] = {}
         self.own_reads: dict[int, list[Tensor]] = {}
         self.collectives = collective_groups(self.graph.operations, self.task_of.__getitem__)
-        self._note_inside()
+        for op in self.graph.groups:
+            self._note_inside(op)
 
     def cut(self) -> dict[str, list[RunStage]]:
         """Return the stages by task."""
@@ -143,26 +146,28 @@ class _Cutter:
         group = self.collectives.get(op)
         return group is not None and group.is_spread and not group.is_inside
 
-    def _note_inside(self) -> None:
-        """Mark the collectives over several processes that are in branches and loops.
+    def _note_inside(self, op: Operation) -> None:
+        """Mark the operation as a collective in a branch or a loop, if it is a collective over
+        several processes.
 
         A plan with such a collective waits for the other members. The other members must be in
         other sessions, because otherwise two stages of one run could wait for each other. Raises
         UnimplementedError if two members are in this run.
         """
-        for op, group in self.collectives.items():
-            if not (group.is_spread and op in self.graph.groups):
-                continue
-            if len(group.members) > 1:
-                others = ", ".join(f"'{x.name}'" for x in group.members if x is not op)
-                raise UnimplementedError(
-                    op._record,
-                    op,
-                    f"The collective '{op.name}' is in a branch or a loop, and over several "
-                    f"processes with other members of the same run ({others}): give each member a "
-                    "session of its own, or compute it outside",
-                )
-            self.collectives[op] = group._replace(is_inside=True)
+        group = self.collectives.get(op)
+        if group is None or not group.is_spread:
+            return
+        if len(group.members) > 1:
+            others = ", ".join(f"'{x.name}'" for x in group.members if x is not op)
+            raise UnimplementedError(
+                op._record,
+                op,
+                f"The collective '{op.name}' is in a branch or a loop (or between a branch or a "
+                f"loop and its gradient), and over several processes with other members of the "
+                f"same run ({others}): give each member a session of its own, or compute it "
+                "outside",
+            )
+        self.collectives[op] = group._replace(is_inside=True)
 
     def _result_home(self, op: Operation) -> RunStage:
         """Return the first stage of the collective's task that can send the result to other
@@ -184,31 +189,62 @@ class _Cutter:
     # -- levels
 
     def _find_levels(self) -> None:
-        """Compute the level of each operation. All members of a group or a collective have the same
-        level.
-        """
-        group_of = {op: tuple(group.members) for op, group in self.collectives.items()}
-        group_of |= {op: tuple(group) for op, group in self.graph.groups.items()}
-        units = {op: group_of.get(op, (op,)) for op in self.graph.operations}
-        waits_for: dict[tuple[Operation, ...], dict[tuple[Operation, ...], None]] = {}
-        for op, unit in units.items():
-            others = waits_for.setdefault(unit, {})
-            for source in self.graph.sources(op):
-                if units[source] != unit:
-                    others[units[source]] = None
-        try:
-            order = list(TopologicalSorter(waits_for).static_order())
-        except CycleError as error:
-            names = ", ".join(f"'{unit[0].name}'" for unit in error.args[1][:3])
-            raise UnimplementedError.of_no_node(
-                f"Operations of a branch, a loop or a TensorArray wait for others that wait for "
-                f"them ({names}): place them on one task. Or the members of collectives need each "
-                "other's results"
-            ) from None
-        for unit in order:
+        """Compute the level of each operation. All operations of a unit have the same level."""
+        for unit in self._units():
             self._find_writes(unit)
             level = max((self._min_level(op) for op in unit), default=0)
             self.levels |= dict.fromkeys(unit, level)
+
+    def _units(self) -> list[list[Operation]]:
+        """Return the operations in units, each after the units that it needs.
+
+        A unit is a group of inseparable operations, or the members of a collective, or a single
+        operation. Units that need each other are joined to one. For example, a branch and its
+        gradient are inseparable, and the loss is between them.
+        """
+        wholes: list[Sequence[Operation]] = []
+        whole_of: dict[Operation, int] = {}
+        groups = [group.members for group in self.collectives.values()]
+        for whole in [
+            *self.graph.groups.values(),
+            *groups,
+            *([op] for op in self.graph.operations),
+        ]:
+            if whole[0] not in whole_of:
+                whole_of |= dict.fromkeys(whole, len(wholes))
+                wholes.append(whole)
+
+        def needs(whole: int) -> dict[int, None]:
+            sources = (source for op in wholes[whole] for source in self.graph.sources(op))
+            return dict.fromkeys(whole_of[source] for source in sources)
+
+        units = []
+        for component in strongly_connected(range(len(wholes)), needs):
+            units.append([op for whole in component for op in wholes[whole]])
+            if len(component) > 1:
+                self._join(units[-1])
+        return units
+
+    def _join(self, unit: Sequence[Operation]) -> None:
+        """Prepare operations that need each other to run in one stage.
+
+        The plan of the stage waits for the collectives among them. Raises UnimplementedError if
+        this is not possible.
+        """
+        tasks = sorted({self.task_of[op] for op in unit})
+        inseparable = next((op for op in unit if op in self.graph.groups), unit[0])
+        if len(tasks) > 1:
+            apart = next(op for op in unit if self.task_of[op] != self.task_of[inseparable])
+            raise UnimplementedError(
+                inseparable._record,
+                inseparable,
+                f"Operations of a branch, a loop or a TensorArray wait for others that wait for "
+                f"them: '{inseparable.name}' on {self.task_of[inseparable]} and '{apart.name}' on "
+                f"{self.task_of[apart]}. Place them on one task. Or the members of collectives "
+                "need each other's results",
+            )
+        for op in unit:
+            self._note_inside(op)
 
     def _find_writes(self, unit: Sequence[Operation]) -> None:
         """Number the writes of a group of operations. Record, for each operation of the group, the

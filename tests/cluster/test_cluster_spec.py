@@ -53,6 +53,8 @@ def test_messages_have_their_jobs_by_name() -> None:
         (3, TypeError, "`cluster` must be a dictionary"),
         ({"a": 3}, TypeError, "The tasks for job 'a' must be a list or a dictionary"),
         ({"a": {"x": "b"}}, ValueError, "invalid literal for int"),
+        ({"a": {0.5: "b"}}, ValueError, "must be an integer from 0 on, but it is 0.5"),
+        ({"a": ["b:1"], "c": {2: "b:1"}}, ValueError, "'b:1': /job:a/task:0 and /job:c/task:2"),
         ({"a": [3]}, TypeError, "Task address 3 must be bytes or unicode"),
         ({3: ["a"]}, TypeError, "Job name 3 must be bytes or unicode"),
     ],
@@ -60,6 +62,11 @@ def test_messages_have_their_jobs_by_name() -> None:
 def test_what_is_no_cluster(cluster: object, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         tf.train.ClusterSpec(cluster)
+
+
+def test_addresses_that_may_be_the_same() -> None:
+    tf.train.ClusterSpec({"worker": ["a:1"], "evaluator": ["a:1"]})
+    tf.train.ClusterSpec({"worker": ["localhost:0", "localhost:0"]})
 
 
 def test_what_is_not_there(spec: tf.train.ClusterSpec) -> None:

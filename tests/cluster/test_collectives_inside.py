@@ -82,6 +82,40 @@ def test_a_branch_that_both_take_and_one_that_neither_takes(servers: Servers) ->
     assert [first.tolist() for first, _, _ in left] == [[1.0], [2.0]]
 
 
+def test_a_member_whose_leader_is_gone_names_it() -> None:
+    with local_cluster(worker=2) as servers:
+
+        def build(x: Any, rank: int) -> Any:
+            return all_reduce(x * 1.0, 2, 1, 1, "Add", "Id")
+
+        values = all_ranks(2, lambda rank: member(servers, rank, build, [1.0]).tolist())
+        assert values == [[2.0], [2.0]]
+        servers["worker", 0].stop()
+        words = "/job:worker/replica:0/task:0, at which .* its process has ended"
+        with pytest.raises(tf.errors.UnavailableError, match=words):
+            member(servers, 1, build, [1.0])
+
+
+def test_a_session_without_a_server_names_the_way_to_one() -> None:
+    with tf.Graph().as_default(), tf.device("/cpu:0"), tf.Session() as session:
+        y = all_reduce(tf.constant([1.0]), 2, 1, 1, "Add", "Id")
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"tf.Session\(server.target\)"):
+            session.run(y)
+
+
+def test_a_branch_and_its_gradient_on_one_task_and_the_loss_on_another(servers: Servers) -> None:
+    with tf.Graph().as_default(), tf.device(TASKS[0]):
+        x = tf.placeholder(tf.float32, [])
+        y = tf.cond(x > 0, lambda: tf.sin(x) * x, lambda: x)
+        with tf.device(TASKS[1]):
+            loss = tf.exp(y)
+        gradient = tf.gradients(loss, x)[0]
+        words = "task:0 and '.*' on /job:worker/replica:0/task:1. Place them on one task"
+        with tf.Session(servers["worker", 0].target) as session:
+            with pytest.raises(tf.errors.UnimplementedError, match=words):
+                session.run(gradient, {x: 1.0})
+
+
 def test_a_broadcast_in_a_loop(servers: Servers) -> None:
     def build(x: Any, rank: int) -> Any:
         def body(step: Any, total: Any) -> Any:

@@ -59,6 +59,8 @@ def test_a_graph_that_grows(target: str) -> None:
         assert session.run(y, {x: 2.0}) == 6
         z = tf.while_loop(lambda v: v < 10, lambda v: v + y, [x])
         assert session.run(z, {x: 2.0}) == 14
+        gradient = tf.gradients(tf.square(z), x)[0]  # adds operations to the loop
+        assert session.run(gradient, {x: 2.0}) == 28 * 7
         with tf.Session(target) as other:
             assert other.run(z, {x: 2.0}) == 14
 

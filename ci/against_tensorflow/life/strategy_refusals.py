@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import json
 import os
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -164,6 +165,49 @@ def structures_that_disagree(tf: Any, record: Record) -> None:
             record.error(
                 name, lambda given=given: type(call(strategy, lambda: next(given))).__name__
             )
+
+
+@program
+def variables_that_disagree(tf: Any, record: Record) -> None:
+    """Replicas that create or return different variables, at random."""
+    random = Random(1)
+    kinds = ("variable", "got", "value", "constant")
+    for turn in range(40):
+        plans = [
+            [
+                (random.choice(kinds[:2]), random.choice("ab"), random.choice((1, 1, 2)))
+                for _ in range(random.randint(1, 2))
+            ]
+            for _ in range(2)
+        ]
+        if random.random() < 0.6:
+            plans[1] = list(plans[0])
+        results = [random.choice(kinds) for _ in range(2)]
+        with tf.Graph().as_default():
+            strategy = mirrored(tf)
+            given = iter(zip(plans, results))
+
+            def fn(given: Any = given) -> Any:
+                made, result = next(given)
+                variables = []
+                for kind, name, size in made:
+                    initial = tf.ones_initializer()
+                    if kind == "got":
+                        with tf.variable_scope("", reuse=tf.AUTO_REUSE):
+                            variables.append(tf.get_variable(name, [size], initializer=initial))
+                    else:
+                        variables.append(tf.Variable([1.0] * size, name=name))
+                if result == "constant":
+                    return tf.constant(1.0)
+                return variables[-1] + 1.0 if result == "value" else variables[0]
+
+            def called(strategy: Any = strategy, fn: Any = fn) -> Any:
+                value = call(strategy, fn)
+                kind = type(value).__name__
+                return kind, [variable.name for variable in tf.global_variables()]
+
+            with strategy.scope():
+                record.error(f"{turn}", called)
 
 
 @program

@@ -85,9 +85,10 @@ class _Call:
         result, self.grad_fn = returned
         if not callable(self.grad_fn):
             raise TypeError(f"The grad_fn of '{self.name}' is not callable: {self.grad_fn!r}")
-        self.variables = _read_variables(graph, graph._ops[version:], self.args)
-        self._check_variables()
         tensors = [convert_to_tensor(value) for value in flatten(result)]
+        ops = _behind(tensors, set(graph._ops[version:]))
+        self.variables = _read_variables(graph, ops, self.args)
+        self._check_variables()
         self.count = len(tensors)
         reads = [convert_to_tensor(variable) for variable in self.variables]
         passed = identity_n([*tensors, *self.args, *reads])
@@ -160,6 +161,22 @@ def _pair(results: Any, name: str) -> tuple[Any, list[Any]]:
             f"returned {results!r}"
         )
     return results[0], flatten(results[1])
+
+
+def _behind(tensors: Sequence[Tensor], among: set[Operation]) -> list[Operation]:
+    """Return the operations in `among` on which the tensors depend.
+
+    Other threads may add operations to the graph during a call, such as those of other replicas.
+    """
+    waiting = [tensor.op for tensor in tensors if tensor.op in among]
+    found = dict.fromkeys(waiting)
+    while waiting:
+        op = waiting.pop()
+        for source in (*(tensor.op for tensor in op._inputs), *op._control_inputs):
+            if source in among and source not in found:
+                found[source] = None
+                waiting.append(source)
+    return list(found)
 
 
 def _read_variables(graph: Graph, ops: Sequence[Operation], args: Sequence[Tensor]) -> list[Any]:

@@ -38,5 +38,5 @@ def extend_graph(graph: Graph, graph_def: Any) -> None:
     library = FunctionLibrary(graph_def.library)
     nodes = NodeImport(graph, index, names, mapped, library, versions.producer)
     nodes.make()
-    enter_nodes(nodes)
+    enter_nodes(nodes, has_own_frames=False)  # such as the gradient of a loop that is there
     merge_versions(graph, versions)

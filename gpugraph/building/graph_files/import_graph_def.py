@@ -82,10 +82,14 @@ def import_graph_def(
     return found
 
 
-def enter_nodes(nodes: NodeImport) -> None:
+def enter_nodes(nodes: NodeImport, has_own_frames: bool = True) -> None:
     """Add finished operations, and the functions of their library, to the graph. Then inline calls.
 
     Raises ValueError if the graph has a different function of the same name.
+
+    Args:
+      nodes: the finished operations.
+      has_own_frames: whether their frames are other frames than those of the graph.
     """
     functions = nodes.graph._functions
     for name, function in nodes.library.functions.items():
@@ -98,7 +102,7 @@ def enter_nodes(nodes: NodeImport) -> None:
         if name not in functions:
             functions[name] = messages_pb2.FunctionDef()
             functions[name].CopyFrom(function)
-    nodes.enter()
+    nodes.enter(has_own_frames)
     inline_calls(nodes)
 
 

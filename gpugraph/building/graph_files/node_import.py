@@ -91,13 +91,18 @@ class NodeImport:
         for op, slot, source in self._back:
             self._close(op, slot, source)
 
-    def enter(self) -> None:
+    def enter(self, has_own_frames: bool = True) -> None:
         """Add the operations to the graph, and apply the scopes that are active around the import.
 
         The active scopes are device scopes, control dependencies and control flow contexts.
+
+        Args:
+          has_own_frames: whether a frame that the graph has already is another frame. It is the
+            same frame if the operations extend a copy of the graph.
         """
         graph, ops = self.graph, [*self.ops.values()]
-        _rename_frames(graph, [op for op in ops if op.type in _ENTERS])
+        if has_own_frames:
+            _rename_frames(graph, [op for op in ops if op.type in _ENTERS])
         with graph._lock:
             for op in ops:
                 op._id = len(graph._ops)

@@ -361,7 +361,7 @@ class CollectiveStep:
         )
         key, size = bucket.key(self._step), bucket.group_size
         joining = Joining(key, size, bucket.signature, bucket.wait, member, round=bucket.round)
-        meeting = self._peers.join(bucket.spec.leader, joining)
+        meeting = self._joined(bucket.spec.leader, joining)
         with self._lock:
             bucket.meeting = meeting
             failure = self._failure
@@ -376,6 +376,22 @@ class CollectiveStep:
         else:
             self._broadcast(bucket, wire)
         wire.finish()
+
+    def _joined(self, leader: str, joining: Joining) -> Meeting:
+        """Join a collective and return the meeting of all members. Raises the leader's error, and
+        UnavailableError if the leader does not answer.
+        """
+        try:
+            return self._peers.join(leader, joining)
+        except UnavailableError as error:
+            address = self._peers.peer(leader).address
+            if leader == self._peers.task or f"of the server at {address})" not in error.message:
+                raise  # the leader itself has reported that a member is gone
+            raise UnavailableError.of_no_node(
+                f"{leader}, at which the members of collectives meet, does not answer: its process "
+                "has ended, or can't be reached. All members have to run the same number of steps "
+                f"with collectives, and the leader's process has to outlive them: {error.message}"
+            ) from None
 
     def _give(self, bucket: BucketRun, value: Any) -> None:
         bucket.results = {op.name: value for op in bucket.operations}

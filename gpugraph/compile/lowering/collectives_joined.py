@@ -115,11 +115,17 @@ def _check(unit: Unit, members: Sequence[Node]) -> None:
     kinds = {node.type.removesuffix("Send").removesuffix("Recv") for node in members}
     senders = sum(node.type == _SENDS for node in members)
     if len(members) != size or len(kinds) > 1:
+        advice = "All members, of one kind, have to be in one run"
+        if len(members) < size:
+            advice += (
+                ". If the others are in other processes, open the session on this process's "
+                "server, as in `tf.Session(server.target)`: a session without a target can't "
+                "reach them"
+            )
         raise _refusal(
             first,
             f"{len(members)} of the {size} members are in this run: "
-            f"{', '.join(node.name for node in members)}. All members, of one kind, have to be in "
-            "one run",
+            f"{', '.join(node.name for node in members)}. {advice}",
         )
     if len({node.requested_device for node in members}) < size:
         raise _refusal(first, "two members request the same device")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpugraph.base.errors import UnimplementedError
-from gpugraph.cluster.cluster_spec import ClusterSpec
+from gpugraph.cluster.cluster_spec import ClusterSpec, task_number
 from gpugraph.config.environment import value_of
 from gpugraph.devices.device_listing import list_local_devices
 
@@ -117,7 +117,7 @@ class TFConfigClusterResolver(ClusterResolver):
     """A resolver that reads the cluster and the task from the environment variable TF_CONFIG.
 
     An argument that is not None replaces the corresponding entry of TF_CONFIG. Raises ValueError if
-    TF_CONFIG is not a JSON object.
+    TF_CONFIG is not a JSON object, or if the task's index is not an integer.
     """
 
     def __init__(
@@ -132,7 +132,7 @@ class TFConfigClusterResolver(ClusterResolver):
             raise ValueError(f"TF_CONFIG's task must be a JSON object, but it is {task!r}")
         self.task_type = task.get("type") if task_type is None else str(task_type)
         number = task.get("index") if task_id is None else task_id
-        self.task_id = None if number is None else int(number)
+        self.task_id = None if number is None else task_number(number)
         self.rpc_layer = rpc_layer or _tf_config().get("rpc_layer")
         self._environment = environment or _tf_config().get("environment", "")
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gpugraph.cluster.cluster_spec import ClusterSpec
+from gpugraph.cluster.cluster_spec import ClusterSpec, task_number
 from gpugraph.library.distribute.device_lists import all_local_devices, canonical_device
 
 _WORKERS = ("chief", "worker")
@@ -25,7 +25,7 @@ class Task:
         if not resolver.task_type or resolver.task_id is None:
             raise ValueError("When `cluster_spec` is given, you must also specify `task_type` and "
                              "`task_id`")  # fmt: skip
-        self.type, self.id = str(resolver.task_type), int(resolver.task_id)
+        self.type, self.id = str(resolver.task_type), task_number(resolver.task_id)
         if self.type not in _TASKS:
             raise ValueError(f"Unrecognized task_type: {self.type!r}, valid task types are: "
                              '"chief", "worker", "evaluator" and "ps".')  # fmt: skip
@@ -36,7 +36,11 @@ class Task:
             if self.count(job) > 1:
                 raise ValueError(f"There must be at most one '{job}' job.")
         if self.type != "evaluator" and self.id >= self.count(self.type):
-            raise ValueError(f"The `task_id` {self.id} exceeds the maximum id of {self.type}.")
+            raise ValueError(
+                f"The `task_id` {self.id} exceeds the maximum id of {self.type}. The maximum is "
+                f"{self.count(self.type) - 1}: the cluster (of TF_CONFIG, unless another resolver "
+                f"was passed) has {self.count(self.type)} tasks of the job {self.type!r}"
+            )
 
     @property
     def device(self) -> str:

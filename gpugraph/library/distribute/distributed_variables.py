@@ -227,14 +227,31 @@ class SyncOnReadVariable(DistributedVariable):
         return group(*[getattr(change, "op", change) for change in changes])
 
     def _assigned(self, value: Any, rest: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-        tensor = convert_to_tensor(value, self.dtype.base_dtype)
-        if self._aggregation == VariableAggregation.SUM:
-            tensor = _share(tensor, len(self._values))
+        shares = self._shares(convert_to_tensor(value, self.dtype.base_dtype))
         results = []
-        for component in self._values:
+        for component, share in zip(self._values, shares):
             with device(component.device):
-                results.append(component.assign(identity(tensor), *rest, **kwargs))
+                results.append(component.assign(identity(share), *rest, **kwargs))
         return results
+
+    def _shares(self, tensor: Tensor) -> list[Tensor]:
+        """Return the value to store in each component, so that the aggregate of the components of
+        all workers is `tensor`.
+
+        For a sum, each of the replicas in sync gets an equal share. What remains of an integer goes
+        to the first replica.
+        """
+        count = len(self._values)
+        extended = self._distribute_strategy.extended
+        total = max(count, extended._num_replicas_in_sync)
+        if self._aggregation != VariableAggregation.SUM or total == 1:
+            return [tensor] * count
+        is_exact = tensor.dtype.is_floating or tensor.dtype.is_complex
+        share = tensor / total if is_exact else tensor // total
+        shares = [share] * count
+        if not is_exact and not extended._first_replica():
+            shares[0] = tensor - share * (total - 1)
+        return shares
 
     def value(self) -> Tensor:
         """In a replica, return the value of the replica's own component. Elsewhere, return the
@@ -261,21 +278,20 @@ class SyncOnReadVariable(DistributedVariable):
             return self._values[0].value()
         if self._aggregation == VariableAggregation.NONE and get_replica_context() is not None:
             return self._values[0].value()  # outside of all scopes
-        operation = ReduceOp.from_variable_aggregation(self._aggregation)
+        try:
+            operation = ReduceOp.from_variable_aggregation(self._aggregation)
+        except ValueError as error:
+            raise ValueError(
+                f"{error}: the replicas' values of the variable '{self.name}' can't be read as one "
+                "outside of the replicas. Create it with an `aggregation` (SUM, MEAN or "
+                "ONLY_FIRST_REPLICA), or read it in a replica"
+            ) from None
         values = PerReplica([value.value() for value in self._values])
         extended = self._distribute_strategy.extended
         return extended._reduce_to(operation, values, self._values[0].device)
 
     def _saveable(self, name: str) -> SaveableObject:
         return _SyncOnReadSaveable(self, name)
-
-
-def _share(tensor: Tensor, count: int) -> Tensor:
-    """Return the value to store in each of `count` copies, so that the sum of the copies is
-    `tensor`.
-    """
-    shared: Tensor = tensor / count if tensor.dtype.is_floating else tensor // count
-    return shared
 
 
 def aggregated(strategy: Any, value: Any, aggregation: Any, destinations: Any) -> Any:
@@ -300,7 +316,12 @@ class _MirroredSaveable(SaveableObject):
 
     def restore(self, restored_tensors: Sequence[Any], restored_shapes: Any) -> Any:
         """Return the operation that assigns the value to all components."""
-        return _assign_all(self._variable, restored_tensors[0])
+        changes = []
+        for component in self._variable.values:
+            with device(component.device):
+                value = identity(restored_tensors[0])
+                changes.append(component.assign(value, read_value=False))
+        return group(*changes)
 
 
 class _SyncOnReadSaveable(SaveableObject):
@@ -320,15 +341,5 @@ class _SyncOnReadSaveable(SaveableObject):
         """Return the operation that assigns values to the components so that their aggregate is the
         restored value.
         """
-        tensor = restored_tensors[0]
-        if self._variable._aggregation == VariableAggregation.SUM:
-            tensor = _share(tensor, len(self._variable.values))
-        return _assign_all(self._variable, tensor)
-
-
-def _assign_all(variable: DistributedVariable, tensor: Any) -> Operation:
-    changes = []
-    for component in variable.values:
-        with device(component.device):
-            changes.append(component.assign(identity(tensor), read_value=False))
-    return group(*changes)
+        changes = self._variable._assigned(restored_tensors[0], (), {"read_value": False})
+        return group(*changes)

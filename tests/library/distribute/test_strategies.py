@@ -110,24 +110,34 @@ def test_checkpoints_are_exchanged(tmp_path: Path, source: str, target: str) -> 
         return [
             tf.get_variable("v", [2], initializer=tf.ones_initializer()),
             tf.get_variable("total", [], initializer=tf.zeros_initializer(), **on_read),
+            tf.get_variable("count", [], tf.int64, tf.zeros_initializer(), **on_read),
         ]
 
     with tf.Graph().as_default(), STRATEGIES[source]().scope():
-        v, total = variables()
+        v, total, count = variables()
         with tf.Session(config=CPUS) as session:
             session.run(tf.global_variables_initializer())
-            session.run([v.assign([3.0, 4.0]), total.assign(8.0)])
+            session.run([v.assign([3.0, 4.0]), total.assign(8.0), count.assign(7)])
             tf.train.Saver().save(session, path)
-    assert tf.train.list_variables(path) == [("total", []), ("v", [2])]
+    assert tf.train.list_variables(path) == [("count", []), ("total", []), ("v", [2])]
     strategy = STRATEGIES[target]()
     with tf.Graph().as_default(), strategy.scope():
-        v, total = variables()
+        v, total, count = variables()
         saver = tf.train.Saver()
         with tf.Session(config=CPUS) as session:
             saver.restore(session, path)
             for copy in session.run(list(strategy.experimental_local_results(v))):
                 np.testing.assert_array_equal(copy, [3, 4])
-            assert session.run(strategy.extended.read_var(total)) == 8
+            reads = [strategy.extended.read_var(variable) for variable in (total, count)]
+            assert session.run(reads) == [8, 7]
+
+
+def test_a_variable_without_aggregation_has_no_value_outside_of_replicas() -> None:
+    with mirrored().scope():
+        mode = tf.VariableSynchronization.ON_READ
+        variable = tf.Variable(1.0, name="mine", trainable=False, synchronization=mode)
+        with pytest.raises(ValueError, match=r"Could not convert .*'mine:0'"):
+            variable.read_value()
 
 
 def test_a_failing_replica_ends_the_others() -> None:

@@ -81,7 +81,21 @@ def test_variables_are_on_a_parameter_server() -> None:
         ({"cluster": {"ps": ["a:1"]}, "task": {"type": "worker", "index": 0}}, "not found"),
         (
             {"cluster": {"ps": ["a:1"], "worker": ["b:1"]}, "task": {"type": "worker", "index": 3}},
-            "exceeds the maximum id",
+            "exceeds the maximum id of worker. The maximum is 0: the cluster .of TF_CONFIG",
+        ),
+        *(
+            (
+                {"cluster": {"worker": ["a:1"]}, "task": {"type": "worker", "index": index}},
+                "number of a task must be an integer",
+            )
+            for index in (0.5, -1, True, [0])
+        ),
+        (
+            {
+                "cluster": {"ps": ["a:1"], "worker": ["b:1", "a:1"]},
+                "task": {"type": "ps", "index": 0},
+            },
+            "address 'a:1': /job:ps/task:0 and /job:worker/task:1",
         ),
         ([1], "must be a JSON object"),
     ],
