@@ -322,7 +322,7 @@ class _Cutter:
             self._take_far(stage, tensor, self.levels[tensor.op])
 
     def _take_value(self, stage: RunStage, tensor: Tensor, written: Operation) -> None:
-        """Feed a stage the value that the variable has at the end of the stage that writes it."""
+        """Feed a stage the value that a variable has at the end of the stage that writes it."""
         variable = _read_variable(tensor)
         assert variable is not None
         home = self.stages[self.task_of[written], self.levels[written]]
