@@ -79,8 +79,8 @@ _OPS_BY_NAME = _OpsByName()
 
 
 def canonical(path: str) -> str:
-    """Replace the prefix of `path` that is a tree with the tree's public module. For example,
-    `compat.v1.nn` becomes `nn`.
+    """Return the public path of a TensorFlow module path. If a row of `TREES` contains a prefix of
+    `path`, this prefix is replaced by the public module. For example, `compat.v1.nn` becomes `nn`.
 
     The path of the root is "". A path that has a separate row, such as `python.keras.engine`, is
     returned unchanged, even if it is below a tree.
