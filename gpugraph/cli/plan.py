@@ -54,8 +54,9 @@ def _add_machine(parser: argparse.ArgumentParser) -> None:
 
 
 def _take_options(options: argparse.Namespace) -> None:
-    """Set `options.gpus` and `options.memory`. Both options may also follow the program, in front
-    of its arguments. An option that is in front of the program is the program's if it follows too.
+    """Set `options.gpus` and `options.memory`. These options may be written before or after the
+    program's name. If an option is written in both places, the second one is an argument of the
+    program.
     """
     machine, after = argparse.ArgumentParser(add_help=False), options.arguments
     machine.error = options.parser.error  # type: ignore[method-assign]
@@ -173,8 +174,8 @@ def _virtual_gpus(gpus: int, memory: int) -> Iterator[None]:
 
 @contextmanager
 def _without_files() -> Iterator[None]:
-    """In the block, make `Saver.save` write nothing, and write event files to a temporary folder,
-    because no step computes the values.
+    """Within a `with` block, prevent the writing of checkpoints, and write event files to a
+    temporary folder, because no step computes any values.
     """
     save, open_file = Saver.save, EventFileWriter._open
 

@@ -75,8 +75,8 @@ def cut_into_stages(
 ) -> tuple[dict[str, list[RunStage]], dict[Operation, CollectiveGroup]]:
     """Return the stages of each task, in the order of their levels, and the collectives of the run.
 
-    Raises UnimplementedError if a group of inseparable operations and another task would wait for
-    each other.
+    Raises UnimplementedError if a group of inseparable operations needs a tensor of another task
+    that itself depends on the group.
     """
     cutter = _Cutter(feeds, fetches, targets, task_of)
     return cutter.cut(), cutter.collectives

@@ -260,7 +260,7 @@ class Reader(ast.NodeVisitor):
         self._visit_function(node)
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
-        """Visit a class body in a scope that its methods do not see."""
+        """Visit the body of a class in a new scope, which is not visible in its methods."""
         self._bind(node.name, None)
         for outer in (*node.decorator_list, *node.bases, *(word.value for word in node.keywords)):
             self.visit(outer)

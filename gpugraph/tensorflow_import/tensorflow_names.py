@@ -189,7 +189,7 @@ def _find_in_library(path: str, name: str) -> Any:
 
 
 def _below_version_2(path: str) -> bool:
-    """Return whether the module is `tf.compat.v2` or below it."""
+    """Return whether `path` is `tf.compat.v2` or a module below it."""
     return path == VERSION_2 or path.startswith(f"{VERSION_2}.")
 
 

@@ -122,8 +122,9 @@ class SizeTrace:
 
         Args:
           inputs: the values of the input sizes.
-          reported: the reported sizes by name. If it is None, they are those that the trace was
-            created with, and conditions on them are not checked, since a run decides them.
+          reported: the reported sizes by name. If it is None, the sizes with which the trace was
+            created are used, and conditions on reported sizes are not checked, because only a run
+            can check them.
         """
         atoms = list(inputs)
         is_checked = reported is not None
@@ -185,8 +186,8 @@ class SizeTrace:
         return outcome
 
     def _equate(self, left: Terms, right: Terms) -> None:
-        """Let an atom represent another one, if the difference of two sizes that are equal from now
-        on is a multiple of the difference of these atoms.
+        """Record that two sizes are equal from now on. If their difference is a multiple of the
+        difference of two atoms, let one of these atoms represent the other.
         """
         if right or len(left) != 2:
             return

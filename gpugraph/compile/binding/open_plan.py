@@ -320,7 +320,7 @@ class OpenPlan:
         return self._at(self._values_of(shapes))
 
     def _at(self, values: SizeValues) -> Unit:
-        """Return the unit with these values of its sizes."""
+        """Return a copy of the unit for these values of its sizes."""
         unit = self.unit.parts.at(values)
         unit.target, unit.advise = self.binder.unit.target, self.binder.unit.advise
         self.unit.relayout.apply(unit)

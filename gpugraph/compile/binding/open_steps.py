@@ -123,8 +123,8 @@ class AccessStep:
 
 
 class ReportStep:
-    """The callable of a kernel that reports sizes. It holds the kernel's outputs until `write`
-    copies them.
+    """The callable of a kernel that reports sizes. It holds the kernel's outputs until `write` has
+    copied them.
 
     Attributes:
       count: the array in which native code stores the sizes, or None if Python runs the kernel.

@@ -48,7 +48,7 @@ class Report(NamedTuple):
 
     Args:
       names: for each number that the kernel counts, the names of the sizes that have this value.
-        There are several names if equal nodes were merged into this node.
+        There are several names for a number if equal nodes were merged into this node.
     """
 
     node: Node
@@ -74,7 +74,7 @@ class Reports:
     report.
 
     Attributes:
-      drawing: the names of the nodes that draw random numbers before the last flush.
+      drawing: the names of the nodes that draw random numbers before the last report is written.
     """
 
     def __init__(self, unit: Unit, trace: SizeTrace) -> None:
@@ -124,8 +124,8 @@ class Reports:
             yield Flush(len(self.unit.order), reports)
 
     def _needs(self, node: Node) -> set[str]:
-        """Return the names of the reported sizes that a node's tensors and attrs depend on, and of
-        those whose kernels write its inputs.
+        """Return the names of all reported sizes that must be known before a node runs. Its tensors
+        or attrs depend on these sizes, or the reporting kernel writes one of its inputs.
         """
         homes, values = self.unit.homes, list(node.attrs.values())
         keys = [(node.id, slot) for slot in range(len(node.output_types))]

@@ -91,7 +91,7 @@ class InterleavedElements(Through):
 
     @property
     def ahead(self) -> int:
-        """The number of elements that may be read ahead: the number of the current dataset."""
+        """The number of elements that may be read ahead, which depends on the current dataset."""
         current = self.open[self.slot] if self.reads_ahead else None
         return 1 if current is None else current.ahead
 

@@ -1,7 +1,4 @@
-"""The memory of large batches, which is used again once nobody holds a batch any more.
-
-Fresh memory costs a page fault for each 4 KiB, which takes as long as writing it.
-"""
+"""The memory of large batches. It is reused when nothing refers to a batch any more."""
 
 from __future__ import annotations
 
@@ -17,14 +14,15 @@ _LARGE, _MOST_ARRAYS = 1 << 18, 6
 class BatchMemory:
     """The last large arrays that one iteration has returned.
 
-    An array is free if nothing but this object refers to it. Each view of an array refers to it.
+    An array can be reused if only this object refers to it. Each view of an array refers to the
+    array.
     """
 
     def __init__(self) -> None:
         self._arrays: list[Any] = []
 
     def empty(self, shape: tuple[int, ...], dtype: Any) -> Any:
-        """Return an array of undefined content."""
+        """Return an array whose elements are not initialized."""
         if dtype.hasobject or math.prod(shape) * dtype.itemsize < _LARGE:
             return np.empty(shape, dtype)
         arrays = self._arrays
