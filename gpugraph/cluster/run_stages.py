@@ -12,10 +12,10 @@ among the stages that have not run, a stage with the lowest level has received a
 So a run never deadlocks with itself, regardless of its placement
 (`tests/cluster/test_random_placements.py`).
 
-Operations that can't be separated have one level and one task. These are the operations of a branch
-or loop, and operations that share a TensorArray or a stack (`session/partial_run_graph.py`).
-Variables, handles, and constants without control inputs are in every stage of their task that needs
-them.
+Operations that can't be separated are on the same task, at the same level. These are the operations
+of a branch or loop, and operations that share a TensorArray or a stack
+(`session/partial_run_graph.py`). Variables, handles, and constants without control inputs are in
+every stage of their task that needs them.
 
 As in one process, a read of a variable after a write in the same run returns the written value
 (`compile/lowering/read_after_write.py`). The last write on which the read depends belongs to a
