@@ -163,7 +163,7 @@ class Reports:
 
 
 def _reports(unit: Unit, trace: SizeTrace) -> Mapping[int, Report]:
-    """Map the id of each node that reports a size to its report."""
+    """Return the `Report` of each node whose kernel reports sizes, by the node's id."""
     live = {node.name: node for node in unit.order if node.id in unit.reported}
     names: dict[str, list[str]] = {}
     for name in trace.report_names:
