@@ -154,7 +154,7 @@ class KernelFunction:
             self._part.idle.append(instance)
 
     def positions(self) -> list[list[Any]]:
-        """Return pairs of the name of an op that draws random numbers and the position in its
+        """For each op that draws random numbers, return a pair: its name, and the position in its
         stream.
         """
         if self._exclusive is None:
