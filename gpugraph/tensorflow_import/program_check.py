@@ -246,17 +246,17 @@ class Reader(ast.NodeVisitor):
         self._scopes = outer_scopes
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
-        """Visit a function in a scope of its arguments."""
+        """Visit a function in a new scope, which contains its arguments."""
         self._bind(node.name, None)
         self._visit_function(node)
 
     def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> None:
-        """Visit a coroutine in a scope of its arguments."""
+        """Visit a coroutine in a new scope, which contains its arguments."""
         self._bind(node.name, None)
         self._visit_function(node)
 
     def visit_Lambda(self, node: ast.Lambda) -> None:
-        """Visit a lambda in a scope of its arguments."""
+        """Visit a lambda in a new scope, which contains its arguments."""
         self._visit_function(node)
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:

@@ -120,7 +120,7 @@ class Stream:
 
     def move(self, device: str, put: Callable[[Any], DeviceState]) -> DeviceState:
         """Move the position to a device's memory, where it stays. Return the memory (see
-        `kernel.Movable`).
+        `kernel.MovableState`).
 
         Raises NotImplementedError if the position is on another device.
 

@@ -140,8 +140,8 @@ class ProfileOptionBuilder:
         return self._with(min_float_ops=min_float_ops)
 
     def with_accounted_types(self, account_type_regexes: Sequence[str]) -> ProfileOptionBuilder:
-        """Count only nodes whose type matches: an op type, a device, or
-        "_trainable_variables".
+        """Count only nodes of which a type matches a regular expression. The types of a node are
+        its op type, its device and, if the node is a trainable variable, "_trainable_variables".
         """
         return self._with(account_type_regexes=list(account_type_regexes))
 
