@@ -159,7 +159,7 @@ class OpenProgram(LoopProgram):
         return [[names for report, _ in pairs for names in report.names] for pairs in self.reports]
 
     def stage_of(self, number: int) -> int:
-        """Return the number of the stage that writes the words of an instruction."""
+        """Return the number of the stage that writes the sizes of an instruction."""
         return bisect_left(self.flush_places, number)
 
     def bound_in(self, stage: int) -> Sequence[NumPyStep | MoveStep]:

@@ -1,7 +1,7 @@
 """Discrete cosine transforms, mel spectra, and functions that shift spectra.
 
-Cosine transforms are computed with Fourier transforms of twice the length. See N. Ahmed, T.
-Natarajan, K. Rao, "Discrete cosine transform", 1974; J. Makhoul, "A fast cosine transform in one
+Cosine transforms are computed with Fourier transforms of twice the length. See Ahmed,
+Natarajan, Rao, "Discrete cosine transform", 1974; Makhoul, "A fast cosine transform in one
 and two dimensions", 1980.
 """
 
@@ -46,8 +46,8 @@ def _check(type: int, n: int | None, axis: int, norm: str | None) -> None:
 
 
 def _of_length(source: Tensor, n: int | None) -> tuple[Tensor, Any]:
-    """Return (the tensor with its last axis cut or zero-padded to `n` elements, the size of this
-    axis).
+    """Return the tensor with its last axis cut or zero-padded to `n` elements, and the size of this
+    axis.
     """
     size = size_at(source, -1)
     if n is None:
