@@ -190,7 +190,7 @@ def ifftshift(x: Any, axes: Any = None, name: str | None = None) -> Tensor:
 
 
 def _mel(hertz: Any) -> Any:
-    """Convert hertz to mels (D. O'Shaughnessy, "Speech communication", 1987)."""
+    """Convert hertz to mels (O'Shaughnessy, "Speech communication", 1987)."""
     return 1127.0 * np.log(1.0 + hertz / 700.0)
 
 
