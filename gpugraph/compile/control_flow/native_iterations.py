@@ -77,8 +77,8 @@ class ProgramRun:
 
 
 class NativeIterations:
-    """The native form of a loop. It is available as soon as the code of the steps outside of branches
-    is compiled.
+    """The native form of a loop. It is available as soon as the code of the steps outside of
+    branches is compiled.
     """
 
     def __init__(
