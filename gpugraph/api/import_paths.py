@@ -225,8 +225,8 @@ def add_to_public_modules(function: Callable[[str, ModuleType], None]) -> None:
 class _PublicPaths(MetaPathFinder):
     """An importer that finds modules by their public paths.
 
-    If a module is imported by its file path instead, the importer makes its loader call the
-    functions that `add_to_public_modules` has registered.
+    If a public module is imported by its file path, the functions that `add_to_public_modules` has
+    registered are called after the import.
     """
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:

@@ -167,7 +167,7 @@ def flatten_with_tuple_paths(
 
     Args:
       expand_composites: whether a composite, such as a SparseTensor, is replaced by its component
-        tensors. Their keys are their positions.
+        tensors. In a path, a component tensor is identified by its position in the composite.
     """
     paths = list(_with_paths(structure, ()))
     if not expand_composites:

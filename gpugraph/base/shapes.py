@@ -33,8 +33,8 @@ _Sizes = tuple[Any, ...] | None
 def equal_sizes(a: _Sizes, b: _Sizes) -> bool:
     """Return whether two shapes have equal sizes.
 
-    A comparison of open sizes may become a condition of the compilation. So they are compared only
-    if the ranks and all other sizes are equal, whereas `==` would stop at the first difference.
+    Open sizes are compared last, and only if the ranks and all known sizes are equal, because a
+    comparison of open sizes may become a condition of the compilation.
     """
     if a is None or b is None or len(a) != len(b):
         return a is b

@@ -112,7 +112,7 @@ class _Program:
         return sorted(self.times.items(), key=lambda item: (-item[1].nanoseconds, item[0]))
 
     def chosen(self, options: argparse.Namespace) -> list[tuple[int, Explanation]]:
-        """Return (number, plan) of the plans to print."""
+        """Return pairs (number, explanation) for the plans to print."""
         return [
             (number, plan)
             for number, plan in enumerate(self.plans, 1)

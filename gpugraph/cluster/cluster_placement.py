@@ -95,8 +95,8 @@ def task_of(device: str) -> str:
 def _brought_together(
     unit: Unit, feeds: set[Tensor], fetches: Sequence[Tensor], targets: Sequence[Operation]
 ) -> dict[str, str]:
-    """Map the name of each operation that must be on the same task as other operations to this
-    task.
+    """Return the task of each operation that must be on the same task as other operations, by the
+    operation's name.
 
     The result is empty if the placer has already put such operations on the same task.
     """

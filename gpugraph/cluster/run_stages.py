@@ -77,8 +77,8 @@ def cut_into_stages(
 ) -> tuple[dict[str, list[RunStage]], dict[Operation, CollectiveGroup]]:
     """Return the stages of each task, in the order of their levels, and the collectives of the run.
 
-    Raises UnimplementedError if a group of inseparable operations and another task would wait for
-    each other.
+    Raises UnimplementedError if a group of inseparable operations needs a tensor of another task
+    that itself depends on the group.
     """
     cutter = _Cutter(feeds, fetches, targets, task_of)
     return cutter.cut(), cutter.collectives
@@ -358,7 +358,7 @@ class _Cutter:
             self._take_far(stage, tensor, self.levels[tensor.op])
 
     def _take_value(self, stage: RunStage, tensor: Tensor, written: Operation) -> None:
-        """Feed a stage the value that the variable has at the end of the stage that writes it."""
+        """Feed a stage the value that a variable has at the end of the stage that writes it."""
         variable = _read_variable(tensor)
         assert variable is not None
         home = self.stages[self.task_of[written], self.levels[written]]

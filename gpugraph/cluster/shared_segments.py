@@ -214,7 +214,7 @@ class SegmentPool:
         return lease
 
     def lease_of(self, memory: Any) -> SegmentLease | None:
-        """Return the lease of exactly this memory, after adding one holder to it. Return None if
+        """Add a holder to the lease of exactly this memory, and return the lease. Return None if
         this memory has no lease.
 
         The caller must make sure that another holder keeps the lease during the call.

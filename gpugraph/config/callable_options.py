@@ -32,9 +32,8 @@ class CallableOptions(Message):
       run_options: settings of each of its runs.
       tensor_connection: tensors that are fed with the values of other tensors, see
         TensorConnection.
-      feed_devices, fetch_devices, fetch_skip_sync: the devices of fed and fetched values. Here
-        these values are NumPy arrays on the host, and any non-empty value of the fields is
-        rejected.
+      feed_devices, fetch_devices, fetch_skip_sync: the devices of fed and fetched values. In
+        gpugraph, these values are NumPy arrays on the host, so the fields must be empty.
     """
 
     feed = list_of(to_str)

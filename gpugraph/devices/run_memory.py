@@ -208,8 +208,8 @@ class ScratchPool:
     another.
 
     A step gets the smallest block that is large enough and that the step does not use already. If
-    there is no such block, a new block is allocated, which is a little larger than needed. So all
-    plans together hold about as much scratch memory as the step that needs the maximum.
+    there is no such block, a new block is allocated, which is a little larger than needed. So the
+    total scratch memory of all plans is about the maximum that a single step needs.
     """
 
     def __init__(self, device: Device) -> None:

@@ -31,9 +31,11 @@ class BoundPlan(Protocol):
 
 
 class VariableState:
-    """A variable of a session: its device, its memory, and whether it is initialized. watchers: the
-    plans that are bound to the memory. separation: the separation of this copy from others with
-    which it shared memory.
+    """A variable of a session: its device, its memory, and whether it is initialized.
+
+    Attributes:
+      watchers: the plans that are bound to the memory.
+      separation: the separation of this copy from copies with which it shared memory, or None.
     """
 
     __slots__ = (
@@ -84,8 +86,8 @@ class VariableState:
             other.device.write(other.reserve(tuple(source.shape)).array, source)
 
     def equals(self, other: VariableState) -> bool:
-        """Return whether another variable, of a device that shares this one's memory, has the same
-        bits.
+        """Return whether another variable has the same bits. Both variables must be on devices that
+        use the same memory.
         """
         if self.initialized is not other.initialized:
             return False
@@ -202,10 +204,11 @@ class Resources:
             return True
 
     def separate(self, copies: Copies) -> None:
-        """Give each of the copies separate memory from now on. Plans that are bound to the
-        common memory become stale.
+        """Give each of the copies separate memory. Plans that are bound to the common memory become
+        stale.
 
-        The first run of a plan that is bound to the separate memory completes the `Separation`.
+        The `Separation` is completed by the first run of a plan that is bound to the separate
+        memory.
         """
         with self.lock:
             is_shared = self.copies.of(copies.first) is not None

@@ -40,7 +40,7 @@ class Separation(Protocol):
         """Return the ids of the variables of all copies."""
 
     def complete(self) -> None:
-        """Give each copy its value. Later calls do nothing."""
+        """Copy the common value to the memory of each copy. Later calls do nothing."""
 
     def equal_copies(self) -> list[Callable[[], None]]:
         """Return, for each copy that is equal to the first one, a function that copies the value
@@ -53,7 +53,7 @@ class SharedVariable(Protocol):
 
     @property
     def separation(self) -> Separation | None:
-        """The separation of its copies. None if they share the memory."""
+        """The separation of the copies, or None if they share the memory."""
 
 
 class AccessTable:
@@ -115,8 +115,8 @@ class RunAccess:
         )
 
     def enter(self, check: Callable[[str], None]) -> None:
-        """Wait until no earlier run collides with this run, then enter the table. `check` is called
-        repeatedly during the wait. It raises an error to end the wait.
+        """Wait until no earlier run collides with this run, then enter the table. During the wait,
+        `check` is called repeatedly, and may raise an error to end the wait.
 
         Raises SeparatedCopiesError if the plan needs another compilation, because copies of
         variables do not share memory any more.
@@ -174,8 +174,9 @@ class RunAccess:
                     self._admit()
 
     def _fit(self) -> None:
-        """Complete the separations for which the plan was compiled. Raise SeparatedCopiesError if
-        the plan does not fit the separations that are complete. This run must be in the table.
+        """Complete the separations with which the plan was compiled. Raise SeparatedCopiesError if
+        the plan still uses the common memory of copies that are separated. This run must be in the
+        table.
         """
         for separation in self.separations:
             if not separation.is_done:
@@ -193,7 +194,9 @@ class RunAccess:
         return [separation for separation in found if separation is not None and separation.is_done]
 
     def _note_separations(self) -> None:
-        """Prepare the rest of a run for separations that other runs have completed."""
+        """Update this run, which is in progress, for separations that other runs have completed
+        meanwhile.
+        """
         for separation in self._find_separated():
             if separation not in self._separated and not separation.ids().isdisjoint(self.writes):
                 self._separated.append(separation)

@@ -2,10 +2,11 @@
 
 A strategy gives each replica's device a copy of a variable, and changes all copies alike. On
 devices that share memory, the first copy holds the value of all of them, and a plan changes it once
-(`compile/rewriting/shared_copies.py`). If a plan changes one copy alone, the copies are separated,
-for the rest of the session. From the compilation of this plan on, new plans are bound to separate
-memory. Plans that are bound to the common memory may still run, until the first run of a new plan
-copies its value to the memory of each copy (`variable_access.py`).
+(`compile/rewriting/shared_copies.py`). If a plan changes only one of the copies, the copies are
+separated for the rest of the session. All plans that are compiled from then on are bound to
+separate memory. Older plans, which are bound to the common memory, may still run until the first
+run of a new plan. This run copies the common value to the memory of each copy
+(`variable_access.py`).
 """
 
 from __future__ import annotations
@@ -79,12 +80,15 @@ class CopyState(Protocol):
 
 
 class Separation:
-    """The separation of the copies of one variable. is_done: whether each copy has its value.
-    has_moved: whether a copy got other memory at that time, so that plans with this memory are
-    stale.
+    """The separation of the copies of one variable.
 
     Args:
-      states: the variables of all copies. The first one has the value.
+      states: the variables of all copies. The first variable has the value.
+
+    Attributes:
+      is_done: whether the separation is complete, so that each copy has its own value.
+      has_moved: whether a copy got other memory in the separation, so that plans that are bound to
+        the previous memory are stale.
     """
 
     def __init__(self, states: Sequence[CopyState]) -> None:
@@ -98,8 +102,8 @@ class Separation:
         return set(map(id, self.states))
 
     def complete(self) -> None:
-        """Copy the value of the first copy to the others. Later calls do nothing. No other run may
-        use one of the copies.
+        """Copy the value of the first copy to the memory of all other copies. Later calls do
+        nothing. No other run may use one of the copies during the call.
         """
         if self.is_done:
             return

@@ -22,7 +22,7 @@ each call. If it returns None or raises an error, the op must be called for each
 
 
 def have_equal_rest(calls: Calls) -> bool:
-    """Return whether all inputs except for the first are the same in all calls."""
+    """Return whether the calls have equal inputs, apart from their first input."""
     rest = calls[0][1:]
     return all(
         len(call) == len(rest) + 1 and all(one is other for one, other in zip(call[1:], rest))

@@ -2,8 +2,8 @@
 
 The problem. Each buffer has a size, and an interval of steps, including both ends, in which it must
 keep its contents. Two buffers may share bytes if and only if their intervals do not intersect. Find
-offsets such that the block is small. (This is dynamic storage allocation, which is NP-hard. No plan
-can be smaller than `lower_bound`, the maximum of live bytes over all steps.)
+offsets such that the block is small. This problem is dynamic storage allocation, which is NP-hard.
+No plan can be smaller than `lower_bound`, the maximum of live bytes over all steps.
 
     step      0    1    2    3
     A 2 KiB   [=========]            offset 0

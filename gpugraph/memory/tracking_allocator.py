@@ -6,8 +6,8 @@ There are three cases, as in TensorFlow:
 - The inner allocator tracks sizes: the sizes that it allocates are counted.
 - The inner allocator does not track sizes, but `track_sizes` is set: the wrapper itself tracks
   sizes and ids. It counts the requested sizes, and the ids are 1, 2, 3 and so on.
-- Neither is the case: only requests are counted. The high watermark and the live bytes stay 0, and
-  frees are not recorded.
+- Otherwise, only requests are counted. The high watermark and the live bytes stay 0, and frees are
+  not recorded.
 
 The wrapper's owner holds one reference, and so does each live allocation. `get_records_and_unref`
 drops the owner's reference. When the last allocation has been freed as well, the wrapper is spent

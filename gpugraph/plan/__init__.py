@@ -1,5 +1,5 @@
-"""The interface between compilation and runtime, which is the plan, a frozen record of the steps of
-a run.
+"""The plan, a frozen record of the steps of a run. It is the interface between compilation and
+runtime.
 """
 
 from gpugraph.plan.arena_record import (

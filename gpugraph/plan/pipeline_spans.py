@@ -17,7 +17,8 @@ MAX_SPANS = 50_000
 
 
 class Span(NamedTuple):
-    """A call of a stage's iteration in a thread. Times are in nanoseconds since the epoch.
+    """The time span of one call of a stage's iterator in one thread. Times are in nanoseconds since
+    the epoch.
 
     Args:
       depth: the number of enclosing calls in the same thread.
@@ -70,7 +71,9 @@ def spans_between(begun: int, ended: int) -> list[Span]:
 
 
 class WatchAll:
-    """The switch that watches all iterators, and the watches of these iterators."""
+    """A switch for watching iterators, and the watches of the iterators that were initialized while
+    the switch was on.
+    """
 
     def __init__(self) -> None:
         self.is_on = False

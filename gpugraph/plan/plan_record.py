@@ -1,5 +1,5 @@
-"""The interface between compilation and runtime, which is the plan, a frozen record of the steps of
-a run.
+"""The plan, a frozen record of the steps of a run. It is the interface between compilation and
+runtime.
 
 `compile/` creates a `Plan`, and `runtime/` runs it. Neither of these packages imports the other.
 All names, devices, memory and kernels are fixed. A step is a callable without arguments, a feed is
@@ -213,8 +213,8 @@ class Plan:
 
     `watched` are the variables whose memory is bound to steps. If the memory of one of them has
     `moved`, the plan is stale. The lock is reentrant. A kernel may call the session, and this call
-    may need the very plan that is executing the kernel. In this case, the call does not deadlock.
-    It sees that the plan is `running`.
+    may need the very plan that is executing the kernel. Such a call does not deadlock, because it
+    finds that the plan is `running`.
 
     Args:
       variables: all variables that the plan uses.

@@ -1,4 +1,4 @@
-"""Threads in which native kernels use no other threads.
+"""Threads in which a native kernel uses only the calling thread.
 
 Threads that compute elements side by side already occupy the processors. A kernel that divides its
 work among more threads would only make them wait for each other.
@@ -21,8 +21,8 @@ def provide_single_thread(setter: Callable[[], bool]) -> None:
 
 
 class SingleThread:
-    """The setting of one thread, which must call `apply` before it calls kernels. The runtime may
-    be loaded later than the thread starts, so `apply` is called again and again.
+    """The single-thread setting of one thread. The thread calls `apply` before each kernel, because
+    the native runtime may be loaded after the thread has started.
     """
 
     def __init__(self) -> None:

@@ -1,8 +1,9 @@
 """BaseSession, the client side of a session, which prepares a run and converts its results.
 
-A session converts fetches and feeds to tensors and arrays. For each combination of fetches and fed
-tensors, it obtains a runner once. The runner comes from the backend, which the session factory for
-the target has created. The session returns the fetched values in the structure of the fetches.
+For each combination of fetches and fed tensors, it obtains one runner, an object that runs this
+combination with different values. For each combination of fetches and fed tensors, it obtains a
+runner once. The runner comes from the backend, which the session factory for the target has
+created. The session returns the fetched values in the structure of the fetches.
 """
 
 from __future__ import annotations
@@ -404,8 +405,8 @@ class BaseSession:
     def close(self) -> None:
         """Release variables, plans and devices. Any later use raises RuntimeError.
 
-        If a signal handler's exception interrupts this call, a second call, or the deletion of the
-        session, releases whatever remains.
+        If a signal handler raises an exception during this call, a second call releases the
+        remaining resources. Deletion of the session releases them too.
         """
         self._closed = True
         if self._has_backend:
@@ -442,8 +443,8 @@ class BaseSession:
 
 
 def _wrong_type(rule: str, value: Any) -> TypeError:
-    """Return a TypeError. If the value fits another argument of `Session`, its message has a
-    hint.
+    """Return a TypeError whose message begins with `rule`. If the value has the type of another
+    argument of `Session`, the message suggests this argument.
     """
     keyword = {ConfigProto: "config", Graph: "graph"}.get(type(value))
     hint = f' Did you do "Session({keyword})" instead of "Session({keyword}={keyword})"?'

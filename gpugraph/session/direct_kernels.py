@@ -85,11 +85,13 @@ class DirectKernel:
 
     @property
     def takes_several(self) -> bool:
-        """Whether `several` may return outputs."""
+        """Whether the kernel can compute several calls at once (`several`)."""
         return self._several is not None
 
     def several(self, calls: Sequence[Sequence[Any]]) -> Sequence[Sequence[Any]] | None:
-        """Return the outputs of several calls. Return None if each call must be made separately."""
+        """Compute several calls at once and return the outputs of each call. Return None if the
+        kernel requires separate calls.
+        """
         if self._several is None:
             return None
         inputs = [

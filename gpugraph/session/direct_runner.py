@@ -201,8 +201,8 @@ class DirectRunner(Runner):
             return self._rehearsal.run(shapes, partial(self._request, shapes))
 
     def _promote(self, shapes: Shapes) -> None:
-        """Replace the plan of these shapes, which allocates tensors in the run, with a plan that
-        uses the sizes that kernels have reported.
+        """Replace the plan of these shapes, whose runs allocate tensors, with a plan that uses the
+        sizes that kernels have reported.
         """
         with self.session.plans.locked(None):
             self.plans.promote(shapes)
@@ -230,7 +230,7 @@ class DirectRunner(Runner):
                     return spare
 
     def _wait_until_idle(self, plan: Plan, limit: TimeLimit | None) -> bool:
-        """Wait for a short time for another thread's run of the plan.
+        """Wait briefly for another thread to end its run of the plan.
 
         Return True if the plan is idle, or has completed a run in the meantime. Return False if a
         single long run, or a run of this thread, holds the plan. Raises DeadlineExceededError if
@@ -275,7 +275,7 @@ class DirectRunner(Runner):
         return self.session.last_traced()
 
     def graph_record(self, plan: Plan) -> GraphRecord:
-        """Return the compiled graph of a plan of this runner.
+        """Return an explanation of a run whose feeds have the shapes of `values`.
 
         The first call compiles the graph once more, because plans do not keep it.
         """

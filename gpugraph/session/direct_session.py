@@ -225,8 +225,9 @@ class DirectSession(SessionBackend):
         return Explanation(plan, tuple(self.unused_options), measured_pipelines(self.resources))
 
     def plan_rows(self) -> list[tuple[str, str, int]]:
-        """Return the fetches and targets, the shapes of the feeds and the number of runs of each
-        plan."""
+        """For each plan, return its fetches and targets, the shapes of its feeds, and its number of
+        runs.
+        """
         with self.lock:
             exact = [runner.plans.exact for runner in self.runners.values()]
             cached = [(shapes, plans[shapes].plan) for plans in exact for shapes in plans]
@@ -309,8 +310,8 @@ class DirectSession(SessionBackend):
 
 
 def end_plans() -> None:
-    """Call the `at_end` functions of all plans. This happens at the program's end, as if the plans
-    were dropped.
+    """Call the `at_end` functions of all plans at the exit of the program, as if the plans were
+    dropped.
     """
     for session in list(SESSIONS):
         for plan in session.plans.all():

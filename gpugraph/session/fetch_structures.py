@@ -237,5 +237,7 @@ def names_leaves(fetches: Any) -> bool:
 
 
 def is_leaf(fetch: Any) -> bool:
-    """Return whether `fetch` refers to one tensor or operation, which is the same in all runs."""
+    """Return whether `fetch` refers to a single tensor or operation, which is the same object in
+    all runs.
+    """
     return isinstance(fetch, (Tensor, Operation, str)) or hasattr(fetch, "_as_graph_element")

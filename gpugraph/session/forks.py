@@ -1,9 +1,9 @@
 """Waiting for runs before a fork, so that the child process has consistent variables.
 
 When the process is about to fork, no new run may begin. The fork waits for each run that writes
-variables in another thread. It waits until this run ends, or calls a Python function of the user,
-during which the run writes nothing. The fork waits for at most `MAX_WAIT_S`. A longer run (such as
-a loop of many iterations in one step) continues, and the child may have partly written values. The
+variables in another thread, until this run ends or calls a Python function of the user. During such
+a function, the run writes nothing. The fork waits for at most `MAX_WAIT_S`. A longer run (such as a
+loop of many iterations in one step) continues, and the child may have partly written values. The
 wait cannot deadlock. The run for which the fork waits may itself wait for variables that another
 run holds. However, this other run also ends, or it is in a user function, for which the fork does
 not wait.

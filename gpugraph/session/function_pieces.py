@@ -3,10 +3,10 @@ inputs, such as DecodeJpeg and StringSplit.
 
     decode | flip, crop, scale | where | gather, sum
 
-The shapes of all tensors between two cuts follow from the shapes of the tensors that enter.
-Therefore each part of the function between cuts is a run of which all shapes are known when it
-starts. One native call can execute such a run for any sizes (`compile/binding/open_plan.py`). An op
-at a cut is called alone, and its results need no copy. Ops on strings, which are not native, are
+The shapes of all tensors between two cuts can be computed from the shapes of the inputs of this
+part. Therefore each part of the function between cuts is a run of which all shapes are known when
+it starts. One native call can execute such a run for any sizes (`compile/binding/open_plan.py`). An
+op at a cut is called alone, and its results need no copy. Ops on strings, which are not native, are
 called alone too.
 
 A function is not cut if it has branches or loops, or if a control dependency or a handle would
@@ -175,8 +175,8 @@ class _Levels:
         return [piece for piece in pieces if piece.fetches or piece.targets]
 
     def _is_ordered(self, op: Operation) -> bool:
-        """Return whether `op` must run after an op of another piece that does not return a tensor
-        to it.
+        """Return whether `op` must run after an op of another piece, although it receives no tensor
+        from this op.
         """
         for other in op.control_inputs:
             if other in self.cuts or self.level.get(other, self.level[op]) != self.level[op]:

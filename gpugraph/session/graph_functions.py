@@ -155,7 +155,7 @@ class KernelFunction:
             self._part.idle.append(instance)
 
     def positions(self) -> list[list[Any]]:
-        """Return pairs of the name of an op that draws random numbers and the position in its
+        """For each op that draws random numbers, return a pair: its name, and the position in its
         stream.
         """
         if self._exclusive is None:
@@ -269,7 +269,7 @@ class PiecesCall:
 
     @property
     def takes_several(self) -> bool:
-        """Whether the op of a piece computes several calls at once."""
+        """Whether an op at a cut can compute several calls at once."""
         types = [part.piece.cut.type for part in self._parts if part.piece.cut is not None]
         return any(op_type in SEVERAL for op_type in types)
 
@@ -286,14 +286,16 @@ class PiecesCall:
         return [self._results(values) for values in known]
 
     def _results(self, known: list[Any]) -> list[Any]:
-        """Return the outputs, given all values."""
+        """Return the function's results. `known` has the values of all tensors that the pieces have
+        computed.
+        """
         outputs = [known[place] for place in self._outputs]
         for slot in self._views:
             outputs[slot] = _without_large_base(outputs[slot])
         return outputs
 
     def positions(self) -> list[list[Any]]:
-        """Return the positions of all pieces."""
+        """Return the positions of the random streams of all pieces."""
         return [position for call in self._calls for position in call.positions()]
 
     def go_to(self, positions: Sequence[Sequence[Any]]) -> None:
@@ -346,7 +348,7 @@ class _Instance:
         return Explanation(plan, ())
 
     def restart(self) -> None:
-        """Return to the beginning of the random streams."""
+        """Set the random streams back to their beginning."""
         for state in self.resources.states.values():
             if hasattr(state, "restart"):
                 state.restart()
@@ -373,7 +375,9 @@ def _extend(known: list[Any], results: Sequence[Any]) -> None:
 
 
 def _as_array(value: Any) -> Any:
-    """Return a scalar result as an array. A scalar of an object dtype is the object itself."""
+    """Return a result as an array. For a scalar of an object dtype, `value` is the object
+    itself.
+    """
     if isinstance(value, np.generic):
         return np.asarray(value)
     array = np.empty((), object)

@@ -58,7 +58,8 @@ class _OpenFeeds(NamedTuple):
 
         Args:
           sizes: the fed sizes.
-          reported: the sizes that kernels have reported, by default at the compilation of the unit.
+          reported: the sizes that kernels have reported, by default those with which the unit was
+            compiled.
         """
         inputs = self.fed.of(sizes)
         return None if inputs is None else self.unit.at(inputs, reported)
@@ -102,9 +103,10 @@ class OpenShapes:
 
         Args:
           reported: a dict from nodes to the sizes that their kernels have reported in a run.
-          reporting: the shapes of the feeds in that run, if they are others.
-          is_last: whether that was the last run of these shapes. The unit is then valid for these
-            sizes too, unless its sizes do not depend on values, or there are several such units.
+          reporting: the shapes of the feeds in that run, if they differ from `shapes`.
+          is_last: whether that was the last run of these shapes. If so, the unit must also be valid
+            for the reported sizes. This has no effect if no size depends on values, or if there are
+            too many such units.
         """
         ranks = tuple(map(len, shapes))
         sizes = [size for shape in shapes for size in shape]
@@ -175,7 +177,7 @@ class OpenShapes:
         self, shapes: Shapes, first: Shapes, varying: set[int], reported: Mapping[str, int] | None
     ) -> _OpenFeeds:
         """Compile a unit in which the varying sizes are open. Sizes that are equal to each other in
-        both sets of shapes become a single input of its trace.
+        both sets of shapes become a single input of the size trace.
 
         Args:
           first: the shapes by which the passes estimate and compare.

@@ -1,10 +1,11 @@
 """Rehearsals, in which runs only compile and compute nothing.
 
 While a rehearsal is in progress, a run compiles the graph that it would execute, reports the
-compiled graph as a record, and returns zeros of the fetches' shapes. An unknown size is 1, or 0 for
-strings. No memory of the devices is used, so devices may have more memory than the machine. After
-`MAX_RUNS` runs, a run that reads a dataset raises OutOfRangeError, as if the data ended. A further
-run ends the program. Without a dataset, the first run after `MAX_RUNS` runs ends the program.
+compiled graph as a record, and returns zeros of the fetches' shapes. Unknown sizes of these zeros
+are 1, or 0 if the dtype is string. No memory of the devices is used, so devices may have more
+memory than the machine. After `MAX_RUNS` runs, a run that reads a dataset raises OutOfRangeError,
+as if the data ended. A further run ends the program. Without a dataset, the first run after
+`MAX_RUNS` runs ends the program.
 """
 
 from __future__ import annotations

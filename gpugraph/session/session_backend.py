@@ -48,9 +48,7 @@ class Runner(ABC):
 
     @abstractmethod
     def explain(self, values: Sequence[Any]) -> Any:
-        """Return an explanation of how a run is executed whose feeds have the shapes of
-        `values`.
-        """
+        """Return an explanation of a run whose feeds have the shapes of `values`."""
 
     def report(self, values: Sequence[Any]) -> Any:
         """Run the graph once with these values, and return a report. Raises UnimplementedError if

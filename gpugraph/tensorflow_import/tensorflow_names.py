@@ -81,8 +81,8 @@ _OPS_BY_NAME = _OpsByName()
 
 
 def canonical(path: str) -> str:
-    """Replace the prefix of `path` that is a tree with the tree's public module. For example,
-    `compat.v1.nn` becomes `nn`.
+    """Return the public path of a TensorFlow module path. If a row of `TREES` contains a prefix of
+    `path`, this prefix is replaced by the public module. For example, `compat.v1.nn` becomes `nn`.
 
     The path of the root is "". A path that has a separate row, such as `python.keras.engine`, is
     returned unchanged, even if it is below a tree.
@@ -193,7 +193,7 @@ def _find_in_library(path: str, name: str) -> Any:
 
 
 def _below_version_2(path: str) -> bool:
-    """Return whether the module is `tf.compat.v2` or below it."""
+    """Return whether `path` is `tf.compat.v2` or a module below it."""
     return path == VERSION_2 or path.startswith(f"{VERSION_2}.")
 
 

@@ -16,11 +16,11 @@ def hint_of_shape(sizes: Sequence[Any]) -> tuple[int, ...]:
 
 
 def estimates(sizes: Sequence[Any]) -> tuple[Any, ...]:
-    """Return sizes for a choice between kernels that are correct for all sizes.
+    """Return sizes by which to choose between kernels that are correct for all sizes.
 
-    A size that kernels report is replaced by its hint. So the choice is not a condition on a size
-    that may be another one in each run. It is a condition on fed sizes: results of a set of shapes
-    do not depend on the sets before it.
+    A size that kernels report is replaced by its hint, the value of an earlier run. The choice then
+    does not become a condition on a size that may differ in each run. It only depends on fed sizes,
+    so the results for a set of shapes do not depend on the sets that were run before.
     """
     return tuple([hint(s) if type(s) is Size and s.reports() else s for s in sizes])
 

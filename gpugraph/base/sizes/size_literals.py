@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 
 class OpenSizeError(NotImplementedError):
-    """A Size was used as an int inside `literals_refused`."""
+    """The error that `literals_refused` raises if a Size is used as an int."""
 
 
 class _Literals(threading.local):

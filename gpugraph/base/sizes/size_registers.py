@@ -27,7 +27,7 @@ _ZERO, _ONE, _FED = range(3)
 
 
 class SizeStep(NamedTuple):
-    """A step of arithmetic on registers."""
+    """One arithmetic operation on registers."""
 
     kind: int
     to: int
@@ -71,9 +71,10 @@ class SizeRegisters:
 
     Attributes:
       values: the initial value of each register.
-      stages: for each register, the number of reports after which its value is known.
+      stages: for each register, the number of size reports that a run must make before the
+        register's value is known.
       steps: the steps, in an order in which each operand is computed before its use.
-      conditions: comparisons that must hold, as (register, comparison with 0, outcome).
+      conditions: triples (register, comparison of its value with 0, expected result).
       fed: the registers of the fed sizes.
       atoms: the registers of the trace's atoms.
       reported: the registers of the sizes that kernels report, by name.
@@ -114,7 +115,7 @@ class SizeRegisters:
         return self._constant(int(size))
 
     def condition(self, condition: tuple[str, Terms, Terms, bool]) -> tuple[int, int, int]:
-        """Return a comparison as (register, comparison with 0, outcome)."""
+        """Return a condition as (register, comparison of its value with 0, expected result)."""
         name, left, right, outcome = condition
         terms = dict(left)
         for monomial, factor in right:

@@ -10,7 +10,7 @@ Terms = tuple[tuple[tuple[int, ...], int], ...]
 
 
 def value_of(terms: Terms, atoms: Sequence[int]) -> int:
-    """Return the value of a polynomial for these values of its atoms."""
+    """Return the value of the polynomial `terms`, given the values of its atoms."""
     total = 0
     for monomial, n in terms:
         for number in monomial:

@@ -59,7 +59,9 @@ def _staged_if(
     get_state: GetState,
     set_state: SetState,
 ) -> Callable[[list[str], int], None]:
-    """Return a function of (names, number of outputs) that builds the `tf.cond`."""
+    """Return a function of (variable names, number of outputs) that builds the `tf.cond` of an `if`
+    statement.
+    """
 
     def build(names: list[str], count: int) -> None:
         before = get_state()

@@ -68,7 +68,9 @@ def is_unsupported(function: Any) -> bool:
 
 
 def is_allowed(function: Any) -> bool:
-    """Return whether a callable runs unconverted unless the user requests its conversion."""
+    """Return whether AutoGraph calls a function without converting it, unless the user requests its
+    conversion.
+    """
     called = getattr(function, "__func__", function)
     if not inspect.isroutine(called):  # an object with __call__
         called = type(function).__call__ if callable(function) else function

@@ -20,11 +20,11 @@ METADATA = "ag_error_metadata"
 
 
 class AutoGraphError(Exception):
-    """An error of AutoGraph itself."""
+    """Base class of AutoGraph's errors."""
 
 
 class ConversionError(AutoGraphError, ValueError):
-    """A function could not be converted."""
+    """The error for a function that AutoGraph could not convert."""
 
 
 class _Line(NamedTuple):

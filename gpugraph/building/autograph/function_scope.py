@@ -18,8 +18,8 @@ from gpugraph.graph.client.default_graph_functions import get_default_graph
 
 
 class FunctionScope:
-    """A context manager around the body of a converted function. It enters the features that the
-    conversion's options request.
+    """A context manager around the body of a converted function. In the block, the features that
+    the conversion options request are enabled.
 
     Attributes:
       name: the name of the local variable that holds this object.

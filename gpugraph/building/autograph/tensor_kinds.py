@@ -21,5 +21,5 @@ def is_dense_tensor(value: Any) -> bool:
 
 
 def is_range_tensor(value: Any) -> bool:
-    """Return whether `value` is the result of tf.range."""
+    """Return whether a `tf.range` op created `value`."""
     return isinstance(value, Tensor) and value.op.type == "Range"

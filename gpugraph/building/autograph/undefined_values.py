@@ -33,7 +33,9 @@ class Undefined:
 
 
 class UndefinedReturnValue:
-    """The result of a function before its `return` statement."""
+    """The value of the result variable of a converted function before a `return` statement is
+    executed.
+    """
 
 
 def ld(value: Any) -> Any:

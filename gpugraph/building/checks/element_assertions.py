@@ -69,8 +69,8 @@ def _comparison(
 
 
 def _values(*arguments: Any) -> list[Any]:
-    """Return the arguments as one list, for a name scope. An argument that is a list is replaced by
-    its items.
+    """Return the arguments as a flat list of values for a name scope. An argument that is a list is
+    replaced by its items.
     """
     values: list[Any] = []
     for argument in arguments:

@@ -199,7 +199,7 @@ def _value_key(leaf: Any) -> Any:
 
 
 def _outline(structure: Any) -> Any:
-    """Return the nesting of a structure as a hashable value."""
+    """Return a hashable value that describes the nesting of a structure."""
     if isinstance(structure, dict):
         return "dict", tuple((key, _outline(structure[key])) for key in sorted(structure))
     if isinstance(structure, (list, tuple)):

@@ -124,7 +124,7 @@ class NodeImport:
             self._follow_colocation(op)
 
     def _follow_colocation(self, op: Operation) -> None:
-        """Give the op the device of the op that it is colocated with."""
+        """Place the op on the device of the op with which it is colocated."""
         for name in _colocation(op):
             leader = self.graph._by_name.get(name)
             if leader is not None and leader._device:
@@ -178,10 +178,9 @@ class NodeImport:
         return source not in self.mapped and self.index.is_back_edge(number, source)
 
     def _sources(self, number: int) -> tuple[tuple[Tensor, ...], tuple[Operation, ...]]:
-        """Return the inputs and control inputs of a node. If an input is a back edge, another input
-        temporarily replaces it.
-
-        The op that closes the loop does not exist yet. `_close` sets the input later.
+        """Return the inputs and control inputs of a node. If an input is a back edge, the op that
+        closes the loop does not exist yet. Another input temporarily replaces it until `_close`
+        sets it.
         """
         inputs: list[Tensor | None] = []
         controls: dict[Operation, None] = {}

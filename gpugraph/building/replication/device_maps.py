@@ -34,13 +34,13 @@ class DeviceMap:
         return len(self._devices)
 
     def logical_device_from_values(self, values: Any) -> int:
-        """Return the index of the components' device among the devices of a replica: 0."""
+        """Return 0, the index of the components' device among the devices of a replica."""
         del values
         return 0
 
     def logical_to_actual_devices(self, logical_device_id: int) -> tuple[str, ...]:
-        """Return the devices of the components whose index among the devices of a replica is
-        `logical_device_id`. Raises AssertionError unless it is 0.
+        """Return the devices of the components. Raises AssertionError unless `logical_device_id` is
+        0, because each replica has only one device.
         """
         if logical_device_id != 0:
             raise AssertionError(f"A replica has one device, with the index 0, not "
@@ -48,7 +48,7 @@ class DeviceMap:
         return self._devices
 
     def select_for_current_replica(self, values: Sequence[Any], replica_context: Any) -> Any:
-        """Return the component of the replica of a `ReplicaContext`."""
+        """Return the component that belongs to the replica of `replica_context`."""
         return values[replica_context._replica_id]
 
     def select_for_device(self, values: Sequence[Any], device: str) -> Any:
@@ -70,7 +70,7 @@ class DeviceMap:
 
 
 class SingleDeviceMap(DeviceMap):
-    """The map of a value on one device, which belongs to no replica."""
+    """The map for a value on one device that all replicas share."""
 
     def __init__(self, device: str) -> None:
         self._devices = (device,)
@@ -107,7 +107,7 @@ class ReplicaDeviceMap(DeviceMap):
         return self._devices.index(device) if device in self._devices else None
 
     def is_device_in_replica(self, device: str, replica_id: int) -> bool:
-        """Return whether a device belongs to a replica."""
+        """Return whether `device` is the device of the replica `replica_id`."""
         return self._devices[replica_id] == device
 
     def __str__(self) -> str:
@@ -130,7 +130,7 @@ class WorkerDeviceMap(DeviceMap):
         self._num_replicas_per_worker = num_replicas_per_worker
 
     def select_for_current_replica(self, values: Sequence[Any], replica_context: Any) -> Any:
-        """Return the component of the worker of the replica."""
+        """Return the component of the worker that runs the replica of `replica_context`."""
         return values[replica_context._replica_id // self._num_replicas_per_worker]
 
     def __repr__(self) -> str:

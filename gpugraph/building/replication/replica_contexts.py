@@ -46,7 +46,9 @@ def current() -> ContextEntry | None:
 
 @contextmanager
 def entered(context: ContextEntry) -> Iterator[None]:
-    """Enter a context of the default graph in this thread."""
+    """Make `context` the replica context or cross-replica context of this thread, in the default
+    graph, within a `with` block.
+    """
     state = get_default_graph()._scope
     old = state.replication
     state.replication = (*old, context)

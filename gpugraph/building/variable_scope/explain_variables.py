@@ -41,8 +41,8 @@ class Site:
 
     @property
     def lines(self) -> list[tuple[str, int, str]]:
-        """(file, line, function) for the line itself and up to two of its callers, but no caller of
-        the program's module-level code.
+        """Triples (file, line, function): the line itself, and up to two of its callers. Callers of
+        the program's module-level code are omitted.
         """
         site_lines = []
         for file, line, function, _ in self.origin.frames:

@@ -38,7 +38,7 @@ class HostLimits:
         self._proven[host] = self._clock()
 
     def note_unproven(self, host: str) -> None:
-        """Record that a connection has ended without a proof."""
+        """Record that a connection of the host has ended without a valid proof."""
         count = min(self._count(host) + 1, _HIGHEST)
         self._counts.pop(host, None)
         self._counts[host] = count, self._clock()

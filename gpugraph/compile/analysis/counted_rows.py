@@ -12,7 +12,7 @@ from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
 
 class CountedRows(NamedTuple):
-    """A number of rows that a kernel counts.
+    """A number of rows that a kernel counts during a run.
 
     Args:
       suffix: the end of the number's name, after the name of the node. It is empty if the kernel
@@ -25,8 +25,8 @@ class CountedRows(NamedTuple):
 
 
 def counted_rows(node: Node) -> Sequence[CountedRows]:
-    """Return the numbers of rows that the node's kernel counts. If an output holds objects, return
-    an empty sequence, because such a number is no size of an open plan.
+    """Return the numbers of rows that the node's kernel counts. If an output holds Python objects,
+    return an empty sequence, because open plans do not support counted objects.
     """
     decl = DECLARATIONS.get(node.type)
     native = decl.native if decl is not None else None

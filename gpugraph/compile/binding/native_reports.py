@@ -147,7 +147,7 @@ class _Report:
         return move(*arrays) if arrays[1].size else sequence([])
 
     def _bounds(self, inputs: Sequence[Any]) -> Sequence[tuple[Any, ...]]:
-        """Return the largest possible shapes of the outputs."""
+        """Return the shapes that the outputs cannot exceed."""
         assert self.native.sizes is not None
         context = self.run.context(inputs, [])
         return self.native.sizes(context, *self._taken(inputs))

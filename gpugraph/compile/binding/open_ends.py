@@ -75,8 +75,8 @@ class OpenEnds:
         return slot._replace(read=read, array=None)
 
     def _reader(self, home: Home, slot: FetchSlot) -> Callable[[], Any] | None:
-        """Return a callable that reads a tensor. If the slot of the plan serves all sizes, return
-        None.
+        """Return a callable that reads a fetched tensor. If the plan's own slot can be used for all
+        sizes, return None.
         """
         storage, shape, dtype = home
         if storage.kind == "constant":

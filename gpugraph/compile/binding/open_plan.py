@@ -11,9 +11,9 @@ calls of the plan are bound a second time, to views whose sizes and offsets are 
 polynomial of the fed sizes, plus the address of a buffer if the word is an address.
 
 A run has several stages if its kernels report sizes. Stage 0 runs at the start. Each later stage
-runs after the kernels on whose sizes it depends. A stage is one native call (host_sizes.c). The
-native call of a stage computes the words, and again divides the work of all calls of that stage
-among threads.
+runs after the kernels that report the sizes which it needs. A stage is one native call
+(host_sizes.c). The native call of a stage computes the words, and again divides the work of all
+calls of that stage among threads.
 
 Some steps are bound to arrays for each set of shapes instead: NumPy steps, native calls that can't
 be bound to open sizes, and native calls with conditions that the set does not meet (for example, a
@@ -352,7 +352,7 @@ class OpenPlan:
         return self._at(self._values_of(shapes))
 
     def _at(self, values: SizeValues) -> Unit:
-        """Return the unit with these values of its sizes."""
+        """Return a copy of the unit for these values of its sizes."""
         unit = self.unit.parts.at(values)
         unit.target, unit.advise = self.binder.unit.target, self.binder.unit.advise
         self.unit.relayout.apply(unit)

@@ -56,7 +56,7 @@ from gpugraph.plan import Run, Step, StepGroup, all_steps
 
 
 def _no_flush(stage: int) -> None:
-    """Do nothing: no kernel reports a size."""
+    """Do nothing. This is used if no kernel reports a size."""
 
 
 def _no_restart(stage: int, names: Collection[str]) -> Exception:
@@ -168,16 +168,16 @@ class OpenProgram(LoopProgram):
         return [[names for report, _ in pairs for names in report.names] for pairs in self.reports]
 
     def stage_of(self, number: int) -> int:
-        """Return the number of the stage that writes the words of an instruction."""
+        """Return the number of the stage that writes the sizes of an instruction."""
         return bisect_left(self.flush_places, number)
 
     def bound_in(self, stage: int) -> Sequence[NumPyStep | MoveStep]:
-        """Return the steps of a stage that are bound to arrays for each set of sizes."""
+        """Return the steps of a stage that must be bound to arrays for each set of sizes."""
         begins = [*self._bound_begins, len(self.bound)]
         return self.bound[begins[stage] : begins[stage + 1]]
 
     def is_by_python(self, stage: int) -> bool:
-        """Return whether a kernel that Python runs reports a size before a stage."""
+        """Return whether the kernel that reports the sizes of a stage is run by Python."""
         return any(step.count is None for _, step in self.reports[stage - 1])
 
     def is_report(self, number: int) -> bool:

@@ -27,8 +27,8 @@ class Opened(NamedTuple):
     """The native call of a step, bound to open sizes.
 
     Args:
-      calls: the calls of which `call` consists. Each is paired with its words, and has open sizes.
-        The list is empty if the step can't be bound to open sizes.
+      calls: the calls with open sizes of which `call` consists, each with the words of its block
+        that depend on sizes. The list is empty if the step can't be bound to open sizes.
       conditions: comparisons of sizes that must be true for `calls` to be valid.
       bind: a function that returns the call for one set of sizes, or None.
     """
@@ -123,8 +123,8 @@ class AccessStep:
 
 
 class ReportStep:
-    """The callable of a kernel that reports sizes. It holds the kernel's outputs until `write`
-    copies them.
+    """The callable of a kernel that reports sizes. It holds the kernel's outputs until `write` has
+    copied them.
 
     Attributes:
       count: the array in which native code stores the sizes, or None if Python runs the kernel.

@@ -51,7 +51,7 @@ class Report(NamedTuple):
 
     Args:
       names: for each number that the kernel counts, the names of the sizes that have this value.
-        There are several names if equal nodes were merged into this node.
+        There are several names for a number if equal nodes were merged into this node.
     """
 
     node: Node
@@ -77,7 +77,7 @@ class Reports:
     report.
 
     Attributes:
-      drawing: the names of the nodes that draw random numbers before the last flush.
+      drawing: the names of the nodes that draw random numbers before the last report is written.
     """
 
     def __init__(self, unit: Unit, trace: SizeTrace) -> None:
@@ -127,8 +127,8 @@ class Reports:
             yield Flush(len(self.unit.order), reports)
 
     def _needs(self, node: Node) -> set[str]:
-        """Return the names of the reported sizes that a node's tensors and attrs depend on, and of
-        those whose kernels write its inputs.
+        """Return the names of all reported sizes that must be known before a node runs. Its tensors
+        or attrs depend on these sizes, or the reporting kernel writes one of its inputs.
         """
         homes, values = self.unit.homes, list(node.attrs.values())
         keys = [(node.id, slot) for slot in range(len(node.output_types))]
@@ -166,7 +166,7 @@ class Reports:
 
 
 def _reports(unit: Unit, trace: SizeTrace) -> Mapping[int, Report]:
-    """Map the id of each node that reports a size to its report."""
+    """Return the `Report` of each node whose kernel reports sizes, by the node's id."""
     live = {node.name: node for node in unit.order if node.id in unit.reported}
     names: dict[str, list[str]] = {}
     for name in trace.report_names:

@@ -77,7 +77,9 @@ class ProgramRun:
 
 
 class NativeIterations:
-    """The native form of a loop, which is available when its runs of steps are native."""
+    """The native form of a loop. It is available as soon as the code of the steps outside of
+    branches is compiled.
+    """
 
     def __init__(
         self, name: str, loop_steps: LoopSteps, copies: Copies, flags: bytearray, clock: Clock

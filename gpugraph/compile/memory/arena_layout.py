@@ -77,7 +77,7 @@ class Relayout:
             _set_offsets(unit, device, group, plan)
 
     def stacking(self, device: str) -> Stacking:
-        """Return the order of the buffers of a device."""
+        """Return the order of a device's buffers in the arena."""
         return self._stackings[device]
 
     def reports(self, unit: Unit) -> list[PassReport]:
@@ -91,11 +91,12 @@ class Relayout:
 def _orders(
     lifetimes: Sequence[Lifetime], offsets: Sequence[int], parts: Sequence[int]
 ) -> Iterator[Sequence[int]]:
-    """Yield orders of buffers in which those of earlier parts lie below those of later parts. Each
-    is given by a number for each buffer.
+    """Yield possible orders of buffers in the arena. Each order is a sequence with one sort key for
+    each buffer.
 
-    Within a part, they are ordered as in the plan of all parts, as in a plan of the part alone, or
-    with the buffers below that are live in the next part.
+    Buffers of earlier parts always lie below buffers of later parts. There are three orders within
+    a part: the order in the plan of all parts, the order in a plan of the part alone, and the
+    latter order with those buffers first that are no longer live when the next part begins.
     """
     top = 1 + max(offsets)
     yield [part * top + offset for part, offset in zip(parts, offsets)]

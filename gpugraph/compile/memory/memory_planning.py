@@ -88,7 +88,7 @@ class _Output:
 
     @property
     def is_declared_view(self) -> bool:
-        """Whether the op declares the output as a view of an input."""
+        """Whether the op's declaration states that this output is a view of an input."""
         decl = DECLARATIONS.get(self.node.type)
         return decl is not None and self.slot in decl.memory.view
 

@@ -32,7 +32,9 @@ _EXCHANGING = (NodeClass.SEND, NodeClass.RECV, NodeClass.RETVAL)
 
 
 def put_apart(unit: Unit) -> list[str]:
-    """Reorder `unit.order`, set `unit.lanes`, and return lines for the report."""
+    """Reorder `unit.order` so that ops of different CPU devices form lanes. Set `unit.lanes`, and
+    return lines for the report.
+    """
     devices = {name for name, kind in unit.device_types.items() if kind == "CPU"}
     used = {node.assigned_device for node in unit.order} & devices
     inter = unit.target.config.inter_op_parallelism_threads

@@ -67,9 +67,7 @@ def bring_together(unit: Unit) -> list[str]:
 
 
 def parallel_lanes(unit: Unit) -> tuple[int, str]:
-    """Return the number of products that may run at the same time, and the reason as text. 1 means
-    that they run one after another.
-    """
+    """Return how many matrix products may run at the same time, and the reason as text."""
     wanted = unit.target.config.inter_op_parallelism_threads
     if wanted < 0 or wanted == 1:
         return 1, f"inter_op_parallelism_threads is {wanted}"

@@ -13,10 +13,10 @@ recomputed as one segment.
 
 Values are recomputed for "late" nodes. A late node has a gradient's name (it starts with
 `memory_optimizer_target_node_name_scope`, by default `gradients/`, as in Grappler), and is deeper
-than all forward nodes that gradients read. A recomputing node must not run too early. A recomputing
-node therefore gets a control input from a gradient for which the first of its readers also waits. A
-recomputing node runs the same kernel on the same values, so the results are the same. The results
-are equal bit by bit unless fusion forms other kernels. Ops with a state, which include random ops,
+than all forward nodes that gradients read. The trigger of a late node is its deepest late input. A
+recomputing node must not run too early, so it waits (through a control input) for the trigger of
+its first reader. It runs the same kernel on the same values, so the results are the same. They are
+equal bit by bit unless fusion forms other kernels. Ops with a state, which include random ops,
 are never recomputed.
 
 In a graph with branches and loops, each place (the ops with one loop and one guard,

@@ -10,8 +10,8 @@ views. Powers with a constant exponent become products or roots.
 
 Except for powers, an op is replaced only if the result is equal bit by bit for every x, including
 NaN and -0.0 (x + 0.0 is not x if x is -0.0). A pair of Reshapes is replaced only if all shapes are
-known, because otherwise the inner Reshape might fail in a run. Powers are replaced as by
-TensorFlow's optimizer: a root of -inf is then NaN, and that of -0.0 is -0.0.
+known, because otherwise the inner Reshape might fail in a run. Powers are replaced in the same way
+as by TensorFlow's optimizer, so x ** 0.5 is NaN for -inf and -0.0 for -0.0.
 """
 
 from __future__ import annotations

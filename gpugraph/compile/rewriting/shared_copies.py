@@ -154,7 +154,9 @@ class _Changes:
         self.alone.update({copy.copies.first: copy.copies for copy in changed})
 
     def _changed(self, node: Node) -> list[_Copy]:
-        """Return the copies that a node changes, without variables that have no copies."""
+        """Return the copies of variables that a node changes. Variables without copies are
+        omitted.
+        """
         return [copy for copy in self._written(node) if copy is not None]
 
     def _written(self, node: Node) -> list[_Copy | None]:

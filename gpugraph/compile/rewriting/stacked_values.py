@@ -104,7 +104,7 @@ def _users(stack: Node) -> list[Node]:
 
 
 def _handed_on(stack: Node) -> list[Node]:
-    """Return a stack and the nodes that pass its handle into loops and branches."""
+    """Return a stack's node, and the nodes that pass its handle into loops and branches."""
     nodes = [stack]
     for node in nodes:
         edges = [edge for edge in node._out if not edge.is_control]
@@ -154,8 +154,8 @@ class _Group:
         return lines
 
     def _same(self, kept: _Kept) -> Source | None:
-        """Return a constant if the value is the same in each iteration, or if only control edges
-        lead from its pop. Otherwise return None.
+        """Return a constant that replaces the kept value, if the value is the same in each
+        iteration or is not used. Otherwise return None.
         """
         value = known_value(self.unit, behind(kept.push.input_edge(1), []))
         if value is None and all(edge.is_control for edge in kept.pop._out):

@@ -188,8 +188,8 @@ class DynamicStep:
         return prepare_source(*piece.source).get(self.jit.waits)
 
     def is_settled(self) -> bool:
-        """Return whether it is known if the step has native code. If the code is not compiled yet,
-        start its compilation.
+        """Return whether it is already known if the step has native code. If the code is not
+        compiled yet, start its compilation.
         """
         try:
             inputs = [source() for source in self.sources]

@@ -169,7 +169,7 @@ class Flags:
         return self._flags[key]
 
     def atom(self, atom: Atom) -> int:
-        """Return the flag of an atom."""
+        """Return the index of the flag that holds the value of `atom`."""
         return self._flag(atom)
 
     def atoms(self, guard: Guard) -> list[Atom]:

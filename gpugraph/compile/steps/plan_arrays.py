@@ -240,8 +240,8 @@ class Arrays:
         return state
 
     def _note_copies(self, node: Node, state: VariableState, by_handle: bool) -> None:
-        """Note whether a variable is the memory of several copies, or is being separated from
-        them.
+        """Record whether a variable is the common memory of several copies, or is being separated
+        from them.
         """
         separation = state.separation
         if SHARED in node.attrs:

@@ -306,8 +306,8 @@ class RunTimeNative:
         return [*results, np.zeros(max(1, len(self._counted)), np.int64)]
 
     def _new(self, slot: int, shape: tuple[int, ...], dtype: Any) -> Any:
-        """Return a new array for an output. An array of many strings is reused, with its strings,
-        which the function then overwrites in place. It must not be referenced by any other object.
+        """Return a new array for an output. If the previous array has many strings and nothing else
+        refers to it, it is reused, and the native function overwrites its strings in place.
         """
         size = prod(shape)
         if dtype is not object or size < _MANY:

@@ -239,20 +239,24 @@ class Unit:
     """The record of one compilation. The keys of its dicts are node ids, tensors (node id, slot) or
     names.
 
-    Args:
-      flow: `flow`.
-      order: order, depth, parallel (adjacent nodes that run at the same time) and lanes (by id, of
-        nodes that may run beside those of other devices). memory: homes,
-        storages (in arenas), modes (as text, how a node gets its memory), arena_sizes, and
-        runs_once (whether the plan is valid for a single run).
-      programs: with open sizes, by id.
-      reported: by node, the Sizes that its kernel reports.
-      report_of: as in `RunRequest`.
-      open_nodes: those whose attrs are other ones in other plans of the same code.
-      recomputation: its degree for gradients (`activation_recomputation.py`).
-      swaps: the tensors that are swapped to the host (`swap_choice.py`), or None if not requested.
-      advise: returns changes, one per line, that make the arena of a device fit into a number of
-        bytes.
+    Attributes:
+      flow: the loop and the guard of each node.
+      order, depth: the sequence of the nodes, and the depth of each node in it.
+      parallel: groups of adjacent nodes that run at the same time.
+      lanes: the lanes of nodes that may run in parallel with nodes of other devices.
+      homes, storages, arena_sizes: the memory of each tensor, the storages in arenas, and the sizes
+        of the arenas.
+      modes: for each node, a text on how it gets its memory.
+      runs_once: whether the plan is valid for a single run.
+      programs: the kernels' programs by node, if sizes are open.
+      reported: for each node, the Sizes that its kernel reports.
+      report_of: see `RunRequest`.
+      open_nodes: the nodes whose attrs differ between plans of the same code.
+      recomputation: the degree of recomputation for gradients (`activation_recomputation.py`).
+      swaps: the tensors that are swapped to the host (`swap_choice.py`), or None if swapping is not
+        requested.
+      advise: a function that returns changes, one per line, with which the arena of a device would
+        fit into a number of bytes.
     """
 
     key: PlanKey

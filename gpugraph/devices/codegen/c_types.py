@@ -72,8 +72,8 @@ DIVISION = "y == (T)0", "Integer division by zero"
 
 
 def not_native(*types: DType, gpu: bool = False) -> str:
-    """Return the reason if native kernels do not support one of these dtypes, or "" if they support
-    all.
+    """Return "" if native kernels support all of these dtypes. Otherwise return the reason why they
+    do not.
 
     Args:
       gpu: whether the kernels run on the GPU.

@@ -101,8 +101,9 @@ def schedule(program: Program) -> Schedule:
 
 
 def _first_passes(program: Program) -> list[int]:
-    """Return, for each value, the number of the first pass that can compute it. For a value that
-    has one number per row, return the number of the pass before which it can be computed.
+    """Return, for each value, the number of the first pass that can compute it. A value with one
+    number per row is computed between passes. For such a value, return the number of the first pass
+    before which it can be computed.
     """
     passes: list[int] = []
     row_reductions = program.row_reductions()

@@ -118,8 +118,8 @@ class KernelSource(PassSource):
         return [self.values.finish(index, total, "rows")]
 
     def _late(self) -> list[str]:
-        """Return the statements that run after all rows. These statements combine the partial
-        results of the parts.
+        """Return the statements that run after all rows. They combine the partial results of the
+        threads' parts of the rows.
         """
         if not self.scratch:
             return []

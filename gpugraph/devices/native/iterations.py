@@ -191,8 +191,8 @@ class ElementAccess:
     """A loop's access to one element of a stack or TensorArray: a push, pop, write (`put`) or read
     (`take`). `find` is the access to the handle of a TensorArray's gradients.
 
-    `call` is a native call for the common case, in which the handle refers to the container that
-    `bind` has found last. Otherwise the call fails.
+    `call` is the native call of the access. It fails if the handle does not refer to the container
+    that `bind` found last.
     """
 
     def __init__(

@@ -280,7 +280,9 @@ def _record_ends() -> RecordScanner | None:
 
 
 def _single_thread() -> bool:
-    """Let kernels called by this thread use no other threads. Return whether there is a runtime."""
+    """Prevent kernels that this thread calls from using other threads. Return whether the native
+    runtime is loaded.
+    """
     runtime = RUNTIME.loaded
     if runtime is not None:
         runtime.single_thread()

@@ -2,7 +2,7 @@
 of words of 64 bits. This module finds the words that depend on sizes.
 
     call      = function.call(arrays, ...)      bound to arrays
-    open_call = the same over `OpenView`s       the fields of its block as Sizes and Addresses
+    open_call = the same call with `OpenView`s  the fields of its block as Sizes and Addresses
     words_of(call, open_call)                   where in memory these words are
 
 For other sizes, only these words change and nothing is bound again. `SizeStages` writes the words

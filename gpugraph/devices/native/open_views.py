@@ -47,8 +47,8 @@ class _Data(NamedTuple):
 
 
 class _Flags:
-    """Flags of a view. A question about its order may be a condition on sizes, so it is answered
-    only if it is asked.
+    """Flags of a view. They are computed only when they are read, because the computation may add a
+    condition on sizes.
     """
 
     aligned = writeable = True

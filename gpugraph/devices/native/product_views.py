@@ -113,7 +113,7 @@ def _layout(x: Any) -> MatrixLayout:
 
 
 def _fold(a: Any, b: Any, out: Any, layouts: list[MatrixLayout]) -> int:
-    """Merge trailing batch axes along which b is the same into the rows of a and out. Return the
+    """If b does not change along the last batch axes, make these axes rows of a and out. Return the
     number of remaining batch axes.
 
     The layouts of a and out change: a matrix with a single row gets the stride of the merged axis.

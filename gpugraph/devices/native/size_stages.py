@@ -81,7 +81,7 @@ class StageRows:
     scratch_owners: list[tuple[int, Callable[[int], Any]]] = field(default_factory=list)
 
     def add_call(self, owner: int, words: BlockWords, call: OpenCall) -> None:
-        """Add the rows that divide the work of a call and size its scratch memory."""
+        """Add the rows that divide a call among threads and size its scratch memory."""
         block = ctypes.addressof(words.block)
         if call.cut:
             self.cuts.append((call.cut, block, words.place("threads"), owner))

@@ -43,20 +43,24 @@ other collections.
 class FuncGraph(Graph):
     """The graph of a function.
 
-    inputs: the tensors of the arguments, without captures. outputs: the results.
-    structured_outputs: the results as the Python function returned them.
-    captures: for each captured tensor of an outer graph, its tensor in the function.
-    captures_by_value: whether captured tensors are computed by copies of their ops in the
-      function, which then has no captures.
-    controls: the operations that a call runs even if no result needs them.
-    resource_uses: for each op that creates a handle (or a key for other effects), whether the
-      function only reads it.
-    python_call: a Python function of arrays that computes the same as the graph, faster.
-    is_pure: whether calls have no effect and depend on the arguments alone; None if not known yet.
-    dataset_plan: how a function that returns a dataset is called; False if it runs as other
-      functions do, None before it is first used.
-    rows_functions: the functions for stacked elements, or None where there is none, by the
-      arguments that are ragged.
+    Attributes:
+      inputs: the tensors of the arguments, without captures.
+      outputs: the tensors of the results.
+      structured_outputs: the results in the structure that the Python function returned.
+      captures: a dict from each captured tensor of an outer graph to its tensor in the function.
+      captures_by_value: whether the ops of captured tensors are copied into the function, which
+        then has no captures.
+      controls: the operations that a call runs even if no result needs them.
+      resource_uses: for each op that creates a handle (or a key for other effects), whether the
+        function only reads the resource.
+      python_call: a Python function of arrays that computes the same results as the graph, but
+        faster.
+      is_pure: whether calls have no effect and depend only on the arguments, or None if this is not
+        known yet.
+      dataset_plan: how a function that returns a dataset is called. It is None before the first
+        call, and False if the function is run like any other function.
+      rows_functions: the functions for stacked elements, by the arguments that are ragged. A value
+        is None if there is no such function.
     """
 
     def __init__(self, name: str, outer_graph: Graph) -> None:

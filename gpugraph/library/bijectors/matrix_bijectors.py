@@ -89,9 +89,8 @@ def _places(size: int, upper: bool) -> list[int]:
 
 
 def fill_triangular_inverse(x: Any, upper: bool = False, name: str | None = None) -> Tensor:
-    """Return the vectors [..., n (n + 1) / 2] of triangular matrices [..., n, n].
-
-    Raises ValueError for an unknown n.
+    r"""Convert triangular matrices [..., n, n] to vectors [..., n (n + 1) / 2], as the inverse of
+    `fill_triangular`.\n\nRaises ValueError if n is unknown.
     """
     with name_scope(name, "fill_triangular_inverse", [x]):
         x = convert_to_tensor(x, name="x")

@@ -174,7 +174,7 @@ def _sizes(value: Any, name: str) -> Tensor:
 
 
 def _length(sizes: Tensor) -> int:
-    """Return the static length of a vector."""
+    """Return the static number of elements of the vector `sizes`."""
     return int(sizes.shape.as_list()[0] or 0)
 
 

@@ -99,8 +99,8 @@ class _CudnnRNN(Layer):
 
     @property
     def canonical_weight_shapes(self) -> list[list[int]]:
-        """The shapes of the matrices. Raises RuntimeError if the depth of the inputs is not known
-        yet.
+        """The shapes of the weight matrices. Raises RuntimeError if the depth of the inputs is not
+        known yet.
         """
         if self._sizes is None:
             raise RuntimeError(

@@ -126,8 +126,8 @@ def parallel_interleave(
 
 
 def dense_to_sparse_batch(batch_size: Any, row_shape: Any) -> Transformation:
-    """Return a transformation into a dataset of sparse tensors: batches of elements with different
-    shapes.
+    """Return a transformation that combines elements of different shapes into batches, which are
+    sparse tensors.
     """
 
     def apply(dataset: Any) -> Any:

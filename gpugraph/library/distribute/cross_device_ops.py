@@ -64,7 +64,7 @@ class CrossDeviceOps:
         ]
 
     def broadcast_implementation(self, tensor: Any, destinations: Any) -> Any:
-        """Copy a tensor to the devices of `destinations`."""
+        """Return copies of a tensor on the devices of `destinations`."""
         return mirrored(tensor, devices_of(destinations))
 
 
@@ -84,7 +84,9 @@ class ReductionToOneDevice(CrossDeviceOps):
     def reduce_implementation(
         self, reduce_op: ReduceOp, per_replica_value: Any, destinations: Any
     ) -> Any:
-        """Reduce one value."""
+        """Reduce the components of `per_replica_value`, and return the result on the devices of
+        `destinations`.
+        """
         devices = devices_of(destinations)
         where = canonical_device(self.reduce_to_device or devices[0])
         with device(where):
@@ -138,8 +140,8 @@ class AllReduceSpecTuple(NamedTuple):
 
 
 class MultiWorkerAllReduce(AllReduceCrossDeviceOps):
-    """All-reduce over the devices of several workers in one graph, computed in the same way as by
-    `NcclAllReduce`.
+    """All-reduce over the devices of several workers in one graph. It is computed in the same way
+    as in `NcclAllReduce`.
 
     Raises ValueError if `all_reduce_spec` has another form.
 

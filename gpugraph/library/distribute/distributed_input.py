@@ -77,7 +77,7 @@ class DistributedIterator:
         return self.divided(self._source.get_next(name))
 
     def divided(self, element: Any) -> Any:
-        """Return a structure of per-replica values: the parts of an element for each replica.
+        """Divide an element into parts, and return a structure of per-replica values.
 
         If each element is for one replica, `element` is a batch of such elements.
         """

@@ -231,8 +231,8 @@ def create_copies(
     value of the first copy.
 
     Args:
-      is_central: whether all replicas use a single copy. Then changes in replicas are always
-        aggregated, also for the synchronization ON_READ.
+      is_central: whether all replicas use a single copy. If so, changes in replicas are always
+        aggregated, even with the synchronization ON_READ.
     """
     name = arguments.get("name")
     synchronization, aggregation = checked_modes(
@@ -285,8 +285,8 @@ def _copies(
 
 
 def _note_copies(values: Sequence[Any]) -> None:
-    """Record in the graph that these variables are always equal, so that devices with a common
-    memory need only one: see `compile/rewriting/shared_copies.py`.
+    """Record in the graph that these variables are always equal, so that on devices with a common
+    memory they can share memory (`compile/rewriting/shared_copies.py`).
     """
     makers = [value.handle.op for value in values]
     for maker in makers:

@@ -184,7 +184,9 @@ class _CollectiveReduction(ReductionToOneDevice):
     def reduce_implementation(
         self, reduce_op: ReduceOp, per_replica_value: Any, destinations: Any
     ) -> Any:
-        """Reduce one value."""
+        """Reduce the components of `per_replica_value`, and return the result on the devices of
+        `destinations`.
+        """
         devices = devices_of(destinations)
         local = super().reduce_implementation(reduce_op, per_replica_value, list(devices[:1]))
         with device(devices[0]):

@@ -40,7 +40,7 @@ class StateManager:
         raise NotImplementedError("StateManager.get_var")
 
     def add_resource(self, feature_column: Any, name: str, resource: Any) -> None:
-        """Add a table of a column."""
+        """Register a lookup table that a column uses."""
         raise NotImplementedError("StateManager.add_resource")
 
     def get_resource(self, feature_column: Any, name: str) -> Any:

@@ -95,8 +95,8 @@ class MinMaxNorm(Constraint):
 class RadialConstraint(Constraint):
     """A constraint that makes kernels [size, size, in, out] radially symmetric.
 
-    All elements of a square ring get the value of the ring's element on the diagonal. The
-    constructor raises ValueError for another rank or an unknown size.
+    All elements of a square ring get the value of the ring's element on the diagonal. A call raises
+    ValueError for a kernel whose rank is not 4 or whose sizes are not all known.
     """
 
     def __call__(self, w: Any) -> Any:

@@ -25,7 +25,7 @@ from gpugraph.ops.framework.tensor_conversion import constant
 
 
 class ExportOutput(ABC):
-    """Base class of a model's outputs."""
+    """Base class of descriptions of a model's outputs for an exported graph."""
 
     @abstractmethod
     def as_signature_def(self, receiver_tensors: Mapping[str, Any]) -> Any:

@@ -91,7 +91,9 @@ class AttentionMechanism:
             self._alignments_size = first.shape.dims[1].value or sizes[1]
 
     def _use(self, probability_fn: Callable[[Any, Any], Any]) -> None:
-        """Compute probabilities by a function of masked scores and the previous state."""
+        """Set the function that computes probabilities from masked scores and the previous
+        state.
+        """
         self._probability_fn: Callable[[Any, Any], Any] = lambda score, state: probability_fn(
             self._masked(score), state
         )

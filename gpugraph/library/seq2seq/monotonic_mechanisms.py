@@ -1,4 +1,4 @@
-"""Monotonic attention: each output attends to inputs at or after those of the previous output.
+"""Monotonic attention: each output attends to inputs at or after the inputs of the previous output.
 
 Source: Raffel et al., Online and Linear-Time Attention by Enforcing Monotonic Alignments, 2017
 (arXiv:1704.00784).
@@ -30,11 +30,12 @@ from gpugraph.ops.random.variable_initializers import Constant
 def monotonic_probabilities(
     sigmoid_noise: float, mode: str, seed: int | None = None
 ) -> Callable[[Any, Any], Any]:
-    """Return the function from scores and previous alignments to alignments, all [batch, time].
+    """Return a function that computes alignments from scores and the previous alignments. All of
+    them have the shape [batch, time].
 
     Args:
-      sigmoid_noise: the standard deviation of the noise that is added to scores. It makes choices
-        discrete during training.
+      sigmoid_noise: the standard deviation of the noise that is added to scores. The noise makes
+        the choices almost discrete in training.
       mode: "recursive", "parallel" or "hard". In the mode "hard", an input is chosen if its score
         is positive.
       seed: the seed of the noise.
@@ -52,7 +53,9 @@ def monotonic_probabilities(
 
 
 class MonotonicMechanism(AttentionMechanism):
-    """The base of monotonic mechanisms, whose first alignments are 1 at the first input."""
+    """The base class of monotonic mechanisms. Before the first step, the alignment is 1 at the
+    first input and 0 at all others.
+    """
 
     def initial_alignments(self, batch_size: Any, dtype: Any) -> Tensor:
         """Return the alignments before the first step: 1 at the first input, and 0 elsewhere."""
@@ -61,7 +64,8 @@ class MonotonicMechanism(AttentionMechanism):
 
 
 class BahdanauMonotonicAttention(MonotonicMechanism, BahdanauAttention):
-    """Monotonic attention with the scores of `BahdanauAttention`, to which a variable is added.
+    """Monotonic attention. A score is the score of `BahdanauAttention` plus a bias, which is a
+    variable.
 
     Args:
       num_units: the depth of keys and queries.
@@ -69,8 +73,8 @@ class BahdanauMonotonicAttention(MonotonicMechanism, BahdanauAttention):
         query.
       sigmoid_noise: the standard deviation of the noise that is added to scores.
       sigmoid_noise_seed: the seed of the noise.
-      score_bias_init: the initial value of the variable. A negative value makes the first
-        alignments longer.
+      score_bias_init: the initial value of the bias. With a negative value, the attention moves
+        through more inputs at the beginning of the training.
       mode: "recursive", "parallel" or "hard": how alignments are computed from scores.
     """
 
@@ -108,15 +112,16 @@ class BahdanauMonotonicAttention(MonotonicMechanism, BahdanauAttention):
 
 
 class LuongMonotonicAttention(MonotonicMechanism, LuongAttention):
-    """Monotonic attention with the scores of `LuongAttention`, to which a variable is added.
+    """Monotonic attention. A score is the score of `LuongAttention` plus a bias, which is a
+    variable.
 
     Args:
       num_units: the depth of keys and queries.
       scale: whether scores are multiplied by a variable g.
       sigmoid_noise: the standard deviation of the noise that is added to scores.
       sigmoid_noise_seed: the seed of the noise.
-      score_bias_init: the initial value of the variable. A negative value makes the first
-        alignments longer.
+      score_bias_init: the initial value of the bias. With a negative value, the attention moves
+        through more inputs at the beginning of the training.
       mode: "recursive", "parallel" or "hard": how alignments are computed from scores.
     """
 
@@ -154,5 +159,5 @@ class LuongMonotonicAttention(MonotonicMechanism, LuongAttention):
 
 
 def _bias(score: Any, initial: float) -> Any:
-    """Return the variable that is added to scores."""
+    """Create the variable that is added to scores."""
     return get_variable("attention_score_bias", (), score.dtype, Constant(initial))

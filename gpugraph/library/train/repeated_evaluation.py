@@ -136,7 +136,7 @@ class MultiStepStopAfterNEvalsHook(StopAfterNEvalsHook):
         self._variable.load(min(self._steps_per_run, rest), session=session)
 
     def after_create_session(self, session: Any, coord: Any) -> None:
-        """Set the number of steps of the first run."""
+        """Read the number of batches that the first run may compute."""
         self._load_steps(0, session)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
@@ -148,7 +148,7 @@ class MultiStepStopAfterNEvalsHook(StopAfterNEvalsHook):
 
 
 class SummaryAtEndHook(SessionRunHook):
-    """Writes summaries once, at the end of a session."""
+    """A hook that writes summaries once, at the end of a session."""
 
     def __init__(
         self,

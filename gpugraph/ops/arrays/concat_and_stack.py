@@ -50,7 +50,9 @@ def _joined(signature: Signature, *arrays: Any) -> Pairs:
 
 
 def joined_along(axis: int, parts: Sequence[Any], out: Any) -> Pairs:
-    """Return the copies of `parts` to their places in `out`, along an axis."""
+    """Return the copies that join `parts` along an axis: each part is copied to its section of
+    `out`.
+    """
     axis = normalize_axis(axis, out.ndim)
     before, start, pairs = (slice(None),) * axis, 0, []
     for part in parts:

@@ -91,7 +91,7 @@ class InterleavedElements(Through):
 
     @property
     def ahead(self) -> int:
-        """The number of elements that may be read ahead: the number of the current dataset."""
+        """The number of elements that may be read ahead, which depends on the current dataset."""
         current = self.open[self.slot] if self.reads_ahead else None
         return 1 if current is None else current.ahead
 
@@ -152,7 +152,7 @@ class InterleavedElements(Through):
         self._move_on()
 
     def _of_woven(self, count: int) -> Element:
-        """Return up to `count` elements of `woven`, stacked."""
+        """Return the next elements of `woven`, at most `count`, stacked into one element."""
         start, woven = self.place, self.woven
         assert woven is not None
         self.place = end = min(start + count, len(woven[0]))

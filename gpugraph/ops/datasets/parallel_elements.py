@@ -30,19 +30,21 @@ Outcome = tuple[Element | None, BaseException | None]
 class ParallelElements(Through):
     """An iteration over results that threads compute ahead, in the order of the elements.
 
-    A thread receives several elements at once, so that handing them over takes little time: as many
-    as take about a millisecond. If calls of the function take less time than the way to a thread
-    and back, the function is called without threads.
+    A thread receives several elements at once, as many as take about a millisecond, so that handing
+    them over costs little time. If a call of the function takes less time than the transfer of an
+    element to a thread, no thread is used.
 
     Args:
-      reads_ahead: whether elements may be read before they are needed. If not, threads receive
-        single elements, of which as many are read ahead as the program permits.
+      reads_ahead: whether elements may be read before they are needed. If not, a thread receives
+        one element at a time, and the program's limit on elements that are computed ahead applies.
     """
 
     threaded = ("function",)
 
     def fullness(self) -> tuple[int, int]:
-        """Return (number of results that are or will be computed ahead, maximum of this number)."""
+        """Return (the number of results that are computed ahead or in progress, the maximum of this
+        number).
+        """
         return sum(len(part) or 1 for part, _ in self.pending), self.limit * self._part_size()
 
     def __init__(self, stage: Any, source: Elements, pipeline: Pipeline, reads_ahead: bool) -> None:
@@ -129,7 +131,7 @@ class ParallelElements(Through):
                 self.pending.append(((), Job.failed(failure)))
 
     def _read_part(self) -> tuple[list[Element], OpError | None]:
-        """Return the next elements for a thread, and the error that ended them."""
+        """Return the next elements for a thread, and the error after them, or None."""
         elements: list[Element] = []
         size, ends = self._part_size(), time.perf_counter() + _PART_S
         try:
@@ -182,7 +184,9 @@ class ParallelElements(Through):
         super().close()
 
     def save(self) -> Any:
-        """Return the position and the elements that were read ahead, without their results."""
+        """Return the current position, and the elements that were read ahead, without their
+        results.
+        """
         ahead = [list(element) for element, _ in self.done]
         for elements, job in self.pending:
             if not elements:

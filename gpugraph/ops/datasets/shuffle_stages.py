@@ -65,7 +65,7 @@ class Shuffled(Passed):
         return result
 
     def begun(self) -> int:
-        """Return how many passes have drawn their seeds."""
+        """Return the number of passes over the data that have drawn their seeds."""
         return self._begun
 
     def begin_after(self, number: int) -> None:

@@ -275,7 +275,7 @@ def _sum_all(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
 
 
 def sum_in_order(_: Signature, *terms: Term) -> list[Term]:
-    """Return the formula of a sum of terms, from the first to the last."""
+    """Return the formula that adds terms from the first to the last."""
     return [reduce(operator.add, terms)]
 
 

@@ -1,6 +1,6 @@
 """The error function of arrays, which NumPy lacks. P and Q below are polynomials.
 
-float64 (error below 2e-16 of the result's scale): the rational approximations of W. J. Cody,
+float64 (error below 2e-16 of the result's scale): the rational approximations of Cody,
 "Rational Chebyshev approximation for the error function", Math. Comp. 23 (1969): x P(x^2) / Q(x^2)
 for |x| up to 0.46875; above it 1 - exp(-x^2) P(|x|) / Q(|x|), with |x| clipped at 6, where the
 result is 1. float32 and float16 (error of 3 units in the last place of float32): x P(x^2) / Q(x^2)

@@ -1,7 +1,7 @@
 """Fake quantization, which clamps numbers to a range and rounds them to one of 2 ** num_bits values
 (steps) in it.
 
-The range is first shifted so that 0 is one of its steps (B. Jacob and others, "Quantization and
+The range is first shifted so that 0 is one of its steps (Jacob and others, "Quantization and
 training of neural networks for efficient integer-arithmetic-only inference", 2018). The gradient of
 a number inside the range is passed on unchanged. The gradient of a number outside the range is
 added to the gradient of the bound (min or max) to which the number was clamped.

@@ -1,5 +1,5 @@
-"""Functions that several kernels use: calls one after the other, values in host memory, copies
-between views.
+"""Helpers that several kernels share. They run callables in sequence, read values in host memory,
+and copy views.
 """
 
 from __future__ import annotations

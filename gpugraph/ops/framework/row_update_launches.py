@@ -113,8 +113,8 @@ def sort_changes(
     Raises NotImplementedError if the number of changes or of rows exceeds 32 bits.
 
     Args:
-      indices: for each change, the number of its row. If there are several `sizes`, the coordinates
-        of its row.
+      indices: for each change, the number of its row. If there are several `sizes`, it is the
+        coordinates of the row instead.
       drops: 1 to ignore changes with negative row numbers, 2 to ignore changes with row numbers
         that are too high, 3 to ignore both. Any other row number that is out of range makes the run
         fail with `message`.

@@ -38,8 +38,8 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _first(offsets: Any, images: Any, out: Any, attrs: Any) -> Any:
-    """Return the rows and columns [batch, 2] of the images at which windows begin. They may be
-    outside the images.
+    """Return the rows and columns [batch, 2] at which the windows begin. A window may begin outside
+    of its image.
     """
     sizes, news = np.float32(images.shape[1:3]), np.float32(out.shape[1:3])
     places = offsets * sizes if attrs["normalized"] else offsets

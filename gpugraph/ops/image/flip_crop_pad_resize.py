@@ -173,8 +173,8 @@ def _check_offset(offset: Any, what: str) -> None:
 
 
 def _with_sizes(result: Any, source: Tensor, height: int, sizes: list[Any]) -> Tensor:
-    """Set the static shape of `result`: the shape of `source`, with known sizes of height and width
-    in place of its own.
+    """Set the static shape of `result` to the shape of `source`, with the known height and width
+    from `sizes`.
     """
     shape = source.shape.as_list()
     shape[height : height + 2] = [size if _known(size) else None for size in sizes]

@@ -160,10 +160,10 @@ def _weigh(matrix: Any, wide: Any) -> Any:
 
 
 def _product(matrix: Any, wide: Any) -> Any:
-    """Return matrix @ wide, for a matrix and numbers that are finite.
+    """Return matrix @ wide. All numbers must be finite.
 
-    If each row of the matrix has few weights, these are applied one after the other. This takes
-    less time than a product, in which the threads of a BLAS would also wait for each other.
+    If each row of the matrix has only a few nonzero weights, these are applied one after the other,
+    which takes less time than a matrix product.
     """
     count = int(np.count_nonzero(matrix, axis=1).max(initial=0))
     if not 0 < count <= _FEW_WEIGHTS:

@@ -1,5 +1,5 @@
-"""DynamicPartition, which distributes the slices of a tensor among several tensors. Each slice has
-the number of its target tensor. `dynamic_stitch` is its inverse.
+"""DynamicPartition, which distributes the slices of a tensor among several tensors. For each slice,
+the op receives the number of the tensor to which the slice goes. `dynamic_stitch` is its inverse.
 """
 
 from __future__ import annotations

@@ -199,8 +199,9 @@ def scattered_in_tensor(rule: int, by_coordinates: bool = True) -> RowSource:
 
 
 def added_at(rule: int) -> RowSource:
-    """Return the native kernel that copies input 3 and combines its elements, at the coordinates in
-    input 0, with input 1. Input 2 is in host memory.
+    """Return the native kernel that copies input 3 and then combines elements of the copy with the
+    elements of input 1. Input 0 has the coordinates of these elements. Input 2, the shape, is in
+    host memory.
     """
 
     def parameters(signature: Signature) -> list[int]:

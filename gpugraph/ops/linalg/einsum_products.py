@@ -1,8 +1,9 @@
-"""Products of two tensors whose axes are named by letters, as matrix products of views.
+"""Products of two tensors whose axes are named by letters, computed as matrix products of views.
 
-Labels of both inputs and of the output number the products, labels of both inputs alone are summed
-over, and the others are rows or columns. Labels that are neighbours wherever they occur are one
-axis. Further labels of rows and columns number products that share an operand.
+An axis in both inputs and in the output is a batch axis. An axis in both inputs but not in the
+output is summed over. All other axes are rows or columns. Axes that are adjacent in all tensors
+that contain them are merged into one axis. If several row or column axes remain, all but one of
+them become batch axes over which the other operand is repeated.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ _UNNAMED = 0xE000
 
 
 def matrices_of(inputs: Sequence[str], output: str, *arrays: Any) -> list[tuple[Any, Any, Any]]:
-    """Return views (a, b, out) of the arrays, such that a @ b is to be stored in out.
+    """Return views (a, b, out) of the arrays, such that storing a @ b in out computes the product.
+
+    Raises NotImplementedError, with the reason, if the sums are not matrix products of views.
 
     Args:
       inputs: the labels of the inputs' axes.
       output: the labels of the output's axes.
       arrays: two inputs, and the output.
-
-    Raises NotImplementedError, with the reason, if the sums are no matrix products of views.
     """
     if len(inputs) != 2:
         raise NotImplementedError(f"it has {len(inputs)} inputs")
@@ -47,7 +48,9 @@ def matrices_of(inputs: Sequence[str], output: str, *arrays: Any) -> list[tuple[
 
 
 def _spelled_out(labels: Sequence[str], arrays: Sequence[Any]) -> list[str]:
-    """Return the labels with one character for each axis of an ellipsis, counted from its end."""
+    """Replace each ellipsis by one character for each of its axes, numbered from its last axis.
+    Return the new labels.
+    """
     result = []
     for axes, array in zip(labels, arrays, strict=True):
         unnamed = array.ndim - len(axes.replace(ELLIPSIS, ""))
@@ -68,7 +71,9 @@ def _sizes(labels: Sequence[str], arrays: Sequence[Any]) -> dict[str, int]:
 def _merged(
     labels: Sequence[str], views: Sequence[Any], sizes: Mapping[str, int]
 ) -> tuple[list[str], list[Any], dict[str, int]]:
-    """Return labels, arrays and sizes in which neighbours that never part are one axis."""
+    """Merge axes that are adjacent in all tensors that contain them. Return the new labels, arrays
+    and sizes.
+    """
     labels, known = list(labels), dict(sizes)
     while pair := next(filter(None, (_inseparable(axes, labels) for axes in labels)), ""):
         labels = [axes.replace(pair, pair[1]) for axes in labels]
@@ -89,7 +94,9 @@ def _inseparable(axes: str, labels: Sequence[str]) -> str:
 
 
 def _matrices(labels: Sequence[str], views: Sequence[Any], sizes: Mapping[str, int]) -> Any:
-    """Return the views whose last two axes are rows, columns and the axis of the sums."""
+    """Return views as operands of a matrix product, with the batch axes first. In the last two axes
+    are the rows, the columns, and the axis that is summed over.
+    """
     first, second, result = labels
     summed = [label for label in first if label not in result]
     columns = [label for label in result if label not in first]
@@ -109,8 +116,8 @@ def _matrices(labels: Sequence[str], views: Sequence[Any], sizes: Mapping[str, i
 def _view(
     array: Any, labels: str, leading: Sequence[str], shape: Sequence[int], row: str, column: str
 ) -> Any:
-    """Return a view of the array with the leading axes, rows and columns; axes that it does not
-    have are repeated, or have size 1 if they are rows or columns.
+    """Return a view of the array with the batch axes first, then rows and columns. A batch axis
+    that the array lacks is repeated. A row or column axis that it lacks has size 1.
     """
     order = [labels.index(label) for label in (*leading, row, column) if label and label in labels]
     has_axis = [bool(label) and label in labels for label in (*leading, row, column)]

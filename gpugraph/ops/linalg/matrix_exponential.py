@@ -1,14 +1,14 @@
 """The exponential, logarithm and square root of square matrices, computed in double precision.
 
 Exponential: the matrix is halved until its norm is small. A Pade approximant of degree 13 is then
-computed, and squared once for each halving (N. Higham, "The scaling and squaring method for the
+computed, and squared once for each halving (Higham, "The scaling and squaring method for the
 matrix exponential revisited", 2005). Square root: the product form of the Denman-Beavers iteration
-is used (N. Higham, "Functions of matrices", 2008, 6.29). If the iteration meets a singular matrix,
+is used (Higham, "Functions of matrices", 2008, 6.29). If the iteration meets a singular matrix,
 the square root is computed from eigenvectors instead. Logarithm: square roots are computed until
 the matrix is near the identity, followed by an integral over inverses (ibid., 11.5).
 
 The derivative of a function at A in direction E is the upper right block of the function of the
-matrix [[A, E], [0, A]]. Gradients of any order therefore need no other op (R. Mathias, 1996).
+matrix [[A, E], [0, A]]. Gradients of any order therefore need no other op (Mathias, 1996).
 """
 
 from __future__ import annotations

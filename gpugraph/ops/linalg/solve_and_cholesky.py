@@ -293,7 +293,8 @@ _BLOCK = 64
 
 
 def solve_triangle(matrices: Any, right: Any, lower: bool, out: Any) -> None:
-    """Store the solutions of triangular equations in `out`. Only the triangle is read.
+    """Store the solutions of triangular equations in `out`. Only the elements of the triangle are
+    read.
 
     Raises LinAlgError for a 0 on a diagonal.
     """

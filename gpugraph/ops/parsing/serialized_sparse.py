@@ -187,8 +187,9 @@ def _parts(row: Any, number: int, wanted: DType) -> tuple[Any, Any, Any]:
 
 
 def _joined(parts: Sequence[tuple[Any, Any, Any]], outer: tuple[int, ...]) -> list[Any]:
-    """Join SparseTensors into one. Its leading dimensions have the shape `outer`, and are the index
-    of the SparseTensor.
+    """Return the indices, values and shape of one SparseTensor that contains all `parts`.
+
+    Its leading axes have the sizes `outer`. An index into these axes selects one of the parts.
     """
     rank = len(parts[0][2])
     for number, (_, _, shape) in enumerate(parts):

@@ -62,19 +62,21 @@ def sequences_of(sequences: Sequences, count: int) -> Calls:
 
 
 def _rows(batch: Any) -> list[Any]:
-    """Return the rows of an array as arrays."""
+    """Return each row of an array as a separate array."""
     rows = [batch[place, ...] for place in range(len(batch))]
     return rows if batch.nbytes < _LARGE else [row.copy() for row in rows]
 
 
 def _parts(rows: Any, counts: Any) -> list[Any]:
-    """Return consecutive parts of an array with these numbers of rows, as copies."""
+    """Divide the rows of an array into consecutive parts with these numbers of rows. Return copies
+    of the parts.
+    """
     ends = np.cumsum(counts).tolist()
     return [rows[start:end].copy() for start, end in zip([0, *ends], ends)]
 
 
 def _vectors(column: tuple[Any, Any, Any], count: int) -> list[tuple[Any, Any, Any]]:
-    """Return a sparse feature of each example as the indices, values and shape of a vector."""
+    """Return, for each example, a sparse feature as the indices, values and shape of a vector."""
     indices, values, _ = column
     counts = np.bincount(indices[:, 0], minlength=count)
     return [
@@ -84,7 +86,7 @@ def _vectors(column: tuple[Any, Any, Any], count: int) -> list[tuple[Any, Any, A
 
 
 def _matrices(values: Any, in_step: Any, counts: Any) -> list[tuple[Any, Any, Any]]:
-    """Return a sparse feature list of each example as the indices, values and shape of a matrix.
+    """Return, for each example, a sparse feature list as the indices, values and shape of a matrix.
 
     Args:
       in_step: the number of values in each step.

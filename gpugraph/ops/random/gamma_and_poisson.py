@@ -61,7 +61,7 @@ def _drawing(law: Callable[[Philox, Any], Any]) -> Call:
 def _gamma_back(op: Any, dy: Any) -> list[Any]:
     """Return the gradient of alpha, which is a sum over the numbers that were drawn for each alpha.
 
-    The gradient keeps the probability below each number fixed (M. Figurnov and others, "Implicit
+    The gradient keeps the probability below each number fixed (Figurnov and others, "Implicit
     reparameterization gradients", 2018).
     """
     sizes, alpha = op.inputs

@@ -62,7 +62,9 @@ def with_native(context: KernelContext, law: Law, out: Any) -> Law:
 
 
 class Draw:
-    """A callable that fills an array with the next numbers of a stream, by a law."""
+    """A callable that fills an array with the next random numbers of a stream, from one
+    distribution.
+    """
 
     def __init__(self, context: KernelContext, stream: Stream, law: Law, out: Any) -> None:
         self._context, self._stream, self._law, self._out = context, stream, law, out
@@ -83,8 +85,8 @@ class Draw:
         call()
 
     def _bound(self) -> Callable[[], Any] | None:
-        """Return the native call that fills the array from a position. If the stream has not drawn
-        often yet, or there is no native code, return None.
+        """Return the native call that fills the array, starting at a given position of the stream.
+        If the stream has not drawn often yet, or there is no native code, return None.
         """
         if not self._may_bind:
             return None

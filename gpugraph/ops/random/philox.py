@@ -1,7 +1,7 @@
 """Philox4x32-10, a counter-based generator, which computes 128 random bits from a key and a 128-bit
 counter.
 
-J. Salmon, M. Moraes, R. Dror and D. Shaw, "Parallel random numbers: as easy as 1, 2, 3", 2011. Any
+Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", 2011. Any
 part of a stream can be computed separately, so the numbers do not depend on threads and devices.
 
 A block is the four 32-bit words of one counter value, stored as two uint64 with the earlier word in

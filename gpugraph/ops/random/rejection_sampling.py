@@ -1,8 +1,8 @@
 """Rejection sampling of numbers with gamma and Poisson distributions. Each number has separate
 blocks of random bits.
 
-Gamma: G. Marsaglia and W. W. Tsang, "A simple method for generating gamma variables", 2000.
-Poisson: D. Knuth's products of uniform numbers for small rates; W. Hoermann, "The transformed
+Gamma: Marsaglia and Tsang, "A simple method for generating gamma variables", 2000.
+Poisson: Knuth's products of uniform numbers for small rates; Hoermann, "The transformed
   rejection method for generating Poisson random variables" (PTRS), 1993, for larger rates.
 
 Number i uses as many Philox blocks as necessary, starting at block 256 i, in TensorFlow's order:

@@ -120,7 +120,7 @@ class Stream:
 
     def move(self, device: str, put: Callable[[Any], DeviceState]) -> DeviceState:
         """Move the position to a device's memory, where it stays. Return the memory (see
-        `kernel.Movable`).
+        `kernel.MovableState`).
 
         Raises NotImplementedError if the position is on another device.
 
@@ -149,7 +149,7 @@ class Stream:
         return [place.key, place.counter]
 
     def mark(self) -> Sequence[int]:
-        """Return the position, which `go_to` accepts, of a stream on the host. It costs less than
+        """Return the position of a stream on the host, for `go_to`. This is faster than
         `position`.
         """
         return self._place

@@ -120,8 +120,8 @@ class FixedLengths:
         return self._read(source, inflated, name)
 
     def _read(self, source: BinaryIO, inflated: InflatedFile, name: bytes) -> Records:
-        """Yield the records. Before a record is yielded, the bytes behind it are read, as many as
-        the footer has.
+        """Yield the records. Before a record is yielded, as many bytes behind it as the footer has
+        are read.
 
         The footer is therefore recognized even in a compressed file, whose size is unknown.
         """

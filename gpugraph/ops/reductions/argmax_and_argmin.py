@@ -138,7 +138,7 @@ def _position_terms(best: Reduction, worst: str, signature: Signature, x: Term) 
 
 
 def _positions_of(is_largest: bool) -> RowSource:
-    """Return the native kernel for axes that are not the last."""
+    """Return the native kernel for reductions along an axis that is not the last."""
 
     def parameters(signature: Signature) -> list[int]:
         sizes = signature.input_shapes[0]

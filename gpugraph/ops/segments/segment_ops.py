@@ -250,7 +250,7 @@ def run_starts(ids: Any, count: int | None = None) -> Any:
 
 
 def _sorted_kernel(ufunc: Any, empty: int, mean: bool = False) -> Call:
-    """Return the NumPy kernel that reduces each sequence of rows with the same id with `ufunc`.
+    """Return the NumPy kernel that combines consecutive rows with the same segment id by `ufunc`.
 
     Args:
       empty: the value of segments without rows.

@@ -26,7 +26,9 @@ _FLOOR = 1e-12
 
 
 def _bins(window_size: int) -> int:
-    """Return the number of frequencies: the Fourier transform has a power of 2 as its length."""
+    """Return the number of frequencies. The length of the Fourier transform is the next power
+    of 2.
+    """
     return 1 + (1 << (window_size - 1).bit_length()) // 2
 
 

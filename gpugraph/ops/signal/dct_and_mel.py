@@ -1,7 +1,7 @@
 """Discrete cosine transforms, mel spectra, and functions that shift spectra.
 
-Cosine transforms are computed with Fourier transforms of twice the length. See N. Ahmed, T.
-Natarajan, K. Rao, "Discrete cosine transform", 1974; J. Makhoul, "A fast cosine transform in one
+Cosine transforms are computed with Fourier transforms of twice the length. See Ahmed,
+Natarajan, Rao, "Discrete cosine transform", 1974; Makhoul, "A fast cosine transform in one
 and two dimensions", 1980.
 """
 
@@ -46,8 +46,8 @@ def _check(type: int, n: int | None, axis: int, norm: str | None) -> None:
 
 
 def _of_length(source: Tensor, n: int | None) -> tuple[Tensor, Any]:
-    """Return (the tensor with its last axis cut or zero-padded to `n` elements, the size of this
-    axis).
+    """Return the tensor with its last axis cut or zero-padded to `n` elements, and the size of this
+    axis.
     """
     size = size_at(source, -1)
     if n is None:
@@ -190,7 +190,7 @@ def ifftshift(x: Any, axes: Any = None, name: str | None = None) -> Tensor:
 
 
 def _mel(hertz: Any) -> Any:
-    """Convert hertz to mels (D. O'Shaughnessy, "Speech communication", 1987)."""
+    """Convert hertz to mels (O'Shaughnessy, "Speech communication", 1987)."""
     return 1127.0 * np.log(1.0 + hertz / 700.0)
 
 

@@ -1,7 +1,7 @@
 """The division of signals into frames, overlap-add, windows, and short-time Fourier transforms.
 
-J. Allen, "Short term spectral analysis, synthesis, and modification by discrete Fourier transform",
-1977; D. Griffin, J. Lim, "Signal estimation from modified short-time Fourier transform", 1984.
+Allen, "Short term spectral analysis, synthesis, and modification by discrete Fourier transform",
+1977; Griffin, Lim, "Signal estimation from modified short-time Fourier transform", 1984.
 Lengths are ints, or scalar tensors whose values are known only in a run.
 """
 

@@ -58,7 +58,7 @@ def positions(indices: Any, shape: Sequence[int]) -> Any:
 
 
 def _outside(indices: Any, sizes: Any) -> InvalidArgumentError:
-    """Return the error for the first row of indices that is out of bounds."""
+    """Return the error that names the first row of indices that is out of bounds."""
     number = _first(((indices < 0) | (indices >= sizes)).any(axis=1))
     return invalid_argument(
         f"indices[{number}] = {indices[number].tolist()} is out of bounds: need 0 <= index < "
@@ -67,13 +67,14 @@ def _outside(indices: Any, sizes: Any) -> InvalidArgumentError:
 
 
 class Runs(NamedTuple):
-    """Elements in the order of numbers, where equal numbers follow each other.
+    """Groups of elements with equal numbers, such as the elements of a row.
 
     Args:
-      order: the indices of the elements in that order, or None if it is their own order.
-      starts: the place of the first element of each distinct number in that order.
+      order: the indices of the elements, sorted by their numbers. It is None if they are already
+        sorted.
+      starts: for each distinct number, the position of its first element in this order.
       distinct: the distinct numbers, ascending.
-      counts: the number of elements of each distinct number.
+      counts: the number of elements with each distinct number.
     """
 
     order: Any
@@ -83,7 +84,9 @@ class Runs(NamedTuple):
 
     @staticmethod
     def of(numbers: Any) -> Runs:
-        """Return the runs of a vector of integers, which is only sorted if it is not ascending."""
+        """Return the groups of equal numbers in a vector of integers. The vector is sorted only if
+        it is not already ascending.
+        """
         is_sorted = bool((numbers[1:] >= numbers[:-1]).all())
         order = None if is_sorted else np.argsort(numbers, kind="stable")
         ordered = numbers if order is None else numbers[order]
@@ -94,11 +97,13 @@ class Runs(NamedTuple):
         return Runs(order, starts, ordered[starts], counts)
 
     def ordered(self, values: Any) -> Any:
-        """Return the values of the elements in this order."""
+        """Sort values of the elements by the numbers of the elements."""
         return values if self.order is None else values[self.order]
 
     def unordered(self, values: Any) -> Any:
-        """Return values of elements in this order as an array in the original order."""
+        """Return values that are in sorted order as an array in the original order of the
+        elements.
+        """
         if self.order is None:
             return values
         result = np.empty_like(values)

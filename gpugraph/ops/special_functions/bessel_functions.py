@@ -1,7 +1,7 @@
 """Modified Bessel functions of the first kind, of order 0 and 1, plain and scaled by exp(-|x|).
 
 For |x| up to 20, they are computed by their power series, whose terms are all positive. For larger
-|x|, they are computed by the asymptotic series. See M. Abramowitz, I. Stegun, Handbook of
+|x|, they are computed by the asymptotic series. See Abramowitz, Stegun, Handbook of
 Mathematical Functions, 9.6.10 and 9.7.1. All computations are in double precision.
 """
 

@@ -1,9 +1,9 @@
 """Special functions: erfc, the logarithm of the gamma function and its derivatives, and the Hurwitz
 zeta function.
 
-erfc: W. J. Cody, Rational Chebyshev approximations for the error function, 1969. digamma and zeta:
+erfc: Cody, Rational Chebyshev approximations for the error function, 1969. digamma and zeta:
 a recurrence moves the argument into the range where the asymptotic series (with Bernoulli numbers)
-has double precision. See M. Abramowitz, I. Stegun, Handbook of Mathematical Functions, 6.3.18 and
+has double precision. See Abramowitz, Stegun, Handbook of Mathematical Functions, 6.3.18 and
 23.2.9. All computations are in double precision.
 """
 

@@ -1,7 +1,7 @@
 """The incomplete gamma and beta functions, and derivatives with respect to their parameters.
 
-Series are used where they converge quickly, and continued fractions elsewhere. See M. Abramowitz,
-I. Stegun, Handbook of Mathematical Functions, 6.5.29, 6.5.31 and 26.5.8. A fraction is evaluated
+Series are used where they converge quickly, and continued fractions elsewhere. See Abramowitz,
+Stegun, Handbook of Mathematical Functions, 6.5.29, 6.5.31 and 26.5.8. A fraction is evaluated
 backwards, starting with a negligible term. The derivatives are computed at the same time, by the
 quotient rule. For a large parameter of gamma, where series and fractions converge slowly, there are
 separate expansions (`uniform_expansions`). All computations are in double precision.

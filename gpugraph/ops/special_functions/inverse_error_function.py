@@ -1,6 +1,6 @@
 """The inverses of the error function and of the normal distribution's cumulative function.
 
-An approximation (M. Abramowitz, I. Stegun, Handbook of Mathematical Functions, 26.2.23) is refined
+An approximation (Abramowitz, Stegun, Handbook of Mathematical Functions, 26.2.23) is refined
 by steps of Halley's method. Each step triples the number of correct digits. The steps evaluate erf
 where the result is near 0, and erfc in the tails. Small results and small probabilities therefore
 keep their relative precision. All computations are in double precision.

@@ -1,8 +1,8 @@
 """The incomplete gamma function for large parameters a and for x near a.
 
-N. Temme, "The asymptotic expansion of the incomplete gamma functions", 1979; NIST Digital Library
-of Mathematical Functions, 8.12. With m = x / a - 1 and e^2 / 2 = m - log(1 + m), where e has the
-sign of m:
+See Temme, "The asymptotic expansion of the incomplete gamma functions", 1979, and NIST Digital
+Library of Mathematical Functions, 8.12. With m = x / a - 1 and e^2 / 2 = m - log(1 + m), where e
+has the sign of m:
 
     Q(a, x) = erfc(e sqrt(a / 2)) / 2 + exp(-a e^2 / 2) / sqrt(2 pi a) S(a, e)
     S(a, e) = c0(e) + c1(e) / a + c2(e) / a^2 + ...

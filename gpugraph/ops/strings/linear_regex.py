@@ -73,8 +73,8 @@ class Automaton:
     """A compiled pattern, and a cache of its states.
 
     `program` has the instructions. `classes` has the class of each byte, and `representatives` has
-    one byte of each class. `entries` is the number of threads in the cached states, plus the number
-    of transitions between states.
+    one byte of each class. `entries` is the size of the cache: the number of threads in its states
+    plus the number of its transitions.
 
     Args:
       search: whether a match may be anywhere in the text. Otherwise it must span the whole text.

@@ -78,8 +78,8 @@ def _hashes(
 
 
 def row_hashes(file: CompiledFile, content: Any, rows: int) -> Any:
-    """Return the FarmHash fingerprints (int64) of rows of equal size, one after the other, that
-    `content`, an array of bytes, holds.
+    """Return the FarmHash fingerprint (int64) of each row. `content` is an array of bytes with the
+    rows one after the other, all of equal size.
     """
     size = content.size // max(rows, 1)
     ends, out = np.arange(1, rows + 1, dtype=np.int64) * size, np.empty(rows, np.int64)

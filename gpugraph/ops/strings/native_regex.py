@@ -1,7 +1,7 @@
-"""Native kernels of regular expressions (host_regex.h), which run the program of an automaton.
+"""Native kernels of regular expressions (host_regex.h), which run a pattern's automaton.
 
-A pattern whose matches could depend on the version of Unicode, and a long program, are left to the
-engines of `regex_engine`.
+Patterns whose matches could depend on the version of Unicode, and patterns with a long program, are
+matched by `regex_engine` instead.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def _part_words(part: Part) -> list[int]:
 @lru_cache(maxsize=256)
 def _program(pattern: bytes, groups: int, search: bool) -> list[int]:
     """Return the program of a pattern as the integers that host_regex.h describes. Raises
-    NotImplementedError if the pattern is left to other engines, which also report errors.
+    NotImplementedError if `regex_engine` must match the pattern, or report its error.
 
     Args:
       groups: the groups whose positions are needed, as the bits of an integer.
@@ -136,7 +136,9 @@ def _numbers(automaton: Automaton, groups: int) -> list[int]:
 def _arguments(
     instruction: Instruction, sets: dict[frozenset[int], int], groups: int, num_targets: int
 ) -> list[int]:
-    """Return the two arguments of an instruction in host_regex.h."""
+    """Return the two integers that follow the code of an instruction in the format of
+    host_regex.h.
+    """
     op, argument = instruction
     if op is Op.BYTES:
         return [sets[argument], 0]

@@ -47,7 +47,7 @@ def text_numbers(signature: Signature) -> list[int]:
 
 
 def texts(function: str, numbers: Numbers = lambda _: (), file: str = "host_texts.h") -> RowSource:
-    """Return the native kernel of a function of each string.
+    """Return the native kernel that applies a C function to each string.
 
     Args:
       numbers: the function's integer parameters.
@@ -113,11 +113,12 @@ _FORMAT_BYTES = 24
 
 
 def decimals(forms_of: Callable[[Signature], tuple[int, Sequence[str]]]) -> RowSource:
-    """Return the native kernel of numbers as text.
+    """Return the native kernel that converts numbers to text.
 
     Args:
-      forms_of: a function that returns the number of digits after the point and no formats, or -1
-        and the formats of C's printf for finite numbers and for others.
+      forms_of: a function that receives the signature and returns either the number of digits after
+        the point and an empty list, or -1 and two printf formats: for finite numbers, and for
+        infinities and NaN.
     """
 
     def numbers(signature: Signature) -> list[int]:
@@ -135,7 +136,7 @@ def decimals(forms_of: Callable[[Signature], tuple[int, Sequence[str]]]) -> RowS
 
 
 def words_of(data: bytes) -> list[int]:
-    """Return bytes as 64-bit integers. Zeros are appended to fill the last one."""
+    """Return bytes as 64-bit integers. Zero bytes are appended to fill the last integer."""
     padded = data + bytes(-len(data) % 8)
     return [
         int.from_bytes(padded[start : start + 8], "little", signed=True)
@@ -229,7 +230,7 @@ def cuts(mode: Callable[[Any], tuple[int, int]]) -> RowSource:
 
     Args:
       mode: a function that receives the attrs and returns the number of a mode in host_texts.h, and
-        the maximum number of cuts or -1.
+        the maximum number of splits, or -1 for no limit.
     """
 
     def parameters(signature: Signature) -> list[int]:

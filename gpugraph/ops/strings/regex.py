@@ -150,8 +150,8 @@ def _by_scalars(count: int, function_of: Callable[..., Callable[[bytes], Any]]) 
 
 
 def _parts(signature: Signature, pattern: bytes, rewrite: bytes) -> Rewrite:
-    """Return the pattern of a node, the parts of its rewrite, and whether it replaces all
-    matches.
+    """Return the pattern of a node, the parsed replacement text, and whether all matches are
+    replaced.
     """
     everywhere = bool(signature.attrs["replace_global"])
     groups = compiled_pattern(pattern, _OF_A_GROUP.search(rewrite) is not None).groups

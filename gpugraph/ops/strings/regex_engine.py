@@ -152,9 +152,9 @@ class _FallbackPattern:
 
 
 def is_of_mixed_repetitions(pattern: bytes) -> bool:
-    """Return whether a pattern may repeat a repetition, one of them lazily.
+    """Return whether a pattern may contain a repetition inside a repetition, of which one is lazy.
 
-    RE2 may merge them, and then prefers other matches, depending on the groups around them.
+    RE2 may merge the two repetitions, and then prefers other matches.
     """
     return bool(_NESTED.search(pattern) and _LAZY.search(pattern))
 

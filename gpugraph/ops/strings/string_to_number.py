@@ -47,7 +47,9 @@ def _writer(context: KernelContext) -> Callable[[Any], bytes]:
 
 
 def _forms(dtype: DType, attrs: Any, fill: str) -> tuple[str, str]:
-    """Return the formats of finite numbers, and of infinities and NaN, which get no zeros."""
+    """Return two format strings: for finite numbers, and for infinities and NaN, which are never
+    padded with zeros.
+    """
     width, precision = attrs["width"], attrs["precision"]
     form = "%" + fill + (str(width) if width > -1 else "")
     if dtype.is_integer:

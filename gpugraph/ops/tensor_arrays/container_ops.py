@@ -90,7 +90,8 @@ def writing_op(
       inputs: the declarations of the two inputs between the handle and the flow.
       value: the number of the input that is written. `kind` is the shape and dtype of this input.
         The other of the two inputs is in host memory.
-      is_element: whether a single element is written. Native loops can do this themselves.
+      is_element: whether a single element is written. Native loops can write single elements
+        themselves.
     """
 
     def bind(

@@ -258,7 +258,9 @@ class ElementStack:
             self._chunks.pop().block.release()
 
     def release(self) -> None:
-        """End the run of the stack: free its memory, except for a chunk that stays."""
+        """End the current run's use of the stack. Free the memory, except for a chunk that stays
+        for the next run.
+        """
         if self.closed or not self.record[STAYS]:
             self.close()
             return

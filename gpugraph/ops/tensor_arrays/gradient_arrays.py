@@ -64,8 +64,8 @@ def _write(op: Operation, op_type: str, *values: Any) -> Tensor:
 
 
 def _of_write(op: Operation, flow: Tensor) -> tuple[GradientHandle, Tensor]:
-    """Return the gradient array of the array that `op` writes, and the flow for the ops before
-    `op`.
+    """Return the gradient array of the array that `op` writes, and the flow that the gradients of
+    the ops before `op` receive.
 
     Both results depend on `op`, so that they are used only after it has run.
     """

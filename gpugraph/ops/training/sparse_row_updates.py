@@ -167,7 +167,7 @@ def _launch(name: str, slots: tuple[int, int, int], signature: Signature) -> lis
     """Return the launches that apply the C statements of the update `Apply<name>` to each row.
 
     Args:
-      slots: the arguments `refs`, `grad` and `indices` of `_infer`.
+      slots: the numbers `refs`, `grad` and `indices` that `_infer` receives.
     """
     refs, grad, indices = slots
     dtype = signature.input_types[0].base_dtype
@@ -198,7 +198,7 @@ def _native(name: str, slots: tuple[int, int, int]) -> RowSource:
     """Return the native kernel of the update of rows.
 
     Args:
-      slots: the arguments `refs`, `grad` and `indices` of `_infer`.
+      slots: the numbers `refs`, `grad` and `indices` that `_infer` receives.
     """
     refs, grad, indices = slots
 

@@ -312,21 +312,21 @@ class Reader(ast.NodeVisitor):
         self._scopes = outer_scopes
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
-        """Visit a function in a scope of its arguments."""
+        """Visit a function in a new scope, which contains its arguments."""
         self._bind(node.name, None)
         self._visit_function(node)
 
     def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> None:
-        """Visit a coroutine in a scope of its arguments."""
+        """Visit a coroutine in a new scope, which contains its arguments."""
         self._bind(node.name, None)
         self._visit_function(node)
 
     def visit_Lambda(self, node: ast.Lambda) -> None:
-        """Visit a lambda in a scope of its arguments."""
+        """Visit a lambda in a new scope, which contains its arguments."""
         self._visit_function(node)
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
-        """Visit a class body in a scope that its methods do not see."""
+        """Visit the body of a class in a new scope, which is not visible in its methods."""
         self._bind(node.name, None)
         for outer in (*node.decorator_list, *node.bases, *(word.value for word in node.keywords)):
             self.visit(outer)

@@ -185,13 +185,13 @@ def k_means_plus_plus(points: Tensor, num_clusters: Any, seed: int | None) -> Te
 
 
 def _unit(rows: Tensor) -> Tensor:
-    """Return rows divided by their lengths."""
+    """Scale each row to length 1."""
     squares = tf.reduce_sum(tf.square(rows), 1, keepdims=True)
     return rows * tf.rsqrt(tf.maximum(squares, 1e-12))
 
 
 def _distances(points: Tensor, centers: Variable, is_cosine: bool) -> Tensor:
-    """Return the distance of each point to each center."""
+    """Return the distance between each point and each center."""
     if is_cosine:
         return 1 - tf.matmul(points, centers, transpose_b=True)
     squares = tf.reduce_sum(tf.square(points), 1, keepdims=True)

@@ -1,8 +1,8 @@
 """`tf.contrib.integrate`: solvers of ordinary differential equations dy/dt = f(y, t).
 
 Sources: Dormand and Prince, A Family of Embedded Runge-Kutta Formulae (1980); Shampine, Some
-Practical Runge-Kutta Formulas (1986), for the values between two steps; Hairer, Nørsett and
-Wanner, Solving Ordinary Differential Equations I, for the step size.
+Practical Runge-Kutta Formulas (1986), for interpolation within a step; Hairer, Nørsett and Wanner,
+Solving Ordinary Differential Equations I, for the step size.
 """
 
 from __future__ import annotations
@@ -59,8 +59,9 @@ class _Control(NamedTuple):
 
 
 class _State(NamedTuple):
-    """The last step: y and its derivative at the end, the two times, the size of the next step,
-    and the coefficients of the polynomial between the times.
+    """The state of the integration: y and its derivative after the last step, the start and the end
+    of this step, the size of the next step, and the coefficients of the polynomial that
+    interpolates within the step.
     """
 
     y: Any
@@ -143,7 +144,7 @@ def _checked(y0: Any, t: Any) -> tuple[Tensor, Tensor]:
 def _integrate(
     func: Derivative, y0: Tensor, t: Tensor, first: Tensor, control: _Control, is_full: bool
 ) -> Any:
-    """Step over all times, and return the states there."""
+    """Integrate over all times, and return the state at each time."""
     num_times = tf.size(t)
     points = TensorArray(t.dtype, 0, dynamic_size=True, clear_after_read=False)
     ratios = TensorArray(control.rtol.dtype, 0, dynamic_size=True, clear_after_read=False)
@@ -151,7 +152,7 @@ def _integrate(
     begin = _State(y0, func(y0, t[0]), t[0], t[0], first, tf.stack([y0] * 5))
 
     def reach(index: Any, states: Any, state: Any, points: Any, ratios: Any) -> Any:
-        """Step until the time of an index, and store the state there."""
+        """Take steps until the time of an index is reached, and store the state at this time."""
         time = t[index]
         _, state, points, ratios = while_loop(
             lambda _, state, *__: state.end < time,
@@ -185,7 +186,9 @@ def _integrate(
 def _step(
     func: Derivative, control: _Control, count: Any, state: _State, points: Any, ratios: Any
 ) -> tuple[Any, ...]:
-    """Attempt a step. If its error is too large, only the size of the next step changes."""
+    """Attempt a step. If its error is too large, the step is discarded, and the next attempt has a
+    smaller size.
+    """
     checks = [
         Assert(state.end + state.size > state.end, ["underflow in dt", state.size]),
         Assert(count < control.max_num_steps, ["max_num_steps exceeded"]),
@@ -225,7 +228,9 @@ def _step(
 
 
 def _weighted(weights: Any, values: Any) -> Any:
-    """Return the sum of values times weights, of which some are 0."""
+    """Return the sum of the values, each multiplied by its weight. Weights that are 0 are
+    skipped.
+    """
     terms = [
         value if weight == 1 else tf.cast(weight, value.dtype) * value
         for weight, value in zip(weights, values)
@@ -235,14 +240,14 @@ def _weighted(weights: Any, values: Any) -> Any:
 
 
 def _next_size(size: Any, ratio: Any, control: _Control) -> Any:
-    """Return the size for which the error is expected to be just below the tolerance."""
+    """Return the step size with which the error is expected to be just below the tolerance."""
     shrink = tf.pow(ratio, tf.cast(1 / _ORDER, size.dtype)) / control.safety
     smallest = tf.where(ratio < 1, tf.ones_like(size), control.dfactor)
     return size / tf.maximum(1 / control.ifactor, tf.minimum(shrink, 1 / smallest))
 
 
 def _between(state: _State, time: Any) -> Any:
-    """Return the state at a time within the last step."""
+    """Interpolate the state at a time within the last step."""
     x = tf.cast((time - state.start) / (state.end - state.start), state.y.dtype)
     value = state.coefficients[0]
     for power in range(1, 5):
@@ -285,7 +290,7 @@ def odeint_fixed(
 
 
 def _check_lengths(t: Tensor, dt: Tensor) -> None:
-    """Raise ValueError if sizes of steps do not fit the number of intervals."""
+    """Raise ValueError if the number of step sizes differs from the number of intervals."""
     if len(dt.shape.as_list()) > 1:
         raise ValueError("t must be a 1D tensor")
     if dt.shape.as_list():
@@ -297,7 +302,7 @@ def _check_lengths(t: Tensor, dt: Tensor) -> None:
 def _integrate_fixed(
     func: Derivative, y0: Tensor, t: Tensor, steps: Any, counts: Any, increment: Any
 ) -> Tensor:
-    """Take a number of steps of one size for each interval, and return the states."""
+    """Divide each interval into steps of equal size, and return the state at each time."""
     num_times = tf.size(t)
     states = TensorArray(y0.dtype, num_times).write(0, y0)
 
@@ -323,13 +328,13 @@ def _integrate_fixed(
 
 
 def _midpoint(func: Derivative, t: Any, dt: Any, y: Any) -> Any:
-    """Return the change of y in a step by the slope in its middle."""
+    """Return the change of y in a step, computed from the slope at the midpoint of the step."""
     size = tf.cast(dt, y.dtype)
     return size * func(y + func(y, t) * size / 2, t + dt / 2)
 
 
 def _runge_kutta(func: Derivative, t: Any, dt: Any, y: Any) -> Any:
-    """Return the change of y in a step by the classical method of order 4."""
+    """Return the change of y in a step, computed by the classical Runge-Kutta method of order 4."""
     size = tf.cast(dt, y.dtype)
     first = func(y, t)
     second = func(y + size * first / 2, t + dt / 2)

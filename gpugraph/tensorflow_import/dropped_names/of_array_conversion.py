@@ -30,7 +30,9 @@ class _Convertible:
 
 
 class _NotConvertible:
-    """A class without conversions, to check the indices."""
+    """A class whose instances cannot be converted to numbers, for checking the indices of type
+    slots.
+    """
 
 
 def _slots_of(owner: type) -> Any:

@@ -35,8 +35,8 @@ def _hooks(num_evals: int, logdir: Any, summary_op: Any, feed_dict: Any, hooks: 
 
 
 def _scaffold(init_op: Any, init_feed_dict: Any, init_fn: Any, variables: Any) -> Scaffold:
-    """Return a scaffold that restores `variables`, a list, or a dict by names in the checkpoint. If
-    it is None, all variables are restored.
+    """Return a scaffold that restores `variables`, which is a list, or a dict from names in the
+    checkpoint. If `variables` is None, it restores all variables.
     """
     saver = None if variables is None else Saver(variables)
     return Scaffold(init_op, init_feed_dict, init_fn, saver=saver)
@@ -59,7 +59,9 @@ def evaluate_once(
     session_config: Any = None,
     hooks: Any = None,
 ) -> Any:
-    """Restore a checkpoint, run `eval_op` `num_evals` times, and return the value of `final_op`."""
+    """Restore a checkpoint, run `eval_op` `num_evals` times, and return the value of `final_op`
+    from the end of the evaluation.
+    """
     return _evaluate_once(
         checkpoint_path,
         master=master,

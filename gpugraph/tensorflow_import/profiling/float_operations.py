@@ -1,7 +1,7 @@
 """The number of floating-point operations of an operation, from its type and static shapes.
 
-The counts are those of TensorFlow's statistics: a multiplication and an addition count separately,
-and ops without an entry count 0, as `Relu` and `Exp`.
+The counts follow TensorFlow's statistics. A multiplication followed by an addition counts as two
+operations. Ops without an entry, such as `Relu` and `Exp`, count as 0.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ _registered: dict[tuple[str, str], Function] = {}
 class RegisterStatistics:
     """A decorator of functions from (graph, node) to the `OpStats` of an op type.
 
-    Raises TypeError unless the op type is a string, and ValueError if it contains "_" or has the
-    statistic already.
+    Raises TypeError unless the op type is a string, and ValueError if the op type contains "_" or
+    already has this statistic.
     """
 
     def __init__(self, op_type: str, statistic_type: str) -> None:
@@ -85,7 +85,7 @@ def float_operations(operation: Operation) -> int:
 
 
 class _UnknownShape(Exception):
-    """A static shape that is not fully known."""
+    """The error for a static shape that is not fully known."""
 
 
 def _sizes(tensor: Any) -> list[int]:
@@ -130,12 +130,14 @@ def _product(operation: Operation, transposed: str) -> int:
 
 
 def _convolution(operation: Operation) -> int:
-    """Return the count of a convolution with a filter [..., inputs, outputs]."""
+    """Return the number of operations of a convolution with a filter of shape [..., inputs,
+    outputs].
+    """
     return 2 * _outputs(operation) * prod(_sizes(operation.inputs[1])[:-1])
 
 
 def _per_stride(elements: list[int], filters: list[int], operation: Operation) -> float:
-    """Return the count of a gradient of a convolution of an image by a filter."""
+    """Return the number of operations of a gradient of a convolution."""
     strides = operation.get_attr("strides")
     return 2 * prod(elements) * prod(filters) / (elements[-1] * strides[1] * strides[2])
 

@@ -56,7 +56,7 @@ Counts = dict[str, int]
 
 
 class _Node(NamedTuple):
-    """An operation: its op type, all its types, and its counts."""
+    """An operation, with its op type, the types by which options select it, and its counts."""
 
     op_type: str
     types: list[str]
@@ -80,7 +80,8 @@ def profile(
       run_meta: a `RunMetadata` with statistics of a run, for times and memory.
       op_log: ignored.
       cmd: "scope" for a tree of name scopes, or "op" for a list of op types.
-      options: a dict, built by `ProfileOptionBuilder`. By default all that is known is printed.
+      options: a dict, built by `ProfileOptionBuilder`. By default, all available counts are
+        printed.
 
     Returns:
       The root, a GraphNodeProto for "scope", or a MultiGraphNodeProto for "op". Its totals are the
@@ -115,7 +116,7 @@ class Profiler:
         self._steps: dict[int, list[Any]] = {}
 
     def add_step(self, step: int, run_meta: Any) -> None:
-        """Add the statistics of a run to a step."""
+        """Add the statistics of a run to the step with this number."""
         self._steps.setdefault(step, []).append(run_meta)
 
     def profile_name_scope(self, options: Mapping[str, Any]) -> Any:
@@ -152,7 +153,9 @@ class Profiler:
         return root
 
     def _nodes(self, options: Mapping[str, Any]) -> dict[str, _Node]:
-        """Return all operations by name. Those of other types than the options name have zeros."""
+        """Return all operations by name. Operations whose type the options do not select have the
+        counts 0.
+        """
         trainable = {
             variable.op.name for variable in self._graph.get_collection("trainable_variables")
         }
@@ -180,7 +183,7 @@ class Profiler:
         return [run for runs in chosen for run in runs]
 
     def _print(self, root: Any, options: Mapping[str, Any]) -> None:
-        """Write the profile to its output."""
+        """Write the profile to the output that the options select."""
         kind, _, argument = options.get("output", "stdout").partition(":")
         file = argument.partition("outfile=")[2]
         if kind == "stdout":
@@ -247,7 +250,7 @@ def _message(name: str, node: _Node) -> Any:
 
 
 def _add(message: Any, counts: Mapping[str, int], prefixes: Iterable[str]) -> None:
-    """Add counts to the fields of a message that it has."""
+    """Add the counts to those fields of a message that exist."""
     known = message.DESCRIPTOR.fields_by_name
     for prefix in prefixes:
         for field in _FIELDS:
@@ -262,8 +265,8 @@ def _scope(
     options: Mapping[str, Any],
     depth: int,
 ) -> Any:
-    """Return the message of a name scope or an operation with all below it. If nothing of it is
-    displayed, return None.
+    """Return the message of a name scope or operation, with the messages of everything below it. If
+    none of these is displayed, return None.
     """
     if _matches(name, options.get("trim_name_regexes", ())):
         return None
@@ -285,7 +288,7 @@ def _scope(
 
 
 def _sorted(messages: list[Any], options: Mapping[str, Any]) -> list[Any]:
-    """Return messages in the order of the options: by name, or the largest first."""
+    """Sort messages as the options request: by name, or by an attribute, the largest first."""
     field = _ORDERS.get(options.get("order_by", "name"))
     if field is None:
         return sorted(messages, key=lambda message: message.name)
@@ -306,7 +309,7 @@ def _lines(root: Any, options: Mapping[str, Any]) -> list[str]:
 
 
 def _column(message: Any, column: str) -> str:
-    """Return the own and total value of a column, such as "1.20k/475.64k flops"."""
+    """Return a column's value for the node alone and in total, such as "1.20k/475.64k flops"."""
     field = _COLUMNS[column]
     values = [getattr(message, name, 0) for name in (field, f"total_{field}")]
     unit = _UNITS.get(column, column)

@@ -30,12 +30,13 @@ _DEFAULTS: dict[str, Any] = {
 
 
 def _whole(**changes: Any) -> dict[str, Any]:
-    """Return options for graphs of any depth."""
+    """Return options that do not limit the depth of the graph."""
     return copy.deepcopy(_DEFAULTS | {"max_depth": 10000} | changes)
 
 
 class ProfileOptionBuilder:
-    """A builder of the options of `tf.profiler.profile`. Its methods return the builder.
+    """A builder of the options of `tf.profiler.profile`. Its methods `with_...` and others return
+    the builder itself.
 
     Args:
       options: the options to begin with.
@@ -73,7 +74,9 @@ class ProfileOptionBuilder:
         min_residual_bytes: int = 0,
         min_output_bytes: int = 0,
     ) -> dict[str, Any]:
-        """Return options for times and memory, of operations with the given minima."""
+        """Return options for times and memory. Only operations that reach the given minima are
+        displayed.
+        """
         return _whole(
             min_bytes=min_bytes,
             min_peak_bytes=min_peak_bytes,
@@ -106,7 +109,7 @@ class ProfileOptionBuilder:
         min_residual_bytes: int = 0,
         min_output_bytes: int = 0,
     ) -> ProfileOptionBuilder:
-        """Display only nodes with this memory."""
+        """Display only nodes that need at least this much memory."""
         return self._with(
             min_bytes=min_bytes,
             min_peak_bytes=min_peak_bytes,
@@ -117,7 +120,7 @@ class ProfileOptionBuilder:
     def with_min_execution_time(
         self, min_micros: int = 0, min_accelerator_micros: int = 0, min_cpu_micros: int = 0
     ) -> ProfileOptionBuilder:
-        """Display only nodes with this time, in microseconds."""
+        """Display only nodes that take at least this time, in microseconds."""
         return self._with(
             min_micros=min_micros,
             min_accelerator_micros=min_accelerator_micros,
@@ -125,20 +128,20 @@ class ProfileOptionBuilder:
         )
 
     def with_min_parameters(self, min_params: int) -> ProfileOptionBuilder:
-        """Display only nodes with this number of parameters."""
+        """Display only nodes with at least this number of parameters."""
         return self._with(min_params=min_params)
 
     def with_min_occurrence(self, min_occurrence: int) -> ProfileOptionBuilder:
-        """Display only op types with this number of operations."""
+        """Display only op types with at least this number of operations."""
         return self._with(min_occurrence=min_occurrence)
 
     def with_min_float_operations(self, min_float_ops: int) -> ProfileOptionBuilder:
-        """Display only nodes with this number of floating-point operations."""
+        """Display only nodes with at least this number of floating-point operations."""
         return self._with(min_float_ops=min_float_ops)
 
     def with_accounted_types(self, account_type_regexes: Sequence[str]) -> ProfileOptionBuilder:
-        """Count only nodes whose type matches: an op type, a device, or
-        "_trainable_variables".
+        """Count only nodes of which a type matches a regular expression. The types of a node are
+        its op type, its device and, if the node is a trainable variable, "_trainable_variables".
         """
         return self._with(account_type_regexes=list(account_type_regexes))
 
@@ -149,7 +152,9 @@ class ProfileOptionBuilder:
         hide_name_regexes: Sequence[str] | None = None,
         trim_name_regexes: Sequence[str] | None = None,
     ) -> ProfileOptionBuilder:
-        """Set the names of nodes to start from, to show, to hide, and to hide with all below."""
+        """Set regular expressions for the names of nodes: where to start, which nodes to show,
+        which to hide, and which to hide with everything below them.
+        """
         regexes = {
             "start_name_regexes": start_name_regexes,
             "show_name_regexes": show_name_regexes,
@@ -161,7 +166,7 @@ class ProfileOptionBuilder:
         )
 
     def account_displayed_op_only(self, is_true: bool) -> ProfileOptionBuilder:
-        """Set whether totals contain displayed nodes only."""
+        """Set whether totals include only the displayed nodes."""
         return self._with(account_displayed_op_only=is_true)
 
     def with_empty_output(self) -> ProfileOptionBuilder:

@@ -88,7 +88,9 @@ def _encoding(source: bytes) -> str:
 
 
 def _text(source: bytes) -> str:
-    """Return the text of a source. Tabs are replaced with spaces, and the last line is ended."""
+    """Return the text of a source. Tabs are replaced with spaces, and a missing newline at the end
+    is added.
+    """
     text = io.TextIOWrapper(io.BytesIO(source), _encoding(source), errors="replace").read()
     text = text.expandtabs(8) if "\t" in text else text
     return text if text.endswith("\n") else f"{text}\n"

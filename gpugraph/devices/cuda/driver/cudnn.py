@@ -173,7 +173,7 @@ class _Handle:
 
 
 class _Graph(NamedTuple):
-    """The operations of a convolution, and the address of each tensor by its unique id."""
+    """The operations of a cuDNN convolution, and the addresses of its tensors by unique id."""
 
     operations: list[Descriptor]
     addresses: dict[int, int]
@@ -385,7 +385,7 @@ class _Operations:
 
 
 def _is_exact(configuration: Descriptor, convolution: ConvolutionRecord) -> bool:
-    """Return whether an engine's arithmetic is allowed (see the module's docstring)."""
+    """Return whether the arithmetic of an engine is precise enough (see the module's docstring)."""
     engines = configuration.descriptors("ENGINECFG_ENGINE", "ENGINE", 1)
     notes = (ctypes.c_int * 64)()
     count = engines[0].get("ENGINE_NUMERICAL_NOTE", "NUMERICAL_NOTE", notes) if engines else 0

@@ -192,7 +192,7 @@ def flush(writer: SummaryWriter | None = None, name: str | None = None) -> Any:
 
 
 def eval_dir(model_dir: str, name: str | None = None) -> str:
-    """Return the folder for the summaries of an evaluation."""
+    """Return the folder for the summaries of the evaluation `name`."""
     return os.path.join(model_dir, "eval" if not name else f"eval_{name}")
 
 

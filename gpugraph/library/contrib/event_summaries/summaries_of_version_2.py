@@ -130,8 +130,8 @@ def image(
 ) -> Any:
     """Write the first `max_outputs` images of a batch [n, h, w, channels] as PNG.
 
-    Floating-point numbers must be in [0, 1]. Other numbers are converted to uint8. The images have
-    1 to 4 channels.
+    Floating-point numbers must be in [0, 1]. Integers are converted to uint8. The images have 1 to
+    4 channels.
     """
 
     def encoded(values: Any) -> Any:

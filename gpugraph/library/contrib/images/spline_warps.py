@@ -36,15 +36,15 @@ def interpolate_spline(
     regularization_weight: float = 0.0,
     name: str = "interpolate_spline",
 ) -> Tensor:
-    """Return the values of a polyharmonic spline through given points at other points.
+    """Return the values at `query_points` of a polyharmonic spline through given points.
 
     The spline is a weighted sum of functions of the distances to the given points, and a linear
-    function. A run raises InvalidArgumentError if the points do not determine it.
+    function. A run raises InvalidArgumentError if the points do not determine the spline.
 
     Args:
       train_points: the given points [batch, n, d].
-      train_values: the values there [batch, n, k].
-      query_points: the points to evaluate [batch, m, d].
+      train_values: the values at these points [batch, n, k].
+      query_points: the points at which to compute the spline [batch, m, d].
       order: 1 for distances, 2 for thin plates, or higher.
       regularization_weight: the weight of smoothness. With 0, the spline passes through the values.
 
@@ -77,12 +77,16 @@ def interpolate_spline(
 
 
 def _distances(first: Tensor, second: Tensor) -> Any:
-    """Return squared distances [batch, n, m] of points [batch, n, d] and [batch, m, d]."""
+    """Return the squared distance between each point of `first` [batch, n, d] and each point of
+    `second` [batch, m, d], as [batch, n, m].
+    """
     return reduce_sum(square(expand_dims(first, 2) - expand_dims(second, 1)), 3)
 
 
 def _radial(squares: Any, order: int) -> Any:
-    """Return the spline's function of squared distances: r ** order, times log(r) if even."""
+    """Return the spline's radial function for squared distances: r ** order, multiplied by log(r)
+    if `order` is even.
+    """
     safe = maximum(squares, _TINY)
     if order % 2:
         return sqrt(safe) if order == 1 else safe ** (0.5 * order)
@@ -105,11 +109,11 @@ def sparse_image_warp(
     Args:
       image: images [batch, height, width, channels].
       source_control_point_locations: points (y, x) [batch, n, 2].
-      dest_control_point_locations: the points to which they move [batch, n, 2].
+      dest_control_point_locations: the destinations of these points [batch, n, 2].
       interpolation_order: the order of the spline between the points.
       regularization_weight: the weight of the spline's smoothness.
-      num_boundary_points: how many intervals each edge of the image has between points that do not
-        move. With 0, edges move too.
+      num_boundary_points: the number of intervals into which fixed points divide each edge of the
+        image. With 0, the edges are not fixed.
 
     Returns:
       The warped images, and the flow [batch, height, width, 2].
@@ -134,7 +138,7 @@ def sparse_image_warp(
 
 
 def _boundary(height: int, width: int, intervals: int) -> Any:
-    """Return points (y, x), equally spaced along the edges of an image."""
+    """Return points (y, x) that divide each edge of an image into equal intervals."""
     y, x = (np.linspace(0, size - 1, intervals + 1) for size in (height, width))
     rows, columns = np.meshgrid(y, x, indexing="ij")
     on_edge = np.zeros(rows.shape, bool)

@@ -1,4 +1,5 @@
-"""`tf.keras.datasets`: data sets of the files in ~/.keras/datasets. Nothing is downloaded.
+"""`tf.keras.datasets`: functions that read data sets from files in ~/.keras/datasets. Nothing is
+downloaded.
 
 `image_sets` and `sequence_sets` have the functions, `dataset_modules` the modules, and
 `plain_pickles` reads files of arrays without running code.

@@ -1,4 +1,6 @@
-"""The modules of `tf.keras.datasets`: each has `load_data`, and some have `get_word_index`."""
+"""The modules of `tf.keras.datasets`. Each has a function `load_data`, and some have
+`get_word_index`.
+"""
 
 from __future__ import annotations
 

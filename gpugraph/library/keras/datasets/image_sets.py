@@ -1,4 +1,6 @@
-"""Data sets of images: MNIST, Fashion-MNIST, CIFAR-10 and CIFAR-100; and prices of houses."""
+"""The data sets MNIST, Fashion-MNIST, CIFAR-10 and CIFAR-100, which consist of images, and Boston
+housing prices.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ _BATCHES = 5
 
 
 def load_mnist(path: str = "mnist.npz") -> Sets:
-    """Return digits: ((x_train, y_train), (x_test, y_test)), images uint8 [n, 28, 28] and classes.
+    """Return the MNIST data set of handwritten digits as ((x_train, y_train), (x_test, y_test)). x
+    is an array of images, uint8 [n, 28, 28], and y is an array of classes.
 
     Raises FileNotFoundError if the file is missing.
 
@@ -32,8 +35,8 @@ def load_mnist(path: str = "mnist.npz") -> Sets:
 
 
 def load_fashion_mnist() -> Sets:
-    """Return pictures of clothes: ((x_train, y_train), (x_test, y_test)), images uint8 [n, 28, 28]
-    and classes.
+    """Return the Fashion-MNIST data set of pictures of clothes as ((x_train, y_train), (x_test,
+    y_test)). x is an array of images, uint8 [n, 28, 28], and y is an array of classes.
 
     Raises FileNotFoundError if a file in ~/.keras/datasets/fashion-mnist is missing.
     """
@@ -52,20 +55,22 @@ def load_fashion_mnist() -> Sets:
 
 
 def _cifar_batch(path: Path, key: bytes) -> tuple[Any, Any]:
-    """Return the images [n, 3, 32, 32] and the classes [n, 1] of a file of CIFAR."""
+    """Return the images [n, 3, 32, 32] and the classes [n, 1] in a CIFAR file. `key` is the name of
+    the classes in the file.
+    """
     with path.open("rb") as file:
         batch = load_plain(file, encoding="bytes")
     return batch[b"data"].reshape(-1, 3, 32, 32), np.reshape(batch[key], (-1, 1))
 
 
 def _in_format(images: Any) -> Any:
-    """Return images in the format of `image_data_format`."""
+    """Transpose images [n, channels, height, width] to the axis order of `image_data_format`."""
     return images.transpose(0, 2, 3, 1) if image_data_format() == "channels_last" else images
 
 
 def load_cifar10() -> Sets:
-    """Return pictures of 10 classes: ((x_train, y_train), (x_test, y_test)), images uint8 [n, 32,
-    32, 3] and classes [n, 1].
+    """Return the CIFAR-10 data set of pictures of 10 classes as ((x_train, y_train), (x_test,
+    y_test)). x is an array of images, uint8 [n, 32, 32, 3], and y is an array of classes [n, 1].
 
     Raises FileNotFoundError if the file in ~/.keras/datasets is missing.
     """
@@ -82,8 +87,8 @@ def load_cifar10() -> Sets:
 
 
 def load_cifar100(label_mode: str = "fine") -> Sets:
-    """Return pictures of 100 classes: ((x_train, y_train), (x_test, y_test)), images uint8 [n, 32,
-    32, 3] and classes [n, 1].
+    """Return the CIFAR-100 data set of pictures of 100 classes as ((x_train, y_train), (x_test,
+    y_test)). x is an array of images, uint8 [n, 32, 32, 3], and y is an array of classes [n, 1].
 
     Raises ValueError for another mode, and FileNotFoundError if the file in ~/.keras/datasets is
     missing.
@@ -103,14 +108,15 @@ def load_cifar100(label_mode: str = "fine") -> Sets:
 def load_boston_housing(
     path: str = "boston_housing.npz", test_split: float = 0.2, seed: int = 113
 ) -> Sets:
-    """Return houses: ((x_train, y_train), (x_test, y_test)), features [n, 13] and prices.
+    """Return the Boston housing data set as ((x_train, y_train), (x_test, y_test)). x is an array
+    of features of houses [n, 13], and y is an array of their prices.
 
-    Raises FileNotFoundError if the file is missing. The seed of `np.random` is set.
+    Raises FileNotFoundError if the file is missing. This function sets the seed of `np.random`.
 
     Args:
       path: the file's name in ~/.keras/datasets, or its path.
-      test_split: the share of the test set.
-      seed: the seed of the order.
+      test_split: the fraction of the examples that are in the test set.
+      seed: the seed with which the examples are shuffled.
     """
     arrays = load_arrays(get_file(path, ORIGIN + "boston_housing.npz"))
     x, y = shuffled(arrays["x"], arrays["y"], seed)
@@ -119,7 +125,9 @@ def load_boston_housing(
 
 
 def shuffled(x: Any, y: Any, seed: int | None = None) -> tuple[Any, Any]:
-    """Return two arrays in one random order. With a seed, set the seed of `np.random` first."""
+    """Return two arrays whose rows are shuffled in the same way. If `seed` is not None, it becomes
+    the seed of `np.random`.
+    """
     if seed is not None:
         np.random.seed(seed)
     order = np.arange(len(x))

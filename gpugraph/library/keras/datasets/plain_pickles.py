@@ -1,5 +1,5 @@
-"""Pickles that consist of numbers, texts, lists, dicts and arrays. No other code of a pickle is
-run.
+"""Reading of pickles that contain only numbers, texts, lists, dicts and arrays. No code in a pickle
+is run.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _PLAIN = {
 
 
 class _PlainUnpickler(pickle.Unpickler):
-    """An unpickler that refuses all functions and classes but those of arrays."""
+    """An unpickler that refuses all functions and classes except those that create arrays."""
 
     def find_class(self, module: str, name: str) -> Any:
         if name not in _PLAIN.get(module, ()):
@@ -37,12 +37,14 @@ class _PlainUnpickler(pickle.Unpickler):
 
 
 def load_plain(file: IO[bytes], encoding: str = "ASCII") -> Any:
-    """Return the value of a pickle. Raises UnpicklingError if it is not plain data."""
+    """Return the object in a pickle. Raises UnpicklingError if the pickle contains anything but
+    plain data.
+    """
     return _PlainUnpickler(file, encoding=encoding).load()
 
 
 def load_arrays(path: str) -> dict[str, Any]:
-    """Return the arrays of an .npz file by name, also arrays of Python lists."""
+    """Return the arrays of an .npz file by name. Arrays of Python lists are supported."""
     arrays = {}
     with zipfile.ZipFile(path) as archive:
         for entry in archive.namelist():

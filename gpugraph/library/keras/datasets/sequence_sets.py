@@ -1,4 +1,4 @@
-"""Data sets of texts as lists of word indices: reviews of films (IMDB), and news (Reuters)."""
+"""Data sets of texts as lists of word indices: film reviews (IMDB) and news (Reuters)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ def _encoded(
     oov_char: int | None,
     index_from: int,
 ) -> tuple[list[Any], list[Any]]:
-    """Return texts whose indices are moved, marked at the start, and limited in range."""
+    """Return the texts with the indices of kept words. `index_from` is added to each index, and
+    `start_char` is put before each text.
+    """
     first = [] if start_char is None else [start_char]
     texts = [first + [word + index_from for word in text] for text in texts]
     labels = list(labels)
@@ -46,7 +48,7 @@ def _encoded(
 
 
 def _as_array(texts: list[Any]) -> Any:
-    """Return an array of lists, also if all lists have one length."""
+    """Return an array whose elements are lists, even if all lists have the same length."""
     array = np.empty(len(texts), object)
     array[:] = texts
     return array
@@ -63,19 +65,19 @@ def load_imdb(
     index_from: int = 3,
     **kwargs: Any,
 ) -> Sets:
-    """Return reviews: ((x_train, y_train), (x_test, y_test)), lists of word indices, and 1 for
-    positive reviews.
+    """Return the IMDB data set of film reviews as ((x_train, y_train), (x_test, y_test)). x is an
+    array of lists of word indices, and y is 1 for positive reviews and 0 for negative reviews.
 
-    Raises FileNotFoundError if the file is missing. The seed of `np.random` is set.
+    Raises FileNotFoundError if the file is missing. This function sets the seed of `np.random`.
 
     Args:
       path: the file's name in ~/.keras/datasets, or its path.
-      num_words: the number of the most frequent words to keep.
-      skip_top: the number of the most frequent words to leave out.
-      maxlen: the length from which reviews are left out.
-      seed: the seed of the order.
+      num_words: how many of the most frequent words to keep.
+      skip_top: how many of the most frequent words to omit.
+      maxlen: reviews with this number of indices or more are omitted.
+      seed: the seed with which the reviews are shuffled.
       start_char: the index that starts each review.
-      oov_char: the index of words that are left out. If it is None, they are dropped.
+      oov_char: the index that replaces omitted words. If it is None, these words are removed.
       index_from: the number that is added to the indices of the file.
       kwargs: `nb_words`, an older name of `num_words`.
     """
@@ -109,19 +111,20 @@ def load_reuters(
     index_from: int = 3,
     **kwargs: Any,
 ) -> Sets:
-    """Return news: ((x_train, y_train), (x_test, y_test)), lists of word indices, and topics.
+    """Return the Reuters data set of news as ((x_train, y_train), (x_test, y_test)). x is an array
+    of lists of word indices, and y is an array of topics.
 
-    Raises FileNotFoundError if the file is missing. The seed of `np.random` is set.
+    Raises FileNotFoundError if the file is missing. This function sets the seed of `np.random`.
 
     Args:
       path: the file's name in ~/.keras/datasets, or its path.
-      num_words: the number of the most frequent words to keep.
-      skip_top: the number of the most frequent words to leave out.
-      maxlen: the length from which news are left out.
-      test_split: the share of the test set.
-      seed: the seed of the order.
+      num_words: how many of the most frequent words to keep.
+      skip_top: how many of the most frequent words to omit.
+      maxlen: texts with this number of indices or more are omitted.
+      test_split: the fraction of the texts that are in the test set.
+      seed: the seed with which the texts are shuffled.
       start_char: the index that starts each text.
-      oov_char: the index of words that are left out. If it is None, they are dropped.
+      oov_char: the index that replaces omitted words. If it is None, these words are removed.
       index_from: the number that is added to the indices of the file.
       kwargs: `nb_words`, an older name of `num_words`.
     """
@@ -142,15 +145,15 @@ def load_reuters(
 
 
 def imdb_words(path: str = "imdb_word_index.json") -> dict[str, int]:
-    """Return the dict from words to their indices. Raises FileNotFoundError if the file is
-    missing.
+    """Return the dict from words to their indices in the IMDB data set. Raises FileNotFoundError if
+    the file is missing.
     """
     return _words(path, "imdb_word_index.json")
 
 
 def reuters_words(path: str = "reuters_word_index.json") -> dict[str, int]:
-    """Return the dict from words to their indices. Raises FileNotFoundError if the file is
-    missing.
+    """Return the dict from words to their indices in the Reuters data set. Raises FileNotFoundError
+    if the file is missing.
     """
     return _words(path, "reuters_word_index.json")
 

@@ -71,7 +71,9 @@ class Metric(Layer):
         return result
 
     def _added(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Add a batch of one replica, and return the result."""
+        """Add the values that one replica computed for a batch, and return the result of the
+        metric.
+        """
         graph = get_default_graph()
         with graph.name_scope(self._name):
             update = self._latest_update = self.update_state(*args, **kwargs)

@@ -81,7 +81,7 @@ def lay_out(boxes: Sequence[Box], edges: Sequence[tuple[int, int]]) -> PictureLa
 def _route(first: Box, second: Box, rows: defaultdict[int, list[Box]]) -> list[Box]:
     """Create the path of an edge: its two boxes, and a bend in each row between them.
 
-    Adjacent boxes of the path become neighbors.
+    Record each pair of adjacent boxes in their lists `below` and `above`.
     """
     route = [first]
     for rank in range(first.rank + 1, second.rank):

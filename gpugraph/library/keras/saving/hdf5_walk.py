@@ -28,8 +28,8 @@ _REFUSALS = (
 
 
 def walk(library: Any, path: str) -> None:
-    """Read the structure of a file. Raises MemoryError if reading the structure exceeds the memory
-    limit.
+    """Read the structure of a file, to check that libhdf5 can read it within the limits. Raises
+    MemoryError if reading the structure exceeds the memory limit.
     """
     with contextlib.suppress(*_REFUSALS), library.File(path, "r") as file:
         seen: set[Any] = set()

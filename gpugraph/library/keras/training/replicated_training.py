@@ -51,8 +51,8 @@ _ASYNCHRONOUS = (
 
 
 def strategy_to_train(model: Any) -> Any:
-    """Return the current strategy if its replicas train the model. Return None in a replica, and
-    for a single replica with plain variables.
+    """Return the current strategy if its replicas train the model. Return None inside a replica's
+    function, or if the strategy has a single replica with ordinary variables.
 
     Raises ValueError if workers are not synchronous.
     """
@@ -133,7 +133,7 @@ def _zero(loss: Tensor) -> Any:
 
 
 class ReplicatedSetup(TrainingSetup):
-    """The training of a model's outputs by the replicas of a strategy."""
+    """An object that builds the training of a model by the replicas of a strategy."""
 
     def __init__(self, strategy: Any, *arguments: Any) -> None:
         super().__init__(*arguments)

@@ -93,7 +93,7 @@ class CheckpointSaverHook(SessionRunHook):
         self._save_graph_def = save_graph_def
 
     def _set_steps_per_run(self, steps_per_run: int) -> None:
-        """Set how many global steps one run takes."""
+        """Set the number of global steps by which one run advances."""
         self._steps_per_run = steps_per_run
 
     def add_listener(self, listener: CheckpointSaverListener) -> None:

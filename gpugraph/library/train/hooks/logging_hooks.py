@@ -159,7 +159,7 @@ class StepCounterHook(SessionRunHook):
         self._steps_per_run = 1
 
     def _set_steps_per_run(self, steps_per_run: int) -> None:
-        """Set how many global steps one run takes."""
+        """Set the number of global steps by which one run advances."""
         self._steps_per_run = steps_per_run
 
     def begin(self) -> None:

@@ -23,8 +23,8 @@ from gpugraph.ops.control.group_and_no_op import group
 
 
 def require_replicas(variables: Sequence[Any]) -> None:
-    """Raise ValueError if one of the variables has copies for replicas, and the current context is
-    a cross-replica context.
+    """In a cross-replica context, raise ValueError if one of the variables has a copy for each
+    replica.
     """
     if in_cross_replica_context() and any(hasattr(v, "_is_distributed") for v in variables):
         raise ValueError(

@@ -161,7 +161,7 @@ def dataset_op(
 def _maker(
     op_type: str, make: Callable[[Row], Stage], has_types: bool
 ) -> Callable[[Any, Sequence[Any]], Stage]:
-    """Return a function of a node's context and inputs that returns the dataset."""
+    """Return a function that creates the dataset from a node's context and inputs."""
 
     def build(context: Any, inputs: Sequence[Any]) -> Stage:
         stage = make(Row(op_type, context, inputs))

@@ -1,4 +1,6 @@
-"""Iterations over results whose vectors differ in length, computed for blocks of elements."""
+"""Iterations over results that are vectors of different lengths, computed for blocks of
+elements.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ class Vectors:
         return self.values[self.ends[place] : self.ends[place + 1]]
 
     def arguments(self) -> Sequence[Any]:
-        """Return the arrays that a function for blocks receives: values, rows and columns."""
+        """Return the arrays that a function for blocks receives: the values, and the row and the
+        column of each value.
+        """
         columns = np.arange(len(self.rows)) - self.ends[self.rows]
         return self.values, self.rows, columns
 
@@ -168,7 +172,7 @@ class RaggedElements(Through):
         )  # fmt: skip
 
     def save(self) -> Any:
-        """Return the position and the arguments that were read ahead."""
+        """Return the current position and the arguments that have been read but not used."""
         arguments = self.arguments
         places = range(self.place, 0 if arguments is None else len(arguments))
         rest = None if arguments is None else [list(arguments[place]) for place in places]

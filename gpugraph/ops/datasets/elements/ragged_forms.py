@@ -83,7 +83,7 @@ def _split(rows: RaggedRows, op: Operation) -> Lifted:
 
 
 def _parsed(rows: RaggedRows, op: Operation) -> Lifted:
-    """Lift the parser of one Example with sparse features."""
+    """Lift the parsing of one Example with sparse features."""
     attrs, (examples, *defaults) = op._attrs, op._inputs
     require(rows.is_stacked(examples) and not any(map(rows.is_stacked, defaults)))
     require(all(as_shape(shape).is_fully_defined() for shape in attrs["dense_shapes"]))
@@ -189,7 +189,7 @@ def _shape(rows: RaggedRows, op: Operation) -> Lifted:
 
 
 def _sum(rows: RaggedRows, op: Operation) -> Lifted:
-    """Lift the sum of integers."""
+    """Lift a sum of integers."""
     vector = rows.ragged(op._inputs[0])
     require(vector is not None and not vector.is_place and not op._attrs.get("keep_dims"))
     require(op._inputs[0].dtype.base_dtype in (dtypes.int32, dtypes.int64))
@@ -199,7 +199,7 @@ def _sum(rows: RaggedRows, op: Operation) -> Lifted:
 
 
 def _start(rows: RaggedRows, op: Operation) -> Lifted:
-    """Lift a slice of the first values of a vector."""
+    """Lift a slice that selects the first values of a vector."""
     vector = rows.ragged(op._inputs[0])
     require(vector is not None and not vector.is_place)
     assert vector is not None

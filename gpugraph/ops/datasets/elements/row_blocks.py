@@ -186,7 +186,8 @@ class GatheredBlocks(BlockElements):
     """An iteration that joins the small blocks of its source, so that a function is applied to few
     large blocks.
 
-    `later` is a block that was read, but whose elements have another shape than those before.
+    `later` is a block that was read but not joined, because its elements have another shape than
+    the elements of the earlier blocks.
     """
 
     def __init__(self, source: Elements) -> None:
@@ -218,7 +219,7 @@ class GatheredBlocks(BlockElements):
         return joined([block for block in blocks if length(block)])
 
     def save(self) -> Any:
-        """Return the position and the elements that were read ahead."""
+        """Return the current position and the elements that have been read but not used."""
         return [*super().save(), None if self.later is None else list(self.later)]
 
     def restore(self, state: Any) -> None:

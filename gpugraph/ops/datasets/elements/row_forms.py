@@ -219,7 +219,7 @@ def _gathered(rows: Rows, op: Operation) -> Sequence[Tensor]:
 
 
 def _looked_up(rows: Rows, op: Operation) -> Sequence[Tensor]:
-    """Lift a look-up of keys in a table that is common to all elements."""
+    """Lift a lookup of keys in a table that all elements use."""
     table, keys, default = op._inputs
     require(rows.is_stacked(keys) and not any(map(rows.is_stacked, (table, default))))
     return rows.again(op, [rows.copied(tensor) for tensor in op._inputs])

@@ -390,8 +390,8 @@ class Function:
     def started_on_several(
         self, pipeline: Pipeline
     ) -> Callable[[Sequence[Element]], list[Element]] | None:
-        """Return a callable that returns the results for several elements, for one iteration. If it
-        would call the function for each element, return None.
+        """Return a callable that returns the results for several elements, for one iteration. If
+        the function must be called for each element separately, return None.
         """
         call, values = pipeline.call_of(self.call, self.place), self.values
         if self.shortcut is not None or not getattr(call, "takes_several", False):

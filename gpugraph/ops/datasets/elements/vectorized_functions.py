@@ -190,7 +190,7 @@ _READS_OF_TABLES = (
 
 
 def _only_reads(op: Operation) -> bool:
-    """Return whether an op has no effect, but reads a table that does not change."""
+    """Return whether an op's only effect is to read a table that never changes."""
     return op.type in _READS_OF_TABLES and op._inputs[0].op.type in _SHARED_TABLES
 
 

@@ -114,7 +114,7 @@ class Workers:
         return result
 
     def record(self, seconds: float, calls: int = 1) -> None:
-        """Record the time of each of several calls."""
+        """Record the time that several calls took, as the time of each call."""
         known = self.call_s
         self.call_s = seconds if seconds < known or not known else known + (seconds - known) / 16
         self._quick_calls = self._quick_calls + calls if seconds < _QUICK_S else 0

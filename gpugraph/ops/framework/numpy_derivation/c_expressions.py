@@ -29,7 +29,7 @@ _BINARY = (("||",), ("&&",), ("==", "!="), ("<", "<=", ">", ">="), ("+", "-"), (
 
 @functools.cache
 def parse(expression: str) -> Expression:
-    """Return the tree of an expression, in which `rounded(x)` is `x`.
+    """Parse an expression and return its tree. A call `rounded(x)` is replaced by `x`.
 
     Raises ValueError for syntax that elementwise kernels do not use.
     """

@@ -140,7 +140,7 @@ class NumpyTerms:
         self._known: dict[Any, int] = {}
 
     def _add(self, key: Any, value: _Value) -> int:
-        """Return the number of the value with this key. If there is no such value, add it first."""
+        """Return the index of the value with this key. If there is no such value, add it first."""
         if key not in self._known:
             self._known[key] = len(self.values)
             self.values.append(value)
@@ -155,7 +155,7 @@ class NumpyTerms:
         return self.values[value].dtype
 
     def constant(self, value: Any, dtype: DType) -> int:
-        """Add a number."""
+        """Add a constant and return its index."""
         scalar = dtype.as_numpy_dtype(value)
         number = self._add((repr(scalar), dtype), _Value((), dtype))
         self.arrays[number] = scalar
@@ -253,7 +253,7 @@ class _Binding:
 
     Args:
       terms: the program.
-      results: (number, array) of each output.
+      results: for each output, the index of its value, and its array.
       scratch: allocates scratch memory.
     """
 
@@ -295,9 +295,9 @@ class _Binding:
         return partial(cast(Any, function), *values, target)
 
     def _target(self, number: int, late: Sequence[Any]) -> Any:
-        """Return the memory for a value. It is the memory of its output, of a value that is not
-        needed any more, or of an output whose value comes later. If none of these can be used, it
-        is new scratch memory.
+        """Return an array for a value. If possible, reuse the array of its output, of a value that
+        is not needed any more, or of an output that is computed later. Otherwise allocate scratch
+        memory.
         """
         shape, dtype, function, _ = self.terms.values[number]
         computed = [n for n in self.arrays if n not in self.terms.arrays]

@@ -1,5 +1,5 @@
-"""The common decoder of the ops that decode image files. An op decodes each format that its first
-bytes show, as in TensorFlow: DecodeJpeg decodes PNG files, for example.
+"""The decoder that all ops on image files share. As in TensorFlow, the first bytes of a file
+determine its format, so DecodeJpeg also decodes PNG files, for example.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def frames_of_file(data: bytes, decoding: Decoding, expected: str = _EXPECTED) -
     JPEG or PNG file. Raises InvalidArgumentError for other files.
 
     Args:
-      expected: the first words of that error.
+      expected: the beginning of the message of this error.
     """
     for signature, decode in _DECODERS.items():
         if data.startswith(signature):

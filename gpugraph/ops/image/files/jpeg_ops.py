@@ -89,8 +89,8 @@ def _save(image: Any, out: Any, options: Mapping[str, Any]) -> None:
 
 
 def _check(image: Any, format: str, quality: int) -> None:
-    """Raise an error if the format does not have the channels of the image, or if the quality is
-    outside the range.
+    """Raise an error if the format does not support the number of channels, or if the quality is
+    out of range.
     """
     channels = image.shape[2]
     wanted = {"": (1, 3), "grayscale": (1,), "rgb": (3,)}[format]

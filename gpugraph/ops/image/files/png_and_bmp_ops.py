@@ -188,7 +188,7 @@ def decode_png(
 def decode_bmp(contents: Any, channels: int = 0, name: str | None = None) -> Tensor:
     """Decode an uncompressed BMP file of 8, 24 or 32 bits to pixels [h, w, channels], uint8.
 
-    A run raises InvalidArgumentError if the file is any other file.
+    A run raises InvalidArgumentError if the string is not such a file.
 
     Args:
       channels: the number of channels that the file must have, or 0 for any number.

@@ -35,12 +35,12 @@ _RELU = 1
 
 
 def _rows(array: Any) -> Any:
-    """Return images with channels last as a matrix, a row for each pixel."""
+    """Return images with channels last as a matrix, with a row for each pixel."""
     return array.reshape(-1, array.shape[-1])
 
 
 def _planes(array: Any) -> Any:
-    """Return images with channels first as matrices, a row for each channel."""
+    """Return images with channels first as matrices, with a row for each channel."""
     return array.reshape(*array.shape[:2], -1)
 
 

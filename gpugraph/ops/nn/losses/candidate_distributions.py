@@ -162,7 +162,7 @@ class Weighted(_FixedLaw):
 
     Each class has a slot of equal probability, which it shares with at most one other class, its
     alias. A draw first chooses a slot uniformly, and then one of the slot's two classes in
-    proportion to their shares of the slot. M. Vose, "A linear algorithm for generating random
+    proportion to their shares of the slot. Vose, "A linear algorithm for generating random
     numbers with a given distribution", 1991.
     """
 

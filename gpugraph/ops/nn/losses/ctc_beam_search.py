@@ -1,6 +1,6 @@
 """The search for the most likely sequences of labels in the tree of all sequences.
 
-The algorithm is the prefix search of A. Graves, 2006. A node of the tree is a sequence, and its
+The algorithm is the prefix search of Graves, 2006. A node of the tree is a sequence, and its
 parent is the sequence without the last label. The beam holds the most likely nodes. A path assigns
 a label or the blank to each time step. Paths that end in a blank and paths that end in a label have
 separate probabilities, because a repeated label is a new label only after a blank.

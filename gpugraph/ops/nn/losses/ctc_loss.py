@@ -1,6 +1,6 @@
 """Connectionist temporal classification (CTC), the loss of a label sequence with unknown timing.
 
-See A. Graves et al., 2006. With a blank before, between and after its labels, a sequence of L
+See Graves et al., 2006. With a blank before, between and after its labels, a sequence of L
 labels has U = 2 L + 1 places. A path is at one place at each time step. It stays there, moves to
 the next place, or skips the blank between two different labels. The probabilities of all paths of
 all sequences of a batch are summed together, step by step:

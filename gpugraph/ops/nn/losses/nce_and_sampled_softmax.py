@@ -1,6 +1,6 @@
 """Losses that sample a few of very many classes: NCE and the sampled softmax.
 
-See M. Gutmann and A. Hyvarinen, "Noise-contrastive estimation", 2010, and S. Jean et al., "On using
+See Gutmann and Hyvarinen, "Noise-contrastive estimation", 2010, and Jean et al., "On using
 very large target vocabulary", 2014.
 """
 

@@ -314,7 +314,7 @@ def fractional_max_pool(
     """Pool images [batch, height, width, depth] by windows of two sizes, in random order.
 
     The output has int(height / ratio) rows and int(width / ratio) columns. Each element is the
-    largest element of a window, channel by channel.
+    maximum of one window in one channel.
 
     Args:
       pooling_ratio: [1, ratio of heights, ratio of widths, 1], each 1 or more.

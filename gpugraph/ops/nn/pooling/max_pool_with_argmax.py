@@ -61,7 +61,7 @@ _MOST_PLACES = 1 << 31
 
 
 def _native(function: str) -> RowSource:
-    """Return the C function of one of these ops, which reads the images first."""
+    """Return the C function of a max pooling with positions, whose first argument is the images."""
 
     def parameters(signature: Signature) -> list[int]:
         image = signature.input_shapes[0]

@@ -67,7 +67,7 @@ def max_pool(
     name: str | None = None,
     input: Any = None,
 ) -> Tensor:
-    """Return the largest element of each window of `value` [n, h, w, c], channel by channel.
+    """Return the maximum of each window of `value` [n, h, w, c] in each channel.
 
     Raises ValueError if a window is larger than the image. Windows over the batch, or over both
     channels and pixels, are not supported.
@@ -122,7 +122,7 @@ def max_pool3d(
     data_format: str = "NDHWC",
     name: str | None = None,
 ) -> Tensor:
-    """Return the largest element of each window of `input` [n, d, h, w, c], channel by channel.
+    """Return the maximum of each window of `input` [n, d, h, w, c] in each channel.
 
     Raises ValueError if a window is larger than the volume, or extends over the batch or the
     channels.
@@ -160,7 +160,7 @@ def max_pool1d(
     data_format: str | None = "NWC",
     name: str | None = None,
 ) -> Tensor:
-    """Return the largest element of each window of sequences [n, steps, c], channel by channel.
+    """Return the maximum of each window of sequences [n, steps, c] in each channel.
 
     Raises ValueError if the data format is unknown, or if a window is longer than the sequences.
 
@@ -293,7 +293,7 @@ def max_pool_with_argmax(
     output_dtype: Any = None,
     include_batch_in_index: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """Return (largest, where) of each window of images [n, h, w, c], channel by channel.
+    """Return (largest, where) of each window of images [n, h, w, c] in each channel.
 
     `largest` is the largest element of each window, and `where` is its position. The position is (y
     * w + x) * c + channel in the image. If `include_batch_in_index` is true, it is the index in the

@@ -59,9 +59,10 @@ Run = Callable[[], Any]
 def _steps(axes: Sequence[WindowAxis], source: Any, *results: Any) -> list[tuple[Any, ...]]:
     """Return (view of the source, views of the results, number) for each element of the window.
 
-    The views concern the windows in which this element is inside the source. They are views of the
-    element's pixels and of the windows' results. `number` is the element's index among the elements
-    that are inside the source for at least one window.
+    The views contain only the windows in which this element is inside the source. In the source,
+    they select the pixels at this element. In the results, they select the results of the windows.
+    `number` is the element's index among the elements that are inside the source for at least one
+    window.
     """
     batch = slice(None)
     return [
