@@ -124,11 +124,11 @@ def _report(file: str, program: ProgramNames, hint: str) -> list[str]:
     if program.fault:
         return [f"{file}: not valid Python 3: {program.fault}{hint}"]
     counts = f"{_counted(len(program.uses), 'name')}, {_missing(len(program.missing))}"
-    found = [(use.lines, _line(use)) for use in program.missing]
-    found += [(use.lines, _line(use)) for use in program.old_calls]
+    lines_of_uses = [(use.lines, _line(use)) for use in program.missing]
+    lines_of_uses += [(use.lines, _line(use)) for use in program.old_calls]
     if program.old_calls:
         counts += f", {_counted(len(program.old_calls), 'function')} with old arguments"
-    return [f"{file}: {counts}", *(f"  {line}" for _, line in sorted(found))]
+    return [f"{file}: {counts}", *(f"  {line}" for _, line in sorted(lines_of_uses))]
 
 
 def _line(use: NameUse | OldCallUse) -> str:

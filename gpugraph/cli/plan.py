@@ -63,19 +63,19 @@ def _take_options(options: argparse.Namespace) -> None:
     machine, after = argparse.ArgumentParser(add_help=False), options.arguments
     machine.error = options.parser.error  # type: ignore[method-assign]
     _add_machine(machine)
-    taken: list[str] = []
+    late: list[str] = []
     names = {f"--{name}" for name in ("gpus", "memory") if getattr(options, name) is None}
     while after and after[0].partition("=")[0] in names:
         name, equals, _ = after[0].partition("=")
         count = 1 if equals else 2
         machine.parse_args(after[:count], options)
         names.remove(name)
-        taken.append(name)
+        late.append(name)
         del after[:count]
-    if taken:
-        verb = "is an option" if len(taken) == 1 else "are options"
+    if late:
+        verb = "is an option" if len(late) == 1 else "are options"
         print(
-            f"gpugraph: {', '.join(taken)} after {options.program} {verb} of `gpugraph plan`; "
+            f"gpugraph: {', '.join(late)} after {options.program} {verb} of `gpugraph plan`; "
             "options of the program follow --",
             file=sys.stderr,
         )

@@ -127,11 +127,11 @@ def _check_addresses(jobs: Mapping[str, Mapping[int, str]]) -> None:
     Port 0 is any free port. An evaluator of an estimator is no part of the cluster, so that
     programs write any address for it.
     """
-    found: dict[str, str] = {}
+    task_of: dict[str, str] = {}
     for job, tasks in jobs.items():
         for index, address in tasks.items() if job != "evaluator" else ():
             task = f"/job:{job}/task:{index}"
-            first = found.setdefault(address, task)
+            first = task_of.setdefault(address, task)
             if first != task and not address.endswith(":0"):
                 raise ValueError(
                     f"Two tasks of a cluster have the address {address!r}: {first} and {task}. "

@@ -21,7 +21,7 @@ def strongly_connected(items: Iterable[_T], needs: Callable[[_T], Iterable[_T]])
     numbers: dict[_T, int] = {}
     lowest: dict[_T, int] = {}
     open_items: dict[_T, None] = {}  # visited, and not in a component yet, in order
-    found: list[list[_T]] = []
+    components: list[list[_T]] = []
     path: list[tuple[_T, Iterator[_T]]] = []
 
     def visit(item: _T) -> None:
@@ -46,8 +46,8 @@ def strongly_connected(items: Iterable[_T], needs: Callable[[_T], Iterable[_T]])
                     above = path[-1][0]
                     lowest[above] = min(lowest[above], lowest[item])
                 if lowest[item] == numbers[item]:
-                    found.append(_closed(open_items, item))
-    return found
+                    components.append(_closed(open_items, item))
+    return components
 
 
 def _closed(open_items: dict[_T, None], first: _T) -> list[_T]:

@@ -112,11 +112,11 @@ class RunnerPlans:
         """Return the sizes that kernels have reported in a run of a plan for one set of shapes, and
         these shapes.
         """
-        found: tuple[dict[str, int], Shapes | None] = {}, None
+        usable: tuple[dict[str, int], Shapes | None] = {}, None
         for shapes, cached in self.exact.items():
-            if len(cached.plan.reported) > len(found[0]):
-                found = cached.plan.reported, shapes
-        return found
+            if len(cached.plan.reported) > len(usable[0]):
+                usable = cached.plan.reported, shapes
+        return usable
 
     def promote(self, shapes: Shapes) -> None:
         """Replace the plan of these shapes with a plan in which the reported sizes are open, if

@@ -151,7 +151,7 @@ def _modules_by_name() -> dict[str, list[str]]:
         return path.startswith("contrib"), path.count("."), len(path)
 
     for module in sorted(module_paths(), key=rank):
-        if not module.startswith(_NOT_SUGGESTED):
+        if not module.startswith(_NOT_SUGGESTED) and ".python." not in module:
             for name in _public_names(module):
                 modules.setdefault(name, []).append(module)
     return modules

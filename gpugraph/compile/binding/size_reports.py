@@ -143,8 +143,8 @@ class Reports:
                     values += edge.src.attrs.values()
         values += [homes[key].shape for key in keys if key in homes]
         report = self._by_node.get(node.id)
-        own = set() if report is None else report.all_names  # known with its report
-        return (self._names(sizes_in(values)) - own) | writers
+        reported = set() if report is None else report.all_names  # known with its report
+        return (self._names(sizes_in(values)) - reported) | writers
 
     def _names(self, sizes: Iterable[Any]) -> set[str]:
         return {name for size in sizes for name in self._trace.reports_in(size)}

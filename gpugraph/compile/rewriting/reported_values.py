@@ -60,7 +60,7 @@ class ReportedValues:
 
     def __init__(self, unit: Unit, inference: Inference) -> None:
         self.unit, self.inference = unit, inference
-        self._found: dict[TensorId, Node] = {}  # by reported tensor, its `_Lengths`
+        self._length_nodes: dict[TensorId, Node] = {}  # by reported tensor, its `_Lengths`
         self._hints: dict[TensorId, Any] = {}  # values that follow from the first sizes
 
     # -- with open sizes
@@ -122,7 +122,7 @@ class ReportedValues:
         """
         unit = self.unit
         takers = [edge for edge in node._out if edge.src_output == slot and _is_size(edge)]
-        lengths = self._found[node.id, slot] = _with_lengths(unit, node, slot, sizes)
+        lengths = self._length_nodes[node.id, slot] = _with_lengths(unit, node, slot, sizes)
         unit.reported[lengths.id] = sizes
         self.inference.reporters[lengths.name] = lengths
         if takers:
@@ -139,16 +139,16 @@ class ReportedValues:
         In a compilation for exact shapes, add a node that reports each integer on which the shape
         of a tensor depends.
         """
-        for key in self._found:
+        for key in self._length_nodes:
             self.unit.values.pop(key, None)
         if self.unit.report_of is not None or not self._is_on_cpu():
             return
         for node in order:
             for edge in _open_sizes(self.unit, node):
                 for source, slot in self._origins(edge.src, edge.src_output):
-                    if (source.id, slot) not in self._found and not is_conditional(source):
+                    if (source.id, slot) not in self._length_nodes and not is_conditional(source):
                         lengths = _with_lengths(self.unit, source, slot, None)
-                        self._found[source.id, slot] = lengths
+                        self._length_nodes[source.id, slot] = lengths
 
     def _is_on_cpu(self) -> bool:
         return set(self.unit.device_types.values()) == {"CPU"}
@@ -162,9 +162,9 @@ class ReportedValues:
         if node.type in _ARITHMETIC or self._is_bound_by_zero(node):
             keys = [(edge.src, edge.src_output) for edge in node._in if edge.dst_input >= 0]
             unknown = [key for key in keys if (key[0].id, key[1]) not in self.unit.values]
-            found = [list(self._origins(*key)) for key in unknown]
-            if all(found):
-                yield from [key for keys in found for key in keys]
+            origins = [list(self._origins(*key)) for key in unknown]
+            if all(origins):
+                yield from [key for keys in origins for key in keys]
                 return
         if node.type not in _OF_SHAPE:
             yield node, slot

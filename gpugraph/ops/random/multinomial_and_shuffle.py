@@ -1,5 +1,4 @@
-"""Ops that draw classes by log probability, random permutations of rows, and random crops of a
-tensor.
+"""Ops that draw classes by log probability, permute rows at random, and crop tensors at random.
 
 The same seed gives the same choices as TensorFlow's kernels on a single thread. With several
 threads, TensorFlow's choices for large draws depend on the number of threads.
@@ -61,9 +60,7 @@ _SUMMARY = 1000
 # -- classes
 
 _FEW = 64
-"""If at least this number of classes is drawn for each row, each row is searched separately;
-otherwise rows are processed together.
-"""
+"""The number of classes to draw for each row from which on each row is searched separately."""
 
 _AT_ONCE = 1 << 18
 
@@ -106,10 +103,10 @@ def _draw_classes(place: Philox, logits: Any, out: Any, file: CompiledFile | Non
     drawn = doubles(place.words(2 * out.size).view(np.uint64)).reshape(rows, count)
     drawn *= sums[:, -1:]
     if file is not None:
-        found = np.empty(out.shape, np.int32)
-        numbers = [sums.view(np.float32), drawn.view(np.float32), found.view(np.float32)]
+        classes = np.empty(out.shape, np.int32)
+        numbers = [sums.view(np.float32), drawn.view(np.float32), classes.view(np.float32)]
         file.bind("gg_classes", [rows, sums.shape[1], count], numbers)()
-        out[...] = found
+        out[...] = classes
         return
     if count >= _FEW:
         for row in range(rows):
@@ -123,7 +120,7 @@ def _draw_classes(place: Philox, logits: Any, out: Any, file: CompiledFile | Non
 
 def _cumulative(wide: Any) -> Any:
     """Return the cumulative sums of the exponentials of each row's finite numbers, which are
-    relative to the largest one. Few columns are processed one by one, which is faster.
+    relative to the largest one. Few classes are processed one by one, which is faster.
     """
     finite, lowest = np.isfinite(wide), -np.finfo(np.float64).max
     count = wide.shape[1]

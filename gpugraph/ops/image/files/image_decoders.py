@@ -121,10 +121,10 @@ def pixels_of_files(files: Sequence[bytes], decoding: Decoding) -> list[Any]:
         places = [n for n, data in enumerate(files) if data.startswith(JPEG_SIGNATURE)]
         for start in range(0, len(places), MAX_REQUESTS):
             some = places[start : start + MAX_REQUESTS]
-            found = decoding.jpeg.pixels_of_several(
+            decoded = decoding.jpeg.pixels_of_several(
                 [files[n] for n in some], decoding.form, [None] * len(some)
             )
-            for n, pixels in zip(some, found):
+            for n, pixels in zip(some, decoded):
                 results[n] = pixels
     return [
         pixels_of_file(data, decoding) if pixels is None else pixels
