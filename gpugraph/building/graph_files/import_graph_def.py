@@ -147,7 +147,7 @@ def _parsed(text: str) -> Source:
 
 
 def _mapped(name: str | None, input_map: Mapping[str, Any]) -> dict[Source, Any]:
-    """Return `input_map` with sources as keys. Values are converted to tensors in the name scope
+    """Return `input_map` with (node name, output index) pairs as keys. Values are converted to tensors in the name scope
     `_inputs`.
 
     Args:

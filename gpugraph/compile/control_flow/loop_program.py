@@ -229,7 +229,7 @@ class LoopProgram:
             self._do(step, step.run)
 
     def _do(self, step: Step, run: Run) -> None:
-        """Add the instructions for a callable of a step."""
+        """Add the instructions that run a step."""
         if isinstance(run, SetPredicate) and run.array is not None:
             self._set_predicate(step, run)
         elif isinstance(run, JoinFlags):

@@ -146,7 +146,7 @@ class NativeLoop(StepGroup):
         return StepCode("waiting", "for the next run" if is_there else "for the compiler")
 
     def run(self) -> None:
-        """Run the loop. Use the function if it is compiled and the run has no time limit. Otherwise
+        """Run the loop. Call its native function if that is compiled and the run has no time limit. Otherwise
         run the steps.
         """
         run = self._run

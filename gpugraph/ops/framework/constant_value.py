@@ -156,7 +156,8 @@ class _Search:
         return None
 
     def _size(self, tensor: Tensor) -> int | None:
-        """Return the value of a scalar tensor, which is a size, or None if it is not constant."""
+        """Return the value of a scalar tensor that contains a size. Return None if the tensor is not
+        constant."""
         value = self.value(tensor)
         if value is None:
             value = self.value(_cast_from(tensor))

@@ -81,5 +81,5 @@ def row_sums(x: Any) -> Any:
 
 
 def name_from_scope_name(name: str) -> str:
-    """Return the name of an op for the name of a scope, which ends with a slash."""
+    """Return the name of a scope without the slash at its end."""
     return name.removesuffix("/")

@@ -64,7 +64,7 @@ class PeerCopies:
                 self._copy_by_host(target, source, num_bytes, stream)
 
     def close(self) -> None:
-        """Forget the results of the trials. The driver frees the memory."""
+        """Forget which pairs of GPUs can copy to each other. The driver frees the memory."""
         self._is_correct.clear()
         self._bounces.clear()
 

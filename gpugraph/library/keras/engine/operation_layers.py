@@ -101,8 +101,8 @@ class TensorFlowOpLayer(Layer):
         return outputs[0] if len(outputs) == 1 else outputs
 
     def _input_types(self, count: int) -> list[DType]:
-        """Return the dtypes of the operation's inputs. Raises ValueError for a constant with a
-        wrong index.
+        """Return the dtypes of the operation's inputs. Raises ValueError if a
+        constant replaces an input that the operation does not have.
 
         Args:
           count: the number of inputs, for an op type with a variable number of inputs.

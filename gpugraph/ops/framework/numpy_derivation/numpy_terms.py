@@ -295,9 +295,9 @@ class _Binding:
         return partial(cast(Any, function), *values, target)
 
     def _target(self, number: int, late: Sequence[Any]) -> Any:
-        """Return an array for a value. If possible, reuse the array of its output, of a value that
-        is not needed any more, or of an output that is computed later. Otherwise allocate scratch
-        memory.
+        """Return an array for a value. If the value is an output, return the array of the output.
+        Otherwise, reuse the array of a value that is not needed any more, or of an output that is
+        computed later, or else allocate scratch memory.
         """
         shape, dtype, function, _ = self.terms.values[number]
         computed = [n for n in self.arrays if n not in self.terms.arrays]
