@@ -12,7 +12,7 @@ class ClusterSpec:
     """The addresses, `"host:port"`, of the tasks of each job.
 
     Raises TypeError if `cluster` has none of the types below, and ValueError if a task number is
-    not an integer, or if two tasks have the same address.
+    not an integer.
 
     Args:
       cluster: a ClusterDef, another ClusterSpec, or a mapping from job names to jobs. A job is a
@@ -24,8 +24,6 @@ class ClusterSpec:
             _text(f"Job name {name!r}", name): _addresses(name, tasks)
             for name, tasks in _jobs(cluster).items()
         }
-        if not isinstance(cluster, ClusterSpec):
-            _check_addresses(self._tasks)
 
     def __bool__(self) -> bool:
         return bool(self._tasks)
@@ -121,21 +119,21 @@ def _addresses(job: Any, tasks: Any) -> dict[int, str]:
     }
 
 
-def _check_addresses(jobs: Mapping[str, Mapping[int, str]]) -> None:
-    """Raise ValueError if two tasks have the same address.
+def check_addresses(cluster: ClusterSpec) -> None:
+    """Raise ValueError if two tasks of a cluster that is to run have the same address.
 
     Port 0 is any free port. An evaluator of an estimator is no part of the cluster, so that
     programs write any address for it.
     """
     task_of: dict[str, str] = {}
-    for job, tasks in jobs.items():
+    for job, tasks in cluster._tasks.items():
         for index, address in tasks.items() if job != "evaluator" else ():
             task = f"/job:{job}/task:{index}"
             first = task_of.setdefault(address, task)
             if first != task and not address.endswith(":0"):
                 raise ValueError(
                     f"Two tasks of a cluster have the address {address!r}: {first} and {task}. "
-                    "Each task is a process of its own, so give each an address of its own"
+                    "Each task is a separate process, so give each a separate address"
                 )
 
 

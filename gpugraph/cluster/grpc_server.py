@@ -16,7 +16,7 @@ from gpugraph.base.fork_safe_locks import new_lock
 from gpugraph.cluster.access import access_of_environment, check_listening
 from gpugraph.cluster.call_streams import SessionClients, while_waited_for
 from gpugraph.cluster.calls.answers import error_of, message_of
-from gpugraph.cluster.cluster_spec import ClusterSpec
+from gpugraph.cluster.cluster_spec import ClusterSpec, check_addresses
 from gpugraph.cluster.collectives.collective_peers import CollectivePeers
 from gpugraph.cluster.listener import Handlers, Listener
 from gpugraph.cluster.master import UNKNOWN_SLOT, Master, MasterSession
@@ -78,6 +78,7 @@ class Server:
             server_or_cluster_def, job_name, task_index, protocol, config
         )
         self._cluster = ClusterSpec(self._server_def.cluster)
+        check_addresses(self._cluster)
         address = own_address(self._cluster, self._server_def)
         self._access = access_of_environment()
         check_listening(address, self._access)

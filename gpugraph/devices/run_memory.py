@@ -47,8 +47,8 @@ another thread compiles a plan into the block.
 
 
 class SharedBlock(Block):
-    """A block of memory that several plans share. When the last plan leaves the block or is deleted,
-    the memory is freed.
+    """A block of memory that several plans share. When the last plan leaves the block or is
+    deleted, the memory is freed.
 
     Args:
       number: the number of the block. Blocks are numbered in the order of their creation.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import gpugraph as tf
+from gpugraph.cluster.cluster_spec import check_addresses
 
 
 @pytest.fixture
@@ -54,7 +55,6 @@ def test_messages_have_their_jobs_by_name() -> None:
         ({"a": 3}, TypeError, "The tasks for job 'a' must be a list or a dictionary"),
         ({"a": {"x": "b"}}, ValueError, "invalid literal for int"),
         ({"a": {0.5: "b"}}, ValueError, "must be an integer from 0 on, but it is 0.5"),
-        ({"a": ["b:1"], "c": {2: "b:1"}}, ValueError, "'b:1': /job:a/task:0 and /job:c/task:2"),
         ({"a": [3]}, TypeError, "Task address 3 must be bytes or unicode"),
         ({3: ["a"]}, TypeError, "Job name 3 must be bytes or unicode"),
     ],
@@ -65,8 +65,12 @@ def test_what_is_no_cluster(cluster: object, error: type[Exception], words: str)
 
 
 def test_addresses_that_may_be_the_same() -> None:
-    tf.train.ClusterSpec({"worker": ["a:1"], "evaluator": ["a:1"]})
-    tf.train.ClusterSpec({"worker": ["localhost:0", "localhost:0"]})
+    """A server refuses two tasks at one address; a ClusterSpec alone may have any addresses."""
+    check_addresses(tf.train.ClusterSpec({"worker": ["a:1"], "evaluator": ["a:1"]}))
+    check_addresses(tf.train.ClusterSpec({"worker": ["localhost:0", "localhost:0"]}))
+    twice = tf.train.ClusterSpec({"a": ["localhost:1"], "c": {2: "localhost:1"}})
+    with pytest.raises(ValueError, match="'localhost:1': /job:a/task:0 and /job:c/task:2"):
+        tf.train.Server(twice, "a", 0)
 
 
 def test_what_is_not_there(spec: tf.train.ClusterSpec) -> None:

@@ -101,6 +101,13 @@ static int64_t gg_depth_run_of(const gg_depthwise *d, int64_t x) {
     while (end < d->x.result && gg_depth_is_inner(&d->x, end)) end++;
     return end - x;
 }
+/* Whether the results of two rows have whole windows that overlap. */
+static int gg_depth_are_two(const gg_depthwise *d, int64_t row) {
+    const int64_t y = row % d->y.result;
+    if (d->y.is_back || d->y.step != 1 || d->y.dilation != 1 || y + 1 >= d->y.result) return 0;
+    return gg_depth_is_inner(&d->y, y) && gg_depth_is_inner(&d->y, y + 1);
+}
+
 #endif
 
 /* All channels of one result. */
@@ -249,13 +256,6 @@ static void GG_NAME(gg_depth_results)(const gg_real *from, const gg_real *repeat
             sum += from[taps[t].from + at] * repeated[taps[t].repeated + i];
         to[at] = sum;
     }
-}
-
-/* Whether the results of two rows have whole windows that overlap. */
-static int gg_depth_are_two(const gg_depthwise *d, int64_t row) {
-    const int64_t y = row % d->y.result;
-    if (d->y.is_back || d->y.step != 1 || d->y.dilation != 1 || y + 1 >= d->y.result) return 0;
-    return gg_depth_is_inner(&d->y, y) && gg_depth_is_inner(&d->y, y + 1);
 }
 
 /* A row of results; without those in the middle if these are there. */
