@@ -147,8 +147,8 @@ def _parsed(text: str) -> Source:
 
 
 def _mapped(name: str | None, input_map: Mapping[str, Any]) -> dict[Source, Any]:
-    """Return `input_map` with (node name, output index) pairs as keys. Values are converted to tensors in the name scope
-    `_inputs`.
+    """Return `input_map` with (node name, output index) pairs as keys. Values are converted to
+    tensors in the name scope `_inputs`.
 
     Args:
       name: the argument of `import_graph_def`. If the name is empty, a value that must be converted

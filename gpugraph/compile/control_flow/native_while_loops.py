@@ -146,8 +146,8 @@ class NativeLoop(StepGroup):
         return StepCode("waiting", "for the next run" if is_there else "for the compiler")
 
     def run(self) -> None:
-        """Run the loop. Call its native function if that is compiled and the run has no time limit. Otherwise
-        run the steps.
+        """Run the loop. Call its native function if that is compiled and the run has no time
+        limit. Otherwise run the steps.
         """
         run = self._run
         if self.loop.clock.armed or (run is None and (run := self._ready()) is None):

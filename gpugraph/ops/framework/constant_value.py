@@ -156,8 +156,9 @@ class _Search:
         return None
 
     def _size(self, tensor: Tensor) -> int | None:
-        """Return the value of a scalar tensor that contains a size. Return None if the tensor is not
-        constant."""
+        """Return the value of a scalar tensor that contains a size. Return None if the tensor is
+        not constant.
+        """
         value = self.value(tensor)
         if value is None:
             value = self.value(_cast_from(tensor))

@@ -116,8 +116,9 @@ class _Trace(Builder):
         return self.operations[key].output
 
     def index(self, size: int, dtype: DType) -> int:
-        """Raise NotImplementedError. The array is processed in pieces, so the index of an element in
-        the whole array is not known."""
+        """Raise NotImplementedError. The array is processed in pieces, so the index of an element
+        in the whole array is not known.
+        """
         raise NotImplementedError("pieces of a variable have no coordinates")
 
     def reduce(self, kernel: Reduction, value: int, axes: Sequence[int] | None = None) -> int:
