@@ -8,7 +8,8 @@ reason also applies to all names below these paths. An indented line continues t
 from __future__ import annotations
 
 import inspect
-from fnmatch import fnmatchcase
+import re
+from fnmatch import translate
 from typing import Any
 
 from gpugraph.ops.framework.left_out_op_types import left_out_reason
@@ -155,21 +156,39 @@ RENAMED = _read(_RENAMED)
 """By name before TensorFlow 1.0, the name in TensorFlow 1 of each renamed function or class."""
 
 
+_PLACES = {path: place for place, path in enumerate(LEFT_OUT)}
+_WILD = [
+    (place, re.compile(f"{translate(path)}|{translate(path + '.*')}"))
+    for path, place in _PLACES.items()
+    if set(path) & set("*?[")
+]
+_LATER = re.compile("|".join(map(translate, PATTERNS)))
+
+
+def _prefixes(path: str) -> list[str]:
+    """Return the path, and the paths of the modules and classes that contain it, shortest first."""
+    return [*(path[: dot.start()] for dot in re.finditer(r"\.", path)), path]
+
+
+def _reason(path: str) -> str:
+    """Return the reason of the first row that contains a path. If there is none, return ""."""
+    places = [_PLACES[prefix] for prefix in _prefixes(path) if prefix in _PLACES]
+    places += [place for place, pattern in _WILD if pattern.match(path)]
+    return list(LEFT_OUT.values())[min(places)] if places else ""
+
+
 def instead_of(path: str) -> str:
     """Return a text that states why `tensorflow.<path>` is missing, and what replaces it. Return ""
     if the reason is unknown.
     """
     if path.startswith("raw_ops."):
         return left_out_reason(path.removeprefix("raw_ops."))
-    for prefix, name in RENAMED.items():
-        if path == prefix or path.startswith(f"{prefix}."):
-            return f"since TensorFlow 1.0 it is tf.{name}{path[len(prefix) :]}"
-    for pattern, reason in LEFT_OUT.items():
-        if fnmatchcase(path, pattern) or fnmatchcase(path, f"{pattern}.*"):
-            return reason
-    if any(fnmatchcase(path, pattern) for pattern in PATTERNS):
-        return "TensorFlow 1.15 does not have it"
-    return ""
+    for prefix in _prefixes(path):
+        if prefix in RENAMED:
+            return f"since TensorFlow 1.0 it is tf.{RENAMED[prefix]}{path[len(prefix) :]}"
+    if reason := _reason(path):
+        return reason
+    return "TensorFlow 1.15 does not have it" if _LATER.match(path) else ""
 
 
 def refusal_at_call(path: str) -> str:
@@ -179,10 +198,7 @@ def refusal_at_call(path: str) -> str:
     """
     if path.startswith("raw_ops."):
         return left_out_reason(path.removeprefix("raw_ops."))
-    for pattern, reason in LEFT_OUT.items():
-        if fnmatchcase(path, pattern) or fnmatchcase(path, f"{pattern}.*"):
-            return "" if any(fnmatchcase(path, later) for later in PATTERNS) else reason
-    return ""
+    return "" if _LATER.match(path) else _reason(path)
 
 
 def refusal_of(value: Any) -> str:
