@@ -217,8 +217,7 @@ class Built:
         with tf.device(device or None):
             output = getattr(raw_ops, op_type)(*arguments, **sample.attrs, **named)
         self.op = output if isinstance(output, tf.Operation) else None
-        is_list = isinstance(output, (list, tuple))
-        self.outputs = [] if self.op is not None else list(output) if is_list else [output]
+        self.outputs = [] if self.op is not None else tf.nest.flatten(output)
 
     def _input(self, array: np.ndarray) -> Any:
         dtype = as_dtype(array.dtype)

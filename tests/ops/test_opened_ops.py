@@ -41,6 +41,9 @@ are computed from the sizes, windows in some dtypes and layouts. They are bound 
 OTHER_CODE = {"SparseSoftmaxCrossEntropyWithLogits"}
 """Ops whose code contains a size, so that with open sizes NumPy computes them: other last bits."""
 
+SORTED = {"LowerBound", "UpperBound"}
+"""Ops of sorted rows. The rows of larger inputs are not sorted, so any result is right."""
+
 FAMILIES = {"MatMul", "BatchMatMulV2", "Conv2D", "GatherV2", "Softmax", "StridedSlice", "Transpose"}
 """Ops of all kinds of native calls."""
 
@@ -88,12 +91,12 @@ def walk(op_type: str, samples: list[Sample]) -> None:
             assert opened == native, f"{op_type} of {sample.label}: {opened} of {native} steps"
 
 
-@pytest.mark.parametrize("op_type", sorted({*EVERY[::8], *FAMILIES} - OTHER_CODE))
+@pytest.mark.parametrize("op_type", sorted({*EVERY[::8], *FAMILIES} - OTHER_CODE - SORTED))
 def test_an_op_of_other_sizes_gives_what_a_fresh_session_gives(op_type: str) -> None:
     walk(op_type, TABLE[op_type].samples[:1])
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("op_type", sorted(set(EVERY) - OTHER_CODE))
+@pytest.mark.parametrize("op_type", sorted(set(EVERY) - OTHER_CODE - SORTED))
 def test_every_op_of_other_sizes(op_type: str) -> None:
     walk(op_type, TABLE[op_type].samples)

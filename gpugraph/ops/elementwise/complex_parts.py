@@ -6,7 +6,6 @@ As in TensorFlow, the gradient of a holomorphic function is dy times the conjuga
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from gpugraph.base.dtypes import COMPLEX
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, RowSource, Signature, ViewCopies
+from gpugraph.kernel import Call, ViewCopies
 from gpugraph.ops.arrays.constants_and_placeholders import zeros_like
 from gpugraph.ops.elementwise.element_launches import complex_source
 from gpugraph.ops.framework.kernel_helpers import numpy_kernels
@@ -121,15 +120,6 @@ def _infer_complex(context: InferContext) -> Any:
     return broadcast(context)
 
 
-def _complex_numbers(signature: Signature) -> list[int]:
-    """Return the parameters of the native kernel (host_complex.h)."""
-    size = prod(signature.output_shapes[0])
-    parts = [prod(shape) for shape in signature.input_shapes]
-    if any(part not in (1, size) for part in parts):
-        raise NotImplementedError("inputs of several shapes are broadcast")
-    return [size, signature.input_types[0].size, *(int(part < size) for part in parts)]
-
-
 def _complex_gradient(op: Any, dy: Any) -> list[Any]:
     part = op.inputs[0].dtype.base_dtype
     return unbroadcast_pair(op, raw_ops.Real(dy, Tout=part), raw_ops.Imag(dy, Tout=part))
@@ -145,7 +135,7 @@ _complex = op(
     },
     infer=_infer_complex,
     **numpy_kernels(Call(_join)),
-    native=RowSource("host_complex.h", "gg_complex", _complex_numbers, None),
+    native=ViewCopies(lambda _, real, imag, out: [(real, out.real), (imag, out.imag)]),
     grad=_complex_gradient,
     doc="real + i imag, elementwise.",
 )
