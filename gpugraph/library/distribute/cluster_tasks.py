@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gpugraph.cluster.cluster_spec import ClusterSpec, task_number
+from gpugraph.cluster.cluster_spec import ClusterSpec, check_addresses, task_number
 from gpugraph.library.distribute.device_lists import all_local_devices, canonical_device
 
 _WORKERS = ("chief", "worker")
@@ -17,11 +17,13 @@ _TASKS = (*_WORKERS, "evaluator", "ps")
 class Task:
     """The task of this process, as a cluster resolver determines it.
 
-    Raises ValueError if the resolver has no task, or if the cluster does not contain the task.
+    Raises ValueError if the resolver has no task, if the cluster does not contain the task, or if
+    two tasks have the same address.
     """
 
     def __init__(self, resolver: Any) -> None:
         self.spec = ClusterSpec(resolver.cluster_spec())
+        check_addresses(self.spec)
         if not resolver.task_type or resolver.task_id is None:
             raise ValueError("When `cluster_spec` is given, you must also specify `task_type` and "
                              "`task_id`")  # fmt: skip
