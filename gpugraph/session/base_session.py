@@ -1,9 +1,8 @@
 """BaseSession, the client side of a session, which prepares a run and converts its results.
 
 For each combination of fetches and fed tensors, it obtains one runner, an object that runs this
-combination with different values. For each combination of fetches and fed tensors, it obtains a
-runner once. The runner comes from the backend, which the session factory for the target has
-created. The session returns the fetched values in the structure of the fetches.
+combination with different values. The runner comes from the backend, which the session factory for
+the target has created. The session returns the fetched values in the structure of the fetches.
 """
 
 from __future__ import annotations
