@@ -204,7 +204,7 @@ class Members:
     def end(self) -> None:
         for process in self.processes:
             process.kill()
-            process.wait()
+            process.communicate()  # closes its pipes
 
 
 def measure(
