@@ -164,7 +164,7 @@ class _Cutter:
                 op,
                 f"The collective '{op.name}' is in a branch or a loop (or between a branch or a "
                 f"loop and its gradient), and over several processes with other members of the "
-                f"same run ({others}): give each member a session of its own, or compute it "
+                f"same run ({others}): give each member a separate session, or compute it "
                 "outside",
             )
         self.collectives[op] = group._replace(is_inside=True)

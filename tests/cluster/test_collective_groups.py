@@ -155,7 +155,7 @@ def test_a_member_whose_server_was_restarted_ends_the_wait() -> None:
     error = leader.ends("second")
     assert isinstance(error, tf.errors.AbortedError)
     assert f"{task(1)}, a member of collectives, was restarted" in error.message
-    assert leader.join(0, wait="third") is None  # it is told once
+    assert leader.join(0, wait="third") is None  # it receives the error once
 
 
 def test_who_has_met_under_a_leader_of_old_is_told_once() -> None:
@@ -339,7 +339,7 @@ def test_a_member_of_a_replaced_server_meets_nobody() -> None:
     assert leader.groups.join(Joining(other, 2, SIGNATURE, "of the new process", new)) is None
     with pytest.raises(tf.errors.AbortedError, match="was restarted"):
         leader.join(0, wait="second")
-    assert leader.join(0, wait="third") is None  # it is told once
+    assert leader.join(0, wait="third") is None  # it receives the error once
 
 
 def test_a_restart_concerns_all_groups() -> None:

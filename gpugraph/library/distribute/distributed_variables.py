@@ -238,8 +238,8 @@ class SyncOnReadVariable(DistributedVariable):
         """Return the value to store in each component, so that the aggregate of the components of
         all workers is `tensor`.
 
-        For a sum, each of the replicas in sync gets an equal share. What remains of an integer goes
-        to the first replica.
+        For a sum, each of the replicas in sync gets an equal share. The remainder of an integer
+        goes to the first replica.
         """
         count = len(self._values)
         extended = self._distribute_strategy.extended

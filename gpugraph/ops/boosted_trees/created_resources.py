@@ -1,4 +1,4 @@
-"""Handles of resources that an op of its own creates: declarations, and the lookup of a resource.
+"""Handles of resources that a separate op creates: declarations, and the lookup of a resource.
 
 A handle refers to its resource from the start, but the resource is empty until it is created.
 """

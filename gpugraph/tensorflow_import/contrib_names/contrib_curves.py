@@ -344,7 +344,9 @@ def auc_with_confidence_intervals(
 
 
 def _placements(amounts: Any, groups: Any) -> Any:
-    """Return for each value the share of `amounts` in lower groups, plus half of its own group."""
+    """Return, for each value, the share of `amounts` in lower groups, plus half the share of the
+    value's group.
+    """
     totals = tf.segment_sum(amounts, groups)
     below = tf.cumsum(totals, exclusive=True)
     return tf.gather((below + totals / 2.0) / (tf.reduce_sum(totals) + _EPSILON), groups)

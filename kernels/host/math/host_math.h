@@ -215,7 +215,7 @@ GG_INLINE float gg_erf_f32(float x) {
 }
 
 /* 1 - erf(x), from 0.8 on as exp(-x^2) g(t) / (x + 2) with t = (x - 2) / (x + 2), where g is off by
-   3.5e-9 up to 10.5. What the square loses by rounding is made up for. */
+   3.5e-9 up to 10.5. The rounding error of the square is corrected. */
 
 GG_INLINE float gg_erfc_f32(float x) {
     const float whole = __builtin_fabsf(x), size = whole > 10.5f ? 10.5f : whole;
