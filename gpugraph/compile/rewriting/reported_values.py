@@ -29,7 +29,7 @@ from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 from gpugraph.graph.op_def import host_slots
 from gpugraph.ops.framework.op_evaluation import evaluate
 
-MOST_ELEMENTS = 8
+MAX_ELEMENTS = 8
 """The maximum number of elements of a tensor whose elements are reported."""
 
 _TYPES = (dtypes.int32, dtypes.int64)
@@ -208,7 +208,7 @@ def _is_reportable(node: Node, slot: int, shape: TensorShape) -> bool:
 
 def _is_small(shape: TensorShape) -> bool:
     count = shape.num_elements()
-    return count is not None and not is_open([count]) and 0 < count <= MOST_ELEMENTS
+    return count is not None and not is_open([count]) and 0 < count <= MAX_ELEMENTS
 
 
 def _leads_to_size(node: Node, slot: int) -> bool:
