@@ -55,6 +55,16 @@ class NodeRecord(NamedTuple):
     received: tuple[str, str] | None
     seconds: float = 0.0
 
+    def moved(self, depth: int, storage: int) -> NodeRecord:
+        """Return the same node in a graph where depths and indices of storages begin at `depth` and
+        `storage`.
+        """
+        outputs = tuple(
+            each if each.storage < 0 else each._replace(storage=each.storage + storage)
+            for each in self.outputs
+        )
+        return self._replace(depth=self.depth + depth, outputs=outputs)
+
     @property
     def name(self) -> str:
         """The node's name."""
@@ -80,6 +90,15 @@ class GraphRecord(NamedTuple):
     def by_name(self) -> Mapping[str, tuple[int, NodeRecord]]:
         """Return a dict from the name of each node to its position and the node."""
         return {node.name: (place, node) for place, node in enumerate(self.nodes)}
+
+    def after(self, first: GraphRecord) -> GraphRecord:
+        """Return the record of a run that consists of `first` and then of this graph."""
+        place, storage = len(first.nodes), len(first.storages)
+        depth = 1 + max((node.depth for node in first.nodes), default=-1)
+        nodes = [node.moved(depth, storage) for node in self.nodes]
+        spans = [(begin + place, end + place) for begin, end in (s.span for s in self.storages)]
+        storages = [each._replace(span=span) for each, span in zip(self.storages, spans)]
+        return GraphRecord([*first.nodes, *nodes], [*first.storages, *storages])
 
     def live_bytes(self, device: str) -> list[int]:
         """Return the number of bytes that are live on a device, for each position of the order.

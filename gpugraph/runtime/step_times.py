@@ -5,6 +5,7 @@ device.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from threading import get_ident
 from time import perf_counter_ns, time_ns
@@ -34,6 +35,13 @@ class StepTime(NamedTuple):
     sized: int = 0
     code: StepCode | None = None
 
+    def later_by(self, nanoseconds: int) -> StepTime:
+        """Return the times of the same step, counted from an earlier start."""
+        begun, started, returned, ended = (
+            time + nanoseconds for time in (self.begun, self.started, self.returned, self.ended)
+        )
+        return self._replace(begun=begun, started=started, returned=returned, ended=ended)
+
 
 @dataclass(slots=True)
 class StepTrace:
@@ -60,6 +68,16 @@ class StepTrace:
         """
         count = self.in_use.get(device)
         return max(count() - self.before[device], 0) if count is not None else 0
+
+    def after(self, first: StepTrace) -> StepTrace:
+        """Return the times of a run whose first part has the times `first`, and whose second part
+        has these times.
+        """
+        whole, later = copy(self), self.start_ns - first.start_ns
+        shifted = [time.later_by(later) for time in self.times]
+        whole.start_ns, whole.started_ns = first.start_ns, first.started_ns
+        whole.times, whole.end_ns = [*first.times, *shifted], self.end_ns + later
+        return whole
 
     def finish(self) -> None:
         """Record the end of the run."""

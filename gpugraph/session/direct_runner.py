@@ -88,8 +88,8 @@ class RunnersSession(Protocol):
             request's shapes.
         """
 
-    def explanation(self, plan: Plan) -> Explanation:
-        """Return the explanation of a plan."""
+    def explanation(self, plan: Plan, sources: Plan | None = None) -> Explanation:
+        """Return the explanation of a plan, and of the plan that runs before it."""
 
 
 class DirectRunner(Runner):
@@ -97,6 +97,9 @@ class DirectRunner(Runner):
     of the feeds.
 
     A connection is a tensor that is fed with the value of another tensor of the graph.
+
+    Args:
+      sources: a runner that runs first and whose fetches are fed too (`source_runs.py`).
     """
 
     def __init__(
@@ -107,10 +110,17 @@ class DirectRunner(Runner):
         targets: tuple[Operation, ...],
         connections: tuple[tuple[Tensor, Tensor], ...],
         done: tuple[Operation, ...],
+        sources: DirectRunner | None = None,
     ) -> None:
         self.session = session
-        self.feeds = feeds
-        self.fetches = fetches
+        self.sources = sources
+        self._places: list[int] = []  # of the feeds of the sources
+        self._element_shapes: Shapes | None = None  # the last ones
+        if sources is not None:
+            self._places = [feeds.index(tensor) for tensor in sources.feeds]
+            feeds = (*feeds, *sources.fetches)
+        self.feeds: tuple[Tensor, ...] = feeds
+        self.fetches: tuple[Tensor, ...] = fetches
         self.targets = targets
         self.connections = dict(connections)
         self.done = done
@@ -133,6 +143,24 @@ class DirectRunner(Runner):
         """
         if execution is None and self.is_watched:
             execution = TracedExecution(bool(RUN_LISTENERS), self.limit_ms)
+        if self.sources is not None:
+            values = self._with_elements(values, execution)
+        return self._run(values, execution)
+
+    def _with_elements(
+        self, values: Sequence[Any], execution: TracedExecution | None
+    ) -> Sequence[Any]:
+        """Run the sources. Return all values to feed: `values` and the results of the sources."""
+        assert self.sources is not None
+        first = None
+        if execution is not None:
+            first = execution.of_sources(self.sources.graph_record)
+        fed = [values[place] for place in self._places]
+        elements = self.sources.run(fed, first)
+        self._element_shapes = tuple(map(_shape, elements))
+        return [*values, *elements]
+
+    def _run(self, values: Sequence[Any], execution: TracedExecution | None) -> list[Any]:
         shapes = tuple(map(_shape, values))
         if REHEARSALS:
             return self._rehearsed(shapes)
@@ -175,16 +203,16 @@ class DirectRunner(Runner):
             if not error.is_larger:
                 with self.session.plans.locked(None):
                     self.plans.run_apart(shapes, error.reported)
-            return self.run(values, execution)
+            return self._run(values, execution)
         except SeparatedCopiesError:
             assert plan is not None
             with self.session.plans.locked(None):
                 self.plans.compile_again(plan)
-            return self.run(values, execution)
+            return self._run(values, execution)
         except UnfitShapesError:
             with self.session.plans.locked(None):
                 self.plans.refuse(shapes)
-            return self.run(values, execution)
+            return self._run(values, execution)
         except BaseException:
             self.session.plans.give_back()
             raise
@@ -214,8 +242,9 @@ class DirectRunner(Runner):
         limit = None if execution is None else execution.limit
         while True:
             GATE.wait()
-            cached = self.plan_for(values, execution)
-            key = self.plans.key_of(cached.plan, tuple(map(_shape, values)))
+            shapes = tuple(map(_shape, values))
+            cached = self.plan_for(shapes, execution)
+            key = self.plans.key_of(cached.plan, shapes)
             spares = self.plans.spares.get(key, ())
             for candidate in (cached, *spares):
                 if try_acquire(candidate.plan):
@@ -275,7 +304,7 @@ class DirectRunner(Runner):
         return self.session.last_traced()
 
     def graph_record(self, plan: Plan) -> GraphRecord:
-        """Return an explanation of a run whose feeds have the shapes of `values`.
+        """Return the record of a plan's graph.
 
         The first call compiles the graph once more, because plans do not keep it.
         """
@@ -290,15 +319,24 @@ class DirectRunner(Runner):
 
         If the run has no plan yet, compile it.
         """
-        plan = self.plan_for(values).plan
+        shapes, sources = tuple(map(_shape, values)), None
+        if self.sources is not None:
+            fed = [shapes[place] for place in self._places]
+            sources = self.sources.plan_for(fed).plan
+            if self._element_shapes is None:
+                elements = [tensor.shape.sizes for tensor in self.sources.fetches]
+                plan = self._compile([*shapes, *elements], self.session.run_memory, None)
+                return self.session.explanation(plan, sources)
+            shapes += self._element_shapes
+        plan = self.plan_for(shapes).plan
         if plan.sizes is not None:
-            plan = plan.sizes.described(tuple(map(_shape, values)))
-        return self.session.explanation(plan)
+            plan = plan.sizes.described(shapes)
+        return self.session.explanation(plan, sources)
 
     def plan_for(
-        self, values: Sequence[Any], execution: TracedExecution | None = None
+        self, shapes: Sequence[tuple[int, ...]], execution: TracedExecution | None = None
     ) -> CachedPlan:
-        """Return the plan for feeds with the shapes of `values`, and compile it if necessary.
+        """Return the plan for feeds of these shapes, and compile it if necessary.
 
         Raises ValueError if a shape does not fit its tensor. Raises all errors of compilation.
 
@@ -306,15 +344,15 @@ class DirectRunner(Runner):
           execution: an object with the time limit, which also applies to waiting for other
             compilations.
         """
-        shapes: Shapes = tuple(map(_shape, values))
+        key = tuple(shapes)
         with self.session.plans.locked(None if execution is None else execution.limit):
             self.session.check_open()
-            cached = self.plans.find(shapes)
+            cached = self.plans.find(key)
             if cached is not None:
                 return cached
-            for tensor, shape in zip(self.feeds, shapes):
+            for tensor, shape in zip(self.feeds, key):
                 refuse_shape(tensor, shape)
-            return self.plans.add(shapes)
+            return self.plans.add(key)
 
     def _request(
         self, shapes: Sequence[OpenShape], report: Callable[[str], Any] | None = None

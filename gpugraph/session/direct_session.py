@@ -47,7 +47,9 @@ from gpugraph.session.explanations.explanation import Explanation, log_placement
 from gpugraph.session.explanations.pipeline_texts import measured_pipelines
 from gpugraph.session.graph_functions import GraphFunctions
 from gpugraph.session.plan_cache import MOST_PLANS, PlanCache, wait_for
+from gpugraph.session.rehearsal import REHEARSALS
 from gpugraph.session.session_backend import NO_CONNECTIONS, SessionBackend
+from gpugraph.session.source_runs import source_run
 
 PLAN_LISTENERS: list[Callable[[Explanation], Callable[[Explanation], None] | None]] = []
 """Functions that are called with the explanation of each new plan. The command line uses them to
@@ -172,8 +174,25 @@ class DirectSession(SessionBackend):
                     self.runners = {
                         key: runner for key, runner in self.runners.items() if runner.plans.exact
                     }
-                runner = self.runners[key] = DirectRunner(self, *key)
+                runner = self.runners[key] = self._new_runner(*key)
             return runner
+
+    def _new_runner(
+        self,
+        feeds: tuple[Tensor, ...],
+        fetches: tuple[Tensor, ...],
+        targets: tuple[Operation, ...],
+        connections: tuple[tuple[Tensor, Tensor], ...],
+        done: tuple[Operation, ...],
+    ) -> DirectRunner:
+        first = None
+        if not (connections or done or REHEARSALS):
+            first = source_run(feeds, fetches, targets)
+        if first is None:
+            return DirectRunner(self, feeds, fetches, targets, connections, done)
+        sources = DirectRunner(self, first.feeds, first.fetches, first.targets, (), ())
+        rest = tuple(op for op in targets if op not in first.operations)
+        return DirectRunner(self, feeds, fetches, rest, (), first.operations, sources)
 
     def check_open(self) -> None:
         """Raise an error unless the session can run.
@@ -218,11 +237,15 @@ class DirectSession(SessionBackend):
         """Call `at_end` with a new explanation of a plan that is about to be dropped."""
         at_end(self.explanation(plan))
 
-    def explanation(self, plan: Plan) -> Explanation:
+    def explanation(self, plan: Plan, sources: Plan | None = None) -> Explanation:
         """Return an explanation of how a plan runs. It also lists the fields of RunOptions that the
         program has set and that have no effect.
+
+        Args:
+          sources: the plan that runs before it and whose results it receives.
         """
-        return Explanation(plan, tuple(self.unused_options), measured_pipelines(self.resources))
+        pipelines = measured_pipelines(self.resources)
+        return Explanation(plan, tuple(self.unused_options), pipelines, sources)
 
     def plan_rows(self) -> list[tuple[str, str, int]]:
         """For each plan, return its fetches and targets, the shapes of its feeds, and its number of

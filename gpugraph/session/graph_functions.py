@@ -146,7 +146,7 @@ class KernelFunction:
         instance = self._instance()
         try:
             assert self._part.piece.cut is not None
-            plan = instance.runner.plan_for(values).plan
+            plan = instance.runner.plan_for([value.shape for value in values]).plan
             kernel = kernel_in(plan, self._part.piece.cut, self._part.piece.feeds)
             if plan.has_cells:
                 plan.reset()
@@ -343,9 +343,9 @@ class _Instance:
         self.check_open()
         return (make or compile_plan)(self.target._replace(run_memory=memory), request)
 
-    def explanation(self, plan: Plan) -> Explanation:
+    def explanation(self, plan: Plan, sources: Plan | None = None) -> Explanation:
         """Return the explanation of a plan."""
-        return Explanation(plan, ())
+        return Explanation(plan, (), (), sources)
 
     def restart(self) -> None:
         """Set the random streams back to their beginning."""

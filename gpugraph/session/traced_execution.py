@@ -47,6 +47,38 @@ class TracedExecution:
         self.take: Take | None = None
         self.place: FetchDestination | None = None
         self.spans: list[Span] = []
+        self._first: tuple[TracedExecution, Callable[[Plan], GraphRecord]] | None = None
+
+    def of_sources(self, graph_record: Callable[[Plan], GraphRecord]) -> TracedExecution:
+        """Return the execution of the sources, which the run begins with. This execution includes
+        its statistics.
+
+        Args:
+          graph_record: a function that returns the record of the plan of the sources.
+        """
+        first = TracedExecution(self.trace, 0, self.one_thread)
+        first.limit = self.limit
+        self._first = first, graph_record
+        return first
+
+    def _whole(
+        self, graph_record: Callable[[Plan], GraphRecord]
+    ) -> tuple[StepTrace | None, GraphRecord]:
+        """Return the times and the graph of the whole run, including those of its sources."""
+        assert self.plan is not None
+        times, record = self.times, graph_record(self.plan)
+        if self._first is None:
+            return times, record
+        first, record_of = self._first
+        if first.plan is None:
+            return times, record
+        earlier, sources = first._whole(record_of)
+        if times is not None and earlier is not None:
+            times = times.after(earlier)
+        return times, record.after(sources)
+
+    def _all_spans(self) -> list[Span]:
+        return self.spans if self._first is None else [*self._first[0].spans, *self.spans]
 
     def __call__(self, plan: Plan, values: Sequence[Any], runner: Any) -> list[Any]:
         self.plan = plan
@@ -90,27 +122,30 @@ class TracedExecution:
         plan, times = self.plan, self.times
         if plan is None or not (times is not None or options.output_partition_graphs):
             return
-        record = graph_record(plan)
-        if times is not None:
-            metadata.step_stats = lambda: as_message(step_statistics(times, record, self.spans))
+        all_times, record = self._whole(graph_record)
+        if all_times is not None:
+            spans = self._all_spans()
+            metadata.step_stats = lambda: as_message(step_statistics(all_times, record, spans))
             if costs:
-                metadata.cost_graph = lambda: as_message(cost_graph(times, record))
+                metadata.cost_graph = lambda: as_message(cost_graph(all_times, record))
         if options.output_partition_graphs:
             metadata.partition_graphs = lambda: partition_graphs(record)
 
     def statistics(self, graph_record: Callable[[Plan], GraphRecord]) -> Any:
         """Return the StepStats message of the traced run."""
-        assert self.plan is not None and self.times is not None
-        return as_message(step_statistics(self.times, graph_record(self.plan), self.spans))
+        times, record = self._whole(graph_record)
+        assert times is not None
+        return as_message(step_statistics(times, record, self._all_spans()))
 
     def partition_graphs(self, graph_record: Callable[[Plan], GraphRecord]) -> list[Any]:
         """Return the compiled graph of each device, as a GraphDef."""
-        return [] if self.plan is None else partition_graphs(graph_record(self.plan))
+        return [] if self.plan is None else partition_graphs(self._whole(graph_record)[1])
 
     def step_report(self, graph_record: Callable[[Plan], GraphRecord]) -> StepReport:
         """Return the report of the traced run, from which an HTML page is built."""
-        assert self.plan is not None and self.times is not None
-        return StepReport(self.plan, self.times, graph_record(self.plan))
+        times, record = self._whole(graph_record)
+        assert self.plan is not None and times is not None
+        return StepReport(self.plan, times, record)
 
     @staticmethod
     def refuse_pools(options: RunOptions, config: ConfigProto) -> None:

@@ -180,6 +180,7 @@ class CompiledStretch:
         self.waits, self.verifies = waits, verifies
         self.is_joined = False
         self._has_run = False
+        self._may_be_native = any(entry.native is not None for entry in entries)
         self._members = [MemberStep(entry) for entry in entries]
         self._sequence = StepSequence(entry.step for entry in entries)
         self._cost = sum(map(_nanoseconds, entries))
@@ -199,7 +200,7 @@ class CompiledStretch:
                     run.step(number)
             self._end_mixed()
         else:
-            with one_blas_thread() if self._translated else nullcontext():
+            with one_blas_thread() if self._may_be_native else nullcontext():
                 self._sequence.run()
 
     def parts(self, traced: bool) -> list[Step]:

@@ -5,15 +5,18 @@ map_and_batch.
 from __future__ import annotations
 
 from collections import deque
+from math import inf
+from time import perf_counter
 from typing import Any
 
 from gpugraph.base.errors import invalid_argument
 from gpugraph.ops.datasets.batch_stages import Batched
 from gpugraph.ops.datasets.elements.combined_elements import stacked
 from gpugraph.ops.datasets.elements.dataset_declaration import FUNC, Row, arguments, dataset_op
+from gpugraph.ops.datasets.elements.effects import never_waits
 from gpugraph.ops.datasets.elements.row_blocks import BlockElements
 from gpugraph.ops.datasets.elements.stage import Element, Elements, Function, Pipeline, Stage
-from gpugraph.ops.datasets.elements.worker_threads import Buffer
+from gpugraph.ops.datasets.elements.worker_threads import Buffer, Pace, num_bytes
 from gpugraph.ops.datasets.function_stages import Mapped
 from gpugraph.ops.datasets.nested_stages import Interleaved, InterleavedElements
 from gpugraph.ops.datasets.passed_stages import Passed, ThroughRows
@@ -35,11 +38,14 @@ class Prefetched(Passed):
                 "buffer_size must be >= 0 or set buffer_size to be -1 for auto-tuning"
             )
         self.size = _AUTOTUNED if size < 0 else size
+        self.may_be_bypassed = never_waits(source)
 
     def elements(self, pipeline: Pipeline) -> Elements:
         """Start an iteration. The thread that reads ahead starts when the first element is read."""
         source = self.source.elements(pipeline)
-        return PrefetchedElements(source, self.size, pipeline) if self.size else source
+        if not self.size:
+            return source
+        return PrefetchedElements(source, self.size, pipeline, self.may_be_bypassed)
 
 
 class PrefetchedElements(ThroughRows):
@@ -47,12 +53,21 @@ class PrefetchedElements(ThroughRows):
 
     If the source computes many small elements at once, no thread is started, because handing the
     elements over would take longer than computing them. `next` then reads the source directly.
+    `next` also does so as long as the time between its calls, or the time to read an element, is so
+    short that a thread gains less than the transfer of an element costs.
+
+    Args:
+      may_be_bypassed: whether `next` may read the source directly for its duration.
     """
 
-    def __init__(self, source: Elements, size: int, pipeline: Pipeline) -> None:
+    def __init__(
+        self, source: Elements, size: int, pipeline: Pipeline, may_be_bypassed: bool
+    ) -> None:
         super().__init__(source)
         self.pipeline = pipeline
         self.buffer = Buffer(source, size, pipeline)
+        self.pace = Pace(is_quick=True) if may_be_bypassed else None
+        self.returned_at = -inf
 
     @property
     def _is_direct(self) -> bool:
@@ -66,7 +81,15 @@ class PrefetchedElements(ThroughRows):
 
     def next(self) -> Element | None:
         """Return the next element, from the buffer or directly from the source."""
-        return self.source.next() if self._is_direct else self.buffer.take()
+        if self._is_direct:
+            return self.source.next()
+        if self.pace is None:
+            return self.buffer.take()
+        between = perf_counter() - self.returned_at
+        element = self.buffer.bypass() if self.pace.is_quick else self.buffer.take()
+        self.pace.record(min(between, self.buffer.read_s), num_bytes(element))
+        self.returned_at = perf_counter()
+        return element
 
     def next_rows(self, count: int) -> Element | None:
         """Return up to `count` of the next elements, stacked. If a thread reads ahead, return
@@ -126,7 +149,7 @@ class ParallelInterleavedElements(InterleavedElements):
     def _open(self, slot: int, origin: Element) -> Elements:
         opened = super()._open(slot, origin)
         if not isinstance(opened, BlockElements):
-            opened = PrefetchedElements(opened, self.in_thread, self.pipeline)
+            opened = PrefetchedElements(opened, self.in_thread, self.pipeline, False)
             self.open[slot] = opened
         return opened
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from gpugraph.base.errors import CancelledError, OpError, OutOfRangeError, invalid_argument
 from gpugraph.ops.datasets.elements.stage import Element, Elements, Pipeline
-from gpugraph.ops.datasets.elements.worker_threads import AUTOTUNE, Job, Workers
+from gpugraph.ops.datasets.elements.worker_threads import AUTOTUNE, Job, Workers, num_bytes
 from gpugraph.ops.datasets.passed_stages import Through
 
 
@@ -50,9 +50,8 @@ class ParallelElements(Through):
     def __init__(self, stage: Any, source: Elements, pipeline: Pipeline, reads_ahead: bool) -> None:
         super().__init__(source)
         self.stage, self.pipeline, self.reads_ahead = stage, pipeline, reads_ahead
-        is_optional = stage.calls == 1
-        self.workers = Workers(AUTOTUNE if is_optional else stage.calls, pipeline)
-        self.workers.is_quick = is_optional  # until calls are known to be slow
+        calls = AUTOTUNE if stage.calls == 1 else stage.calls
+        self.workers = Workers(calls, pipeline, only_computes=reads_ahead)
         self.limit = self.workers.count + (1 if reads_ahead else 0)
         self.function = stage.function.started(pipeline)
         self.on_several = stage.function.started_on_several(pipeline) if reads_ahead else None
@@ -95,7 +94,7 @@ class ParallelElements(Through):
         self.done.extend(zip(elements, outcomes, strict=True))
         result = outcomes[0][0]
         if result is not None:
-            self.result_bytes = sum(getattr(array, "nbytes", 0) for array in result)
+            self.result_bytes = num_bytes(result)
         if self.reads_ahead:
             self._read_ahead()
 
@@ -173,9 +172,10 @@ class ParallelElements(Through):
     def _outcomes_at_once(
         self, function: Callable[[Sequence[Element]], list[Element]], elements: Sequence[Element]
     ) -> list[Outcome]:
-        start = time.perf_counter()
+        start = self.workers.clock()
         results = function(elements)
-        self.workers.record((time.perf_counter() - start) / len(elements), len(elements))
+        seconds = (self.workers.clock() - start) / len(elements)
+        self.workers.record(seconds, num_bytes(results[0]), len(elements))
         return [(result, None) for result in results]
 
     def close(self) -> None:

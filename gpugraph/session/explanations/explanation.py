@@ -62,6 +62,13 @@ _CODE_WORDS = {
 }
 
 
+def _placements(plan: Plan, sources: Plan | None) -> list[Placement]:
+    """Return the placements of all ops of a run, each op once."""
+    first = () if sources is None else sources.placements
+    known = {op.name for op in plan.placements}
+    return [*(op for op in first if op.name not in known), *plan.placements]
+
+
 class CodeRecord(NamedTuple):
     """A step, and the code that ran it when the plan was explained.
 
@@ -81,6 +88,9 @@ class CodeRecord(NamedTuple):
 class Explanation:
     """The device of each op of a run with the reason, the transfers, and the report of each pass.
 
+    If the run reads iterators or queues first (`session/source_runs.py`), `sources` is the plan of
+    this part.
+
     `pipelines` has a text for each iterator of the session, with the elements, the time and the
     fullness of each stage. Iterators are measured from the first explanation on.
 
@@ -94,11 +104,16 @@ class Explanation:
     """
 
     def __init__(
-        self, plan: Plan, unused_options: Sequence[str] = (), pipelines: Sequence[str] = ()
+        self,
+        plan: Plan,
+        unused_options: Sequence[str] = (),
+        pipelines: Sequence[str] = (),
+        sources: Plan | None = None,
     ) -> None:
         self.pipelines = pipelines
         codes = list(step_codes(plan.steps))  # read once: the compiler may change them meanwhile
-        self.placed: Sequence[Placement] = plan.placements
+        first = () if sources is None else list(step_codes(sources.steps))
+        self.placed: Sequence[Placement] = _placements(plan, sources)
         self.transfers: Sequence[Transfer] = plan.transfers
         self.reports: Sequence[PassReport] = plan.current_reports(codes)
         if unused_options:
@@ -114,10 +129,11 @@ class Explanation:
         self.fetches: Sequence[str] = plan.key.fetches
         wanted = [*plan.key.fetches, *plan.key.targets]
         self.title = ", ".join(wanted[:6]) + (" ..." if len(wanted) > 6 else "")
-        self.steps: Sequence[str] = [f"{step.kind} {step.name}" for step in plan.steps]
+        steps = [*(() if sources is None else sources.steps), *plan.steps]
+        self.steps: Sequence[str] = [f"{step.kind} {step.name}" for step in steps]
         self.codes = [
             CodeRecord(step.label, step.op_type, step.device, code.state, code.reason)
-            for step, code in codes
+            for step, code in [*first, *codes]
         ]
 
     def device_of(self, name: str) -> str:

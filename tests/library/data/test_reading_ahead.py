@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 import threading
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 import gpugraph as tf
 from gpugraph.kernel.reused_memory import empty_array
-from gpugraph.ops.datasets import parallel_elements
+from gpugraph.ops.datasets import ahead_stages, parallel_elements
 from gpugraph.ops.parsing import several_examples
 
 D = tf.data.Dataset
@@ -24,13 +25,8 @@ def _graph():
 @pytest.fixture
 def threads_pay(monkeypatch):
     """Let each function be called in threads, three elements at a time."""
-    slow = property(lambda self: False, _drop)
-    monkeypatch.setattr(parallel_elements.Workers, "is_quick", slow, raising=False)
+    monkeypatch.setattr(parallel_elements.Workers, "is_quick", False)
     monkeypatch.setattr(parallel_elements.ParallelElements, "_part_size", lambda self: 3)
-
-
-def _drop(self, value):
-    del self, value
 
 
 def read(dataset):
@@ -233,3 +229,36 @@ def test_a_program_may_change_the_arrays_that_it_fetches(stages):
                 wanted = expected[start] if stages == "unbatch" else expected[start:stop]
                 np.testing.assert_array_equal(found, wanted)
                 found[...] = 0
+
+
+def test_prefetch_passes_its_thread_by_while_that_is_quicker(monkeypatch):
+    """The elements, their order and a saved position are the same with and without the thread."""
+    dataset = D.range(20).map(lambda x: tf.fill([40_000], x)).prefetch(3)
+    iterator = dataset.make_initializable_iterator()
+    numbers = iterator.get_next()[:2]
+    saver = tf.train.Saver([tf.data.experimental.make_saveable_from_iterator(iterator)])
+    found, threads = [], []
+    with tf.Session() as session, tempfile.TemporaryDirectory() as folder:
+        session.run(iterator.initializer)
+        for turn in range(19):
+            quick = turn // 3 % 2 == 0
+            monkeypatch.setattr(ahead_stages.Pace, "record", is_quick(quick))
+            if turn % 5 == 4:
+                path = saver.save(session, folder + "/position")
+                session.run(iterator.initializer)
+                saver.restore(session, path)
+            found += session.run(numbers).tolist()
+            threads.append(number_of_threads())
+    assert found == [number for number in range(19) for _ in range(2)]
+    assert threads[0] < max(threads)
+
+
+def is_quick(quick):
+    def record(pace, seconds, num_bytes, times=1):
+        pace.is_quick = quick
+
+    return record
+
+
+def number_of_threads():
+    return sum(thread.name.startswith("gpugraph_data") for thread in threading.enumerate())

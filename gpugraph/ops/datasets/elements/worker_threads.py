@@ -29,6 +29,11 @@ def parallel_calls(requested: int) -> int:
     return requested if requested > 0 else max(2, min(16, len(os.sched_getaffinity(0))))
 
 
+def num_bytes(element: Any) -> int:
+    """Return the size of the arrays of an element."""
+    return sum(getattr(array, "nbytes", 0) for array in element or ())
+
+
 class Job:
     """A function call that a worker thread makes."""
 
@@ -73,24 +78,58 @@ class Job:
         return self._result
 
 
+class Pace:
+    """Whether a repeated piece of work takes less time than the way to a thread and back, so that a
+    thread does not pay off. A large result takes longer on this way, because it leaves the cache of
+    the thread's core.
+    """
+
+    def __init__(self, is_quick: bool) -> None:
+        self.is_quick = is_quick
+        self._quick_times = self._slow_times = 0
+
+    def record(self, seconds: float, num_bytes: int, times: int = 1) -> None:
+        """Record that the work took `seconds`, `times` times in a row.
+
+        Args:
+          num_bytes: the size of the result.
+        """
+        seconds -= num_bytes / _BYTES_PER_S
+        self._quick_times = self._quick_times + times if seconds < _QUICK_S else 0
+        self._slow_times = self._slow_times + times if seconds > _SLOW_S else 0
+        if self._slow_times >= _SLOW_TIMES:
+            self.is_quick = False
+        elif self._quick_times >= _QUICK_TIMES:
+            self.is_quick = True
+
+
 class Workers:
     """A pool of threads that call functions. The calls begin in the order in which `start` was
     called.
+
+    Args:
+      only_computes: whether the calls neither wait nor have effects. They are then assumed to be
+        too quick for threads until calls are slow, and waits for the interpreter's lock do not
+        count as time of a call.
     """
 
-    def __init__(self, requested: int, pipeline: Pipeline) -> None:
+    def __init__(self, requested: int, pipeline: Pipeline, only_computes: bool) -> None:
         self.count = parallel_calls(requested)
+        self.clock = time.thread_time if only_computes else time.perf_counter
         self._pipeline = pipeline
         self._condition = threading.Condition()
         self._jobs: deque[Job] = deque()
         self._threads: list[threading.Thread] = []
         self._idle = 0
         self._is_closed = False
-        self._quick_calls = self._slow_calls = 0
-        self.is_quick = False
-        """Whether the last calls have taken less time than the way to a thread and back."""
+        self._pace = Pace(is_quick=only_computes)
         self.call_s = 0.0
         """The time of the last calls, in seconds."""
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether the calls are too quick for threads to pay off."""
+        return self._pace.is_quick
 
     def start(self, function: Callable[..., Any], *values: Any) -> Job:
         """Let a thread of the pool call `function(*values)`. Return the job, from which the result
@@ -108,21 +147,16 @@ class Workers:
         """Call the function in this thread and return its result. Record whether the function's
         calls are too quick for a separate thread to pay off.
         """
-        start = time.perf_counter()
+        start = self.clock()
         result = function(*values)
-        self.record(time.perf_counter() - start)
+        self.record(self.clock() - start, num_bytes(result))
         return result
 
-    def record(self, seconds: float, calls: int = 1) -> None:
-        """Record the time that several calls took, as the time of each call."""
+    def record(self, seconds: float, result_bytes: int, calls: int = 1) -> None:
+        """Record the time that several calls took and the size of their results, for each call."""
         known = self.call_s
         self.call_s = seconds if seconds < known or not known else known + (seconds - known) / 16
-        self._quick_calls = self._quick_calls + calls if seconds < _QUICK_S else 0
-        self._slow_calls = self._slow_calls + calls if seconds > _SLOW_S else 0
-        if self._slow_calls >= _SLOW_CALLS:
-            self.is_quick = False
-        elif self._quick_calls >= _ENOUGH_CALLS:
-            self.is_quick = True
+        self._pace.record(seconds, result_bytes, calls)
 
     def _work(self) -> None:
         single = SingleThread()
@@ -150,8 +184,10 @@ class Workers:
         self._threads.clear()
 
 
-_QUICK_S, _ENOUGH_CALLS = 60e-6, 16
-_SLOW_S, _SLOW_CALLS = 90e-6, 3
+_QUICK_S, _QUICK_TIMES = 80e-6, 16
+_SLOW_S, _SLOW_TIMES = 120e-6, 3
+_BYTES_PER_S = 2e9
+"""The bytes of a result that move from core to core in a second."""
 
 _PATIENCE_S = 10.0
 """Seconds for which the end of an iteration waits for a thread: a function may never return."""
@@ -178,8 +214,10 @@ class Buffer:
         self._thread: threading.Thread | None = None
         self._is_closed = False
         self._is_paused = False
+        self._is_bypassed = False  # whether the caller reads the elements itself
         self._is_reading = False
         self.waits = 0  # how often the buffer was empty
+        self.read_s = 0.0  # the processor time of the last read, in seconds
 
     @property
     def is_started(self) -> bool:
@@ -191,14 +229,45 @@ class Buffer:
         with self.condition:
             if self._thread is None and not self.is_over:
                 self._thread = _daemon(self._fill)
+            if self._is_bypassed:
+                self._is_bypassed = False
+                self.condition.notify_all()
             if not self.items and not self.is_over:
                 self.waits += 1
             while not self.items and not self.is_over:
                 self.pipeline.wait(self.condition)
             if not self.items:
                 return None
-            element, error = self.items.popleft()
+            item = self.items.popleft()
             self.condition.notify_all()
+        return self._element(item)
+
+    def bypass(self) -> Element | None:
+        """Return the next element, which the calling thread reads itself if the buffer is empty.
+        The buffer's thread does not read until the next call of `take`.
+        """
+        with self.condition:
+            self._is_bypassed = True
+            while self._is_reading:
+                self.pipeline.wait(self.condition)
+            if self.items:
+                item = self.items.popleft()
+            elif self.is_over:
+                return None
+            else:
+                item = None
+        if item is not None:
+            return self._element(item)
+        element = self._next()
+        if element is None:
+            with self.condition:
+                self.is_over = True
+                self.condition.notify_all()
+        return element
+
+    def _element(self, item: tuple[Element | None, BaseException | None]) -> Element | None:
+        """Return the element of an item, or raise its error."""
+        element, error = item
         if isinstance(error, CancelledError):
             self.pipeline.check()  # the end of the run is reported before that of its calls
         if error is not None:
@@ -209,9 +278,9 @@ class Buffer:
         single = SingleThread()
         while True:
             with self.condition:
-                while self._is_paused or (len(self.items) >= self.capacity and not self._is_closed):
+                while self._must_wait():
                     self.condition.wait()
-                if self._is_closed:
+                if self._is_closed or self.is_over:
                     return
                 self._is_reading = True
             single.apply()
@@ -227,12 +296,24 @@ class Buffer:
                 if self.is_over:
                     return
 
+    def _must_wait(self) -> bool:
+        """Return whether the thread must not read at the moment."""
+        if self._is_closed or self.is_over:
+            return False
+        return self._is_paused or self._is_bypassed or len(self.items) >= self.capacity
+
     def _read(self) -> tuple[Element | None, BaseException | None] | None:
         try:
-            element = self.source.next()
+            element = self._next()
         except BaseException as error:
             return None, error
         return None if element is None else (element, None)
+
+    def _next(self) -> Element | None:
+        start = time.thread_time()
+        element = self.source.next()
+        self.read_s = time.thread_time() - start
+        return element
 
     def pause(self) -> None:
         """Stop the thread from reading, and wait until it has stopped."""
