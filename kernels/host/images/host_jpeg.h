@@ -2,7 +2,7 @@
    grey or YCbCr, chroma of full, half or quarter size. All other files, and damaged ones, end a call with
    GG_FAILED; the caller then reads them otherwise.
 
-   The only array holds the number of requests, and their numbers, so that a call is bound once. A
+   The only array holds the numbers of a call and of its requests, so that a call is bound once. A
    first call reads the sizes, a second one the pixels of a window. Each request has a status: a file
    that is refused does not affect the others. Blocks far from the window are not transformed. */
 
@@ -20,7 +20,7 @@ typedef struct {
     int64_t components;     /* of the file, set by the first call */
     int64_t channels;       /* of the pixels: 1 or 3 */
     int64_t space;          /* the bytes of `planes`, set by the first call */
-    uint8_t *planes;        /* scratch memory */
+    uint8_t *planes;        /* scratch memory, set by the second call */
     uint8_t *out;           /* [rows, columns, channels] */
     int64_t top, left, rows, columns; /* the window */
     int64_t is_fast;        /* whether the transform is the fast one */
@@ -28,6 +28,15 @@ typedef struct {
 } gg_jpeg_request;
 
 #define GG_JPEG_NUMBERS ((int64_t)(sizeof(gg_jpeg_request) / sizeof(int64_t)))
+
+typedef struct {
+    int64_t count;          /* of requests */
+    int64_t slots;          /* the number of files that may be decoded at the same time */
+    int64_t slot_bytes;     /* the scratch memory of a file, at least its `space` */
+    char *scratch;          /* the slots, each after a line (gg_take) */
+    int64_t threads;        /* the limit, set by the first call */
+    gg_jpeg_request requests[GG_JPEG_REQUESTS];
+} gg_jpeg_call;
 
 /* Blocks that wait for their transform. */
 typedef struct {
@@ -401,30 +410,44 @@ static int gg_jpeg_serve(gg_jpeg *j, gg_jpeg_request *r, int reads_sizes) {
     return 1;
 }
 
-static int gg_jpeg_run(void *of_call, int reads_sizes) {
-    const gg_source *source = of_call;
-    const int64_t count = *(const int64_t *)source->at[0];
-    gg_jpeg_request *requests = (gg_jpeg_request *)((int64_t *)source->at[0] + 1);
+static void gg_jpeg_decode(void *block, int64_t which) {
+    gg_source *source = block;
+    gg_jpeg_call *call = source->at[0];
+    gg_jpeg_request *request = &call->requests[which];
+    if (request->is_refused) return;
     gg_jpeg j;
-    for (int64_t i = 0; i < count; i++)
-        if (reads_sizes || !requests[i].is_refused)
-            requests[i].is_refused = !gg_jpeg_serve(&j, &requests[i], reads_sizes);
-    return GG_DONE;
+    request->planes = (uint8_t *)gg_take(source, call->scratch, call->slot_bytes);
+    request->is_refused = !gg_jpeg_serve(&j, request, 0);
+    gg_give((char *)request->planes);
 }
 
 /* Reads sizes: the GIL stays held. */
 void GG_NAME(gg_jpeg_sizes_plan)(gg_source *source) {
-    source->count[0] = 1 + GG_JPEG_REQUESTS * GG_JPEG_NUMBERS;
+    source->count[0] = sizeof(gg_jpeg_call) / sizeof(int64_t);
     source->scratch_bytes = 0;
-    source->threads = 1;
     source->nanoseconds = 1000;
 }
 
-int GG_NAME(gg_jpeg_sizes)(void *block) { return gg_jpeg_run(block, 1); }
+int GG_NAME(gg_jpeg_sizes)(void *block) {
+    gg_jpeg_call *call = ((gg_source *)block)->at[0];
+    gg_jpeg j;
+    for (gg_jpeg_request *r = call->requests; r < call->requests + call->count; r++)
+        r->is_refused = !gg_jpeg_serve(&j, r, 1);
+    return GG_DONE;
+}
 
 void GG_NAME(gg_jpeg_pixels_plan)(gg_source *source) {
     GG_NAME(gg_jpeg_sizes_plan)(source);
     source->nanoseconds = 1000000;
 }
 
-int GG_NAME(gg_jpeg_pixels)(void *block) { return gg_jpeg_run(block, 0); }
+/* A file is a part. Its pixels are the same in any slot. */
+int GG_NAME(gg_jpeg_pixels)(void *block) {
+    gg_source *source = block;
+    gg_jpeg_call *call = source->at[0];
+    if (!call->threads) call->threads = source->threads;
+    source->threads = gg_min(call->threads, call->slots);
+    gg_free_slots(source, call->scratch, call->slot_bytes);
+    source->parallel(gg_jpeg_decode, source, call->count, source->threads);
+    return GG_DONE;
+}

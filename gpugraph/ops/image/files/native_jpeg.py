@@ -15,12 +15,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gpugraph.config.environment import thread_count
 from gpugraph.kernel import KernelContext
 from gpugraph.kernel.reused_memory import empty_array
 
 _FILE = "host_jpeg.h"
 _REFUSED, _DATA, _BYTES, _HEIGHT, _WIDTH, _COMPONENTS, _CHANNELS, _SPACE, _PLANES, _OUT = range(10)
 _WINDOW, _IS_FAST, _IS_FANCY, _NUMBERS = 10, 14, 15, 16
+_COUNT, _SLOTS, _SLOT_BYTES, _SCRATCH, _THREADS, _BEFORE = range(6)
 MAX_REQUESTS = 64
 """The maximum number of files that one native call decodes."""
 
@@ -48,9 +50,9 @@ class _Calls(threading.local):
     """
 
     calls: tuple[Callable[[], int], ...] = ()
-    count: Any = None
+    numbers: Any = None
     requests: Any = None
-    planes: Any = None
+    scratch: Any = None
 
 
 _CALLS = _Calls()
@@ -82,7 +84,7 @@ class NativeJpeg:
         if not self._is_ready():
             return [None] * len(files)
         requests = _CALLS.requests[: len(files)]
-        _CALLS.count[0] = len(files)
+        _CALLS.numbers[_COUNT] = len(files)
         requests[:, _IS_FAST], requests[:, _IS_FANCY] = form.is_fast, form.is_fancy
         contents = [np.frombuffer(data, np.uint8) for data in files]
         for request, content in zip(requests, contents):
@@ -94,8 +96,10 @@ class NativeJpeg:
             for request, sizes, window in zip(requests, requests.tolist(), windows)
         ]
         if any(result is not None for result in results):
-            planes = _planes(int(requests[:, _SPACE].max()))
-            requests[:, _PLANES] = _address(planes)
+            slots = min(len(files), thread_count())
+            slot_bytes = -(-int(requests[:, _SPACE].max()) // _LINE) * _LINE
+            scratch = _scratch(slots * (slot_bytes + _LINE))
+            _CALLS.numbers[_SLOTS:_THREADS] = slots, slot_bytes, _address(scratch)
             read_pixels()
         refused = requests[:, _REFUSED].tolist()
         return [None if is_refused else result for is_refused, result in zip(refused, results)]
@@ -107,8 +111,9 @@ class NativeJpeg:
             return False
         if _CALLS.calls:
             return True
-        numbers = np.zeros(1 + MAX_REQUESTS * _NUMBERS, np.int64)
-        _CALLS.count, _CALLS.requests = numbers[:1], numbers[1:].reshape(MAX_REQUESTS, _NUMBERS)
+        numbers = np.zeros(_BEFORE + MAX_REQUESTS * _NUMBERS, np.int64)
+        _CALLS.numbers = numbers
+        _CALLS.requests = numbers[_BEFORE:].reshape(MAX_REQUESTS, _NUMBERS)
         _CALLS.calls = tuple(
             file.bind(name, [], [numbers], dtype="bytes")
             for name in ("gg_jpeg_sizes", "gg_jpeg_pixels")
@@ -139,14 +144,22 @@ def _prepared(request: Any, sizes: Sequence[int], form: JpegForm, window: Window
 _UINT8 = np.dtype(np.uint8)
 
 
-def _planes(size: int) -> Any:
-    """Return scratch memory of this thread."""
+def _scratch(size: int) -> Any:
+    """Return scratch memory of this thread, which begins on a cache line."""
     if size > _KEPT_BYTES:
-        return np.empty(size, np.uint8)
-    if _CALLS.planes is None or len(_CALLS.planes) < size:
-        _CALLS.planes = np.empty(size, np.uint8)
-    return _CALLS.planes
+        return _aligned(size)
+    if _CALLS.scratch is None or len(_CALLS.scratch) < size:
+        _CALLS.scratch = _aligned(size)
+    return _CALLS.scratch
 
+
+def _aligned(size: int) -> Any:
+    memory = np.empty(size + _LINE, np.uint8)
+    return memory[-_address(memory) % _LINE :]
+
+
+_LINE = 64
+"""The size of a cache line in bytes."""
 
 _KEPT_BYTES = 1 << 22
 """The maximum size of memory that a thread keeps."""
