@@ -1,13 +1,15 @@
 """Random programs over random shapes: gpugraph beside TensorFlow's v1 API.
 
-    python benchmarks/random_shapes.py [--programs 40] [--first 0] [--tensorflow PYTHON]
+    python benchmarks/random_shapes.py [--programs 40] [--first 0] [--tensorflow PYTHON] [--dataset]
 
 Program number n is a random network over sequences or images: up to five random layers, among them
 loops, branches, sizes by values and random numbers; half of the programs train. Each run draws one
-of 80 sets of feeds. Their sizes are random, and sometimes 1 or equal. Printed for each program: the
-mean milliseconds of a run in the second half of the time, of one set of shapes alone in a new
-session, and of TensorFlow; and TensorFlow's time divided by ours, by the clock and by the
-processor. At the end: the quantiles of these ratios.
+of 80 sets of feeds. Their sizes are random, and sometimes 1 or equal. With --dataset, an iterator
+of tf.data returns the values instead, and "one set" is the same once more.
+
+Printed for each program: the mean milliseconds of a run in the second half of the time, of one set
+of shapes alone in a new session, and of TensorFlow; and TensorFlow's time divided by ours, by the
+clock and by the processor. At the end: the quantiles of these ratios.
 """
 
 from __future__ import annotations
@@ -169,11 +171,38 @@ LAYERS: list[Layer] = [
 ]
 
 
-def program(tf: Any, number: int) -> tuple[list[Any], Callable[[Random], Any], str]:
+def _elements(tf: Any, shapes: list[list[int]]) -> Any:
+    """Return the elements of a dataset, which have these first two sizes in turn."""
+    sizes, largest = tf.constant(shapes), np.max(shapes, 0)
+    values = tf.constant(np.random.randn(*largest, WIDTH).astype("f"))
+    numbers = tf.data.Dataset.range(len(shapes)).repeat()
+    cut = numbers.map(lambda i: tf.slice(values, [0, 0, 0], tf.concat([sizes[i], [-1]], 0)))
+    x = cut.prefetch(2).make_one_shot_iterator().get_next()
+    x.set_shape([None, None, WIDTH])
+    return x
+
+
+def program(
+    tf: Any, number: int, from_dataset: bool
+) -> tuple[list[Any], Callable[[Random], Any], str]:
     """Build a random program. Return its fetches, a function that draws feeds, and its layers."""
     random = Random(number)
     layers = random.choices(LAYERS, k=random.randint(1, 5))
-    x = tf.placeholder(tf.float32, [None, None, WIDTH])
+    largest = random.choice([(8, 20), (32, 60), (4, 100)])
+    ones = random.choice([0.0, 0.05])
+
+    def shape(random: Random) -> list[int]:
+        sizes = [1 if random.random() < ones else random.randint(2, size) for size in largest]
+        return [min(sizes)] * 2 if random.random() < 0.05 else sizes
+
+    def draw(random: Random) -> Any:
+        drawn = shape(random)
+        return {} if from_dataset else {x: np.random.randn(*drawn, WIDTH).astype("f")}
+
+    if from_dataset:
+        x = _elements(tf, [shape(random) for _ in range(80)])
+    else:
+        x = tf.placeholder(tf.float32, [None, None, WIDTH])
     y = x
     for index, layer in enumerate(layers):
         y = layer(tf, y, f"v{'x' * index}")
@@ -181,19 +210,10 @@ def program(tf: Any, number: int) -> tuple[list[Any], Callable[[Random], Any], s
     fetches = [loss, y[:, -1]]
     if random.random() < 0.5 and tf.trainable_variables():
         fetches.append(tf.train.GradientDescentOptimizer(0.001).minimize(loss))
-    largest = random.choice([(8, 20), (32, 60), (4, 100)])
-    ones = random.choice([0.0, 0.05])
-
-    def draw(random: Random) -> Any:
-        shape = [1 if random.random() < ones else random.randint(2, size) for size in largest]
-        if random.random() < 0.05:
-            shape = [min(shape)] * 2
-        return {x: np.random.randn(*shape, WIDTH).astype("f")}
-
     return fetches, draw, " ".join(layer.__name__[1:] for layer in layers)
 
 
-def measure(library: str, number: int, seconds: float) -> dict[str, Any]:
+def measure(library: str, number: int, seconds: float, from_dataset: bool) -> dict[str, Any]:
     """Run a program in this process, and return its numbers."""
     if library == "tensorflow":
         tf = importlib.import_module("tensorflow.compat.v1")
@@ -202,7 +222,7 @@ def measure(library: str, number: int, seconds: float) -> dict[str, Any]:
         tf = importlib.import_module(library)
     np.random.seed(number)
     with tf.Graph().as_default() as graph:
-        fetches, draw, layers = program(tf, number)
+        fetches, draw, layers = program(tf, number, from_dataset)
         start = tf.global_variables_initializer()
     random = Random(number)
     sets = [draw(random) for _ in range(80)]
@@ -215,9 +235,12 @@ def measure(library: str, number: int, seconds: float) -> dict[str, Any]:
     return {"mean": mean, "processor": processor, "alone": alone, "layers": layers}
 
 
-def in_process(python: str, library: str, number: int, seconds: float) -> dict[str, Any]:
+def in_process(
+    python: str, library: str, number: int, seconds: float, from_dataset: bool
+) -> dict[str, Any]:
     """Measure a program in a new process."""
     command = [python, "-W", "ignore", __file__, "--first", str(number)]
+    command += ["--dataset"] if from_dataset else []
     command += ["--seconds", str(seconds), "--library", library]
     environment = {**os.environ, "TF_USE_LEGACY_KERAS": "1", "TF_CPP_MIN_LOG_LEVEL": "3"}
     output = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
@@ -231,19 +254,22 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=3.0)
     parser.add_argument("--tensorflow", metavar="PYTHON", default="")
+    parser.add_argument("--dataset", action="store_true")
     parser.add_argument("--library", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.library:
-        print(json.dumps(measure(options.library, options.first, options.seconds)))
+        arguments = options.library, options.first, options.seconds, options.dataset
+        print(json.dumps(measure(*arguments)))
         return
     own_ratios: list[float] = []
     ratios: dict[str, list[float]] = {"mean": [], "processor": []}
     for number in range(options.first, options.first + options.programs):
-        own = in_process(sys.executable, "gpugraph", number, options.seconds)
+        arguments = number, options.seconds, options.dataset
+        own = in_process(sys.executable, "gpugraph", *arguments)
         own_ratios.append(own["mean"] / own["alone"])
         line = f"{number:4} {own['mean']:8.3f} ms, one set {own['alone']:8.3f}"
         if options.tensorflow:
-            other = in_process(options.tensorflow, "tensorflow", number, options.seconds)
+            other = in_process(options.tensorflow, "tensorflow", *arguments)
             for key, known in ratios.items():
                 known.append(other[key] / own[key])
             by_time, by_processor = (known[-1] for known in ratios.values())

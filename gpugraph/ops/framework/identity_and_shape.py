@@ -11,6 +11,7 @@ import numpy as np
 from gpugraph.base import dtypes
 from gpugraph.base.dtypes import ALL, as_dtype
 from gpugraph.base.shapes import TensorShape
+from gpugraph.graph.client.default_stacks import traced_graph
 from gpugraph.graph.client.resource_handles import handle_maker, value_static_shape
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext
@@ -171,7 +172,7 @@ def shape(
         if np.array_equal(
             values.astype(element.as_numpy_dtype), values
         ):  # only if all sizes fit the dtype
-            with source.graph.as_default():
+            with traced_graph(source.graph).as_default():
                 return constant(values.astype(element.as_numpy_dtype), name=name or "Shape")
     return _shape(source, out_type=element, name=name)
 
@@ -215,7 +216,7 @@ def size(input: Any, name: str | None = None, out_type: Any = dtypes.int32) -> T
     source = convert_to_tensor(input, name="input")
     count = source.shape.num_elements()
     if count is not None:
-        with source.graph.as_default():
+        with traced_graph(source.graph).as_default():
             return constant(count, element, name=name or "Size")
     return _size(source, out_type=element, name=name)
 
@@ -230,6 +231,6 @@ def rank(input: Any, name: str | None = None) -> Tensor:
         return _size(input.dense_shape, name=name or "Rank")
     source = convert_to_tensor(input, name="input")
     if source.shape.sizes is not None:
-        with source.graph.as_default():
+        with traced_graph(source.graph).as_default():
             return constant(len(source.shape.sizes), dtypes.int32, name=name or "Rank")
     return _rank(source, name=name)

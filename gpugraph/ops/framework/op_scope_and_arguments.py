@@ -13,6 +13,7 @@ import numpy as np
 from gpugraph.base import dtypes
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.default_graph_functions import get_default_graph
+from gpugraph.graph.client.default_stacks import traced_graph
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.framework.op_declaration import raw_ops
 
@@ -21,13 +22,14 @@ from gpugraph.ops.framework.op_declaration import raw_ops
 def op_scope(name: str | None, default: str, *values: Any) -> Iterator[str]:
     """Open the name scope `name`, or `default`, in the graph of the first tensor among `values`.
 
-    This graph is the default graph within the block. Yield the full name of the scope.
+    In a function that is being traced, use the graph of the function instead, which captures the
+    tensor. This graph is the default graph within the block. Yield the full name of the scope.
     """
     graph = get_default_graph()
     for value in values:
         graph_of_value = getattr(value, "graph", None)
         if isinstance(graph_of_value, Graph):
-            graph = graph_of_value
+            graph = traced_graph(graph_of_value)
             break
     with graph.as_default(), graph.name_scope(name or default) as scope:
         yield scope

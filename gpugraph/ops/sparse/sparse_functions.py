@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base import dtypes
+from gpugraph.graph.client.default_stacks import traced_graph
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.arrays.cast import cast
 from gpugraph.ops.arrays.reshape_and_transpose import transpose
@@ -71,7 +72,7 @@ def sparse_tensor_to_dense(
     source = expect_sparse(sp_input)
     if default_value is None:
         element = source.dtype.base_dtype
-        with source.graph.as_default():
+        with traced_graph(source.graph).as_default():
             zero: Any = b"" if element is dtypes.string else element.as_numpy_dtype(0)
             default_value = convert_to_tensor(zero, element, name="zeros")
     return sparse_to_dense(
@@ -162,7 +163,7 @@ def sparse_add(a: Any, b: Any, threshold: Any = None, thresh: Any = None) -> Any
             real = dtypes.float32 if element.size == 8 else dtypes.float64
         else:
             real = element
-        with left.graph.as_default():
+        with traced_graph(left.graph).as_default():
             limit = convert_to_tensor(0 if minimum is None else minimum, real, name="thresh")
         return SparseTensor(*raw_ops.SparseAdd(*left._parts(), *right._parts(), limit))
     if isinstance(b, sparse):

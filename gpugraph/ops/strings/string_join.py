@@ -17,6 +17,7 @@ from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.identity_and_shape import rank
 from gpugraph.ops.framework.kernel_helpers import ints
 from gpugraph.ops.framework.op_declaration import Attr, raw_ops
+from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.shape_functions import SCALAR, UNKNOWN
 from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 from gpugraph.ops.reductions.ranges_and_running_sums import range as range_of
@@ -169,7 +170,7 @@ def reduce_join(
     source = convert_to_tensor(inputs, dtypes.string)
     axes = axis if axis is not None else reduction_indices
     keeps = bool(keepdims if keepdims is not None else keep_dims)
-    with source.graph.as_default(), source.graph.name_scope(name or "ReduceJoin"):
+    with op_scope(name, "ReduceJoin", source):
         if axes is None:
             axes = _all_axes(source)
         elif isinstance(axes, (list, tuple)) and not axes:
