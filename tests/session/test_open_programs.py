@@ -50,7 +50,7 @@ def _trips(x: Any) -> Any:
 
 
 def _until(x: Any) -> Any:
-    return tf.while_loop(lambda y: tf.reduce_max(tf.abs(y)) > 0.5, lambda y: y * 0.7, [x])[0]
+    return tf.while_loop(lambda y: tf.reduce_max(tf.abs(y)) > 0.5, lambda y: y * 0.7, [x])
 
 
 def _swapped(x: Any) -> Any:

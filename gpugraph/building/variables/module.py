@@ -108,14 +108,22 @@ def _is_variable(value: Any) -> bool:
 def leaves(value: Any) -> Iterator[Any]:
     """Yield the values in nested lists, tuples and dicts.
 
-    The values of a dict are in the order of its sorted keys.
+    The values of a dict are in the order of its sorted keys. Raises ValueError if the structure
+    contains itself.
     """
+    try:
+        yield from _leaves(value)
+    except RecursionError:
+        raise ValueError("A structure is nested too deeply, or contains itself") from None
+
+
+def _leaves(value: Any) -> Iterator[Any]:
     if isinstance(value, (list, tuple)):
         for item in value:
-            yield from leaves(item)
+            yield from _leaves(item)
     elif isinstance(value, Mapping):
         for key in sorted(value, key=str):
-            yield from leaves(value[key])
+            yield from _leaves(value[key])
     else:
         yield value
 

@@ -230,6 +230,8 @@ def tensor_summary(
     if summary_metadata is None:
         metadata = plugin_metadata("", display_name or "", summary_description or "")
     else:
+        if not hasattr(type(summary_metadata), "DESCRIPTOR"):
+            raise TypeError(f"summary_metadata must be a SummaryMetadata, not {summary_metadata!r}")
         described = type(summary_metadata)()
         described.CopyFrom(summary_metadata)
         if summary_description is not None:

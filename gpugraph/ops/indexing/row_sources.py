@@ -257,7 +257,8 @@ def ascending_segments(
         return [*described, int(by), wide[1], int(counted)]
 
     def sizes(signature: Signature, data: Any, *numbers: Any) -> list[tuple[int, ...]]:
-        return [(max(0, int(numbers[-1][-1]) + 1), *data.shape[1:])]
+        ids = numbers[-1]
+        return [(max(0, int(ids[-1]) + 1) if ids.size else 0, *data.shape[1:])]
 
     file, function = "host_segments.h", "gg_segments"
     if not counted:

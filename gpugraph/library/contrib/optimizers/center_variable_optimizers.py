@@ -118,6 +118,11 @@ class _CenterOptimizer(WrappingOptimizer):
         use_locking: bool,
         name: str,
     ) -> None:
+        if not isinstance(getter, _CenterGetter):
+            raise TypeError(
+                "The custom getter must be an AGNCustomGetter or an ElasticAverageCustomGetter, "
+                f"not {getter!r}"
+            )
         super().__init__(opt, use_locking, name)
         self._num_worker, self._period = num_worker, period
         self._global_map, self._companions = getter._global_map, getter._companions

@@ -15,6 +15,7 @@ import numpy as np
 
 from gpugraph.base.optional_packages import package_of_extra
 from gpugraph.building.gradients.backpropagation import gradients
+from gpugraph.building.variables import Variable
 from gpugraph.building.variables.variable_collections import trainable_variables
 from gpugraph.graph.client.default_graph_functions import get_default_session
 from gpugraph.graph.client.tensor import Tensor
@@ -54,6 +55,9 @@ class ExternalOptimizerInterface:
         self._vars = trainable_variables() if var_list is None else list(var_list)
         if not self._vars:
             raise ValueError("No variables to optimize.")
+        for item in self._vars:
+            if not isinstance(item, Variable):
+                raise TypeError(f"var_list must contain variables, not {item!r}")
         self._packed_bounds = self._bounds(var_to_bounds)
         self._feeds = [placeholder(item.dtype.base_dtype, item.shape) for item in self._vars]
         self._changes = [item.assign(feed) for item, feed in zip(self._vars, self._feeds)]

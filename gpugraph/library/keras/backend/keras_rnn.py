@@ -59,6 +59,8 @@ def rnn(
     """
     if not time_major:
         inputs = map_structure(_swapped, inputs)
+    if not flatten(inputs):
+        raise ValueError("rnn() needs at least one input")
     first = flatten(inputs)[0]
     for tensor in flatten(inputs):
         if tensor.shape.ndims is not None and tensor.shape.ndims < 3:

@@ -145,7 +145,7 @@ def place_of_axis(x: Any, axis: int) -> int:
 
 def dtype(x: Any) -> str:
     """Return the name of the dtype, for example "float32"."""
-    name: str = x.dtype.base_dtype.name
+    name: str = as_dtype(x.dtype).base_dtype.name
     return name
 
 

@@ -79,7 +79,7 @@ def shapes_and_dtype(inputs: Any) -> tuple[Any, Any]:
     The shapes are None if an input has no shape. The dtype is None if the first input has no dtype.
     """
     tensors = flatten(inputs)
-    dtype = getattr(tensors[0], "dtype", None)
+    dtype = None if isinstance(tensors[0], type) else getattr(tensors[0], "dtype", None)
     has_shapes = all(hasattr(tensor, "shape") for tensor in tensors)
     shapes = map_structure(lambda tensor: tensor.shape, inputs) if has_shapes else None
     return shapes, None if dtype is None else dtype.base_dtype
