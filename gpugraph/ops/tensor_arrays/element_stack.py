@@ -22,6 +22,7 @@ from typing import Any
 
 from gpugraph.base.dtypes import DType
 from gpugraph.base.errors import InvalidArgumentError, invalid_argument
+from gpugraph.base.interruptions.signal_handlers import uninterrupted
 from gpugraph.base.shapes import shape_text
 from gpugraph.ops.tensor_arrays.element_store import (
     KIND,
@@ -241,6 +242,7 @@ class ElementStack:
         assert self._top is not None
         return self._top
 
+    @uninterrupted
     def _drop(self, chunk: _Chunk) -> None:
         """Remove and free the top chunk, which is empty."""
         self._chunks.pop()
@@ -249,6 +251,7 @@ class ElementStack:
         chunk.rows = None
         chunk.block.release()
 
+    @uninterrupted
     def close(self) -> None:
         """Free the memory. Later pushes and pops raise errors."""
         self.closed = True
