@@ -38,6 +38,7 @@ from gpugraph.devices import (
 )
 from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.operation import Operation
+from gpugraph.graph.client.source_runs import source_run
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.inspection.report.step_report import StepReport
 from gpugraph.plan import Plan
@@ -49,7 +50,6 @@ from gpugraph.session.graph_functions import GraphFunctions
 from gpugraph.session.plan_cache import MOST_PLANS, PlanCache, wait_for
 from gpugraph.session.rehearsal import REHEARSALS
 from gpugraph.session.session_backend import NO_CONNECTIONS, SessionBackend
-from gpugraph.session.source_runs import source_run
 
 PLAN_LISTENERS: list[Callable[[Explanation], Callable[[Explanation], None] | None]] = []
 """Functions that are called with the explanation of each new plan. The command line uses them to

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import gpugraph as tf
-from gpugraph.session.source_runs import source_run
+from gpugraph.graph.client.source_runs import source_run
 
 
 @pytest.fixture(autouse=True)
