@@ -88,7 +88,7 @@ class CodeRecord(NamedTuple):
 class Explanation:
     """The device of each op of a run with the reason, the transfers, and the report of each pass.
 
-    If the run reads iterators or queues first (`graph/client/source_runs.py`), `sources` is the plan of
+    If the run reads iterators or queues first (`source_runs.py`), `sources` is the plan of
     this part.
 
     `pipelines` has a text for each iterator of the session, with the elements, the time and the
