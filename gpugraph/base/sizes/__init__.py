@@ -7,6 +7,7 @@ from gpugraph.base.sizes.size_arrays import (
 )
 from gpugraph.base.sizes.size_functions import (
     estimates as estimates,
+    has_several as has_several,
     hint_of_shape as hint_of_shape,
     is_open as is_open,
     range_bounds as range_bounds,
@@ -18,5 +19,11 @@ from gpugraph.base.sizes.size_literals import (
     literals_refused as literals_refused,
 )
 from gpugraph.base.sizes.size_registers import FedSizes as FedSizes, SizeRegisters as SizeRegisters
-from gpugraph.base.sizes.size_traces import Size as Size, SizeTrace as SizeTrace, hint as hint
+from gpugraph.base.sizes.size_traces import (
+    Size as Size,
+    SizeTrace as SizeTrace,
+    hint as hint,
+    least_of as least_of,
+    varies as varies,
+)
 from gpugraph.base.sizes.size_values import SizeValues as SizeValues, text_of as text_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from gpugraph.base.sizes.size_traces import Size, hint
+from gpugraph.base.sizes.size_traces import Size, hint, varies
 
 
 def hint_of_shape(sizes: Sequence[Any]) -> tuple[int, ...]:
@@ -33,6 +33,11 @@ def whole(size: Any) -> Any:
 def is_open(sizes: Iterable[Any]) -> bool:
     """Return whether any of `sizes` is a Size (is open), not an int."""
     return any(type(size) is Size for size in sizes)
+
+
+def has_several(size: Any) -> bool:
+    """Return whether a size is more than 1, or differs between the iterations of a loop."""
+    return varies(size) or bool(size > 1)
 
 
 def range_length(bounds: slice, size: Any) -> Any:

@@ -56,10 +56,11 @@ class SizeTrace:
         self._atoms: list[tuple[str, Terms, Terms] | None] = [None] * len(inputs)
         self.operations: dict[tuple[str, Terms, Terms], int] = {}  # by operation, its atom
         self._reports: dict[str, int] = {}  # the atoms of reported sizes
+        self.loop_sizes: set[str] = set()  # those with another value in each iteration
         self._equal: dict[int, int] = {}  # atoms that equal another, by a condition
         self._is_apart = False  # whether conditions are recorded separately
         self._hints = list(inputs)
-        self.natural = [True] * len(inputs)  # by atom: whether it is never negative
+        self.least: list[int | None] = [0] * len(inputs)  # by atom: its lower bound, if known
         self.sizes = [Size(self, (((number,), 1),), value) for number, value in enumerate(inputs)]
 
     @property
@@ -74,15 +75,19 @@ class SizeTrace:
         """The values of all Sizes for the first inputs."""
         return SizeValues(self._hints)
 
-    def report(self, name: str, hint: int | None = None) -> Any:
+    def report(self, name: str, hint: int | None = None, least: int | None = None) -> Any:
         """Return the Size of a value that a kernel reports in each run. Return None if an earlier
         run has not reported it.
 
         Args:
           hint: the value for the first inputs, if it follows from them.
+          least: a lower bound of a size that may differ in each iteration of a loop.
         """
         number = self._reports.get(name)
-        if hint is not None:
+        if least is not None and hint is not None:
+            self.loop_sizes.add(name)
+            self.reported[name] = hint
+        elif hint is not None:
             self.reported.setdefault(name, hint)
         if number is None:
             if name not in self.reported:
@@ -90,7 +95,7 @@ class SizeTrace:
             number = self._reports[name] = len(self._atoms)
             self._hints.append(self.reported[name])
             self._atoms.append((name, (), ()))
-            self.natural.append(True)
+            self.least.append(least or 0)
         return Size(self, (((number,), 1),), self._hints[number])
 
     @property
@@ -181,12 +186,19 @@ class SizeTrace:
             operands = [value_of(terms, self._hints) for terms in key[1:]]
             self._hints.append(_OPERATIONS[name](*operands))
             self._atoms.append(key)
-            self.natural.append(_least(left) >= 0 and _least(right) >= 0)
+            self.least.append(0 if least_of(left) >= 0 and least_of(right) >= 0 else None)
         return Size(self, (((number,), 1),), self._hints[number])
 
     def decide(self, name: str, left: Any, right: Any) -> bool:
-        """Return the outcome of a comparison for the first inputs, and record it as a condition."""
+        """Return the outcome of a comparison for the first inputs, and record it as a condition.
+
+        A size that differs between the iterations of a loop is treated as unequal to any other
+        size that it does not always equal. That is no condition, since code for arbitrary sizes is
+        also correct for equal sizes. Where it is not, the caller asks `varies` first.
+        """
         outcome = _COMPARISONS[name](hint(left), hint(right))
+        if name == "==" and not outcome and (varies(left) or varies(right)):
+            return False
         self.conditions[name, _terms(left), _terms(right), outcome] = None
         if name == "==" and outcome and not self._is_apart:
             self._equate(_terms(left), _terms(right))
@@ -325,7 +337,7 @@ class Size:
         difference = self - other
         if type(difference) is not Size:
             return bool(difference == 0)
-        if _least(difference) > 0 or _least(-difference) > 0:
+        if least_of(difference) > 0 or least_of(-difference) > 0:
             return False
         return self.trace.decide("==", difference, 0)
 
@@ -409,26 +421,38 @@ def _combined(size: Size, other: Any, sign: int) -> Any:
     return size.trace.of(terms)
 
 
-def _least(size: Any) -> int:
+def varies(size: Any) -> bool:
+    """Return whether a size may have another value in each iteration of a loop."""
+    if type(size) is not Size or not size.trace.loop_sizes:
+        return False
+    return not size.trace.loop_sizes.isdisjoint(size.reports())
+
+
+def least_of(size: Any) -> int:
     """Return a lower bound of a size that holds for all inputs. If no bound is known, return
     -2**62.
     """
     if type(size) is not Size:
         return operator.index(size)
-    natural = size.trace.natural
+    bounds, total = size.trace.least, 0
     for monomial, n in size.terms:
-        if (n < 0 and monomial) or not all(natural[number] for number in monomial):
-            return -1 << 62
-    return dict(size.terms).get(_EMPTY, 0)
+        least = n
+        for number in monomial:
+            bound = bounds[number]
+            if bound is None or n < 0:
+                return -1 << 62
+            least *= bound
+        total += least
+    return total
 
 
 def _is_less(one: Any, other: Any) -> bool:
     difference = one - other  # at least one of them is a Size
     if type(difference) is not Size:
         return bool(difference < 0)
-    if _least(difference) >= 0:
+    if least_of(difference) >= 0:
         return False
-    if _least(-difference) > 0:
+    if least_of(-difference) > 0:
         return True
     return difference.trace.decide("<", difference, 0)
 

@@ -21,9 +21,14 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.shapes import TensorShape
-from gpugraph.base.sizes import Size, size_array
+from gpugraph.base.sizes import Size, has_open_sizes, size_array, varies
 from gpugraph.compile.analysis.counted_rows import counted_rows, counting_node
 from gpugraph.compile.analysis.flow_analysis import flow_of, has_control_flow
+from gpugraph.compile.analysis.growing_variables import (
+    GrowingVariables,
+    are_same_sizes,
+    without_loop_sizes,
+)
 from gpugraph.compile.unit.compile_unit import TensorId, Unit
 from gpugraph.compile.unit.guards import Flow
 from gpugraph.compile.unit.inference_errors import inference_error
@@ -61,6 +66,7 @@ class Inference:
         self.elements: dict[int, TensorShape] = {}
         self.pushed: dict[int, Any] = {}  # by stack: the value of all pushes, or None
         self.reporters: dict[str, Node] = {}  # by name, the nodes that report sizes
+        self.growing = GrowingVariables(unit, self._flow)
         self.failing: set[int] = set()  # nodes that refuse their inputs, and their dependents
 
     def converge(self, order: Sequence[Node], visit: Callable[[Node], Any]) -> None:
@@ -97,8 +103,9 @@ class Inference:
             shape = self.merges[node.id]
             for edge in node._in:
                 if edge.is_back_edge and edge.src.id not in self.failing:
-                    shape = common_shape(shape, self.unit.shapes[edge.src.id][edge.src_output])
-            if shape.sizes != self.merges[node.id].sizes:
+                    after = self.unit.shapes[edge.src.id][edge.src_output]
+                    shape = self.growing.joined(node, shape, after)
+            if not are_same_sizes(shape.sizes, self.merges[node.id].sizes):
                 self.merges[node.id] = shape
                 changed = True
         return changed
@@ -201,18 +208,20 @@ class Inference:
 
     def is_in_loop(self, node: Node) -> bool:
         """Return whether the node is in a loop."""
-        if not has_control_flow(self.unit):
-            return False
-        if self.flow is None:
+        flow = self._flow()
+        return flow is not None and flow.frames.at(node) is not flow.frames.root
+
+    def _flow(self) -> Flow | None:
+        if self.flow is None and has_control_flow(self.unit):
             self.flow = flow_of(self.unit)
-        return self.flow.frames.at(node) is not self.flow.frames.root
+        return self.flow
 
     def _of_loop(self, node: Node) -> Sequence[TensorShape]:
         shape = self.merges.get(node.id)
         for edge in node._in:
             if not edge.is_control and not edge.is_back_edge:
                 entering = self.unit.shapes[edge.src.id][edge.src_output]
-                shape = entering if shape is None else common_shape(shape, entering)
+                shape = entering if shape is None else self.growing.joined(node, shape, entering)
         self.merges[node.id] = _UNKNOWN if shape is None else shape
         return [self.merges[node.id], _SCALAR]
 
@@ -226,6 +235,7 @@ class Inference:
             shape = TensorShape.of(shape.sizes[1:])
         elif node.type == "TensorArraySplitV3" and shape.sizes is not None:
             shape = TensorShape.of((None, *shape.sizes[1:]))
+        shape = without_loop_sizes(shape)
         known = self.elements.get(root.id)
         self.elements[root.id] = shape if known is None else common_shape(known, shape)
 
@@ -243,6 +253,8 @@ class Inference:
     def note_push(self, node: Node, value: Any) -> None:
         """Record the value that a StackPushV2 pushes. None means that the value isn't constant."""
         root = container_of(node)
+        if value is not None and has_open_sizes(value) and any(map(varies, value.flat)):
+            value = None  # it differs between iterations
         if root is not None:
             known = self.pushed.setdefault(root.id, value)
             if known is not value and not _equal(known, value):

@@ -69,6 +69,8 @@ def _bound(unit: Unit, binder: Binder) -> Plan:
     holdings = binder.holdings
     with unit.report("binder") as set_outcome:
         binder.take_arenas()
+        for sizes in unit.growing.values():
+            binder.reported.update(sizes)
         for node in unit.order:
             binder.visit(node)
         ends = FeedsAndFetches(binder, binder.branches)

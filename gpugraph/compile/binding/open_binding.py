@@ -74,6 +74,8 @@ class OpenBinder(Binder):
             storage = replace(home.storage, size=size)
             self.asides[target] = Home(storage, source_home.shape, home.dtype)
         target_home = homes[target] if target in homes else self.asides[target]
+        if target_home.storage.kind == "aside":  # it may be a loop variable of another size
+            target_home = target_home._replace(shape=source_home.shape)
         try:
             return self.array(source_home), self.array(target_home)
         except NotNativeError:

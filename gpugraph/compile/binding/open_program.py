@@ -21,6 +21,7 @@ from gpugraph.base.errors import InternalError
 from gpugraph.base.interruptions.signal_handlers import raised_by_handler
 from gpugraph.base.sizes import SizeTrace, is_open, literals_refused
 from gpugraph.compile.binding.binder import Binder
+from gpugraph.compile.binding.loop_sizes import LoopRegisters
 from gpugraph.compile.binding.native_reports import NativeReport, native_report
 from gpugraph.compile.binding.open_binding import OpenBinder, bound_call
 from gpugraph.compile.binding.open_steps import (
@@ -32,7 +33,7 @@ from gpugraph.compile.binding.open_steps import (
     ReportStep,
     StepKey,
 )
-from gpugraph.compile.binding.size_reports import Flush, Report
+from gpugraph.compile.binding.size_reports import Flush, Report, Reports
 from gpugraph.compile.control_flow.loop_program import (
     Label,
     LoopGroup,
@@ -84,6 +85,9 @@ class OpenProgram(LoopProgram):
       reports: for each stage after the first, the kernels that report a size just before it.
       flush_places: the indices of the instructions that run these stages.
       accesses: the number of steps that access a container.
+      size_words: maps the index of an instruction to the sizes that a loop has next, by the address
+        where the stage of the instruction writes them.
+      loop_stages: the stages that run at the start of each iteration of a loop.
     """
 
     def __init__(
@@ -92,7 +96,7 @@ class OpenProgram(LoopProgram):
         trace: SizeTrace,
         run_plain: Callable[[Node, StepKey], Any],
         flags: bytearray,
-        flushes: Sequence[Flush] = (),
+        reports: Reports | None = None,
         flush: Callable[[int], None] = _no_flush,
         restart: Callable[[int, Collection[str]], Exception] = _no_restart,
     ) -> None:
@@ -100,6 +104,7 @@ class OpenProgram(LoopProgram):
 
         Args:
           run_plain: a function that runs the step of a node in NumPy, with the current sizes.
+          reports: the sizes that a run reports, or None.
           flush: a function that runs a stage, given its number.
           restart: a function that prepares that the run begins again with another plan, and returns
             the error to raise. It receives the number of a stage, and the names of the sizes that
@@ -116,11 +121,17 @@ class OpenProgram(LoopProgram):
         self.accesses = 0
         self.loops: list[tuple[int, int, Step]] = []
         self.reasons: dict[str, str] = {}
-        self._flushes, self._flush, self._restart = list(flushes), flush, restart
-        self._reports: dict[int, ReportStep] = {}
+        self._flushes: list[Flush] = [] if reports is None else list(reports.flushes)
+        self._growing = {} if reports is None else reports.loops
+        self._loop_ends = {} if reports is None else reports.loop_ends
+        self._flush, self._restart = flush, restart
+        self._reports: dict[int, ReportStep | LoopRegisters] = {}
+        self._registers: dict[str, LoopRegisters] = {}  # by the condition of a loop
+        self.size_words: dict[int, dict[int, Any]] = {}
         self._report_places: set[int] = set()
         self._after: dict[int, Sequence[Opened]] = {}  # by node that reports, what follows
-        self.reports: list[Sequence[tuple[Report, ReportStep]]] = []
+        self.reports: list[Sequence[tuple[Report, ReportStep | LoopRegisters]]] = []
+        self.loop_stages: set[int] = set()
         self.flush_places: list[int] = []
         self._bound_begins: list[int] = [0]
 
@@ -145,9 +156,12 @@ class OpenProgram(LoopProgram):
                 self._flush_before(min(positions[node.id] for node in nodes))
         super()._step(step)
 
-    def _flush_before(self, position: int) -> None:
+    def _flush_before(self, position: int, step: Step | None = None) -> None:
         """Add the instructions that run stages and must come before `position` in the order of
         nodes.
+
+        Args:
+          step: the step that is listed for a stage without reports.
         """
         while self._flushes and self._flushes[0].position <= position:
             reports = self._flushes.pop(0).reports
@@ -156,8 +170,10 @@ class OpenProgram(LoopProgram):
             self.flush_places.append(len(self.parts))
             self._bound_begins.append(len(self.bound))
             run = partial(self._flush, len(self.reports))
-            step = replace(pairs[-1][1].step_record, part="sizes", kind="measure", run=run)
-            self._python(step, run)
+            record = pairs[-1][1].step_record if pairs else step
+            if record is None:
+                raise NotOpenError("a stage of sizes in a conditional part")
+            self._python(replace(record, part="sizes", kind="measure", run=run), run)
             for report, _ in pairs:
                 for opened in self._after.get(report.node.id, ()):
                     self._native(opened)
@@ -191,6 +207,33 @@ class OpenProgram(LoopProgram):
         part = self.parts[number]
         self.parts[number] = part._replace(kind="call", call=call)
         self.by_python.remove(part.step)
+
+    def _start_sizes(self, condition: Step) -> None:
+        loop = self._growing.get(condition.name)
+        if loop is not None:
+            registers = self._registers[condition.name] = LoopRegisters(loop, condition)
+            self._reports[loop.merge.id] = registers
+            self._set_sizes(condition, registers.start, registers.first_words)
+
+    def _set_sizes(self, condition: Step, call: Run, words: dict[int, Any]) -> None:
+        self.size_words[len(self.parts)] = words
+        self.parts.append(Part(condition, "call", nothing_refused, call))
+
+    def _begin_iteration(self, condition: Step) -> None:
+        loop = self._growing.get(condition.name)
+        if loop is not None:
+            self.loop_stages.add(1 + len(self.reports))
+            self._flush_before(loop.head)
+
+    def _next_sizes(self, condition: Step) -> None:
+        registers = self._registers.get(condition.name)
+        if registers is not None:
+            self._set_sizes(condition, registers.go_on, registers.next_words)
+
+    def _leave(self, condition: Step) -> None:
+        end = self._loop_ends.get(condition.name)
+        if end is not None:
+            self._flush_before(end, condition)
 
     def _report(self, step: Step, run: DynamicStep, node: Node) -> None:
         """Add the step of a node whose kernel reports a size."""

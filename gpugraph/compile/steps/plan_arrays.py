@@ -196,6 +196,8 @@ class Arrays:
             objects = self.holdings.strings if dtype is string else self.holdings.objects
             whole = objects.setdefault(storage, np.empty(shape, object))
             return whole.reshape(shape)  # another reshaped view may be the first
+        if storage.kind == "aside" and storage.offset:  # the address of an open plan's memory
+            return device.view(storage.offset, shape, dtype)
         if storage.kind == "aside":
             block = device.allocate(shape, dtype, storage.owner)
             self.owned.append(block)

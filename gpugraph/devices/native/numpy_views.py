@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from gpugraph.base.sizes import has_several
 from gpugraph.devices.native.open_calls import open_addresses
 from gpugraph.devices.native.open_views import OpenView, c_strides
 
@@ -41,7 +42,7 @@ def are_apart(sizes: Sequence[int], strides: Sequence[int], item: int) -> bool:
         return True
     extent = item
     for stride, size in sorted((abs(stride), size) for stride, size in zip(strides, sizes)):
-        if size > 1:
+        if has_several(size):
             if stride < extent:
                 return False
             extent += (size - 1) * stride
