@@ -10,6 +10,7 @@ from gpugraph.base.sizes.size_functions import (
     has_several as has_several,
     hint_of_shape as hint_of_shape,
     is_open as is_open,
+    may_vanish as may_vanish,
     range_bounds as range_bounds,
     range_length as range_length,
     whole as whole,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from gpugraph.base.sizes.size_traces import Size, hint, varies
+from gpugraph.base.sizes.size_traces import Size, hint, least_of, varies
 
 
 def hint_of_shape(sizes: Sequence[Any]) -> tuple[int, ...]:
@@ -38,6 +38,13 @@ def is_open(sizes: Iterable[Any]) -> bool:
 def has_several(size: Any) -> bool:
     """Return whether a size is more than 1, or differs between the iterations of a loop."""
     return varies(size) or bool(size > 1)
+
+
+def may_vanish(size: Any) -> bool:
+    """Return whether a size differs between the iterations of a loop, and may be 0 in one of them
+    although no fed size is 0.
+    """
+    return varies(size) and least_of(size, fed=1) <= 0
 
 
 def range_length(bounds: slice, size: Any) -> Any:

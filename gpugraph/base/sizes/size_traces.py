@@ -59,6 +59,7 @@ class SizeTrace:
         self.loop_sizes: set[str] = set()  # those with another value in each iteration
         self._equal: dict[int, int] = {}  # atoms that equal another, by a condition
         self._is_apart = False  # whether conditions are recorded separately
+        self._decides_loops = True  # whether sizes of loops may be compared
         self._hints = list(inputs)
         self.least: list[int | None] = [0] * len(inputs)  # by atom: its lower bound, if known
         self.sizes = [Size(self, (((number,), 1),), value) for number, value in enumerate(inputs)]
@@ -158,6 +159,17 @@ class SizeTrace:
         return SizeValues(atoms)
 
     @contextmanager
+    def loops_undecided(self) -> Iterator[None]:
+        """Inside the block, raise OpenSizeError for a comparison whose outcome may differ between
+        the iterations of a loop.
+        """
+        before, self._decides_loops = self._decides_loops, False
+        try:
+            yield
+        finally:
+            self._decides_loops = before
+
+    @contextmanager
     def recording(self) -> Iterator[dict[tuple[str, Terms, Terms, bool], None]]:
         """Collect the conditions that are recorded inside the block, separately from the trace's
         own conditions.
@@ -193,12 +205,16 @@ class SizeTrace:
         """Return the outcome of a comparison for the first inputs, and record it as a condition.
 
         A size that differs between the iterations of a loop is treated as unequal to any other
-        size that it does not always equal. That is no condition, since code for arbitrary sizes is
-        also correct for equal sizes. Where it is not, the caller asks `varies` first.
+        size, except 0, that it does not always equal. That is no condition, since code for
+        arbitrary sizes is also correct for equal sizes. Where it is not, the caller asks `varies`
+        first.
         """
         outcome = _COMPARISONS[name](hint(left), hint(right))
-        if name == "==" and not outcome and (varies(left) or varies(right)):
-            return False
+        if varies(left) or varies(right):
+            if not self._decides_loops:
+                raise OpenSizeError("a size differs between the iterations of a loop")
+            if name == "==" and not outcome and not _is_zero_test(left, right):
+                return False
         self.conditions[name, _terms(left), _terms(right), outcome] = None
         if name == "==" and outcome and not self._is_apart:
             self._equate(_terms(left), _terms(right))
@@ -421,6 +437,11 @@ def _combined(size: Size, other: Any, sign: int) -> Any:
     return size.trace.of(terms)
 
 
+def _is_zero_test(left: Any, right: Any) -> bool:
+    """Return whether a comparison asks whether a size is 0, not whether two sizes are equal."""
+    return _terms(right) == () and all(n > 0 for _, n in _terms(left))
+
+
 def varies(size: Any) -> bool:
     """Return whether a size may have another value in each iteration of a loop."""
     if type(size) is not Size or not size.trace.loop_sizes:
@@ -428,9 +449,12 @@ def varies(size: Any) -> bool:
     return not size.trace.loop_sizes.isdisjoint(size.reports())
 
 
-def least_of(size: Any) -> int:
+def least_of(size: Any, fed: int = 0) -> int:
     """Return a lower bound of a size that holds for all inputs. If no bound is known, return
     -2**62.
+
+    Args:
+      fed: a lower bound of each input.
     """
     if type(size) is not Size:
         return operator.index(size)
@@ -438,7 +462,7 @@ def least_of(size: Any) -> int:
     for monomial, n in size.terms:
         least = n
         for number in monomial:
-            bound = bounds[number]
+            bound = fed if number < len(size.trace.sizes) else bounds[number]
             if bound is None or n < 0:
                 return -1 << 62
             least *= bound

@@ -10,11 +10,12 @@ its value from the sizes of the iteration before. In any other compilation, the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpugraph.base.shapes import TensorShape
 from gpugraph.base.sizes import Size, hint, least_of, varies
+from gpugraph.compile.analysis.flow_analysis import flow_of
 from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.compile.unit.guards import ALWAYS, Flow, Is
 from gpugraph.graph.nodes.loop_frames import Frame
@@ -29,16 +30,17 @@ another special value.
 
 
 class GrowingVariables:
-    """The sizes of loop variables in one compilation."""
+    """The sizes of loop variables in one compilation.
 
-    def __init__(self, unit: Unit, flow: Callable[[], Flow | None]) -> None:
-        """Create an object without sizes.
+    Attributes:
+      exits: for each loop variable with such sizes, by name, an Exit of its loop.
+    """
 
-        Args:
-          flow: a function that returns the loops and guards of the graph.
-        """
-        self.unit, self._flow = unit, flow
+    def __init__(self, unit: Unit) -> None:
+        self.unit = unit
+        self._flow: Flow | None = None
         self._is_steady: dict[int, bool] = {}
+        self.exits: dict[str, Node] = {}
 
     def joined(self, merge: Node, current: TensorShape, other: TensorShape) -> TensorShape:
         """Return the shape of a loop variable that has two shapes: the initial value's or its own,
@@ -70,10 +72,24 @@ class GrowingVariables:
 
     def _may_grow(self, merge: Node) -> bool:
         if merge.id not in self._is_steady:
-            flow = self._flow()
             is_on_cpu = set(self.unit.device_types.values()) == {"CPU"}
-            self._is_steady[merge.id] = is_on_cpu and flow is not None and is_steady(flow, merge)
+            is_usable = is_on_cpu and is_steady(self._flow_of_any_values(), merge)
+            self._is_steady[merge.id] = is_usable
+            if is_usable and (exits := self._flow_of_any_values().frames.of[merge.id].exits):
+                self.exits[merge.name] = exits[0]
         return self._is_steady[merge.id]
+
+    def _flow_of_any_values(self) -> Flow:
+        """Return the loops and guards. No predicate is constant, because the known values may be
+        those of the first iteration.
+        """
+        if self._flow is None:
+            values, self.unit.values = self.unit.values, {}
+            try:
+                self._flow = flow_of(self.unit)
+            finally:
+                self.unit.values = values
+        return self._flow
 
 
 def is_steady(flow: Flow, merge: Node) -> bool:

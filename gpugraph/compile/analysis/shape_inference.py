@@ -66,7 +66,7 @@ class Inference:
         self.elements: dict[int, TensorShape] = {}
         self.pushed: dict[int, Any] = {}  # by stack: the value of all pushes, or None
         self.reporters: dict[str, Node] = {}  # by name, the nodes that report sizes
-        self.growing = GrowingVariables(unit, self._flow)
+        self.growing = GrowingVariables(unit)
         self.failing: set[int] = set()  # nodes that refuse their inputs, and their dependents
 
     def converge(self, order: Sequence[Node], visit: Callable[[Node], Any]) -> None:
@@ -188,7 +188,11 @@ class Inference:
         """Return the nodes that report the sizes in a constant value."""
         sizes = value.flat if isinstance(value, np.ndarray) and value.dtype == object else ()
         names = {name for size in sizes if type(size) is Size for name in size.reports()}
-        return [self.reporters[name] for name in sorted(set(map(counting_node, names)))]
+        makers = [
+            self.reporters.get(name) or self.growing.exits.get(name)
+            for name in sorted(set(map(counting_node, names)))
+        ]
+        return [node for node in makers if node is not None]
 
     def _never(self, node: Node) -> Sequence[TensorShape]:
         """Mark the node as one that never has a value. Return an unknown shape for each output that
@@ -208,13 +212,11 @@ class Inference:
 
     def is_in_loop(self, node: Node) -> bool:
         """Return whether the node is in a loop."""
-        flow = self._flow()
-        return flow is not None and flow.frames.at(node) is not flow.frames.root
-
-    def _flow(self) -> Flow | None:
-        if self.flow is None and has_control_flow(self.unit):
+        if not has_control_flow(self.unit):
+            return False
+        if self.flow is None:
             self.flow = flow_of(self.unit)
-        return self.flow
+        return self.flow.frames.at(node) is not self.flow.frames.root
 
     def _of_loop(self, node: Node) -> Sequence[TensorShape]:
         shape = self.merges.get(node.id)

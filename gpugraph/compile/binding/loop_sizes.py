@@ -119,13 +119,15 @@ def _check_conditions(trace: SizeTrace, loop: GrowingLoop) -> None:
             raise NotReportedError(f"the size {name} may become smaller")
     inputs, values = [hint(size) for size in trace.sizes], trace.first_values
     current = {name: values.of(size) for name, size in loop.first.items()}
-    for _ in range(_TRIED):
+    for number in range(_TRIED):
         found = trace.values(inputs, current)
         if found is None:
             raise NotReportedError(f"a condition on a size of '{loop.condition}' fails: {current}")
         following = {name: found.of(size) for name, size in loop.following.items()}
         if following == current or min(following.values()) < 0:
             return
+        if number and any(following[name] < size for name, size in current.items()):
+            return  # the loop may end before the sizes are too small
         current = following
 
 

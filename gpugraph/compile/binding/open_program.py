@@ -47,7 +47,13 @@ from gpugraph.compile.steps.compiled_stretch import CompiledStretch, MemberStep
 from gpugraph.compile.steps.dynamic_steps import DynamicStep
 from gpugraph.compile.steps.guarded_regions import AnyFlag
 from gpugraph.compile.steps.stretch import Stretch
-from gpugraph.compile.steps.tensor_moves import Move, Releasing, WriteIndex, do_nothing
+from gpugraph.compile.steps.tensor_moves import (
+    Move,
+    Releasing,
+    WriteIndex,
+    do_nothing,
+    target_of,
+)
 from gpugraph.compile.unit.compile_unit import TensorId
 from gpugraph.devices.native import NotNativeError, OpenCall, move, sequence, words_of
 from gpugraph.graph.nodes.runtime_graph import Node
@@ -117,7 +123,7 @@ class OpenProgram(LoopProgram):
         self.bound: list[NumPyStep | MoveStep] = []
         self.bools: dict[int, Any] = {}
         self.kinds: dict[Kind, list[int]] = {}
-        self.sizes = CurrentSizes()
+        self.sizes = CurrentSizes(reports is not None and bool(reports.loops))
         self.accesses = 0
         self.loops: list[tuple[int, int, Step]] = []
         self.reasons: dict[str, str] = {}
@@ -328,6 +334,8 @@ class OpenProgram(LoopProgram):
         """Add a copy. If possible, the copy becomes a native instruction."""
         keys = args.source[0], args.target[0]
         views = self._binder.views(args)
+        if views is not None and any(type(size) is int and not size for size in views[0].shape):
+            return  # there is nothing to copy
         if run in self._copies and views is not None:
             try:
                 pair = self._copies[run]
@@ -480,7 +488,8 @@ def _bound_copy(keys: tuple[TensorId, TensorId], binder: Binder) -> Run | None:
     if not all(key in homes for key in keys):
         return None
     try:
-        return move(*(binder.array(homes[key]) for key in keys))
+        source, target = [homes[key] for key in keys]
+        return move(binder.array(source), binder.array(target_of(source, target)))
     except NotNativeError:
         return None
 

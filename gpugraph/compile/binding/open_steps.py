@@ -13,7 +13,7 @@ from gpugraph.base.sizes import SizeValues
 from gpugraph.compile.binding.binder import Binder
 from gpugraph.compile.binding.open_binding import run_of
 from gpugraph.compile.steps.dynamic_steps import DynamicStep
-from gpugraph.compile.steps.tensor_moves import Move, move
+from gpugraph.compile.steps.tensor_moves import Move, move, target_of
 from gpugraph.devices.native import BlockWords, OpenCall, OpenView, one_blas_thread
 from gpugraph.graph.nodes.runtime_graph import Node
 from gpugraph.ops.tensor_arrays.container_ops import ContainerAccess
@@ -65,10 +65,12 @@ class CurrentSizes:
 
     Attributes:
       runs: the callables of steps that access containers, for the current sizes.
+      differ: whether sizes differ between the iterations of a loop. If so, `runs` is not used.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, differ: bool = False) -> None:
         self.runs: dict[Any, Run] = {}
+        self.differ = differ
         self._values: Callable[[], SizeValues] = lambda: SizeValues(())
         self._start: Callable[[Any], int] = id
 
@@ -108,6 +110,8 @@ class AccessStep:
         self.form = opened.form
 
     def __call__(self) -> Any:
+        if self._sizes.differ:
+            return self._bound()()
         run = self._sizes.runs.get(self)
         if run is None:
             run = self._sizes.runs[self] = self._bound()
@@ -185,7 +189,8 @@ class MoveStep:
         """Return the callable for the sizes of a binder's unit."""
         device, (source, _), (target, _), take = self._args
         homes = binder.unit.homes
-        return move(binder, device, (source, homes[source]), (target, homes[target]), take)
+        home = target_of(homes[source], homes[target])
+        return move(binder, device, (source, homes[source]), (target, home), take)
 
     def __call__(self) -> Any:
         return self.run()

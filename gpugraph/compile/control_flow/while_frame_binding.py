@@ -23,7 +23,7 @@ from gpugraph.compile.steps.guarded_regions import (
     with_regions,
 )
 from gpugraph.compile.steps.kernel_context import Place
-from gpugraph.compile.steps.tensor_moves import InOrder, WriteIndex, do_nothing, move
+from gpugraph.compile.steps.tensor_moves import InOrder, WriteIndex, do_nothing, move, target_of
 from gpugraph.compile.unit.compile_unit import Home, Storage
 from gpugraph.compile.unit.guards import ALWAYS, NEVER, Atom, Found, Guard, Is
 from gpugraph.graph.nodes.loop_frames import Frame
@@ -278,12 +278,9 @@ class WhileFrameBinding:
         return (node.id, slot), self.homes[node.id, slot]
 
     def _variable(self, merge: Node, source: Place) -> Place:
-        """Return the memory of a loop variable as the target of a copy. A variable whose size
-        differs between iterations gets the size of the source.
-        """
+        """Return the memory of a loop variable as the target of a copy."""
         key, home = self._place(merge, 0)
-        is_growing = home.storage.kind == "aside"
-        return key, home._replace(shape=source[1].shape) if is_growing else home
+        return key, target_of(source[1], home)
 
     def _move(self, merge: Node, source: Place, target: Place, take: bool) -> Run:
         return move(self.step_list, self.step_list.runner(merge), source, target, take)
