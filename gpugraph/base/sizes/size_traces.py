@@ -201,20 +201,21 @@ class SizeTrace:
             self.least.append(0 if least_of(left) >= 0 and least_of(right) >= 0 else None)
         return Size(self, (((number,), 1),), self._hints[number])
 
+    def is_unequal(self, difference: Size) -> bool:
+        """Return whether two sizes with this difference are treated as unequal without a condition.
+
+        This applies to a size that differs between the iterations of a loop, if it does not equal
+        the other size for the first inputs. Code for arbitrary sizes is also correct for equal
+        sizes. Where it is not, the caller asks `varies` first.
+        """
+        return self._decides_loops and difference.hint != 0 and varies(difference)
+
     def decide(self, name: str, left: Any, right: Any) -> bool:
         """Return the outcome of a comparison for the first inputs, and record it as a condition.
-
-        A size that differs between the iterations of a loop is treated as unequal to any other
-        size, except 0, that it does not always equal. That is no condition, since code for
-        arbitrary sizes is also correct for equal sizes. Where it is not, the caller asks `varies`
-        first.
-        """
+"""
         outcome = _COMPARISONS[name](hint(left), hint(right))
-        if varies(left) or varies(right):
-            if not self._decides_loops:
-                raise OpenSizeError("a size differs between the iterations of a loop")
-            if name == "==" and not outcome and not _is_zero_test(left, right):
-                return False
+        if not self._decides_loops and (varies(left) or varies(right)):
+            raise OpenSizeError("a size differs between the iterations of a loop")
         self.conditions[name, _terms(left), _terms(right), outcome] = None
         if name == "==" and outcome and not self._is_apart:
             self._equate(_terms(left), _terms(right))
@@ -355,6 +356,9 @@ class Size:
             return bool(difference == 0)
         if least_of(difference) > 0 or least_of(-difference) > 0:
             return False
+        is_zero = type(other) is not Size and operator.index(other) == 0  # type: ignore[call-overload]
+        if not is_zero and self.trace.is_unequal(difference):
+            return False
         return self.trace.decide("==", difference, 0)
 
     def __ne__(self, other: object) -> Any:
@@ -435,11 +439,6 @@ def _combined(size: Size, other: Any, sign: int) -> Any:
     for monomial, n in _terms(other):
         terms[monomial] = terms.get(monomial, 0) + sign * n
     return size.trace.of(terms)
-
-
-def _is_zero_test(left: Any, right: Any) -> bool:
-    """Return whether a comparison asks whether a size is 0, not whether two sizes are equal."""
-    return _terms(right) == () and all(n > 0 for _, n in _terms(left))
 
 
 def varies(size: Any) -> bool:

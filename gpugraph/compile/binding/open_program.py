@@ -32,6 +32,7 @@ from gpugraph.compile.binding.open_steps import (
     Opened,
     ReportStep,
     StepKey,
+    without_zero_tests,
 )
 from gpugraph.compile.binding.size_reports import Flush, Report, Reports
 from gpugraph.compile.control_flow.loop_program import (
@@ -46,6 +47,7 @@ from gpugraph.compile.control_flow.native_while_loops import NativeLoop
 from gpugraph.compile.steps.compiled_stretch import CompiledStretch, MemberStep
 from gpugraph.compile.steps.dynamic_steps import DynamicStep
 from gpugraph.compile.steps.guarded_regions import AnyFlag
+from gpugraph.compile.steps.native_node_code import native_of
 from gpugraph.compile.steps.stretch import Stretch
 from gpugraph.compile.steps.tensor_moves import (
     Move,
@@ -57,6 +59,7 @@ from gpugraph.compile.steps.tensor_moves import (
 from gpugraph.compile.unit.compile_unit import TensorId
 from gpugraph.devices.native import NotNativeError, OpenCall, move, sequence, words_of
 from gpugraph.graph.nodes.runtime_graph import Node
+from gpugraph.kernel import ViewCopies
 from gpugraph.ops.tensor_arrays.container_ops import ContainerAccess
 from gpugraph.ops.tensor_arrays.element_store import Kind
 from gpugraph.plan import Run, Step, StepGroup, all_steps
@@ -367,7 +370,8 @@ class OpenProgram(LoopProgram):
             opened = move(*views)
         if not isinstance(opened, OpenCall):
             raise NotNativeError("a copy that is bound to arrays")
-        return Opened(step, call, [(words_of(call, opened), opened)], list(conditions), bind)
+        words = [(words_of(call, opened), opened)]
+        return Opened(step, call, words, without_zero_tests(conditions), bind)
 
     # -- containers
 
@@ -441,7 +445,9 @@ class OpenProgram(LoopProgram):
             if member.generated_kernel is not None:
                 return None
             return Opened(step, call, (), (), bind)
-        return Opened(step, call, words, list(conditions), bind)
+        copies = isinstance(native_of(node), ViewCopies)
+        met = without_zero_tests(conditions) if copies else list(conditions)
+        return Opened(step, call, words, met, bind)
 
     def _refuse(self, step: Step) -> None:
         """Run a step in NumPy after its native call has rejected its input. NumPy raises the

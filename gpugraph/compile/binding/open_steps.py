@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
@@ -23,6 +23,10 @@ StepKey = tuple[str, str]
 """The kind of a step and its part, which distinguish the steps of a node."""
 
 
+Condition = tuple[str, Any, Any, bool]
+"""A comparison of sizes, as in `SizeTrace.conditions`."""
+
+
 class Opened(NamedTuple):
     """The native call of a step, bound to open sizes.
 
@@ -36,8 +40,22 @@ class Opened(NamedTuple):
     step: Step
     call: Run
     calls: Sequence[tuple[BlockWords, OpenCall]]
-    conditions: Sequence[tuple[str, Any, Any, bool]]
+    conditions: Sequence[Condition]
     bind: Callable[[Binder], Run | None]
+
+
+def without_zero_tests(conditions: Iterable[Condition]) -> list[Condition]:
+    """Return the conditions without those that a size is not 0. Native copies are correct for
+    tensors without elements.
+    """
+    return [condition for condition in conditions if not _is_zero_test(*condition)]
+
+
+def _is_zero_test(name: str, left: Any, right: Any, outcome: bool) -> bool:
+    """Return whether a condition is that a size without a negative term is not 0."""
+    sign = {"==": 1, "<": -1}.get(name, 0)
+    is_met = outcome is (name == "<")
+    return is_met and right == () and all(sign * n > 0 and atoms for atoms, n in left)
 
 
 class NumPyStep:
