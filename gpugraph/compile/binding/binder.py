@@ -15,6 +15,7 @@ from typing import Any
 
 from gpugraph.base.errors import ResourceExhaustedError
 from gpugraph.base.interruptions.signal_handlers import uninterrupted
+from gpugraph.compile.analysis.counted_rows import INFERRED
 from gpugraph.compile.binding.feeds_and_fetches import FeedsAndFetches
 from gpugraph.compile.binding.placement_report import placements
 from gpugraph.compile.binding.wrapped_steps import (
@@ -246,7 +247,7 @@ class Binder(StepList):
         """
         if isinstance(bound.kernel, Sized) or reference(bound.kernel).waits:
             return True
-        if bound.node.id in self.unit.reported:
+        if bound.node.id in self.unit.reported or bound.node.type in INFERRED:
             return True
         for _, home in (*bound.inputs, *bound.outputs):
             if home.storage.kind == "cell":

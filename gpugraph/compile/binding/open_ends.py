@@ -53,7 +53,8 @@ class OpenEnds:
     def _feed(self, slot: FeedSlot, node: Node) -> FeedSlot:
         home = self._binder.unit.homes[node.id, 0]
         if home.storage.kind != "arena":
-            if home.shape is None or is_open(home.shape):
+            is_cell = home.storage.kind == "cell"  # allocated in each run
+            if not is_cell and (home.shape is None or is_open(home.shape)):
                 raise NotNativeError("a feed of open size outside the arena, such as strings")
             return slot
         base, dtype = self._words.base_of(home.storage), np.dtype(home.dtype.as_numpy_dtype)

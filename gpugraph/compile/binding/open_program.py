@@ -13,13 +13,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from gpugraph.base.errors import InternalError
 from gpugraph.base.interruptions.signal_handlers import raised_by_handler
-from gpugraph.base.sizes import SizeTrace, is_open, literals_refused
+from gpugraph.base.sizes import SizeTrace, has_open_sizes, is_open, literals_refused
 from gpugraph.compile.binding.binder import Binder
 from gpugraph.compile.binding.loop_sizes import LoopRegisters
 from gpugraph.compile.binding.native_reports import NativeReport, native_report
@@ -31,6 +32,7 @@ from gpugraph.compile.binding.open_steps import (
     NumPyStep,
     Opened,
     ReportStep,
+    SizedStep,
     StepKey,
     without_zero_tests,
 )
@@ -248,13 +250,7 @@ class OpenProgram(LoopProgram):
         """Add the step of a node whose kernel reports a size."""
         if run.bound.variables:
             raise NotOpenError(f"'{step.name}' reports a size of a variable")
-        unit, closed = self._binder.unit, self._binder.plain.unit
-        inputs = [
-            closed.values[key] if key in closed.values else self._binder.array(unit.homes[key])
-            for key, _ in run.bound.inputs
-        ]
-        outputs = [self._binder.array(unit.homes[key]) for key, _ in run.bound.outputs]
-        report = ReportStep(run, inputs, outputs, self.sizes, step)
+        report = ReportStep(run, *self._tensors(run), self.sizes, step)
         native = self._native_report(step, run)
         self._reports[node.id] = report
         if native is None:
@@ -263,6 +259,25 @@ class OpenProgram(LoopProgram):
         report.count, self._after[node.id] = native.count, native.after
         self._report_places.add(len(self.parts))
         self._native(native.call, partial(self._refuse_report, report))
+
+    def _tensors(self, run: DynamicStep) -> tuple[list[Any], list[Any]]:
+        """Return the views, cells and constants that a step reads, and the views and cells that it
+        writes.
+        """
+        values = self._binder.plain.unit.values
+        opened = self._binder.unit.values
+        inputs = [
+            values[key]
+            if key in values and not has_open_sizes(opened[key])
+            else self._tensor(key)
+            for key, _ in run.bound.inputs
+        ]
+        return inputs, [self._tensor(key) for key, _ in run.bound.outputs]
+
+    def _tensor(self, key: TensorId) -> Any:
+        home = self._binder.unit.homes[key]
+        is_run_sized = home.storage.kind == "cell"
+        return self._binder.plain.cell(home.storage) if is_run_sized else self._binder.array(home)
 
     def _native_report(self, step: Step, run: DynamicStep) -> NativeReport | None:
         try:
@@ -309,12 +324,16 @@ class OpenProgram(LoopProgram):
         elif step.kind == "flag":
             self._python(step, run)  # it reads a cell, or no tensor
         elif step.kind in ("kernel", "copy") and step.name in self._nodes:
-            self._by_numpy(step)
+            self._by_numpy(step, run)
         else:
             raise NotOpenError(f"'{step.name}' ({step.op_type})")
 
-    def _by_numpy(self, step: Step) -> None:
+    def _by_numpy(self, step: Step, run: Run | None = None) -> None:
         node = self._nodes[step.name]
+        if isinstance(run, DynamicStep) and not run.bound.variables:
+            with suppress(NotNativeError):
+                self._python(step, SizedStep(run, *self._tensors(run), self.sizes))
+                return
         current = NumPyStep(node, step)
         if not self._binder.is_lasting(node):
             self.bound.append(current)

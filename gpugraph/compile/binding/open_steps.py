@@ -13,7 +13,9 @@ from gpugraph.base.sizes import SizeValues
 from gpugraph.compile.binding.binder import Binder
 from gpugraph.compile.binding.open_binding import run_of
 from gpugraph.compile.steps.dynamic_steps import DynamicStep
+from gpugraph.compile.steps.kernel_context import Cell
 from gpugraph.compile.steps.tensor_moves import Move, move, target_of
+from gpugraph.devices import Block
 from gpugraph.devices.native import BlockWords, OpenCall, OpenView, one_blas_thread
 from gpugraph.graph.nodes.runtime_graph import Node
 from gpugraph.ops.tensor_arrays.container_ops import ContainerAccess
@@ -104,7 +106,9 @@ class CurrentSizes:
         return self._values()
 
     def array(self, view: Any) -> Any:
-        """Return the array for a view. Return any other argument unchanged."""
+        """Return the array for a view or a cell. Return any other argument unchanged."""
+        if isinstance(view, Cell):
+            return view.array
         if not isinstance(view, OpenView):
             return view
         base, offset = view.start
@@ -113,6 +117,41 @@ class CurrentSizes:
         shape = values.shape(view.shape)
         memory = (ctypes.c_char * (prod(shape) * view.itemsize)).from_address(start)
         return np.ndarray(shape, view.dtype, memory)
+
+
+    def store(self, step: DynamicStep, outputs: Sequence[Any], results: Sequence[Any]) -> None:
+        """Store the outputs that a step has computed.
+
+        Args:
+          outputs: the views and cells of the outputs.
+        """
+        for target, result in zip(outputs, results):
+            if isinstance(target, Cell):
+                target.fill(Block(step.device, None, result))
+            else:
+                self.array(target)[...] = result
+
+
+class SizedStep:
+    """The callable of a NumPy step whose output sizes are only known in the run. It allocates its
+    outputs, so that it is valid for all sizes.
+    """
+
+    def __init__(
+        self, run: DynamicStep, inputs: Sequence[Any], outputs: Sequence[Any], sizes: CurrentSizes
+    ) -> None:
+        """Create the callable.
+
+        Args:
+          inputs, outputs: the views of the tensors, or their cells.
+        """
+        self._step, self._inputs, self._outputs, self._sizes = run, inputs, outputs, sizes
+
+    def __call__(self) -> None:
+        results = self._step.outputs_of(list(map(self._sizes.array, self._inputs)))
+        self._sizes.store(self._step, self._outputs, results)
+        for cell in self._step.dying:
+            cell.release()
 
 
 class AccessStep:
@@ -191,8 +230,7 @@ class ReportStep:
         """Copy the kernel's outputs to the plan's memory. The memory must have been enlarged for
         the reported size.
         """
-        for view, result in zip(self._outputs, self._results):
-            self._sizes.array(view)[...] = result
+        self._sizes.store(self.step, self._outputs, self._results)
         self._results = ()
 
 

@@ -36,6 +36,7 @@ from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
 _HARMLESS = {
     *("Assert", "VarHandleOp", "ReadVariableOp", "VariableV2", "VarIsInitializedOp"),
+    *("HashTableV2", "MutableHashTableV2", "LookupTableFindV2", "LookupTableSizeV2"),
     *("TensorArrayV3", "TensorArrayWriteV3", "TensorArrayReadV3", "TensorArrayGatherV3"),
     *("TensorArrayScatterV3", "TensorArrayConcatV3", "TensorArraySplitV3", "TensorArraySizeV3"),
     *("TensorArrayGradV3", "TensorArrayCloseV3", "_LoopEnd"),

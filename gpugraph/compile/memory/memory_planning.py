@@ -32,6 +32,7 @@ import numpy as np
 from gpugraph.base.dtypes import OBJECTS, string
 from gpugraph.base.shapes import equal_sizes
 from gpugraph.base.sizes import hint, is_open, varies
+from gpugraph.compile.analysis.counted_rows import INFERRED
 from gpugraph.compile.analysis.variable_references import references
 from gpugraph.compile.memory.arena_layout import lay_out
 from gpugraph.compile.memory.fused_in_place import fused_in_place
@@ -147,6 +148,8 @@ class _Planner:
         which the queue was created.
         """
         if node.node_class in NO_KERNEL or node.id in self.unit.reported:
+            return False
+        if node.type in INFERRED and node.assigned_device not in self.with_kernels:
             return False
         kernel = self.unit.kernel(node)
         if isinstance(kernel, Sized) and kernel.known and node.assigned_device in self.with_kernels:
