@@ -159,7 +159,7 @@ class RunnerPlans:
         """
         opening = None if cached is None else cached.plan.opening
         reports = None if opening is None else opening.unit.reports
-        if cached is not None and opening is not None and reports is not None and reports.loops:
+        if cached is not None and opening is not None and reports is not None and reports.loop_ends:
             misses = self._misses.get(opening.unit, 0) + 1
             if misses < _MOST_MISSES or 4 * misses > cached.plan.runs:
                 self._misses[opening.unit] = misses

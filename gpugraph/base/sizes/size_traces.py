@@ -33,6 +33,10 @@ _COMPARISONS: dict[str, Callable[[int, int], bool]] = {
 }
 
 
+_LEAST_HINT = 3
+"""The least hint of a size that differs between the iterations of a loop."""
+
+
 class SizeTrace:
     """The open sizes of one compilation: the input sizes, sizes computed from them, and conditions.
 
@@ -85,9 +89,10 @@ class SizeTrace:
           least: a lower bound of a size that may differ in each iteration of a loop.
         """
         number = self._reports.get(name)
-        if least is not None and hint is not None:
+        if least is not None:
             self.loop_sizes.add(name)
-            self.reported[name] = hint
+            if hint is not None or name in self.reported:  # no special value, such as 1
+                self.reported[name] = max(hint or self.reported[name], _LEAST_HINT)
         elif hint is not None:
             self.reported.setdefault(name, hint)
         if number is None:

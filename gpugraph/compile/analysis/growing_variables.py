@@ -15,7 +15,7 @@ from typing import Any
 
 from gpugraph.base.shapes import TensorShape
 from gpugraph.base.sizes import Size, hint, least_of, varies
-from gpugraph.compile.analysis.flow_analysis import flow_of
+from gpugraph.compile.analysis.flow_analysis import flow_of, has_control_flow
 from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.compile.unit.guards import ALWAYS, Flow, Is
 from gpugraph.graph.nodes.loop_frames import Frame
@@ -78,6 +78,18 @@ class GrowingVariables:
             if is_usable and (exits := self._flow_of_any_values().frames.of[merge.id].exits):
                 self.exits[merge.name] = exits[0]
         return self._is_steady[merge.id]
+
+    def runs_in_each_iteration(self, node: Node) -> bool:
+        """Return whether a node is in a loop that runs in each run, or in each iteration of the
+        loop around it, and the node runs in each of its iterations.
+        """
+        if not has_control_flow(self.unit) or set(self.unit.device_types.values()) != {"CPU"}:
+            return False
+        flow = self._flow_of_any_values()
+        frame = flow.frames.at(node)
+        if frame is flow.frames.root or flow.guards[node.id] not in (ALWAYS, flow.go_on[frame]):
+            return False
+        return all(_is_regular(flow, one) for one in frame.up() if one.parent is not None)
 
     def _flow_of_any_values(self) -> Flow:
         """Return the loops and guards. No predicate is constant, because the known values may be

@@ -160,18 +160,19 @@ class Inference:
         return shapes
 
     def _with_reports(
-        self, node: Node, shapes: Sequence[TensorShape], report_of: Callable[[str], Any]
+        self, node: Node, shapes: Sequence[TensorShape], report_of: Callable[..., Any]
     ) -> Sequence[TensorShape]:
         """Return the shapes. Unknown sizes are replaced by the sizes that the node's kernel will
         report.
         """
         counted = counted_rows(node)
-        if not counted or self.is_conditional(node):
+        if not counted or not self.may_report(node):
             return shapes
         firsts = [(shapes[slot].sizes or (0,))[0] for rows in counted for slot in rows.slots]
         if any(first is not None for first in firsts):
             return shapes
-        sizes = [report_of(node.name + rows.suffix) for rows in counted]
+        least = 0 if self.is_in_loop(node) else None
+        sizes = [report_of(node.name + rows.suffix, None, least) for rows in counted]
         if None in sizes:
             return shapes
         if node.id not in self.unit.reported:
@@ -209,6 +210,12 @@ class Inference:
     def is_conditional(self, node: Node) -> bool:
         """Return whether some runs may skip the node because it is in a branch or a loop."""
         return self.is_in_loop(node) or (self.flow is not None and bool(self.flow.guards[node.id]))
+
+    def may_report(self, node: Node) -> bool:
+        """Return whether the node runs in each run, or in each iteration of a loop, so that sizes
+        that its kernel reports are known afterwards.
+        """
+        return not self.is_conditional(node) or self.growing.runs_in_each_iteration(node)
 
     def is_in_loop(self, node: Node) -> bool:
         """Return whether the node is in a loop."""

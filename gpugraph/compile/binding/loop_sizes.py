@@ -103,10 +103,11 @@ def span(unit: Unit, frame: Frame) -> tuple[int, int]:
     return next(inside), unit.order.index(frame.end) + 1
 
 
-def around(unit: Unit, loop: GrowingLoop) -> Sequence[Frame]:
-    """Return a loop's frame and all loops around it."""
-    assert unit.flow is not None
-    frame = unit.flow.frames.of[loop.merge.id]
+def around(unit: Unit, node: Node) -> Sequence[Frame]:
+    """Return all loops around a node."""
+    if unit.flow is None:
+        return ()
+    frame = unit.flow.frames.at(node)
     return [one for one in frame.up() if one.parent is not None]
 
 

@@ -128,7 +128,8 @@ class OpenProgram(LoopProgram):
         self.bound: list[NumPyStep | MoveStep] = []
         self.bools: dict[int, Any] = {}
         self.kinds: dict[Kind, list[int]] = {}
-        self.sizes = CurrentSizes(reports is not None and bool(reports.loops))
+        self._depth = 0  # the number of loops around the next instruction
+        self.sizes = CurrentSizes(reports is not None and bool(reports.loop_ends))
         self.accesses = 0
         self.loops: list[tuple[int, int, Step]] = []
         self.reasons: dict[str, str] = {}
@@ -179,6 +180,8 @@ class OpenProgram(LoopProgram):
             pairs = [(report, self._reports[report.node.id]) for report in reports]
             self.reports.append(pairs)
             self.flush_places.append(len(self.parts))
+            if self._depth:
+                self.loop_stages.add(len(self.reports))
             self._bound_begins.append(len(self.bound))
             run = partial(self._flush, len(self.reports))
             record = pairs[-1][1].step_record if pairs else step
@@ -231,12 +234,13 @@ class OpenProgram(LoopProgram):
         self.parts.append(Part(condition, "call", nothing_refused, call))
 
     def _begin_iteration(self, condition: Step) -> None:
+        self._depth += 1
         loop = self._growing.get(condition.name)
         if loop is not None:
-            self.loop_stages.add(1 + len(self.reports))
             self._flush_before(loop.head)
 
     def _next_sizes(self, condition: Step) -> None:
+        self._depth -= 1
         registers = self._registers.get(condition.name)
         if registers is not None:
             self._set_sizes(condition, registers.go_on, registers.next_words)

@@ -93,15 +93,15 @@ class Reports:
 
     def __init__(self, unit: Unit, trace: SizeTrace) -> None:
         self.unit, self._trace = unit, trace
+        self._by_node = _reports(unit, trace)
         loops = growing_loops(unit, trace)
         self.loops = {loop.condition: loop for loop in loops}
         self.loop_ends = {
             frame.loop_cond.name: span(unit, frame)[1]
-            for loop in loops
-            for frame in around(unit, loop)
+            for node in (*(loop.merge for loop in loops), *(r.node for r in self._by_node.values()))
+            for frame in around(unit, node)
             if frame.loop_cond is not None
         }
-        self._by_node = _reports(unit, trace)
         self._written = {  # by storage, the names with whose flush its tensor is written
             id(unit.homes[node, slot].storage): report.all_names
             for node, report in self._by_node.items()

@@ -59,7 +59,7 @@ def fold(unit: Unit) -> Outcome:
             folding.replace(node, values)
     if off:
         return off, ()
-    folding.reported.add(order, folding.inference.is_conditional)
+    folding.reported.add(order, folding.inference.may_report)
     dropped = drop_unneeded(unit)
     lines = [f"{unit.graph.find_id(key).name}: {why}" for key, why in unit.folded.items()]  # type: ignore[union-attr]
     return f"{len(unit.folded)} tensors became constants, {dropped} ops were dropped", lines

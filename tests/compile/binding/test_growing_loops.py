@@ -151,9 +151,56 @@ def _one_row(x: Any, n: Any) -> Any:
     return [y, tf.nn.softmax(y, 0), tf.transpose(y)]
 
 
+def _masked_in_each(x: Any, n: Any) -> Any:
+    def body(i: Any, total: Any) -> Any:
+        kept = tf.boolean_mask(x, x[:, 0] > tf.cast(i, tf.float32) * 0.3 - 1.0)
+        return i + 1, total * 0.5 + tf.reduce_sum(tf.nn.softmax(kept, 1) * 2.0, 0)
+
+    return tf.while_loop(lambda i, _: i < n, body, [0, x[0]])
+
+
+def _cut_in_each(x: Any, n: Any) -> Any:
+    lengths = tf.range(tf.shape(x)[0]) % 4 + 1
+    wide = tf.stack([x, x * 0.5, x + 1.0, x * x], 1)
+    cut = lambda pair: tf.reduce_max(pair[0][: pair[1]] * 2.0, 0)  # noqa: E731
+    return [tf.map_fn(cut, (wide, lengths), dtype=tf.float32), tf.shape(x)[0] + n]
+
+
+def _different_in_each(x: Any, n: Any) -> Any:
+    def body(i: Any, y: Any, count: Any) -> Any:
+        values, places = tf.unique(tf.range(tf.shape(x)[0] + i) % (i + 2))
+        sums = tf.segment_sum(tf.cast(tf.sort(places), tf.float32), tf.sort(places))
+        return i + 1, y + tf.reduce_sum(sums * tf.cast(values, tf.float32)), count + tf.size(values)
+
+    return tf.while_loop(lambda i, *_: i < n, body, [0, x, 0])[1:]
+
+
+def _masked_and_grown(x: Any, n: Any) -> Any:
+    def body(i: Any, y: Any) -> Any:
+        large = tf.boolean_mask(y, y[:, 0] > 0.1)
+        return i + 1, tf.concat([y, tf.reduce_sum(large, 0, keepdims=True) * 0.2], 0)
+
+    shapes = [_NUMBER, _OPEN]
+    return tf.while_loop(lambda i, _: i < n, body, [0, x], shape_invariants=shapes)[1:]
+
+
+def _masked_inside(x: Any, n: Any) -> Any:
+    def outer(i: Any, y: Any) -> Any:
+        kept = tf.boolean_mask(y, y[:, 1] > 0.05 * tf.cast(i, tf.float32))
+        inner = tf.while_loop(
+            lambda j, s: j < i,
+            lambda j, s: (j + 1, s * 0.5 + tf.reduce_mean(tf.concat([kept, y[:1]], 0), 0)),
+            [0, y[0]],
+        )
+        return i + 1, y * 0.9 + inner[1]
+
+    return tf.while_loop(lambda i, _: i < n, outer, [0, x])[1:]
+
+
 _PROGRAMS = (
     *(_cached_past, _beam_search, _shrinking, _dependent, _nested, _inside, _written),
     *(_branching, _one_after_another, _exchanged, _masked, _one_row),
+    *(_masked_in_each, _cut_in_each, _different_in_each, _masked_and_grown, _masked_inside),
 )
 
 
