@@ -49,10 +49,10 @@ from gpugraph.compile.binding.binder import Binder, bind, bind_by
 from gpugraph.compile.binding.bound_sets import UnitOfSizes, can_open
 from gpugraph.compile.binding.fitting_advice import advice
 from gpugraph.compile.binding.graph_recording import graph_record
+from gpugraph.compile.binding.loop_sizes import NotReportedError as NotReportedError
 from gpugraph.compile.binding.open_plan import OpenPlan
 from gpugraph.compile.binding.open_program import NotOpenError
 from gpugraph.compile.binding.open_programs import open_programs
-from gpugraph.compile.binding.loop_sizes import NotReportedError as NotReportedError
 from gpugraph.compile.binding.size_reports import Reports
 from gpugraph.compile.fusion.attention_fusion import attention
 from gpugraph.compile.fusion.convolution_remapper import remap

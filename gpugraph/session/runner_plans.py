@@ -154,8 +154,8 @@ class RunnerPlans:
         self.exact[shapes] = cached
 
     def _count_miss(self, cached: CachedPlan | None) -> None:
-        """Count a run that had to begin again with a plan apart. A unit with loops whose sizes often
-        do not fit is given up.
+        """Count a run that had to begin again with a plan apart. If the sizes in the loops of a
+        unit often do not fit, the unit is given up.
         """
         opening = None if cached is None else cached.plan.opening
         reports = None if opening is None else opening.unit.reports

@@ -5,6 +5,7 @@ from gpugraph.base.sizes.size_arrays import (
     has_open_sizes as has_open_sizes,
     size_array as size_array,
 )
+from gpugraph.base.sizes.size_bounds import least_of as least_of, varies as varies
 from gpugraph.base.sizes.size_functions import (
     estimates as estimates,
     has_several as has_several,
@@ -20,11 +21,5 @@ from gpugraph.base.sizes.size_literals import (
     literals_refused as literals_refused,
 )
 from gpugraph.base.sizes.size_registers import FedSizes as FedSizes, SizeRegisters as SizeRegisters
-from gpugraph.base.sizes.size_traces import (
-    Size as Size,
-    SizeTrace as SizeTrace,
-    hint as hint,
-    least_of as least_of,
-    varies as varies,
-)
+from gpugraph.base.sizes.size_traces import Size as Size, SizeTrace as SizeTrace, hint as hint
 from gpugraph.base.sizes.size_values import SizeValues as SizeValues, text_of as text_of

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from gpugraph.base.sizes.size_traces import Size, hint, least_of, varies
+from gpugraph.base.sizes.size_bounds import least_of, varies
+from gpugraph.base.sizes.size_traces import Size, hint
 
 
 def hint_of_shape(sizes: Sequence[Any]) -> tuple[int, ...]:

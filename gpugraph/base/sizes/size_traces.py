@@ -21,8 +21,9 @@ from contextlib import contextmanager
 from math import prod
 from typing import Any
 
+from gpugraph.base.sizes.size_bounds import least_of, varies
 from gpugraph.base.sizes.size_literals import LITERALS, OpenSizeError
-from gpugraph.base.sizes.size_values import SizeValues, Terms, value_of
+from gpugraph.base.sizes.size_values import SizeValues, Terms, value_of, without
 
 _EMPTY: tuple[int, ...] = ()
 _OPERATIONS: dict[str, Callable[[int, int], int]] = {"//": operator.floordiv, "%": operator.mod}
@@ -216,8 +217,7 @@ class SizeTrace:
         return self._decides_loops and difference.hint != 0 and varies(difference)
 
     def decide(self, name: str, left: Any, right: Any) -> bool:
-        """Return the outcome of a comparison for the first inputs, and record it as a condition.
-"""
+        """Return the outcome of a comparison for the first inputs, and record it as a condition."""
         outcome = _COMPARISONS[name](hint(left), hint(right))
         if not self._decides_loops and (varies(left) or varies(right)):
             raise OpenSizeError("a size differs between the iterations of a loop")
@@ -361,7 +361,7 @@ class Size:
             return bool(difference == 0)
         if least_of(difference) > 0 or least_of(-difference) > 0:
             return False
-        is_zero = type(other) is not Size and operator.index(other) == 0  # type: ignore[call-overload]
+        is_zero = type(other) is not Size and not other
         if not is_zero and self.trace.is_unequal(difference):
             return False
         return self.trace.decide("==", difference, 0)
@@ -446,34 +446,6 @@ def _combined(size: Size, other: Any, sign: int) -> Any:
     return size.trace.of(terms)
 
 
-def varies(size: Any) -> bool:
-    """Return whether a size may have another value in each iteration of a loop."""
-    if type(size) is not Size or not size.trace.loop_sizes:
-        return False
-    return not size.trace.loop_sizes.isdisjoint(size.reports())
-
-
-def least_of(size: Any, fed: int = 0) -> int:
-    """Return a lower bound of a size that holds for all inputs. If no bound is known, return
-    -2**62.
-
-    Args:
-      fed: a lower bound of each input.
-    """
-    if type(size) is not Size:
-        return operator.index(size)
-    bounds, total = size.trace.least, 0
-    for monomial, n in size.terms:
-        least = n
-        for number in monomial:
-            bound = fed if number < len(size.trace.sizes) else bounds[number]
-            if bound is None or n < 0:
-                return -1 << 62
-            least *= bound
-        total += least
-    return total
-
-
 def _is_less(one: Any, other: Any) -> bool:
     difference = one - other  # at least one of them is a Size
     if type(difference) is not Size:
@@ -493,7 +465,7 @@ def _divided(size: Size, by: Any) -> Any:
     if len(terms) == 1:
         (monomial, times), quotient = terms[0], {}
         for powers, n in size.terms:
-            rest = _without(powers, monomial)
+            rest = without(powers, monomial)
             if rest is None or n % times:
                 break
             quotient[rest] = n // times
@@ -510,20 +482,10 @@ def _divided(size: Size, by: Any) -> Any:
     return size.trace.apply("//", size, by)
 
 
-def _without(monomial: tuple[int, ...], divisor: tuple[int, ...]) -> tuple[int, ...] | None:
-    rest = list(monomial)
-    for number in divisor:
-        if number not in rest:
-            return None
-        rest.remove(number)
-    return tuple(rest)
-
-
 def _rest(size: Size, by: Any) -> Any:
     terms = _terms(by)
     if len(terms) == 1 and all(
-        _without(powers, terms[0][0]) is not None and not n % terms[0][1]
-        for powers, n in size.terms
+        without(powers, terms[0][0]) is not None and not n % terms[0][1] for powers, n in size.terms
     ):
         return size - size // by * by
     if type(by) is Size:

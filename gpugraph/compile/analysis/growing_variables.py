@@ -1,5 +1,4 @@
-"""Loop variables whose sizes differ between iterations, such as a sequence that each iteration makes
-longer.
+"""Loop variables whose sizes differ between iterations, such as a sequence that grows.
 
     x = Merge(start, next)      start [4, 1]   next [4, L + 1]
     the shape of x              [4, L]         L is a size of the loop, with a value per iteration
@@ -105,8 +104,8 @@ class GrowingVariables:
 
 
 def is_steady(flow: Flow, merge: Node) -> bool:
-    """Return whether a loop variable has a value in each iteration of its loop, and the loop runs in
-    each run or in each iteration of the loop around it.
+    """Return whether a loop variable has a value in each iteration of its loop, and the loop runs
+    in each run or in each iteration of the loop around it.
     """
     frame = flow.frames.of.get(merge.id)
     if frame is None or len(merge.input_types) != 2:
@@ -118,7 +117,11 @@ def _is_regular(flow: Flow, frame: Frame) -> bool:
     parent, go_on = frame.parent, flow.go_on.get(frame)
     assert parent is not None
     around = ALWAYS if parent.parent is None else flow.go_on.get(parent)
-    if frame.loop_cond is None or frame in flow.carried or flow.outer[frame] not in (ALWAYS, around):
+    if (
+        frame.loop_cond is None
+        or frame in flow.carried
+        or flow.outer[frame] not in (ALWAYS, around)
+    ):
         return False
     if go_on is None or len(go_on) != 1 or not all(isinstance(atom, Is) for atom in go_on):
         return False

@@ -22,7 +22,7 @@ from gpugraph.compile.analysis.growing_variables import is_steady, sizes_around
 from gpugraph.compile.unit.compile_unit import Storage, Unit
 from gpugraph.devices.native import move
 from gpugraph.graph.nodes.loop_frames import Frame
-from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
+from gpugraph.graph.nodes.runtime_graph import Node
 from gpugraph.plan import Run, Step
 
 _TRIED = 24
@@ -89,9 +89,7 @@ def _loop(
     head = next(n for n in range(begin, end) if unit.order[n].id not in starts)
     if any(unit.order[n].id in starts for n in range(head, end)):
         raise NotReportedError(f"the loop '{frame.name}' has another order")
-    return GrowingLoop(
-        frame.merges[0], frame.loop_cond.name, first, following, begin, head, end
-    )
+    return GrowingLoop(frame.merges[0], frame.loop_cond.name, first, following, begin, head, end)
 
 
 def span(unit: Unit, frame: Frame) -> tuple[int, int]:

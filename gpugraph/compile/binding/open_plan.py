@@ -371,7 +371,7 @@ class OpenPlan:
         return unit
 
     def _set_grown(self, unit: Unit) -> None:
-        """Set the addresses of the loop variables that are outside of the arena, as their offsets."""
+        """Set the addresses of loop variables outside of the arena, as their offsets."""
         for node in self.unit.parts.unit.growing:
             home = unit.homes.get((node, 0))
             if home is not None and home.storage.kind == "aside":
@@ -440,7 +440,9 @@ class OpenPlan:
         """
         values, is_variable = self._values(), False
         for place, aside in enumerate(self._asides):
-            sizes = [values.of(size) for number, _, size in self._aside_rows[place] if number == stage]
+            sizes = [
+                values.of(size) for number, _, size in self._aside_rows[place] if number == stage
+            ]
             memory = self._aside_memory.get(place)
             if not sizes or (memory is not None and memory.nbytes >= max(sizes) + _LINE):
                 continue

@@ -25,6 +25,13 @@ from gpugraph.compile.binding.binder import Binder
 from gpugraph.compile.binding.loop_sizes import LoopRegisters
 from gpugraph.compile.binding.native_reports import NativeReport, native_report
 from gpugraph.compile.binding.open_binding import OpenBinder, bound_call
+from gpugraph.compile.binding.open_copies import (
+    bound_copy,
+    bound_index,
+    never_bound,
+    no_flush,
+    no_restart,
+)
 from gpugraph.compile.binding.open_steps import (
     AccessStep,
     CurrentSizes,
@@ -51,13 +58,7 @@ from gpugraph.compile.steps.dynamic_steps import DynamicStep
 from gpugraph.compile.steps.guarded_regions import AnyFlag
 from gpugraph.compile.steps.native_node_code import native_of
 from gpugraph.compile.steps.stretch import Stretch
-from gpugraph.compile.steps.tensor_moves import (
-    Move,
-    Releasing,
-    WriteIndex,
-    do_nothing,
-    target_of,
-)
+from gpugraph.compile.steps.tensor_moves import Move, Releasing, WriteIndex, do_nothing
 from gpugraph.compile.unit.compile_unit import TensorId
 from gpugraph.devices.native import NotNativeError, OpenCall, move, sequence, words_of
 from gpugraph.graph.nodes.runtime_graph import Node
@@ -65,15 +66,6 @@ from gpugraph.kernel import ViewCopies
 from gpugraph.ops.tensor_arrays.container_ops import ContainerAccess
 from gpugraph.ops.tensor_arrays.element_store import Kind
 from gpugraph.plan import Run, Step, StepGroup, all_steps
-
-
-def _no_flush(stage: int) -> None:
-    """Do nothing. This is used if no kernel reports a size."""
-
-
-def _no_restart(stage: int, names: Collection[str]) -> Exception:
-    """Return InternalError: no kernel reports a size."""
-    return InternalError.of_no_node("No kernel reports a size")
 
 
 class NotOpenError(Exception):
@@ -108,8 +100,8 @@ class OpenProgram(LoopProgram):
         run_plain: Callable[[Node, StepKey], Any],
         flags: bytearray,
         reports: Reports | None = None,
-        flush: Callable[[int], None] = _no_flush,
-        restart: Callable[[int, Collection[str]], Exception] = _no_restart,
+        flush: Callable[[int], None] = no_flush,
+        restart: Callable[[int, Collection[str]], Exception] = no_restart,
     ) -> None:
         """Create an empty program.
 
@@ -235,20 +227,18 @@ class OpenProgram(LoopProgram):
 
     def _begin_iteration(self, condition: Step) -> None:
         self._depth += 1
-        loop = self._growing.get(condition.name)
-        if loop is not None:
-            self._flush_before(loop.head)
+        if condition.name in self._growing:
+            self._flush_before(self._growing[condition.name].head)
 
     def _next_sizes(self, condition: Step) -> None:
         self._depth -= 1
-        registers = self._registers.get(condition.name)
-        if registers is not None:
+        if condition.name in self._registers:
+            registers = self._registers[condition.name]
             self._set_sizes(condition, registers.go_on, registers.next_words)
 
     def _leave(self, condition: Step) -> None:
-        end = self._loop_ends.get(condition.name)
-        if end is not None:
-            self._flush_before(end, condition)
+        if condition.name in self._loop_ends:
+            self._flush_before(self._loop_ends[condition.name], condition)
 
     def _report(self, step: Step, run: DynamicStep, node: Node) -> None:
         """Add the step of a node whose kernel reports a size."""
@@ -271,9 +261,7 @@ class OpenProgram(LoopProgram):
         values = self._binder.plain.unit.values
         opened = self._binder.unit.values
         inputs = [
-            values[key]
-            if key in values and not has_open_sizes(opened[key])
-            else self._tensor(key)
+            values[key] if key in values and not has_open_sizes(opened[key]) else self._tensor(key)
             for key, _ in run.bound.inputs
         ]
         return inputs, [self._tensor(key) for key, _ in run.bound.outputs]
@@ -365,7 +353,7 @@ class OpenProgram(LoopProgram):
         if run in self._copies and views is not None:
             try:
                 pair = self._copies[run]
-                self._native(self._opened_copy(step, pair, views, partial(_bound_copy, keys)))
+                self._native(self._opened_copy(step, pair, views, partial(bound_copy, keys)))
                 return
             except NotNativeError as error:
                 self.reasons[step.label] = str(error)
@@ -378,7 +366,7 @@ class OpenProgram(LoopProgram):
         """Add a step that writes the index of the alive input of a Merge."""
         view = self._binder.array(self._binder.unit.homes[run.key])
         number = run.array.dtype.type(run.value)
-        bind = partial(_bound_index, run.key, number)
+        bind = partial(bound_index, run.key, number)
         self._native(self._opened_copy(step, (number, run.array), (number, view), bind))
 
     def _opened_copy(
@@ -425,7 +413,7 @@ class OpenProgram(LoopProgram):
             fields["index"] = opened.index.ctypes.data
         form = OpenCall(fields)
         words = words_of(access.call, form)
-        self.natives[len(self.parts)] = Opened(step, access.call, [(words, form)], (), _never)
+        self.natives[len(self.parts)] = Opened(step, access.call, [(words, form)], (), never_bound)
         self.parts.append(Part(step, "call", plain, access.call, access=access))
 
     # -- groups
@@ -506,28 +494,6 @@ class OpenProgram(LoopProgram):
             call, form = group.opened(views)
         if conditions:
             raise NotOpenError(f"the sizes of the loop '{step.name}'")
-        opened = Opened(step, call, [(words_of(call, form), form)], (), _never)
+        opened = Opened(step, call, [(words_of(call, form), form)], (), never_bound)
         self._native(opened, group.go_on(call))
         self.loops.append((begin, len(self.parts), step))
-
-
-def _bound_copy(keys: tuple[TensorId, TensorId], binder: Binder) -> Run | None:
-    """Return the callable of a tensor's copy for one set of sizes."""
-    homes = binder.unit.homes
-    if not all(key in homes for key in keys):
-        return None
-    try:
-        source, target = [homes[key] for key in keys]
-        return move(binder.array(source), binder.array(target_of(source, target)))
-    except NotNativeError:
-        return None
-
-
-def _bound_index(key: TensorId, number: Any, binder: Binder) -> Run:
-    return move(number, binder.array(binder.unit.homes[key]))
-
-
-def _never(binder: Binder) -> None:
-    """Return None. The step is never bound to one set of sizes, because its words are valid for all
-    sizes.
-    """

@@ -118,7 +118,6 @@ class CurrentSizes:
         memory = (ctypes.c_char * (prod(shape) * view.itemsize)).from_address(start)
         return np.ndarray(shape, view.dtype, memory)
 
-
     def store(self, step: DynamicStep, outputs: Sequence[Any], results: Sequence[Any]) -> None:
         """Store the outputs that a step has computed.
 

@@ -108,7 +108,11 @@ def _layout(x: Any) -> MatrixLayout:
             return MatrixLayout(is_transposed, inner)
     for is_transposed, outer, inner, step, inner_step in forms:
         leading, rest = divmod(step, x.itemsize) if has_several(outer) else (max(inner, 1), 0)
-        if (not has_several(inner) or inner_step == x.itemsize) and not rest and leading >= max(inner, 1):
+        if (
+            (not has_several(inner) or inner_step == x.itemsize)
+            and not rest
+            and leading >= max(inner, 1)
+        ):
             return MatrixLayout(is_transposed, leading)
     raise NotNativeError(f"A product of {show(x)}: neither of the last two axes is contiguous")
 

@@ -13,8 +13,8 @@ from gpugraph.base import dtypes
 from gpugraph.base.dtypes import ALL
 from gpugraph.base.errors import invalid_argument
 from gpugraph.base.misfit import Misfit
-from gpugraph.base.sizes import varies
 from gpugraph.base.shapes import TensorShape, broadcast_shapes, shape_text
+from gpugraph.base.sizes import varies
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext, InferFunction
 from gpugraph.kernel import SEPARATE, Call, KernelContext, OpMemory, Signature
