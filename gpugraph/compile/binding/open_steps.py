@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gpugraph.base.errors import InternalError
 from gpugraph.base.sizes import SizeValues
 from gpugraph.compile.binding.binder import Binder
 from gpugraph.compile.binding.open_binding import run_of
@@ -128,7 +129,11 @@ class CurrentSizes:
             if isinstance(target, Cell):
                 target.fill(Block(step.device, None, result))
             else:
-                self.array(target)[...] = result
+                array = self.array(target)
+                if array.shape != np.shape(result):
+                    shapes = f"{list(np.shape(result))}, not {list(array.shape)}"
+                    raise InternalError.of_no_node(f"'{step.node.name}' has computed {shapes}")
+                array[...] = result
 
 
 class SizedStep:
