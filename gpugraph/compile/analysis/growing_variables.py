@@ -23,8 +23,8 @@ from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 _UNKNOWN = TensorShape.of(None)
 
 _STEPS = 2
-"""How much larger than the first two values of a size its hint is. The hint should be neither 1 nor
-another special value.
+"""The difference between the hint of a size and the larger of its first two values. The hint should
+be neither 1 nor another special value.
 """
 
 
@@ -79,16 +79,10 @@ class GrowingVariables:
         return self._is_steady[merge.id]
 
     def runs_in_each_iteration(self, node: Node) -> bool:
-        """Return whether a node is in a loop that runs in each run, or in each iteration of the
-        loop around it, and the node runs in each of its iterations.
-        """
+        """Return whether a node of a loop runs in each iteration (`is_in_each_iteration`)."""
         if not has_control_flow(self.unit) or set(self.unit.device_types.values()) != {"CPU"}:
             return False
-        flow = self._flow_of_any_values()
-        frame = flow.frames.at(node)
-        if frame is flow.frames.root or flow.guards[node.id] not in (ALWAYS, flow.go_on[frame]):
-            return False
-        return all(_is_regular(flow, one) for one in frame.up() if one.parent is not None)
+        return is_in_each_iteration(self._flow_of_any_values(), node)
 
     def _flow_of_any_values(self) -> Flow:
         """Return the loops and guards. No predicate is constant, because the known values may be
@@ -109,6 +103,16 @@ def is_steady(flow: Flow, merge: Node) -> bool:
     """
     frame = flow.frames.of.get(merge.id)
     if frame is None or len(merge.input_types) != 2:
+        return False
+    return all(_is_regular(flow, one) for one in frame.up() if one.parent is not None)
+
+
+def is_in_each_iteration(flow: Flow, node: Node) -> bool:
+    """Return whether a node is in a loop that runs in each run, or in each iteration of the loop
+    around it, and the node runs in each of its iterations.
+    """
+    frame = flow.frames.at(node)
+    if frame is flow.frames.root or flow.guards[node.id] not in (ALWAYS, flow.go_on[frame]):
         return False
     return all(_is_regular(flow, one) for one in frame.up() if one.parent is not None)
 

@@ -22,6 +22,7 @@ import numpy as np
 from gpugraph.base.shapes import TensorShape
 from gpugraph.base.sizes import Size, SizeTrace
 from gpugraph.compile.analysis.counted_rows import counted_rows, counting_node
+from gpugraph.compile.analysis.growing_variables import is_in_each_iteration
 from gpugraph.compile.binding.loop_sizes import (
     GrowingLoop,
     NotReportedError,
@@ -95,6 +96,9 @@ class Reports:
         self.unit, self._trace = unit, trace
         self._by_node = _reports(unit, trace)
         loops = growing_loops(unit, trace)
+        for report in self._by_node.values():
+            if around(unit, report.node) and not _runs_always(unit, report.node):
+                raise NotReportedError(f"'{report.node.name}' does not run in each iteration")
         self.loops = {loop.condition: loop for loop in loops}
         self.loop_ends = {
             frame.loop_cond.name: span(unit, frame)[1]
@@ -214,6 +218,10 @@ def _reports(unit: Unit, trace: SizeTrace) -> Mapping[int, Report]:
         for name, node in live.items()
         if any(name + rows.suffix in names for rows in counted_rows(node))
     }
+
+
+def _runs_always(unit: Unit, node: Node) -> bool:
+    return unit.flow is not None and is_in_each_iteration(unit.flow, node)
 
 
 def _loop_report(loop: GrowingLoop) -> Report:
