@@ -57,6 +57,7 @@ def _check(name: str, runs: int) -> None:
     variables.
     """
     np.random.seed(0)
+    tf.set_random_seed(1)  # each session draws the same initial values
     fetches, draw = _PROGRAMS[name](tf)
     fetches = [fetch for fetch in fetches if isinstance(fetch, tf.Tensor)]
     variables = tf.trainable_variables()
