@@ -343,7 +343,8 @@ def _first_equal_output(fused: Node, slot: int) -> int:
     """Return the first output of a `_Fused` that has the same value as output `slot`, because its
     members only forward the value.
     """
-    number, same = len(fused.attrs["Tin"]), {}
+    number = len(fused.attrs["Tin"])
+    same: dict[int, int] = {}
     for member in fused.attrs["members"]:
         if member.op_type == "Identity":
             same[number] = same.get(member.sources[0], member.sources[0])
