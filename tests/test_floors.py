@@ -86,7 +86,8 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "functions",
     ),
     "base/sizes": (
-        *("size_literals size_values", "size_traces", "size_functions size_registers"),
+        *("size_bounds size_literals size_values", "size_traces"),
+        "size_functions size_registers",
         "size_arrays",
     ),
     "memory": (

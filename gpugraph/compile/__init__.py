@@ -49,10 +49,11 @@ from gpugraph.compile.binding.binder import Binder, bind, bind_by
 from gpugraph.compile.binding.bound_sets import UnitOfSizes, can_open
 from gpugraph.compile.binding.fitting_advice import advice
 from gpugraph.compile.binding.graph_recording import graph_record
+from gpugraph.compile.binding.loop_sizes import NotReportedError as NotReportedError
 from gpugraph.compile.binding.open_plan import OpenPlan
 from gpugraph.compile.binding.open_program import NotOpenError
 from gpugraph.compile.binding.open_programs import open_programs
-from gpugraph.compile.binding.size_reports import NotReportedError as NotReportedError, Reports
+from gpugraph.compile.binding.size_reports import Reports
 from gpugraph.compile.fusion.attention_fusion import attention
 from gpugraph.compile.fusion.convolution_remapper import remap
 from gpugraph.compile.fusion.fusion_groups import fuse
@@ -180,7 +181,8 @@ class OpenUnit:
             if unit.failures:
                 raise next(iter(unit.failures.values()))
             unit.programs = open_programs(unit)
-            self.reports = Reports(unit, trace) if unit.reported else None
+            is_reporting = unit.reported or trace.loop_sizes
+            self.reports = Reports(unit, trace) if is_reporting else None
             part_of = _first_part if self.reports is None else self.reports.part_of
             self._relayout = Relayout(unit, part_of)
             self._parts = OpenParts(unit, trace.first_values)

@@ -30,6 +30,9 @@ with open sizes.
 MOST_SHAPES = 4096
 """The maximum number of sets of shapes for which a runner remembers the plan."""
 
+_MOST_MISSES = 16
+"""The number of runs that a unit with loops may begin in vain, if these are not few of its runs."""
+
 OpenShape = tuple[int | None, ...] | None
 """A feed's shape in a plan: None for sizes, or ranks, that are known only in each run."""
 
@@ -62,6 +65,7 @@ class RunnerPlans:
         self._unfit: set[Shapes] = set()
         self.returning: set[Shapes] = set()  # of the next run only, apart
         self._apart: dict[Shapes, CachedPlan] = {}  # plans beside an open one
+        self._misses: dict[OpenUnit, int] = {}  # of units with loops, runs that did not fit
         self._waiting: list[CachedPlan] = []  # plans that run once they are opened
         self._awaited: list[OpenUnit] = []  # their units, and those without memory for one
         self.exact: dict[Shapes, CachedPlan] = {}
@@ -142,11 +146,23 @@ class RunnerPlans:
         if self._found_other(shapes, reported):
             return
         self.returning.add(shapes)
+        self._count_miss(self.exact.get(shapes))
         cached = self._apart.pop(shapes, None)
         if cached is None or cached.plan.stale:
             plan = self._compile(shapes)
             cached = self._cache.add(plan, partial(self._forget_shapes, plan))
         self.exact[shapes] = cached
+
+    def _count_miss(self, cached: CachedPlan | None) -> None:
+        """Count a run that had to begin again with a plan apart. If the sizes in the loops of a
+        unit often do not fit, the unit is given up.
+        """
+        opening = None if cached is None else cached.plan.opening
+        reports = None if opening is None else opening.unit.reports
+        if cached is not None and opening is not None and reports is not None and reports.loop_ends:
+            misses = self._misses.get(opening.unit, 0) + 1
+            if misses < _MOST_MISSES or 4 * misses > cached.plan.runs:
+                self._misses[opening.unit] = misses
 
     def _found_other(self, shapes: Shapes, reported: Mapping[str, int]) -> bool:
         """Make the next run of these shapes use another opened plan, and return True, if there is
@@ -197,6 +213,8 @@ class RunnerPlans:
         """
         if unit.unit.reports is not None:
             self._await_opening(unit)
+            if self._misses.get(unit.unit, 0) >= _MOST_MISSES:
+                return None
         candidates = (*self.exact.values(), *self._waiting)
         distinct = {id(cached.plan): cached for cached in candidates}
         plans = [

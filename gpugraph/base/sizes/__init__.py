@@ -5,10 +5,13 @@ from gpugraph.base.sizes.size_arrays import (
     has_open_sizes as has_open_sizes,
     size_array as size_array,
 )
+from gpugraph.base.sizes.size_bounds import least_of as least_of, varies as varies
 from gpugraph.base.sizes.size_functions import (
     estimates as estimates,
+    has_several as has_several,
     hint_of_shape as hint_of_shape,
     is_open as is_open,
+    may_vanish as may_vanish,
     range_bounds as range_bounds,
     range_length as range_length,
     whole as whole,

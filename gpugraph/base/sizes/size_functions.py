@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from gpugraph.base.sizes.size_bounds import least_of, varies
 from gpugraph.base.sizes.size_traces import Size, hint
 
 
@@ -33,6 +34,18 @@ def whole(size: Any) -> Any:
 def is_open(sizes: Iterable[Any]) -> bool:
     """Return whether any of `sizes` is a Size (is open), not an int."""
     return any(type(size) is Size for size in sizes)
+
+
+def has_several(size: Any) -> bool:
+    """Return whether a size is more than 1, or differs between the iterations of a loop."""
+    return varies(size) or bool(size > 1)
+
+
+def may_vanish(size: Any) -> bool:
+    """Return whether a size differs between the iterations of a loop, and may be 0 in one of them
+    although no fed size is 0.
+    """
+    return varies(size) and least_of(size, fed=1) <= 0
 
 
 def range_length(bounds: slice, size: Any) -> Any:

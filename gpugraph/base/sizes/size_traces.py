@@ -21,8 +21,9 @@ from contextlib import contextmanager
 from math import prod
 from typing import Any
 
+from gpugraph.base.sizes.size_bounds import least_of, varies
 from gpugraph.base.sizes.size_literals import LITERALS, OpenSizeError
-from gpugraph.base.sizes.size_values import SizeValues, Terms, value_of
+from gpugraph.base.sizes.size_values import SizeValues, Terms, value_of, without
 
 _EMPTY: tuple[int, ...] = ()
 _OPERATIONS: dict[str, Callable[[int, int], int]] = {"//": operator.floordiv, "%": operator.mod}
@@ -31,6 +32,10 @@ _COMPARISONS: dict[str, Callable[[int, int], bool]] = {
     "<": operator.lt,
     "<=": operator.le,
 }
+
+
+_LEAST_HINT = 3
+"""The least hint of a size that differs between the iterations of a loop."""
 
 
 class SizeTrace:
@@ -56,10 +61,12 @@ class SizeTrace:
         self._atoms: list[tuple[str, Terms, Terms] | None] = [None] * len(inputs)
         self.operations: dict[tuple[str, Terms, Terms], int] = {}  # by operation, its atom
         self._reports: dict[str, int] = {}  # the atoms of reported sizes
+        self.loop_sizes: set[str] = set()  # those with another value in each iteration
         self._equal: dict[int, int] = {}  # atoms that equal another, by a condition
         self._is_apart = False  # whether conditions are recorded separately
+        self._decides_loops = True  # whether sizes of loops may be compared
         self._hints = list(inputs)
-        self.natural = [True] * len(inputs)  # by atom: whether it is never negative
+        self.least: list[int | None] = [0] * len(inputs)  # by atom: its lower bound, if known
         self.sizes = [Size(self, (((number,), 1),), value) for number, value in enumerate(inputs)]
 
     @property
@@ -74,15 +81,20 @@ class SizeTrace:
         """The values of all Sizes for the first inputs."""
         return SizeValues(self._hints)
 
-    def report(self, name: str, hint: int | None = None) -> Any:
+    def report(self, name: str, hint: int | None = None, least: int | None = None) -> Any:
         """Return the Size of a value that a kernel reports in each run. Return None if an earlier
         run has not reported it.
 
         Args:
           hint: the value for the first inputs, if it follows from them.
+          least: a lower bound of a size that may differ in each iteration of a loop.
         """
         number = self._reports.get(name)
-        if hint is not None:
+        if least is not None:
+            self.loop_sizes.add(name)
+            if hint is not None or name in self.reported:  # no special value, such as 1
+                self.reported[name] = max(hint or self.reported[name], _LEAST_HINT)
+        elif hint is not None:
             self.reported.setdefault(name, hint)
         if number is None:
             if name not in self.reported:
@@ -90,7 +102,7 @@ class SizeTrace:
             number = self._reports[name] = len(self._atoms)
             self._hints.append(self.reported[name])
             self._atoms.append((name, (), ()))
-            self.natural.append(True)
+            self.least.append(least or 0)
         return Size(self, (((number,), 1),), self._hints[number])
 
     @property
@@ -153,6 +165,17 @@ class SizeTrace:
         return SizeValues(atoms)
 
     @contextmanager
+    def loops_undecided(self) -> Iterator[None]:
+        """Inside the block, raise OpenSizeError for a comparison whose outcome may differ between
+        the iterations of a loop.
+        """
+        before, self._decides_loops = self._decides_loops, False
+        try:
+            yield
+        finally:
+            self._decides_loops = before
+
+    @contextmanager
     def recording(self) -> Iterator[dict[tuple[str, Terms, Terms, bool], None]]:
         """Collect the conditions that are recorded inside the block, separately from the trace's
         own conditions.
@@ -181,12 +204,23 @@ class SizeTrace:
             operands = [value_of(terms, self._hints) for terms in key[1:]]
             self._hints.append(_OPERATIONS[name](*operands))
             self._atoms.append(key)
-            self.natural.append(_least(left) >= 0 and _least(right) >= 0)
+            self.least.append(0 if least_of(left) >= 0 and least_of(right) >= 0 else None)
         return Size(self, (((number,), 1),), self._hints[number])
+
+    def is_unequal(self, difference: Size) -> bool:
+        """Return whether two sizes with this difference are treated as unequal without a condition.
+
+        This applies to a size that differs between the iterations of a loop, if it does not equal
+        the other size for the first inputs. Code for arbitrary sizes is also correct for equal
+        sizes. Where it is not, the caller asks `varies` first.
+        """
+        return self._decides_loops and difference.hint != 0 and varies(difference)
 
     def decide(self, name: str, left: Any, right: Any) -> bool:
         """Return the outcome of a comparison for the first inputs, and record it as a condition."""
         outcome = _COMPARISONS[name](hint(left), hint(right))
+        if not self._decides_loops and (varies(left) or varies(right)):
+            raise OpenSizeError("a size differs between the iterations of a loop")
         self.conditions[name, _terms(left), _terms(right), outcome] = None
         if name == "==" and outcome and not self._is_apart:
             self._equate(_terms(left), _terms(right))
@@ -325,7 +359,10 @@ class Size:
         difference = self - other
         if type(difference) is not Size:
             return bool(difference == 0)
-        if _least(difference) > 0 or _least(-difference) > 0:
+        if least_of(difference) > 0 or least_of(-difference) > 0:
+            return False
+        is_zero = type(other) is not Size and not other
+        if not is_zero and self.trace.is_unequal(difference):
             return False
         return self.trace.decide("==", difference, 0)
 
@@ -409,26 +446,13 @@ def _combined(size: Size, other: Any, sign: int) -> Any:
     return size.trace.of(terms)
 
 
-def _least(size: Any) -> int:
-    """Return a lower bound of a size that holds for all inputs. If no bound is known, return
-    -2**62.
-    """
-    if type(size) is not Size:
-        return operator.index(size)
-    natural = size.trace.natural
-    for monomial, n in size.terms:
-        if (n < 0 and monomial) or not all(natural[number] for number in monomial):
-            return -1 << 62
-    return dict(size.terms).get(_EMPTY, 0)
-
-
 def _is_less(one: Any, other: Any) -> bool:
     difference = one - other  # at least one of them is a Size
     if type(difference) is not Size:
         return bool(difference < 0)
-    if _least(difference) >= 0:
+    if least_of(difference) >= 0:
         return False
-    if _least(-difference) > 0:
+    if least_of(-difference) > 0:
         return True
     return difference.trace.decide("<", difference, 0)
 
@@ -441,7 +465,7 @@ def _divided(size: Size, by: Any) -> Any:
     if len(terms) == 1:
         (monomial, times), quotient = terms[0], {}
         for powers, n in size.terms:
-            rest = _without(powers, monomial)
+            rest = without(powers, monomial)
             if rest is None or n % times:
                 break
             quotient[rest] = n // times
@@ -458,20 +482,10 @@ def _divided(size: Size, by: Any) -> Any:
     return size.trace.apply("//", size, by)
 
 
-def _without(monomial: tuple[int, ...], divisor: tuple[int, ...]) -> tuple[int, ...] | None:
-    rest = list(monomial)
-    for number in divisor:
-        if number not in rest:
-            return None
-        rest.remove(number)
-    return tuple(rest)
-
-
 def _rest(size: Size, by: Any) -> Any:
     terms = _terms(by)
     if len(terms) == 1 and all(
-        _without(powers, terms[0][0]) is not None and not n % terms[0][1]
-        for powers, n in size.terms
+        without(powers, terms[0][0]) is not None and not n % terms[0][1] for powers, n in size.terms
     ):
         return size - size // by * by
     if type(by) is Size:

@@ -51,3 +51,13 @@ class SizeValues:
     def shape(self, sizes: Iterable[Any]) -> tuple[Any, ...]:
         """Return the values of the sizes of a shape."""
         return tuple([self.of(size) for size in sizes])
+
+
+def without(monomial: tuple[int, ...], divisor: tuple[int, ...]) -> tuple[int, ...] | None:
+    """Return a product of atoms divided by another one, or None if it is no multiple of it."""
+    rest = list(monomial)
+    for number in divisor:
+        if number not in rest:
+            return None
+        rest.remove(number)
+    return tuple(rest)

@@ -24,12 +24,28 @@ class CountedRows(NamedTuple):
     slots: Sequence[int]
 
 
+_SPARSE = CountedRows("", (0, 1))
+
+_BY_NUMPY = {
+    **dict.fromkeys(("StringSplit", "StringSplitV2", "SparseAdd", "SparseSlice"), _SPARSE),
+    **dict.fromkeys(("SparseConcat", "SparseFillEmptyRows", "SparseCross"), _SPARSE),
+    **dict.fromkeys(("DenseToDenseSetOperation", "DenseToSparseSetOperation"), _SPARSE),
+    **dict.fromkeys(("SparseToSparseSetOperation", "SparseReduceSumSparse"), _SPARSE),
+}
+"""By op type, the rows that a NumPy kernel counts: those of the indices and values of a sparse
+tensor."""
+
+
+INFERRED = {"LookupTableFindV2"}
+"""The op types whose kernels return new arrays, always of the inferred shapes."""
+
+
 def counted_rows(node: Node) -> Sequence[CountedRows]:
-    """Return the numbers of rows that the node's kernel counts. If an output holds Python objects,
-    return an empty sequence, because open plans do not support counted objects.
-    """
+    """Return the numbers of rows that the node's kernel counts."""
     decl = DECLARATIONS.get(node.type)
     native = decl.native if decl is not None else None
+    if node.type in _BY_NUMPY:
+        return [_BY_NUMPY[node.type]]
     if any(dtype.base_dtype in OBJECTS for dtype in node.output_types):
         return ()
     return rows_counted_by(native, len(node.output_types))

@@ -277,7 +277,7 @@ class _Guards:
                 break
             edge = source.input_edge(0)
             source, slot = edge.src, edge.src_output
-        return source, slot
+        return source, _first_equal_output(source, slot) if source.type == "_Fused" else slot
 
     def _known(self, source: Node, slot: int) -> bool | None:
         """Return the value of a predicate if it is constant, or if the guard of a surrounding loop
@@ -337,3 +337,17 @@ def _opposite(guard: Guard) -> Guard | None:
     if len(atoms) == 1 and isinstance(atoms[0], Is):
         return frozenset({Is(atoms[0].pred, not atoms[0].value)})
     return None
+
+
+def _first_equal_output(fused: Node, slot: int) -> int:
+    """Return the first output of a `_Fused` that has the same value as output `slot`, because its
+    members only forward the value.
+    """
+    number = len(fused.attrs["Tin"])
+    same: dict[int, int] = {}
+    for member in fused.attrs["members"]:
+        if member.op_type == "Identity":
+            same[number] = same.get(member.sources[0], member.sources[0])
+        number += len(member.output_types)
+    values = [same.get(value, value) for value in fused.attrs["stores"]]
+    return values.index(values[slot])

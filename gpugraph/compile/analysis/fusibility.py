@@ -14,7 +14,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 from gpugraph.base.shapes import equal_sizes
-from gpugraph.base.sizes import hint, literals_refused
+from gpugraph.base.sizes import hint, literals_refused, may_vanish
 from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.devices.native import Fusion, NotNativeError, not_native
 from gpugraph.graph.nodes.node_and_edge import Edge
@@ -237,7 +237,9 @@ class FusibleOps:
             return None
         is_gpu = device_type != "CPU"
         space = _space_of(expressions, signature, node.type in _SHAPED, native, is_gpu)
-        if space is None or not prod(space.sizes) or not (native or is_large(space.sizes)):
+        if space is None or may_vanish(prod(space.sizes)):
+            return None
+        if not prod(space.sizes) or not (native or is_large(space.sizes)):
             return None
         self._count += 1
         shared = signature.input_shapes, signature.output_shapes, signature.host_values

@@ -21,9 +21,14 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.shapes import TensorShape
-from gpugraph.base.sizes import Size, size_array
+from gpugraph.base.sizes import Size, has_open_sizes, size_array, varies
 from gpugraph.compile.analysis.counted_rows import counted_rows, counting_node
 from gpugraph.compile.analysis.flow_analysis import flow_of, has_control_flow
+from gpugraph.compile.analysis.growing_variables import (
+    GrowingVariables,
+    are_same_sizes,
+    without_loop_sizes,
+)
 from gpugraph.compile.unit.compile_unit import TensorId, Unit
 from gpugraph.compile.unit.guards import Flow
 from gpugraph.compile.unit.inference_errors import inference_error
@@ -61,6 +66,7 @@ class Inference:
         self.elements: dict[int, TensorShape] = {}
         self.pushed: dict[int, Any] = {}  # by stack: the value of all pushes, or None
         self.reporters: dict[str, Node] = {}  # by name, the nodes that report sizes
+        self.growing = GrowingVariables(unit)
         self.failing: set[int] = set()  # nodes that refuse their inputs, and their dependents
 
     def converge(self, order: Sequence[Node], visit: Callable[[Node], Any]) -> None:
@@ -97,8 +103,9 @@ class Inference:
             shape = self.merges[node.id]
             for edge in node._in:
                 if edge.is_back_edge and edge.src.id not in self.failing:
-                    shape = common_shape(shape, self.unit.shapes[edge.src.id][edge.src_output])
-            if shape.sizes != self.merges[node.id].sizes:
+                    after = self.unit.shapes[edge.src.id][edge.src_output]
+                    shape = self.growing.joined(node, shape, after)
+            if not are_same_sizes(shape.sizes, self.merges[node.id].sizes):
                 self.merges[node.id] = shape
                 changed = True
         return changed
@@ -153,18 +160,19 @@ class Inference:
         return shapes
 
     def _with_reports(
-        self, node: Node, shapes: Sequence[TensorShape], report_of: Callable[[str], Any]
+        self, node: Node, shapes: Sequence[TensorShape], report_of: Callable[..., Any]
     ) -> Sequence[TensorShape]:
         """Return the shapes. Unknown sizes are replaced by the sizes that the node's kernel will
         report.
         """
         counted = counted_rows(node)
-        if not counted or self.is_conditional(node):
+        if not counted or not self.may_report(node):
             return shapes
         firsts = [(shapes[slot].sizes or (0,))[0] for rows in counted for slot in rows.slots]
         if any(first is not None for first in firsts):
             return shapes
-        sizes = [report_of(node.name + rows.suffix) for rows in counted]
+        least = 0 if self.is_in_loop(node) else None
+        sizes = [report_of(node.name + rows.suffix, None, least) for rows in counted]
         if None in sizes:
             return shapes
         if node.id not in self.unit.reported:
@@ -181,7 +189,11 @@ class Inference:
         """Return the nodes that report the sizes in a constant value."""
         sizes = value.flat if isinstance(value, np.ndarray) and value.dtype == object else ()
         names = {name for size in sizes if type(size) is Size for name in size.reports()}
-        return [self.reporters[name] for name in sorted(set(map(counting_node, names)))]
+        makers = [
+            self.reporters.get(name) or self.growing.exits.get(name)
+            for name in sorted(set(map(counting_node, names)))
+        ]
+        return [node for node in makers if node is not None]
 
     def _never(self, node: Node) -> Sequence[TensorShape]:
         """Mark the node as one that never has a value. Return an unknown shape for each output that
@@ -199,6 +211,12 @@ class Inference:
         """Return whether some runs may skip the node because it is in a branch or a loop."""
         return self.is_in_loop(node) or (self.flow is not None and bool(self.flow.guards[node.id]))
 
+    def may_report(self, node: Node) -> bool:
+        """Return whether the node runs in each run, or in each iteration of a loop, so that sizes
+        that its kernel reports are known afterwards.
+        """
+        return not self.is_conditional(node) or self.growing.runs_in_each_iteration(node)
+
     def is_in_loop(self, node: Node) -> bool:
         """Return whether the node is in a loop."""
         if not has_control_flow(self.unit):
@@ -212,7 +230,7 @@ class Inference:
         for edge in node._in:
             if not edge.is_control and not edge.is_back_edge:
                 entering = self.unit.shapes[edge.src.id][edge.src_output]
-                shape = entering if shape is None else common_shape(shape, entering)
+                shape = entering if shape is None else self.growing.joined(node, shape, entering)
         self.merges[node.id] = _UNKNOWN if shape is None else shape
         return [self.merges[node.id], _SCALAR]
 
@@ -226,6 +244,7 @@ class Inference:
             shape = TensorShape.of(shape.sizes[1:])
         elif node.type == "TensorArraySplitV3" and shape.sizes is not None:
             shape = TensorShape.of((None, *shape.sizes[1:]))
+        shape = without_loop_sizes(shape)
         known = self.elements.get(root.id)
         self.elements[root.id] = shape if known is None else common_shape(known, shape)
 
@@ -243,6 +262,8 @@ class Inference:
     def note_push(self, node: Node, value: Any) -> None:
         """Record the value that a StackPushV2 pushes. None means that the value isn't constant."""
         root = container_of(node)
+        if value is not None and has_open_sizes(value) and any(map(varies, value.flat)):
+            value = None  # it differs between iterations
         if root is not None:
             known = self.pushed.setdefault(root.id, value)
             if known is not value and not _equal(known, value):

@@ -15,6 +15,7 @@ from typing import Any
 
 from gpugraph.base.errors import ResourceExhaustedError
 from gpugraph.base.interruptions.signal_handlers import uninterrupted
+from gpugraph.compile.analysis.counted_rows import INFERRED
 from gpugraph.compile.binding.feeds_and_fetches import FeedsAndFetches
 from gpugraph.compile.binding.placement_report import placements
 from gpugraph.compile.binding.wrapped_steps import (
@@ -69,6 +70,8 @@ def _bound(unit: Unit, binder: Binder) -> Plan:
     holdings = binder.holdings
     with unit.report("binder") as set_outcome:
         binder.take_arenas()
+        for sizes in unit.growing.values():
+            binder.reported.update(sizes)
         for node in unit.order:
             binder.visit(node)
         ends = FeedsAndFetches(binder, binder.branches)
@@ -244,7 +247,7 @@ class Binder(StepList):
         """
         if isinstance(bound.kernel, Sized) or reference(bound.kernel).waits:
             return True
-        if bound.node.id in self.unit.reported:
+        if bound.node.id in self.unit.reported or bound.node.type in INFERRED:
             return True
         for _, home in (*bound.inputs, *bound.outputs):
             if home.storage.kind == "cell":

@@ -15,7 +15,7 @@ from gpugraph.compile.steps.compiled_stretch import MemberStep
 from gpugraph.compile.steps.guarded_regions import GuardedStep
 from gpugraph.compile.steps.kernel_context import BoundNode
 from gpugraph.compile.steps.native_node_code import Candidate, compile_pieces, translate
-from gpugraph.compile.steps.tensor_moves import Move
+from gpugraph.compile.steps.tensor_moves import Move, target_of
 from gpugraph.compile.unit.compile_unit import Home, TensorId
 from gpugraph.compile.unit.unit_sizes import OpenParts
 from gpugraph.devices.native import Address, NotNativeError, OpenCall, OpenView, sequence
@@ -74,6 +74,7 @@ class OpenBinder(Binder):
             storage = replace(home.storage, size=size)
             self.asides[target] = Home(storage, source_home.shape, home.dtype)
         target_home = homes[target] if target in homes else self.asides[target]
+        target_home = target_of(source_home, target_home)
         try:
             return self.array(source_home), self.array(target_home)
         except NotNativeError:

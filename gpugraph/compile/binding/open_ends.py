@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -52,7 +53,8 @@ class OpenEnds:
     def _feed(self, slot: FeedSlot, node: Node) -> FeedSlot:
         home = self._binder.unit.homes[node.id, 0]
         if home.storage.kind != "arena":
-            if home.shape is None or is_open(home.shape):
+            is_cell = home.storage.kind == "cell"  # allocated in each run
+            if not is_cell and (home.shape is None or is_open(home.shape)):
                 raise NotNativeError("a feed of open size outside the arena, such as strings")
             return slot
         base, dtype = self._words.base_of(home.storage), np.dtype(home.dtype.as_numpy_dtype)
@@ -85,12 +87,14 @@ class OpenEnds:
             if kept is None or not isinstance(view, OpenView):
                 return None
             return (lambda: kept[()]) if shape == () else kept.copy
-        if storage.kind != "arena":
+        if storage.kind not in ("arena", "aside"):
             return None
         if shape is None:
             raise NotNativeError("a fetch of unknown shape")
         numbers = np.array([self._words.registers.number(size) for size in shape], np.intp)
         base, numpy_type = self._words.base_of(storage), np.dtype(dtype.as_numpy_dtype)
+        if storage.kind == "aside":  # a loop variable outside of the arena
+            return lambda: self._aside(self._registers[numbers].tolist(), numpy_type, base).copy()
         if shape == ():
             return lambda: self._array((), numpy_type, base)[()]
 
@@ -98,6 +102,12 @@ class OpenEnds:
             return self._array(self._registers[numbers].tolist(), numpy_type, base).copy()
 
         return read
+
+    def _aside(self, shape: Any, dtype: Any, base: int) -> Any:
+        """Return the array at the start of a buffer outside of the arena."""
+        num_bytes = prod(shape) * dtype.itemsize
+        memory: Any = (ctypes.c_char * num_bytes).from_address(int(self._bases[base]))
+        return np.ndarray(shape, dtype, memory)
 
     def _array(self, shape: Any, dtype: Any, base: int) -> Any:
         """Return the array at the start of a buffer."""

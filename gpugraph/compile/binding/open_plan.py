@@ -35,6 +35,7 @@ import numpy as np
 from gpugraph.base.sizes import FedSizes, SizeValues
 from gpugraph.compile.binding.binder import Binder
 from gpugraph.compile.binding.bound_sets import BoundSet, SetKey, Shapes, UnitOfSizes
+from gpugraph.compile.binding.loop_sizes import GrownVariable, grown_variables
 from gpugraph.compile.binding.open_binding import OpenBinder, run_of
 from gpugraph.compile.binding.open_ends import OpenEnds
 from gpugraph.compile.binding.open_group import OpenGroup
@@ -75,18 +76,21 @@ class OpenPlan:
         opened = unit.parts.unit
         self._open = OpenBinder.of(binder, unit.parts)
         self._flags = bytearray() if binder.branches is None else binder.branches.flags.values
-        flushes = () if unit.reports is None else unit.reports.flushes
         program = OpenProgram(
             *(self._open, unit.trace, self.run_plain, self._flags),
-            *(flushes, self._flush, self._unfit),
+            *(unit.reports, self._flush, self._unfit),
         )
         program.add(plan.steps)
         self.program, self._code = program, program.finish(plan.clock.stop)
         self._natives = list(program.natives.values())
         self._numbers = list(program.natives)
-        self._asides = [home.storage for home in self._open.asides.values()]
+        self._asides = [
+            GrownVariable(home.storage, [home.storage.size]) for home in self._open.asides.values()
+        ]
+        self._grown = len(self._asides)  # from this place on: loop variables
+        self._asides += grown_variables(opened)
         self._aside_memory: dict[int, Any] = {}  # by place, the memory of an aside
-        storages = [*opened.storages, *self._asides]
+        storages = [*opened.storages, *(aside.storage for aside in self._asides)]
         self._words = OpenWords(unit.trace, fed, program.reported_names, storages)
         self._ends = OpenEnds(plan, self._open, self._words, self._flags)
         self._fill_words(opened)
@@ -119,6 +123,8 @@ class OpenPlan:
             words.add_reports(stage, names, [p for _, step in flush for p in step.places])
         for number, native in program.natives.items():
             words.add_call(program.stage_of(number), native)
+        for number, sizes in program.size_words.items():
+            words.add_words(program.stage_of(number), sizes)
         for number, view in program.bools.items():
             place = self._code.operand_place(number)
             words.add_words(program.stage_of(number), {place: view.ctypes.data})
@@ -129,7 +135,9 @@ class OpenPlan:
         parts = [0 if reports is None else reports.part_of(s) for s in opened.storages]
         for device in opened.arena_sizes:
             words.add_arena(self.unit.relayout.stacking(device), parts)
-        self._aside_rows = [words.add_aside(storage) for storage in self._asides]
+        self._aside_rows = [
+            [(*words.add_aside(size), size) for size in aside.sizes] for aside in self._asides
+        ]
 
     @property
     def reasons(self) -> dict[str, str]:
@@ -224,7 +232,8 @@ class OpenPlan:
             if status is StageStatus.ASIDE:
                 self._grow_asides(stage)
             elif stage:
-                self._least_arena = self._stages.needed
+                is_in_loop = stage in self.program.loop_stages  # the next iteration needs more
+                self._least_arena = self._stages.needed * (3 if is_in_loop else 2) // 2
                 raise UnfitReportError(is_larger=True)
             else:
                 self._grow(shapes, self._stages.needed)
@@ -236,8 +245,10 @@ class OpenPlan:
         containers.
         """
         program = self.program
-        is_bound = bool(program.bound_in(stage)) or bool(self._words.constants[stage])
-        return is_bound or bool(program.accesses) or bool(program.kinds)
+        if program.bound_in(stage) or self._words.constants[stage]:
+            return True
+        is_in_loop = stage in program.loop_stages  # elements have the shapes of no iteration
+        return not is_in_loop and (bool(program.accesses) or bool(program.kinds))
 
     def _bind_stage(self, stage: int, shapes: Shapes) -> None:
         """Bind the steps of a stage that need arrays of the current sizes. If the steps have been
@@ -356,7 +367,16 @@ class OpenPlan:
         unit = self.unit.parts.at(values)
         unit.target, unit.advise = self.binder.unit.target, self.binder.unit.advise
         self.unit.relayout.apply(unit)
+        self._set_grown(unit)
         return unit
+
+    def _set_grown(self, unit: Unit) -> None:
+        """Set the addresses of loop variables outside of the arena, as their offsets."""
+        for node in self.unit.parts.unit.growing:
+            home = unit.homes.get((node, 0))
+            if home is not None and home.storage.kind == "aside":
+                opened = self.unit.parts.unit.homes[node, 0].storage
+                home.storage.offset = self._start_of(opened)
 
     def _values_of(self, shapes: Shapes) -> SizeValues:
         """Return the values of the sizes for a set of shapes, with the sizes that kernels have
@@ -390,6 +410,7 @@ class OpenPlan:
             values, self._words.buffer_sizes(self._registers), [start - arena for start in starts]
         )
         unit.target, unit.advise = self.binder.unit.target, self.binder.unit.advise
+        self._set_grown(unit)
         binder = self._binder(unit)
         calls = []
         for index in np.flatnonzero(self._stages.unmet[:-1]).tolist():
@@ -417,18 +438,25 @@ class OpenPlan:
         """Enlarge the buffers of a stage that are outside of the arena and too small. Buffers never
         shrink.
         """
-        values = self._values()
-        for place, storage in enumerate(self._asides):
-            number, row = self._aside_rows[place]
+        values, is_variable = self._values(), False
+        for place, aside in enumerate(self._asides):
+            sizes = [
+                values.of(size) for number, _, size in self._aside_rows[place] if number == stage
+            ]
             memory = self._aside_memory.get(place)
-            size = values.of(storage.size)
-            if number != stage or (memory is not None and memory.nbytes >= size + _LINE):
+            if not sizes or (memory is not None and memory.nbytes >= max(sizes) + _LINE):
                 continue
-            self._drop_sets(stage)
-            memory = self._aside_memory[place] = np.empty(size + _LINE, np.uint8)
-            self._stages.set_aside(number, row, size)
+            room = max(sizes) if place < self._grown else 2 * max(sizes)
+            is_variable |= place >= self._grown
+            self._drop_sets(0 if place >= self._grown else stage)
+            memory = self._aside_memory[place] = np.empty(room + _LINE, np.uint8)
+            for number, row, _ in self._aside_rows[place]:
+                self._stages.set_aside(number, row, room)
             start = -(-memory.ctypes.data // _LINE) * _LINE
-            self._stages.bases[self._words.base_of(storage)] = start
+            self._stages.bases[self._words.base_of(aside.storage)] = start
+        if is_variable and stage:  # earlier stages have written the former address
+            self._stages.forget()
+            raise UnfitReportError(is_larger=True)
 
     def _arena_start(self) -> int:
         for lease in self.binder.holdings.arenas.values():

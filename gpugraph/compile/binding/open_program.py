@@ -13,16 +13,25 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from gpugraph.base.errors import InternalError
 from gpugraph.base.interruptions.signal_handlers import raised_by_handler
-from gpugraph.base.sizes import SizeTrace, is_open, literals_refused
+from gpugraph.base.sizes import SizeTrace, has_open_sizes, is_open, literals_refused
 from gpugraph.compile.binding.binder import Binder
+from gpugraph.compile.binding.loop_sizes import LoopRegisters
 from gpugraph.compile.binding.native_reports import NativeReport, native_report
 from gpugraph.compile.binding.open_binding import OpenBinder, bound_call
+from gpugraph.compile.binding.open_copies import (
+    bound_copy,
+    bound_index,
+    never_bound,
+    no_flush,
+    no_restart,
+)
 from gpugraph.compile.binding.open_steps import (
     AccessStep,
     CurrentSizes,
@@ -30,9 +39,11 @@ from gpugraph.compile.binding.open_steps import (
     NumPyStep,
     Opened,
     ReportStep,
+    SizedStep,
     StepKey,
+    without_zero_tests,
 )
-from gpugraph.compile.binding.size_reports import Flush, Report
+from gpugraph.compile.binding.size_reports import Flush, Report, Reports
 from gpugraph.compile.control_flow.loop_program import (
     Label,
     LoopGroup,
@@ -45,23 +56,16 @@ from gpugraph.compile.control_flow.native_while_loops import NativeLoop
 from gpugraph.compile.steps.compiled_stretch import CompiledStretch, MemberStep
 from gpugraph.compile.steps.dynamic_steps import DynamicStep
 from gpugraph.compile.steps.guarded_regions import AnyFlag
+from gpugraph.compile.steps.native_node_code import native_of
 from gpugraph.compile.steps.stretch import Stretch
 from gpugraph.compile.steps.tensor_moves import Move, Releasing, WriteIndex, do_nothing
 from gpugraph.compile.unit.compile_unit import TensorId
 from gpugraph.devices.native import NotNativeError, OpenCall, move, sequence, words_of
 from gpugraph.graph.nodes.runtime_graph import Node
+from gpugraph.kernel import ViewCopies
 from gpugraph.ops.tensor_arrays.container_ops import ContainerAccess
 from gpugraph.ops.tensor_arrays.element_store import Kind
 from gpugraph.plan import Run, Step, StepGroup, all_steps
-
-
-def _no_flush(stage: int) -> None:
-    """Do nothing. This is used if no kernel reports a size."""
-
-
-def _no_restart(stage: int, names: Collection[str]) -> Exception:
-    """Return InternalError: no kernel reports a size."""
-    return InternalError.of_no_node("No kernel reports a size")
 
 
 class NotOpenError(Exception):
@@ -84,6 +88,9 @@ class OpenProgram(LoopProgram):
       reports: for each stage after the first, the kernels that report a size just before it.
       flush_places: the indices of the instructions that run these stages.
       accesses: the number of steps that access a container.
+      size_words: maps the index of an instruction to the sizes that a loop has next, by the address
+        where the stage of the instruction writes them.
+      loop_stages: the stages that run at the start of each iteration of a loop.
     """
 
     def __init__(
@@ -92,14 +99,15 @@ class OpenProgram(LoopProgram):
         trace: SizeTrace,
         run_plain: Callable[[Node, StepKey], Any],
         flags: bytearray,
-        flushes: Sequence[Flush] = (),
-        flush: Callable[[int], None] = _no_flush,
-        restart: Callable[[int, Collection[str]], Exception] = _no_restart,
+        reports: Reports | None = None,
+        flush: Callable[[int], None] = no_flush,
+        restart: Callable[[int, Collection[str]], Exception] = no_restart,
     ) -> None:
         """Create an empty program.
 
         Args:
           run_plain: a function that runs the step of a node in NumPy, with the current sizes.
+          reports: the sizes that a run reports, or None.
           flush: a function that runs a stage, given its number.
           restart: a function that prepares that the run begins again with another plan, and returns
             the error to raise. It receives the number of a stage, and the names of the sizes that
@@ -112,15 +120,22 @@ class OpenProgram(LoopProgram):
         self.bound: list[NumPyStep | MoveStep] = []
         self.bools: dict[int, Any] = {}
         self.kinds: dict[Kind, list[int]] = {}
-        self.sizes = CurrentSizes()
+        self._depth = 0  # the number of loops around the next instruction
+        self.sizes = CurrentSizes(reports is not None and bool(reports.loop_ends))
         self.accesses = 0
         self.loops: list[tuple[int, int, Step]] = []
         self.reasons: dict[str, str] = {}
-        self._flushes, self._flush, self._restart = list(flushes), flush, restart
-        self._reports: dict[int, ReportStep] = {}
+        self._flushes: list[Flush] = [] if reports is None else list(reports.flushes)
+        self._growing = {} if reports is None else reports.loops
+        self._loop_ends = {} if reports is None else reports.loop_ends
+        self._flush, self._restart = flush, restart
+        self._reports: dict[int, ReportStep | LoopRegisters] = {}
+        self._registers: dict[str, LoopRegisters] = {}  # by the condition of a loop
+        self.size_words: dict[int, dict[int, Any]] = {}
         self._report_places: set[int] = set()
         self._after: dict[int, Sequence[Opened]] = {}  # by node that reports, what follows
-        self.reports: list[Sequence[tuple[Report, ReportStep]]] = []
+        self.reports: list[Sequence[tuple[Report, ReportStep | LoopRegisters]]] = []
+        self.loop_stages: set[int] = set()
         self.flush_places: list[int] = []
         self._bound_begins: list[int] = [0]
 
@@ -145,19 +160,26 @@ class OpenProgram(LoopProgram):
                 self._flush_before(min(positions[node.id] for node in nodes))
         super()._step(step)
 
-    def _flush_before(self, position: int) -> None:
+    def _flush_before(self, position: int, step: Step | None = None) -> None:
         """Add the instructions that run stages and must come before `position` in the order of
         nodes.
+
+        Args:
+          step: the step that is listed for a stage without reports.
         """
         while self._flushes and self._flushes[0].position <= position:
             reports = self._flushes.pop(0).reports
             pairs = [(report, self._reports[report.node.id]) for report in reports]
             self.reports.append(pairs)
             self.flush_places.append(len(self.parts))
+            if self._depth:
+                self.loop_stages.add(len(self.reports))
             self._bound_begins.append(len(self.bound))
             run = partial(self._flush, len(self.reports))
-            step = replace(pairs[-1][1].step_record, part="sizes", kind="measure", run=run)
-            self._python(step, run)
+            record = pairs[-1][1].step_record if pairs else step
+            if record is None:
+                raise NotOpenError("a stage of sizes in a conditional part")
+            self._python(replace(record, part="sizes", kind="measure", run=run), run)
             for report, _ in pairs:
                 for opened in self._after.get(report.node.id, ()):
                     self._native(opened)
@@ -192,17 +214,37 @@ class OpenProgram(LoopProgram):
         self.parts[number] = part._replace(kind="call", call=call)
         self.by_python.remove(part.step)
 
+    def _start_sizes(self, condition: Step) -> None:
+        loop = self._growing.get(condition.name)
+        if loop is not None:
+            registers = self._registers[condition.name] = LoopRegisters(loop, condition)
+            self._reports[loop.merge.id] = registers
+            self._set_sizes(condition, registers.start, registers.first_words)
+
+    def _set_sizes(self, condition: Step, call: Run, words: dict[int, Any]) -> None:
+        self.size_words[len(self.parts)] = words
+        self.parts.append(Part(condition, "call", nothing_refused, call))
+
+    def _begin_iteration(self, condition: Step) -> None:
+        self._depth += 1
+        if condition.name in self._growing:
+            self._flush_before(self._growing[condition.name].head)
+
+    def _next_sizes(self, condition: Step) -> None:
+        self._depth -= 1
+        if condition.name in self._registers:
+            registers = self._registers[condition.name]
+            self._set_sizes(condition, registers.go_on, registers.next_words)
+
+    def _leave(self, condition: Step) -> None:
+        if condition.name in self._loop_ends:
+            self._flush_before(self._loop_ends[condition.name], condition)
+
     def _report(self, step: Step, run: DynamicStep, node: Node) -> None:
         """Add the step of a node whose kernel reports a size."""
         if run.bound.variables:
             raise NotOpenError(f"'{step.name}' reports a size of a variable")
-        unit, closed = self._binder.unit, self._binder.plain.unit
-        inputs = [
-            closed.values[key] if key in closed.values else self._binder.array(unit.homes[key])
-            for key, _ in run.bound.inputs
-        ]
-        outputs = [self._binder.array(unit.homes[key]) for key, _ in run.bound.outputs]
-        report = ReportStep(run, inputs, outputs, self.sizes, step)
+        report = ReportStep(run, *self._tensors(run), self.sizes, step)
         native = self._native_report(step, run)
         self._reports[node.id] = report
         if native is None:
@@ -211,6 +253,23 @@ class OpenProgram(LoopProgram):
         report.count, self._after[node.id] = native.count, native.after
         self._report_places.add(len(self.parts))
         self._native(native.call, partial(self._refuse_report, report))
+
+    def _tensors(self, run: DynamicStep) -> tuple[list[Any], list[Any]]:
+        """Return the views, cells and constants that a step reads, and the views and cells that it
+        writes.
+        """
+        values = self._binder.plain.unit.values
+        opened = self._binder.unit.values
+        inputs = [
+            values[key] if key in values and not has_open_sizes(opened[key]) else self._tensor(key)
+            for key, _ in run.bound.inputs
+        ]
+        return inputs, [self._tensor(key) for key, _ in run.bound.outputs]
+
+    def _tensor(self, key: TensorId) -> Any:
+        home = self._binder.unit.homes[key]
+        is_run_sized = home.storage.kind == "cell"
+        return self._binder.plain.cell(home.storage) if is_run_sized else self._binder.array(home)
 
     def _native_report(self, step: Step, run: DynamicStep) -> NativeReport | None:
         try:
@@ -257,12 +316,16 @@ class OpenProgram(LoopProgram):
         elif step.kind == "flag":
             self._python(step, run)  # it reads a cell, or no tensor
         elif step.kind in ("kernel", "copy") and step.name in self._nodes:
-            self._by_numpy(step)
+            self._by_numpy(step, run)
         else:
             raise NotOpenError(f"'{step.name}' ({step.op_type})")
 
-    def _by_numpy(self, step: Step) -> None:
+    def _by_numpy(self, step: Step, run: Run | None = None) -> None:
         node = self._nodes[step.name]
+        if isinstance(run, DynamicStep) and not run.bound.variables:
+            with suppress(NotNativeError):
+                self._python(step, SizedStep(run, *self._tensors(run), self.sizes))
+                return
         current = NumPyStep(node, step)
         if not self._binder.is_lasting(node):
             self.bound.append(current)
@@ -285,10 +348,12 @@ class OpenProgram(LoopProgram):
         """Add a copy. If possible, the copy becomes a native instruction."""
         keys = args.source[0], args.target[0]
         views = self._binder.views(args)
+        if views is not None and any(type(size) is int and not size for size in views[0].shape):
+            return  # there is nothing to copy
         if run in self._copies and views is not None:
             try:
                 pair = self._copies[run]
-                self._native(self._opened_copy(step, pair, views, partial(_bound_copy, keys)))
+                self._native(self._opened_copy(step, pair, views, partial(bound_copy, keys)))
                 return
             except NotNativeError as error:
                 self.reasons[step.label] = str(error)
@@ -301,7 +366,7 @@ class OpenProgram(LoopProgram):
         """Add a step that writes the index of the alive input of a Merge."""
         view = self._binder.array(self._binder.unit.homes[run.key])
         number = run.array.dtype.type(run.value)
-        bind = partial(_bound_index, run.key, number)
+        bind = partial(bound_index, run.key, number)
         self._native(self._opened_copy(step, (number, run.array), (number, view), bind))
 
     def _opened_copy(
@@ -316,7 +381,8 @@ class OpenProgram(LoopProgram):
             opened = move(*views)
         if not isinstance(opened, OpenCall):
             raise NotNativeError("a copy that is bound to arrays")
-        return Opened(step, call, [(words_of(call, opened), opened)], list(conditions), bind)
+        words = [(words_of(call, opened), opened)]
+        return Opened(step, call, words, without_zero_tests(conditions), bind)
 
     # -- containers
 
@@ -347,7 +413,7 @@ class OpenProgram(LoopProgram):
             fields["index"] = opened.index.ctypes.data
         form = OpenCall(fields)
         words = words_of(access.call, form)
-        self.natives[len(self.parts)] = Opened(step, access.call, [(words, form)], (), _never)
+        self.natives[len(self.parts)] = Opened(step, access.call, [(words, form)], (), never_bound)
         self.parts.append(Part(step, "call", plain, access.call, access=access))
 
     # -- groups
@@ -390,7 +456,9 @@ class OpenProgram(LoopProgram):
             if member.generated_kernel is not None:
                 return None
             return Opened(step, call, (), (), bind)
-        return Opened(step, call, words, list(conditions), bind)
+        copies = isinstance(native_of(node), ViewCopies)
+        met = without_zero_tests(conditions) if copies else list(conditions)
+        return Opened(step, call, words, met, bind)
 
     def _refuse(self, step: Step) -> None:
         """Run a step in NumPy after its native call has rejected its input. NumPy raises the
@@ -426,27 +494,6 @@ class OpenProgram(LoopProgram):
             call, form = group.opened(views)
         if conditions:
             raise NotOpenError(f"the sizes of the loop '{step.name}'")
-        opened = Opened(step, call, [(words_of(call, form), form)], (), _never)
+        opened = Opened(step, call, [(words_of(call, form), form)], (), never_bound)
         self._native(opened, group.go_on(call))
         self.loops.append((begin, len(self.parts), step))
-
-
-def _bound_copy(keys: tuple[TensorId, TensorId], binder: Binder) -> Run | None:
-    """Return the callable of a tensor's copy for one set of sizes."""
-    homes = binder.unit.homes
-    if not all(key in homes for key in keys):
-        return None
-    try:
-        return move(*(binder.array(homes[key]) for key in keys))
-    except NotNativeError:
-        return None
-
-
-def _bound_index(key: TensorId, number: Any, binder: Binder) -> Run:
-    return move(number, binder.array(binder.unit.homes[key]))
-
-
-def _never(binder: Binder) -> None:
-    """Return None. The step is never bound to one set of sizes, because its words are valid for all
-    sizes.
-    """

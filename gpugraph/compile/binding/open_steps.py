@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from gpugraph.base.errors import InternalError
 from gpugraph.base.sizes import SizeValues
 from gpugraph.compile.binding.binder import Binder
 from gpugraph.compile.binding.open_binding import run_of
 from gpugraph.compile.steps.dynamic_steps import DynamicStep
-from gpugraph.compile.steps.tensor_moves import Move, move
+from gpugraph.compile.steps.kernel_context import Cell
+from gpugraph.compile.steps.tensor_moves import Move, move, target_of
+from gpugraph.devices import Block
 from gpugraph.devices.native import BlockWords, OpenCall, OpenView, one_blas_thread
 from gpugraph.graph.nodes.runtime_graph import Node
 from gpugraph.ops.tensor_arrays.container_ops import ContainerAccess
@@ -21,6 +24,10 @@ from gpugraph.plan import Run, Step
 
 StepKey = tuple[str, str]
 """The kind of a step and its part, which distinguish the steps of a node."""
+
+
+Condition = tuple[str, Any, Any, bool]
+"""A comparison of sizes, as in `SizeTrace.conditions`."""
 
 
 class Opened(NamedTuple):
@@ -36,8 +43,22 @@ class Opened(NamedTuple):
     step: Step
     call: Run
     calls: Sequence[tuple[BlockWords, OpenCall]]
-    conditions: Sequence[tuple[str, Any, Any, bool]]
+    conditions: Sequence[Condition]
     bind: Callable[[Binder], Run | None]
+
+
+def without_zero_tests(conditions: Iterable[Condition]) -> list[Condition]:
+    """Return the conditions without those that a size is not 0. Native copies are correct for
+    tensors without elements.
+    """
+    return [condition for condition in conditions if not _is_zero_test(*condition)]
+
+
+def _is_zero_test(name: str, left: Any, right: Any, outcome: bool) -> bool:
+    """Return whether a condition is that a size without a negative term is not 0."""
+    sign = {"==": 1, "<": -1}.get(name, 0)
+    is_met = outcome is (name == "<")
+    return is_met and right == () and all(sign * n > 0 and atoms for atoms, n in left)
 
 
 class NumPyStep:
@@ -65,10 +86,12 @@ class CurrentSizes:
 
     Attributes:
       runs: the callables of steps that access containers, for the current sizes.
+      differ: whether sizes differ between the iterations of a loop. If so, `runs` is not used.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, differ: bool = False) -> None:
         self.runs: dict[Any, Run] = {}
+        self.differ = differ
         self._values: Callable[[], SizeValues] = lambda: SizeValues(())
         self._start: Callable[[Any], int] = id
 
@@ -84,7 +107,9 @@ class CurrentSizes:
         return self._values()
 
     def array(self, view: Any) -> Any:
-        """Return the array for a view. Return any other argument unchanged."""
+        """Return the array for a view or a cell. Return any other argument unchanged."""
+        if isinstance(view, Cell):
+            return view.array
         if not isinstance(view, OpenView):
             return view
         base, offset = view.start
@@ -93,6 +118,44 @@ class CurrentSizes:
         shape = values.shape(view.shape)
         memory = (ctypes.c_char * (prod(shape) * view.itemsize)).from_address(start)
         return np.ndarray(shape, view.dtype, memory)
+
+    def store(self, step: DynamicStep, outputs: Sequence[Any], results: Sequence[Any]) -> None:
+        """Store the outputs that a step has computed.
+
+        Args:
+          outputs: the views and cells of the outputs.
+        """
+        for target, result in zip(outputs, results):
+            if isinstance(target, Cell):
+                target.fill(Block(step.device, None, result))
+            else:
+                array = self.array(target)
+                if array.shape != np.shape(result):
+                    shapes = f"{list(np.shape(result))}, not {list(array.shape)}"
+                    raise InternalError.of_no_node(f"'{step.node.name}' has computed {shapes}")
+                array[...] = result
+
+
+class SizedStep:
+    """The callable of a NumPy step whose output sizes are only known in the run. It allocates its
+    outputs, so that it is valid for all sizes.
+    """
+
+    def __init__(
+        self, run: DynamicStep, inputs: Sequence[Any], outputs: Sequence[Any], sizes: CurrentSizes
+    ) -> None:
+        """Create the callable.
+
+        Args:
+          inputs, outputs: the views of the tensors, or their cells.
+        """
+        self._step, self._inputs, self._outputs, self._sizes = run, inputs, outputs, sizes
+
+    def __call__(self) -> None:
+        results = self._step.outputs_of(list(map(self._sizes.array, self._inputs)))
+        self._sizes.store(self._step, self._outputs, results)
+        for cell in self._step.dying:
+            cell.release()
 
 
 class AccessStep:
@@ -108,6 +171,8 @@ class AccessStep:
         self.form = opened.form
 
     def __call__(self) -> Any:
+        if self._sizes.differ:
+            return self._bound()()
         run = self._sizes.runs.get(self)
         if run is None:
             run = self._sizes.runs[self] = self._bound()
@@ -169,8 +234,7 @@ class ReportStep:
         """Copy the kernel's outputs to the plan's memory. The memory must have been enlarged for
         the reported size.
         """
-        for view, result in zip(self._outputs, self._results):
-            self._sizes.array(view)[...] = result
+        self._sizes.store(self.step, self._outputs, self._results)
         self._results = ()
 
 
@@ -185,7 +249,8 @@ class MoveStep:
         """Return the callable for the sizes of a binder's unit."""
         device, (source, _), (target, _), take = self._args
         homes = binder.unit.homes
-        return move(binder, device, (source, homes[source]), (target, homes[target]), take)
+        home = target_of(homes[source], homes[target])
+        return move(binder, device, (source, homes[source]), (target, home), take)
 
     def __call__(self) -> Any:
         return self.run()

@@ -144,11 +144,14 @@ class OpenWords:
             row = buffer, size, begin, len(self._below)
             self.rows[stages[buffer]].buffers.append(row)
 
-    def add_aside(self, storage: Storage) -> tuple[int, int]:
+    def add_aside(self, num_bytes: Any) -> tuple[int, int]:
         """Add a buffer outside of the arena. Return its stage, and its index among the stage's
         buffers outside of the arena.
+
+        Args:
+          num_bytes: the size for which the buffer must have room.
         """
-        size = self.registers.number(storage.size)
+        size = self.registers.number(num_bytes)
         stage = self.registers.stages[size]
         self.rows[stage].asides.append((size, -1))
         return stage, len(self.rows[stage].asides) - 1

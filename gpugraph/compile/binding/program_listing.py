@@ -16,7 +16,7 @@ from typing import Any
 
 from gpugraph.base.sizes import Size, SizeTrace, text_of
 from gpugraph.compile.binding.open_program import OpenProgram
-from gpugraph.compile.binding.open_steps import AccessStep, NumPyStep, ReportStep
+from gpugraph.compile.binding.open_steps import AccessStep, NumPyStep, ReportStep, SizedStep
 from gpugraph.compile.control_flow.loop_program import Part
 
 MOST_REGISTERS = 4
@@ -60,7 +60,7 @@ def _kind(part: Part) -> str:
     if part.step.kind == "measure":
         return "sizes"
     if part.kind == "python":
-        return "numpy" if isinstance(part.plain, NumPyStep) else "python"
+        return "numpy" if isinstance(part.plain, (NumPyStep, SizedStep)) else "python"
     return part.kind
 
 

@@ -22,6 +22,14 @@ import numpy as np
 from gpugraph.base.shapes import TensorShape
 from gpugraph.base.sizes import Size, SizeTrace
 from gpugraph.compile.analysis.counted_rows import counted_rows, counting_node
+from gpugraph.compile.analysis.growing_variables import is_in_each_iteration
+from gpugraph.compile.binding.loop_sizes import (
+    GrowingLoop,
+    NotReportedError,
+    around,
+    growing_loops,
+    span,
+)
 from gpugraph.compile.unit.compile_unit import Storage, Unit
 from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 from gpugraph.kernel import RowSource
@@ -29,7 +37,11 @@ from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
 _HARMLESS = {
     *("Assert", "VarHandleOp", "ReadVariableOp", "VariableV2", "VarIsInitializedOp"),
-    *("TensorArrayV3", "StackV2"),
+    *("HashTableV2", "MutableHashTableV2", "LookupTableFindV2", "LookupTableSizeV2"),
+    *("TensorArrayV3", "TensorArrayWriteV3", "TensorArrayReadV3", "TensorArrayGatherV3"),
+    *("TensorArrayScatterV3", "TensorArrayConcatV3", "TensorArraySplitV3", "TensorArraySizeV3"),
+    *("TensorArrayGradV3", "TensorArrayCloseV3", "_LoopEnd"),
+    *("StackV2", "StackPushV2", "StackPopV2", "StackCloseV2"),
 }
 """Stateful ops that may run twice. The containers of a run that begins again are dropped."""
 
@@ -40,10 +52,6 @@ _DRAWING = {
 """Stateful ops whose only effect is that their stream advances. If a run begins again, they return
 to the position at which it began.
 """
-
-
-class NotReportedError(Exception):
-    """Some sizes of a unit depend on values, and a run can't write them into its native calls."""
 
 
 class Report(NamedTuple):
@@ -65,7 +73,7 @@ class Report(NamedTuple):
 
 class Flush(NamedTuple):
     """A position in the order of nodes where words are written, and the reports on which these
-    words depend.
+    words depend. There are none at the end of a loop whose variables grow.
     """
 
     position: int
@@ -78,11 +86,26 @@ class Reports:
 
     Attributes:
       drawing: the names of the nodes that draw random numbers before the last report is written.
+      loops: the loops whose variables have sizes that differ between iterations, by the name of
+        the node that decides whether the loop continues.
+      loop_ends: for these loops and all loops around them, by the same name, the position after the
+        loop.
     """
 
     def __init__(self, unit: Unit, trace: SizeTrace) -> None:
         self.unit, self._trace = unit, trace
         self._by_node = _reports(unit, trace)
+        loops = growing_loops(unit, trace)
+        for report in self._by_node.values():
+            if around(unit, report.node) and not _runs_always(unit, report.node):
+                raise NotReportedError(f"'{report.node.name}' does not run in each iteration")
+        self.loops = {loop.condition: loop for loop in loops}
+        self.loop_ends = {
+            frame.loop_cond.name: span(unit, frame)[1]
+            for node in (*(loop.merge for loop in loops), *(r.node for r in self._by_node.values()))
+            for frame in around(unit, node)
+            if frame.loop_cond is not None
+        }
         self._written = {  # by storage, the names with whose flush its tensor is written
             id(unit.homes[node, slot].storage): report.all_names
             for node, report in self._by_node.items()
@@ -110,12 +133,24 @@ class Reports:
         pending: dict[str, Report] = {}
         known: set[str] = set()
         is_next = False  # whether the report must be flushed before any other node
+        begins = {loop.begin: loop for loop in self.loops.values()}
+        heads = {loop.head: loop for loop in self.loops.values()}
+        ends = set(self.loop_ends.values())
         for position, node in enumerate(self.unit.order):
+            if position in ends:
+                yield Flush(position, [])
+            if position in begins:
+                if pending:
+                    yield Flush(position, _distinct(pending))
+                    pending = {}
+                known.update(begins[position].first)
+            if position in heads:
+                yield Flush(position, [_loop_report(heads[position])])
             needs = self._needs(node)
             if not known.issuperset(needs):
                 raise NotReportedError(f"'{node.name}' ({node.type}) runs before the report")
             if pending and (is_next or not needs.isdisjoint(pending)):
-                yield Flush(position, list({r.node.id: r for r in pending.values()}.values()))
+                yield Flush(position, _distinct(pending))
                 pending = {}
             report = self._by_node.get(node.id)
             if report is not None:
@@ -123,8 +158,9 @@ class Reports:
                 known.update(report.all_names)
                 is_next = self.unit.flow is not None or _is_counted_first(node)
         if pending:
-            reports = list({r.node.id: r for r in pending.values()}.values())
-            yield Flush(len(self.unit.order), reports)
+            yield Flush(len(self.unit.order), _distinct(pending))
+        elif len(self.unit.order) in ends:
+            yield Flush(len(self.unit.order), [])
 
     def _needs(self, node: Node) -> set[str]:
         """Return the names of all reported sizes that must be known before a node runs. Its tensors
@@ -153,7 +189,8 @@ class Reports:
         """Raise NotReportedError if a node before the last flush has a side effect."""
         reports = [report for flush in self.flushes for report in flush.reports]
         names = {name for report in reports for name in report.all_names}
-        if not reports or not names.issuperset(self._trace.report_names):
+        unused = self._trace.loop_sizes - names  # nothing depends on them (`_flushes`)
+        if not reports or not names.issuperset(self._trace.report_names - unused):
             raise NotReportedError("no kernel reports a size")
         for node in self.unit.order[: self.flushes[-1].position]:
             decl = DECLARATIONS.get(node.type)
@@ -181,6 +218,18 @@ def _reports(unit: Unit, trace: SizeTrace) -> Mapping[int, Report]:
         for name, node in live.items()
         if any(name + rows.suffix in names for rows in counted_rows(node))
     }
+
+
+def _runs_always(unit: Unit, node: Node) -> bool:
+    return unit.flow is not None and is_in_each_iteration(unit.flow, node)
+
+
+def _loop_report(loop: GrowingLoop) -> Report:
+    return Report(loop.merge, [[name] for name in loop.first])
+
+
+def _distinct(pending: Mapping[str, Report]) -> list[Report]:
+    return list({report.node.id: report for report in pending.values()}.values())
 
 
 def _is_counted_first(node: Node) -> bool:

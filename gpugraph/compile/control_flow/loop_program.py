@@ -148,12 +148,28 @@ class LoopProgram:
         start, head, condition, tail, _ = loop_steps
         again, end = Label(), Label()
         self._steps(start)
+        self._start_sizes(condition)
         self._mark(again)
+        self._begin_iteration(condition)
         self._steps(head)
         self._ask(loop_steps, end)
         self._steps(tail)
+        self._next_sizes(condition)
         self._add(condition, "again", target=again)
         self._mark(end)
+        self._leave(condition)
+
+    def _start_sizes(self, condition: Step) -> None:
+        """Add the instructions that set the first sizes of the loop with this condition."""
+
+    def _begin_iteration(self, condition: Step) -> None:
+        """Add the instruction that computes the sizes of an iteration."""
+
+    def _next_sizes(self, condition: Step) -> None:
+        """Add the instruction that sets the sizes of the next iteration."""
+
+    def _leave(self, condition: Step) -> None:
+        """Add the instruction that computes the sizes of the instructions after the loop."""
 
     # -- parts
 

@@ -23,7 +23,7 @@ from gpugraph.compile.steps.guarded_regions import (
     with_regions,
 )
 from gpugraph.compile.steps.kernel_context import Place
-from gpugraph.compile.steps.tensor_moves import InOrder, WriteIndex, do_nothing, move
+from gpugraph.compile.steps.tensor_moves import InOrder, WriteIndex, do_nothing, move, target_of
 from gpugraph.compile.unit.compile_unit import Home, Storage
 from gpugraph.compile.unit.guards import ALWAYS, NEVER, Atom, Found, Guard, Is
 from gpugraph.graph.nodes.loop_frames import Frame
@@ -262,7 +262,8 @@ class WhileFrameBinding:
                 f"{origins(merge)}",
             )
         edge = forward[0]
-        source, target = self._place(edge.src, edge.src_output), self._place(merge, 0)
+        source = self._place(edge.src, edge.src_output)
+        target = self._variable(merge, source)
         run: Run = do_nothing
         if source[1].storage is not target[1].storage:
             take = source[1].storage.last <= self.step_list.positions[merge.id]
@@ -275,6 +276,11 @@ class WhileFrameBinding:
 
     def _place(self, node: Node, slot: int) -> Place:
         return (node.id, slot), self.homes[node.id, slot]
+
+    def _variable(self, merge: Node, source: Place) -> Place:
+        """Return the memory of a loop variable as the target of a copy."""
+        key, home = self._place(merge, 0)
+        return key, target_of(source[1], home)
 
     def _move(self, merge: Node, source: Place, target: Place, take: bool) -> Run:
         return move(self.step_list, self.step_list.runner(merge), source, target, take)
@@ -296,7 +302,8 @@ class WhileFrameBinding:
         moves = []
         for merge in self.frame.merges:
             edge = back_edge(merge)
-            source, target = self._place(edge.src, edge.src_output), self._place(merge, 0)
+            source = self._place(edge.src, edge.src_output)
+            target = self._variable(merge, source)
             if source[1].storage is not target[1].storage:
                 moves.append(_NextValue(merge, source, target))
             write_index = self._index_writer(merge, edge.dst_input)

@@ -17,9 +17,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
+from typing import Any
 
 import numpy as np
 
+from gpugraph.base.sizes import varies
 from gpugraph.graph.nodes.runtime_graph import Node
 from gpugraph.kernel import Elementwise
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
@@ -73,7 +75,10 @@ def _has_further_loops(members: Sequence[FusedMember], number: int) -> bool:
         if isinstance(member.expressions, Elementwise):
             continue
         shapes = member.signature.output_shapes
-        most = max(prod(shape) for shape in member.signature.input_shapes)
+        sizes: list[Any] = [prod(shape) for shape in member.signature.input_shapes]
+        if any(map(varies, sizes)):  # the comparisons would differ between iterations
+            return True
+        most = max(sizes)
         if read & set(outputs) or any(prod(shape) >= most > 1 for shape in shapes):
             return True  # a decomposition with such outputs may contain reductions
     return False

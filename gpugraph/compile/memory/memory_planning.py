@@ -6,9 +6,9 @@
              allocates it, and frees it after its last use
   object     a handle, through which ops find data that a kernel keeps for one run
   arena      everything else: an offset in the plan's block of memory on the device
-  aside      memory that is allocated when the plan is bound: pinned host memory of tensors that a
-             GPU swaps, or a side buffer for a loop variable's next value while loop variables
-             exchange their values
+  aside      memory outside of the arena: pinned host memory of tensors that a GPU swaps, a side
+             buffer for a loop variable's next value while loop variables exchange their values, or
+             a loop variable whose size differs between iterations
 
 A view (Reshape, Identity) shares its input's storage and needs no step. A read of a variable also
 shares the variable's memory. However, if an op writes the variable between the read and the last
@@ -31,7 +31,8 @@ import numpy as np
 
 from gpugraph.base.dtypes import OBJECTS, string
 from gpugraph.base.shapes import equal_sizes
-from gpugraph.base.sizes import hint, is_open
+from gpugraph.base.sizes import hint, is_open, varies
+from gpugraph.compile.analysis.counted_rows import INFERRED
 from gpugraph.compile.analysis.variable_references import references
 from gpugraph.compile.memory.arena_layout import lay_out
 from gpugraph.compile.memory.fused_in_place import fused_in_place
@@ -147,6 +148,8 @@ class _Planner:
         which the queue was created.
         """
         if node.node_class in NO_KERNEL or node.id in self.unit.reported:
+            return False
+        if node.type in INFERRED and node.assigned_device not in self.with_kernels:
             return False
         kernel = self.unit.kernel(node)
         if isinstance(kernel, Sized) and kernel.known and node.assigned_device in self.with_kernels:
@@ -346,9 +349,16 @@ class _Planner:
         size = node.output_types[slot].itemsize * prod(output.shape or ())
         if SWAPPED in node.attrs and self.sends[node.id].assigned_device in self.with_kernels:
             return Storage("aside", device, size, first, last, name)  # pinned
+        if self._grows(output):
+            return Storage("aside", device, size, first, last, name)
         storage = Storage("arena", device, size, first, last, name)
         self.storages.append(storage)
         return storage
+
+    def _grows(self, output: _Output) -> bool:
+        """Return whether an output is a loop variable whose size differs between iterations."""
+        is_variable = output.node.id in self.unit.growing and output.slot == 0
+        return is_variable and any(map(varies, output.shape or ()))
 
     def _span(self, node: Node) -> tuple[int, int]:
         """Return the first and the last position where the node's outputs must exist, even if no op

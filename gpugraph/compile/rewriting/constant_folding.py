@@ -12,6 +12,7 @@ assignment, a draw of random numbers) are kept, and become control inputs of the
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ import numpy as np
 from gpugraph.base.dtypes import HANDLES
 from gpugraph.base.interruptions.signal_handlers import uninterrupted
 from gpugraph.base.shapes import TensorShape
-from gpugraph.base.sizes import hint, size_array
+from gpugraph.base.sizes import has_open_sizes, hint, size_array, varies
 from gpugraph.compile.analysis.purity import is_pure
 from gpugraph.compile.analysis.shape_inference import Inference
 from gpugraph.compile.rewriting.dead_node_elimination import drop_unneeded
@@ -58,7 +59,7 @@ def fold(unit: Unit) -> Outcome:
             folding.replace(node, values)
     if off:
         return off, ()
-    folding.reported.add(order, folding.inference.is_conditional)
+    folding.reported.add(order, folding.inference.may_report)
     dropped = drop_unneeded(unit)
     lines = [f"{unit.graph.find_id(key).name}: {why}" for key, why in unit.folded.items()]  # type: ignore[union-attr]
     return f"{len(unit.folded)} tensors became constants, {dropped} ops were dropped", lines
@@ -165,7 +166,8 @@ class _Folding:
             if count is not None and hint(count) * dtype.size > self.largest:
                 return None
         try:
-            outputs = evaluate(node.op_def, node.attrs, inputs, node.input_types)
+            with _undecided(inputs):
+                outputs = evaluate(node.op_def, node.attrs, inputs, node.input_types)
         except Exception:  # the run raises the same error, and names the node
             return None
         if outputs is None or any(value.nbytes > self.largest for value in outputs):
@@ -224,6 +226,16 @@ class _Folding:
             side = self.sides[key] = self.unit.add_identity(switch, slot, "side")
             self.acting.add(side.id)
         return self.sides[key]
+
+
+def _undecided(inputs: Sequence[Any]) -> AbstractContextManager[None]:
+    """Return a context in which no comparison of a loop's size is decided."""
+    for value in inputs:
+        for size in value.flat if has_open_sizes(value) else ():
+            if varies(size):
+                undecided: AbstractContextManager[None] = size.trace.loops_undecided()
+                return undecided
+    return nullcontext()
 
 
 def _from_shapes(node: Node, shapes: Sequence[TensorShape]) -> list[Any] | None:

@@ -82,7 +82,10 @@ class ReportedValues:
                 known: list[Any] = [None] * count
                 if hints is not None and _leads_to_size(node, slot) and np.all(hints[slot] >= 0):
                     known = hints[slot].reshape(-1).tolist()
-                sizes = [report_of(f"{name}:{number}", known[number]) for number in range(count)]
+                least = 0 if self.inference.is_in_loop(node) else None
+                sizes = [
+                    report_of(f"{name}:{number}", known[number], least) for number in range(count)
+                ]
                 if None not in sizes:
                     array = size_array(
                         tuple(sizes), node.output_types[slot].base_dtype.as_numpy_dtype
@@ -134,7 +137,7 @@ class ReportedValues:
 
     # -- for exact shapes
 
-    def add(self, order: Sequence[Node], is_conditional: Callable[[Node], bool]) -> None:
+    def add(self, order: Sequence[Node], may_report: Callable[[Node], bool]) -> None:
         """Forget the values of outputs that are reported, since ops read the outputs themselves.
         In a compilation for exact shapes, add a node that reports each integer on which the shape
         of a tensor depends.
@@ -146,7 +149,7 @@ class ReportedValues:
         for node in order:
             for edge in _open_sizes(self.unit, node):
                 for source, slot in self._origins(edge.src, edge.src_output):
-                    if (source.id, slot) not in self._length_nodes and not is_conditional(source):
+                    if (source.id, slot) not in self._length_nodes and may_report(source):
                         lengths = _with_lengths(self.unit, source, slot, None)
                         self._length_nodes[source.id, slot] = lengths
 

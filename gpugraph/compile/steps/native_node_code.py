@@ -211,6 +211,7 @@ def translate(step: Candidate, known: Programs | None = None) -> Piece:
     if not all(array.flags.c_contiguous for array in arrays):
         raise NotNativeError("an array is not C-ordered")
     takes_empty = isinstance(native, RowSource) and native.takes_empty
+    takes_empty |= isinstance(native, ViewCopies) and bool(arrays[-1].size)
     if not takes_empty and not all(array.size for array in arrays):
         raise NotNativeError("a tensor is empty")
     try:

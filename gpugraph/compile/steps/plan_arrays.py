@@ -7,8 +7,10 @@ plan holds, so that they are released with the plan.
 
 from __future__ import annotations
 
+import ctypes
 from collections import Counter
 from collections.abc import Callable, Iterable
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -196,6 +198,10 @@ class Arrays:
             objects = self.holdings.strings if dtype is string else self.holdings.objects
             whole = objects.setdefault(storage, np.empty(shape, object))
             return whole.reshape(shape)  # another reshaped view may be the first
+        if storage.kind == "aside" and storage.offset:  # the address of an open plan's memory
+            count = prod(shape) * dtype.itemsize
+            memory: Any = (ctypes.c_char * count).from_address(storage.offset)
+            return np.ndarray(shape, dtype.as_numpy_dtype, memory)
         if storage.kind == "aside":
             block = device.allocate(shape, dtype, storage.owner)
             self.owned.append(block)

@@ -22,6 +22,13 @@ class Move(NamedTuple):
     take: bool
 
 
+def target_of(source: Home, target: Home) -> Home:
+    """Return the target of a copy. A loop variable outside of the arena gets the shape of the
+    source, because its size may differ between iterations.
+    """
+    return target._replace(shape=source.shape) if target.storage.kind == "aside" else target
+
+
 def move(arrays: Arrays, device: Device, source: Place, target: Place, take: bool = False) -> Run:
     """Return a callable that copies a tensor to another storage on the same device.
 

@@ -251,6 +251,8 @@ class Unit:
       programs: the kernels' programs by node, if sizes are open.
       reported: for each node, the Sizes that its kernel reports.
       report_of: see `RunRequest`.
+      growing: for each loop variable whose sizes differ between iterations, the names and the
+        hints of these sizes (`growing_variables.py`).
       open_nodes: the nodes whose attrs differ between plans of the same code.
       recomputation: the degree of recomputation for gradients (`activation_recomputation.py`).
       swaps: the tensors that are swapped to the host (`swap_choice.py`), or None if swapping is not
@@ -290,6 +292,7 @@ class Unit:
     reports: list[PassReport] = field(default_factory=list)
     report_of: Callable[..., Any] | None = None
     reported: dict[int, Any] = field(default_factory=dict)
+    growing: dict[int, dict[str, int]] = field(default_factory=dict)
     open_nodes: Collection[int] = ()
     recomputation: int = 0
     swaps: Sequence[Swap] | None = None

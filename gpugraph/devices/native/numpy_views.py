@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from gpugraph.base.sizes import has_several, hint_of_shape
 from gpugraph.devices.native.open_calls import open_addresses
 from gpugraph.devices.native.open_views import OpenView, c_strides
 
@@ -40,8 +41,9 @@ def are_apart(sizes: Sequence[int], strides: Sequence[int], item: int) -> bool:
     if tuple(strides) == c_strides(sizes, item) or 0 in sizes:
         return True
     extent = item
-    for stride, size in sorted((abs(stride), size) for stride, size in zip(strides, sizes)):
-        if size > 1:
+    axes = [(abs(stride), size) for stride, size in zip(strides, sizes)]
+    for stride, size in sorted(axes, key=hint_of_shape):  # needs no condition on open sizes
+        if has_several(size):
             if stride < extent:
                 return False
             extent += (size - 1) * stride

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gpugraph.base.sizes import has_several
 from gpugraph.devices.codegen.program import NotNativeError
 from gpugraph.devices.native.native_runtime import internal_error
 from gpugraph.devices.native.numpy_views import addresses, are_apart, overlap, show
@@ -106,8 +107,12 @@ def _layout(x: Any) -> MatrixLayout:
         if inner_step == x.itemsize and step == inner * x.itemsize:
             return MatrixLayout(is_transposed, inner)
     for is_transposed, outer, inner, step, inner_step in forms:
-        leading, rest = divmod(step, x.itemsize) if outer > 1 else (max(inner, 1), 0)
-        if (inner <= 1 or inner_step == x.itemsize) and not rest and leading >= max(inner, 1):
+        leading, rest = divmod(step, x.itemsize) if has_several(outer) else (max(inner, 1), 0)
+        if (
+            (not has_several(inner) or inner_step == x.itemsize)
+            and not rest
+            and leading >= max(inner, 1)
+        ):
             return MatrixLayout(is_transposed, leading)
     raise NotNativeError(f"A product of {show(x)}: neither of the last two axes is contiguous")
 
@@ -122,7 +127,7 @@ def _fold(a: Any, b: Any, out: Any, layouts: list[MatrixLayout]) -> int:
     rows = out.shape[-2]
     while axes and not layouts[0].is_transposed:
         axis, size = axes - 1, out.shape[axes - 1]
-        if size > 1:
+        if has_several(size):
             if b.strides[axis]:
                 break
             folded = _folded(a, axis, rows, layouts[0]), _folded(out, axis, rows, layouts[2])
@@ -139,6 +144,6 @@ def _folded(x: Any, axis: int, rows: int, layout: MatrixLayout) -> MatrixLayout 
     be evenly spaced, return None.
     """
     leading, rest = divmod(x.strides[axis], rows * x.itemsize)
-    if rest or leading < layout.leading or (rows > 1 and leading != layout.leading):
+    if rest or leading < layout.leading or (has_several(rows) and leading != layout.leading):
         return None
     return layout._replace(leading=leading)

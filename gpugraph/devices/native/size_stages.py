@@ -119,7 +119,7 @@ class _Stage(ctypes.Structure):
 
     _fields_ = (
         *((name, ctypes.c_void_p) for name in ("entry", "all", "before")),
-        *((name, ctypes.c_int64) for name in ("version", "seen", "high", "releases", "left")),
+        *((name, ctypes.c_int64) for name in ("version", "high", "releases", "left")),
         ("replaced", ctypes.c_int64),
         *((f"num_{name}", ctypes.c_int64) for name in _ROWS),
         *((name, ctypes.c_void_p) for name in (*_ROWS, "axes")),

@@ -14,6 +14,7 @@ from gpugraph.base.dtypes import ALL
 from gpugraph.base.errors import invalid_argument
 from gpugraph.base.misfit import Misfit
 from gpugraph.base.shapes import TensorShape, broadcast_shapes, shape_text
+from gpugraph.base.sizes import varies
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.graph.inference_context import InferContext, InferFunction
 from gpugraph.kernel import SEPARATE, Call, KernelContext, OpMemory, Signature
@@ -209,7 +210,7 @@ def _infer_squeeze(context: InferContext) -> Sequence[TensorShape]:
         return [UNKNOWN]
     asked = context.attrs["squeeze_dims"]
     if not asked:
-        if None in sizes:
+        if None in sizes or any(map(varies, sizes)):
             return [UNKNOWN]
         return [TensorShape.of(tuple(size for size in sizes if size != 1))]
     axes = {normalize_axis(axis, len(sizes)) for axis in asked}

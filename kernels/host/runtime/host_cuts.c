@@ -86,6 +86,11 @@ void gg_cut_move(void *at) {
     int64_t outside = 1;
     for (int64_t each = 0; each < p->outside; each++) outside *= p->sizes[each];
     int64_t bytes = outside * p->rows * p->columns * p->item;
+    if (!bytes) { /* nothing is copied */
+        p->rows_each = p->columns_each = p->threads = p->each = 1;
+        p->count = p->parts = 0;
+        return;
+    }
     p->rows_each = p->rows;
     p->columns_each = p->columns;
     p->threads = bytes > GG_THREAD_BYTES ? gg_min(p->threads, bytes / (GG_THREAD_BYTES / 2)) : 1;

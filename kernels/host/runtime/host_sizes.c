@@ -62,7 +62,7 @@ typedef struct gg_stage {
     gg_entry entry;
     gg_sizes *all;
     const struct gg_stage *before;
-    int64_t version, seen; /* its last run; the last run of the stage before, at that time */
+    int64_t version; /* of its last run: it is current if all stages before it ran earlier */
     int64_t high;          /* the end of the highest buffer so far */
     int64_t releases;      /* whether a call's work is worth releasing the GIL */
     int64_t left;          /* what its last run left to Python: GG_UNMET or 0 */
@@ -90,7 +90,9 @@ GG_BRIEF
    are those of its last run. */
 static int gg_is_current(gg_stage *p) {
     int64_t *r = p->all->registers;
-    int current = p->before && p->version && p->before->version && p->seen == p->before->version;
+    int current = p->before && p->version;
+    for (const gg_stage *b = p->before; b; b = b->before)
+        current &= b->version && b->version < p->version;
     for (gg_size_report *s = p->reported, *end = s + p->num_reported; s < end; s++) {
         if (s->counted) r[s->size] = *s->counted;
         current &= s->last == r[s->size];
@@ -255,7 +257,6 @@ int gg_run_stage(void *at) {
     gg_divide_work(p);
     if (all->status & GG_SCRATCH) return GG_FAILED; /* and the stage runs again */
     p->left = all->status;
-    p->seen = p->before ? p->before->version : 0;
     p->version = ++all->version;
     return all->status || p->replaced ? GG_FAILED : GG_DONE;
 }

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from gpugraph.base.shapes import TensorShape, broadcast_shapes, equal_sizes
-from gpugraph.base.sizes import SizeTrace, estimates
+from gpugraph.base.sizes import OpenSizeError, SizeTrace, estimates, least_of, may_vanish, varies
 
 
 def test_sizes_that_are_equal_by_a_condition_are_one_size() -> None:
@@ -56,3 +58,26 @@ def test_choices_of_kernels_are_no_conditions_on_reported_sizes() -> None:
     trace = SizeTrace([10], {"Where": 4})
     assert estimates((trace.sizes[0], trace.report("Where"), 7)) == (trace.sizes[0], 4, 7)
     assert not trace.conditions
+
+
+def test_a_size_of_a_loop_equals_no_other_size_without_a_condition() -> None:
+    trace = SizeTrace([10], {})
+    length = trace.report("loop:size0", 5, 1)
+    assert varies(length + 2) and not varies(trace.sizes[0])
+    assert length != 1 and length + 1 != 1 and length != trace.sizes[0] and length != 0
+    assert least_of(length * 3 - 1) == 2
+    assert not may_vanish(length * trace.sizes[0])
+    assert not trace.conditions
+    other = trace.report("loop:size1", 5, 0)
+    assert other != 0 and other == length and may_vanish(other)
+    assert len(trace.conditions) == 2
+
+
+def test_a_comparison_that_differs_between_iterations_is_refused_for_constants() -> None:
+    trace = SizeTrace([], {})
+    length = trace.report("loop:size0", 5, 1)
+    with trace.loops_undecided():
+        assert length > 0
+        for compare in (lambda: length > 2, lambda: length == 5, lambda: length == 6):
+            with pytest.raises(OpenSizeError):
+                compare()
