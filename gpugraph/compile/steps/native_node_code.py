@@ -19,6 +19,8 @@ from gpugraph.base.dtypes import DType, as_dtype, bfloat16, uint8
 from gpugraph.compile.analysis.fusibility import key_of_attrs
 from gpugraph.compile.steps.kernel_context import KernelBinding
 from gpugraph.compile.steps.source_layouts import (
+    HALF_FILE,
+    float_arrays,
     function_arrays,
     function_dtype,
     in_place_of,
@@ -186,11 +188,11 @@ def native_form(node: Node, device_type: str) -> Native | Expressions | None:
 
 def native_of(node: Node) -> Native | Expressions | None:
     """Return the form of an op for native code on the CPU, or None. For bfloat16, return only forms
-    that copy or widen values.
+    that copy values or convert them to float32.
     """
     form = native_form(node, "CPU")
     dtypes = {dtype.base_dtype for dtype in (*node.input_types, *node.output_types)}
-    copies = isinstance(form, (ViewCopies, CSource))
+    copies = isinstance(form, (ViewCopies, CSource, MatrixProducts))
     copies = copies or (isinstance(form, RowSource) and form.element is None)
     return None if bfloat16 in dtypes and not copies else form
 
@@ -216,7 +218,7 @@ def translate(step: Candidate, known: Programs | None = None) -> Piece:
     try:
         if isinstance(native, MatmulWithEpilogue):
             triples = native.products.matrices(step.context, *arrays)
-            return _tiled(triples, step, native.epilogue(step.context, *arrays))
+            return _tiled(triples, step.new_scratch, native.epilogue(step.context, *arrays))
         if isinstance(native, ViewCopies):
             return Piece(None, lambda _: _copies(native, step), is_exact=True)
         if isinstance(native, MatrixProducts):
@@ -244,7 +246,8 @@ def source_piece(
     operands = function_arrays(native, signature, arrays, new_array)
 
     def bind(code: Any) -> Calls:
-        return Calls(operands.calls(code, code.bind(name, numbers, operands.arrays, new_scratch)))
+        call = code.bind(name, numbers, operands.arrays, new_scratch)
+        return Calls(operands.calls(code, [call]))
 
     return Piece(FileOf(native.file, function_dtype(arrays)), bind)
 
@@ -304,27 +307,30 @@ def _copies(native: ViewCopies, step: Candidate) -> Calls:
 
 def _products(native: MatrixProducts, step: Candidate) -> Piece:
     """Return the native code of matrix products. Depending on the sizes, the code is tiled code or
-    calls of NumPy's BLAS.
+    calls of NumPy's BLAS. Operands of float16 and bfloat16 are converted to float32, and results
+    are rounded once.
     """
-    triples = native.matrices(step.context, *step.arrays)
+    operands = float_arrays(step.arrays, step.new_array)
+    triples = native.matrices(step.context, *operands.arrays)
     if is_tiled(triples):
-        return _tiled(triples, step, Epilogue())
+        tiled = _tiled(triples, step.new_scratch, Epilogue())
+        return Piece(tiled.source, lambda code: Calls(operands.calls(code, tiled.bind(code).calls)))
 
-    def bind(_: Any) -> Calls:
+    def bind(code: Any) -> Calls:
         if blas_reason():
             raise NotNativeError(blas_reason())
-        return Calls([products(triples)])
+        return Calls(operands.calls(code, [products(triples)]))
 
-    return Piece(None, bind)
+    return Piece(FileOf(HALF_FILE, "float32") if operands.before else None, bind)
 
 
-def _tiled(triples: Sequence[tuple[Any, Any, Any]], step: Candidate, epilogue: Epilogue) -> Piece:
+def _tiled(
+    triples: Sequence[tuple[Any, Any, Any]], scratch: Callable[[int], Any], epilogue: Epilogue
+) -> Piece:
     """Return the native code of tiled matrix products with an epilogue."""
 
     def bind(code: Any) -> Calls:
-        return Calls(
-            [tiled_product(code, triple, step.new_scratch, *epilogue) for triple in triples]
-        )
+        return Calls([tiled_product(code, triple, scratch, *epilogue) for triple in triples])
 
     return Piece(FileOf(TILED_PRODUCTS, str(triples[0][2].dtype)), bind)
 
