@@ -16,7 +16,7 @@ GG_BRIEF
 #ifndef GG_POOLING
 #define GG_POOLING
 
-#define GG_POOL_PART 65536   /* elements that a part reads, about */
+#define GG_POOL_PART 1048576   /* elements that a part reads, about */
 #define GG_POOL_CHANNELS 128 /* whose positions are kept at a time */
 
 typedef struct {
