@@ -61,10 +61,10 @@ def function_arrays(
     turned = native.turned(signature)
     output = len(arrays) - 1
     result = float_arrays(arrays, new_array)
-    for slot, axes in turned.items():
-        operand = result.arrays[slot]
-        number = 2 * slot + 1
-        result.arrays[slot] = _turn(result, operand, axes, new_array, number, slot == output)
+    for slot, operand in enumerate(result.arrays):
+        if slot in turned:
+            axes, number = turned[slot], 2 * slot + 1
+            result.arrays[slot] = _turn(result, operand, axes, new_array, number, slot == output)
     return result
 
 
