@@ -77,6 +77,7 @@ class Candidate(NamedTuple):
       writes: the inputs that the op writes, if the op writes inputs instead of outputs.
       bind: a function that binds the NumPy kernel to arrays.
       program: the generated program, if it already exists.
+      constants: the inputs that are constants.
       holding: a function that returns a callable which makes a native call while it holds the locks
         of variables, if the op locks them.
     """
@@ -91,6 +92,7 @@ class Candidate(NamedTuple):
     bind: Callable[[KernelBinding, Sequence[Any]], Callable[[], Any]]
     program: Fused | None = None
     holding: Callable[[Callable[[], Any]], Callable[[], Any]] | None = None
+    constants: frozenset[int] = frozenset()
 
     @property
     def inputs(self) -> Sequence[Any]:
@@ -224,7 +226,9 @@ def translate(step: Candidate, known: Programs | None = None) -> Piece:
         if isinstance(native, MatrixProducts):
             return _products(native, step)
         if isinstance(native, CSource):
-            return source_piece(native, step.context, arrays, step.new_scratch, step.new_array)
+            return source_piece(
+                native, step.context, arrays, step.new_scratch, step.new_array, step.constants
+            )
         if isinstance(native, SourceStages):
             return stages_piece(native, step.context, arrays, step.new_scratch, step.new_array)
         if isinstance(native, RowSource):
@@ -240,9 +244,18 @@ def source_piece(
     arrays: Sequence[Any],
     new_scratch: Callable[[int], Any],
     new_array: NewArray,
+    constants: frozenset[int] = frozenset(),
 ) -> Piece:
-    """Return the native code of an op that has a C function (`CSource`)."""
-    numbers, name = native.parameters(signature), native.function
+    """Return the native code of an op that has a C function (`CSource`).
+
+    Args:
+      constants: the inputs that are constants, which the function may keep in another form.
+    """
+    numbers, name = [*native.parameters(signature)], native.function
+    if native.packed is not None:
+        keeps = native.packed in constants and _pays_to_keep(arrays[native.packed], arrays[-1])
+        numbers.append(int(keeps))
+        new_scratch = _zeros if keeps else new_scratch
     operands = function_arrays(native, signature, arrays, new_array)
 
     def bind(code: Any) -> Calls:
@@ -250,6 +263,22 @@ def source_piece(
         return Calls(operands.calls(code, [call]))
 
     return Piece(FileOf(native.file, function_dtype(arrays)), bind)
+
+
+_MOST_PLACES = 512
+"""The number of results per output channel up to which a packed filter is kept: with more, its
+packing takes a small part of the time.
+"""
+
+
+def _pays_to_keep(filter: Any, result: Any) -> bool:
+    if not isinstance(result, np.ndarray) or filter.dtype not in (np.float32, np.float64):
+        return False
+    return bool(result.size <= _MOST_PLACES * filter.shape[-1])
+
+
+def _zeros(size: int) -> Any:
+    return np.zeros(size, np.uint8)
 
 
 def stages_piece(

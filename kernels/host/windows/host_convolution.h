@@ -13,7 +13,8 @@
    together, without these. If the filter or, by the filter, the gradient of the results is not
    finite, padding is multiplied as by NumPy: 0 times infinity is not zero. By the images NumPy
    has no padding at all. Parameters are those of host_windows.h; with a bias, one more for the
-   activation (Relu). */
+   activation (Relu); forward, one more: whether the filter never changes, and scratch memory is
+   zeros at first and this call's own. The packed filter then stays there. */
 
 #include "host_half.h"
 #include "host_windows.h"
@@ -27,6 +28,7 @@ GG_BRIEF
 
 #define GG_CONV_PART 32e6 /* maximum products of a part, about */
 #define GG_CONV_LEAST 5e5 /* and minimum */
+enum { GG_KEPT = 1, GG_KEPT_INFINITE = 2 };
 #define GG_CONV_LEAST_PARTS 4 /* of a thread, by dividing the outputs too */
 #define GG_CONV_PACKED 16384 /* numbers of the filter that a part packs, about */
 #define GG_CONV_PARTS 8   /* of a thread, if they are large enough */
@@ -41,6 +43,7 @@ typedef struct {
     int64_t images_each, rows_each, row_parts, column_parts, parts;
     const void *bias;      /* of each output, or none */
     int64_t cut, to;       /* the activation, and the array of results */
+    int64_t kept;          /* whether the packed matrix stays in scratch, behind a line's gg_kept */
     int64_t packed, slots; /* offsets in scratch */
     int64_t segments, stripes, boxes, places, pad, slot_bytes; /* offsets in a slot; its size */
     _Atomic int is_infinite; /* whether the matrix is not finite, so that padding matters */
@@ -102,8 +105,8 @@ static int64_t gg_conv_pack_parts(const gg_conv *c) {
 
 /* Scratch: the packed matrix, then slots with segments, places and padded images. */
 static void gg_conv_place(gg_conv *c, int64_t size) {
-    c->packed = 0;
-    c->slots = c->is_plain ? 0 : gg_lines(c->depth * c->vectors * GG_VECTOR);
+    c->packed = c->kept ? GG_LINE : 0;
+    c->slots = c->packed + (c->is_plain ? 0 : gg_lines(c->depth * c->vectors * GG_VECTOR));
     const gg_conv_axis *y = &c->y, *x = &c->x;
     int64_t rows = gg_conv_high(y, c->rows_each - 1) - gg_conv_low(y, 0) + 2;
     int64_t columns = gg_conv_high(x, x->result - 1) - gg_conv_low(x, 0) + 1;
@@ -330,8 +333,9 @@ static void GG_NAME(gg_conv_pack_part)(void *at, int64_t part) {
             }
 }
 
-static void GG_NAME(gg_conv_plan)(gg_source *source, int is_back) {
+static void GG_NAME(gg_conv_plan)(gg_source *source, int is_back, int64_t kept) {
     gg_conv c = gg_conv_of(source, is_back, sizeof(gg_real));
+    c.kept = kept;
     gg_conv_set_work(&c);
     gg_conv_cut(&c);
     gg_conv_place(&c, sizeof(gg_real));
@@ -350,9 +354,13 @@ static int GG_NAME(gg_conv_run)(gg_source *source, gg_conv c) {
     source->scratch_bytes = bytes;
     gg_free_slots(source, source->scratch + c.slots, c.slot_bytes);
     const int64_t parts = c.y.window * c.x.window * gg_conv_pack_parts(&c);
-    if (!c.is_plain || gg_conv_is_padded(&c.y) || gg_conv_is_padded(&c.x))
+    int64_t *state = (int64_t *)source->scratch; /* 0 at first */
+    if (c.kept && *state)
+        c.is_infinite = *state == GG_KEPT_INFINITE;
+    else if (!c.is_plain || gg_conv_is_padded(&c.y) || gg_conv_is_padded(&c.x))
         source->parallel(GG_NAME(gg_conv_pack_part), &c, parts,
                          c.depth * c.outputs > 2 * GG_CONV_PACKED ? source->threads : 1);
+    if (c.kept) *state = c.is_infinite ? GG_KEPT_INFINITE : GG_KEPT;
     c.has_padding = c.is_infinite && !c.y.is_back;
     source->parallel(GG_NAME(gg_conv_run_part), &c, c.parts, source->threads);
     return GG_DONE;
@@ -360,18 +368,21 @@ static int GG_NAME(gg_conv_run)(gg_source *source, gg_conv c) {
 
 void GG_NAME(gg_conv2d_plan)(gg_source *source) {
     gg_conv_set_count(source, 0, 1, 2);
-    GG_NAME(gg_conv_plan)(source, 0);
+    GG_NAME(gg_conv_plan)(source, 0, source->parameters[GG_WINDOW_PARAMETERS]);
 }
 
 /* images, filter -> results */
 int GG_NAME(gg_conv2d)(void *block) {
-    return GG_NAME(gg_conv_run)(block, gg_conv_of(block, 0, sizeof(gg_real)));
+    gg_source *source = block;
+    gg_conv c = gg_conv_of(source, 0, sizeof(gg_real));
+    c.kept = source->parameters[GG_WINDOW_PARAMETERS];
+    return GG_NAME(gg_conv_run)(source, c);
 }
 
 void GG_NAME(gg_conv2d_biased_plan)(gg_source *source) {
     gg_conv_set_count(source, 0, 1, 3);
     source->count[2] = source->parameters[6];
-    GG_NAME(gg_conv_plan)(source, 0);
+    GG_NAME(gg_conv_plan)(source, 0, source->parameters[GG_WINDOW_PARAMETERS + 1]);
 }
 
 /* images, filter (neither empty if there are results), bias -> results */
@@ -379,12 +390,13 @@ int GG_NAME(gg_conv2d_biased)(void *block) {
     gg_source *source = block;
     gg_conv c = gg_conv_of(source, 0, sizeof(gg_real));
     c.bias = source->at[2], c.cut = source->parameters[GG_WINDOW_PARAMETERS], c.to = 3;
+    c.kept = source->parameters[GG_WINDOW_PARAMETERS + 1];
     return GG_NAME(gg_conv_run)(source, c);
 }
 
 void GG_NAME(gg_conv2d_back_input_plan)(gg_source *source) {
     gg_conv_set_count(source, 2, 0, 1);
-    GG_NAME(gg_conv_plan)(source, 1);
+    GG_NAME(gg_conv_plan)(source, 1, 0);
 }
 
 /* filter, gradient of the results -> gradient by the images */
