@@ -223,8 +223,8 @@ class OpenProgram(LoopProgram):
 
     def _refuse_report(self, report: ReportStep) -> None:
         """Run a kernel that reports a size in NumPy, after its native call has rejected its input.
-        NumPy raises the error if there is one. A negative integer that should be a size is no error: another plan
-        must run.
+        NumPy raises the error if there is one. A negative integer that should be a size is no
+        error: another plan must run.
         """
         if report.step_record.op_type == "_Lengths":
             for stage, pairs in enumerate(self.reports, 1):

@@ -18,7 +18,6 @@ from gpugraph.base.bfloat16 import is_bfloat16
 from gpugraph.devices.native import move
 from gpugraph.kernel import CSource, NewArray, Signature
 
-
 HALF_FILE = "host_half.h"
 """The C file of the conversions, which the files of functions include."""
 

@@ -55,7 +55,7 @@ from gpugraph.devices.native.iterations import (
     InstructionKind as InstructionKind,
     Iterations as Iterations,
 )
-from gpugraph.devices.native.native_runtime import RUNTIME, call_of
+from gpugraph.devices.native.native_runtime import RUNTIME, Runtime, call_of
 from gpugraph.devices.native.numpy_blas import (
     blas_reason as blas_reason,
     blas_threads_reason as blas_threads_reason,
