@@ -187,12 +187,16 @@ class CSource(NamedTuple):
         or shapes that the function does not support.
       turned: `turned(signature)` returns the order of axes of each array that the function receives
         transposed, by the array's index among the inputs and the output.
+      packed: the index of an input that the function packs, or None. The function's last integer is
+        then 1 if it may keep the packed input in its scratch memory for later calls, and otherwise
+        0.
     """
 
     file: str
     function: str
     parameters: Callable[[Signature], Sequence[int]]
     turned: Callable[[Signature], Mapping[int, tuple[int, ...]]] = _as_they_are
+    packed: int | None = None
 
 
 class ViewCopy(NamedTuple):

@@ -320,6 +320,7 @@ class Binder(StepList):
             tuple(sorted(DECLARATIONS[node.type].memory.writes)),
             partial(bound.runner.bind, bound.kernel),
             None if self.unit.programs is None else self.unit.programs.get(node.id),
+            constants=frozenset([index for index, kind in enumerate(kinds) if kind == "constant"]),
         )
 
     def bound_run(self, bound: BoundNode) -> Run:

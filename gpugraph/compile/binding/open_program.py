@@ -282,8 +282,8 @@ class OpenProgram(LoopProgram):
 
     def _refuse_report(self, report: ReportStep) -> None:
         """Run a kernel that reports a size in NumPy, after its native call has rejected its input.
-        NumPy raises the error. A negative integer that should be a size is no error: another plan
-        must run.
+        NumPy raises the error if there is one. A negative integer that should be a size is no
+        error: another plan must run.
         """
         if report.step_record.op_type == "_Lengths":
             for stage, pairs in enumerate(self.reports, 1):
@@ -291,7 +291,6 @@ class OpenProgram(LoopProgram):
                     if step is report:
                         raise self._restart(stage, known.all_names)
         report()
-        raise InternalError.of_no_node(f"The native code of '{report.step_record.name}' failed")
 
     # -- callables of steps
 
@@ -461,11 +460,10 @@ class OpenProgram(LoopProgram):
         return Opened(step, call, words, met, bind)
 
     def _refuse(self, step: Step) -> None:
-        """Run a step in NumPy after its native call has rejected its input. NumPy raises the
-        error.
+        """Run a step in NumPy after its native call has rejected its input. NumPy raises the error
+        if there is one.
         """
         self._run_plain(self._nodes[step.name], (step.kind, step.part))
-        raise InternalError.of_no_node(f"The native code of '{step.name}' failed")
 
     def _inner_loop(self, step: Step, loop: LoopGroup) -> None:
         begin, end = len(self.parts), Label()

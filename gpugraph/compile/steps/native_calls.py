@@ -14,7 +14,6 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from gpugraph.base.errors import InternalError
 from gpugraph.compile.steps.guarded_regions import GuardedStep
 from gpugraph.compile.steps.native_node_code import Calls, Candidate, NativeCall
 from gpugraph.config.environment import thread_count
@@ -22,6 +21,7 @@ from gpugraph.devices.native import (
     NotNativeError,
     beside,
     failed_at,
+    failed_lanes,
     is_tiled,
     one_blas_thread,
     sequence,
@@ -113,7 +113,7 @@ def _span(array: Any) -> tuple[int, int]:
 
 def native_step(members: Sequence[Member]) -> Step:
     """Return one step that makes the native calls of several steps. Lanes may run at the same time.
-    If a call rejects its input, the NumPy step of that call runs and raises the error. A step that
+    If a call rejects its input, the NumPy step of that call runs instead. A step that
     holds locks is the only member.
     """
     (first, _), call = members[0], _native_call(members)
@@ -141,8 +141,8 @@ def native_code() -> StepCode:
 
 
 class RefusableCall:
-    """A native call of several steps. If the input of a step is rejected, its NumPy step raises the
-    error.
+    """A native call of several steps. If the input of a step is rejected, its NumPy step runs
+    instead, and raises the error if there is one.
     """
 
     def __init__(self, call: NativeCall, parts: Sequence[Part]) -> None:
@@ -165,20 +165,39 @@ class RefusableCall:
         return self.refuse() if self.call() else 0
 
     def refuse(self) -> int:
-        """Run the NumPy step whose native call has rejected its input. The step raises the
-        error.
+        """Run the NumPy step whose native call has rejected its input. The step raises the error,
+        unless NumPy supports more inputs than the native code. In that case, the remaining calls
+        follow.
         """
-        part = self.parts[failed_at(self.call) if len(self.parts) > 1 else 0]
-        step = part.steps[0] if not part.lanes else _failed_step(part)
-        with noting_step(step):
-            step.run()
-            raise InternalError.of_no_node(f"The native code of '{step.name}' failed")
+        number = failed_at(self.call) if len(self.parts) > 1 else 0
+        done = _run_plain(self.parts[number])
+        for part in self.parts[number + 1 :]:
+            is_done = done is not None and [done] == list(part.steps)
+            if not is_done and part.call():
+                done = _run_plain(part)
+        return 0
 
 
-def _failed_step(part: Part) -> Step:
-    """Return the step that has failed in the first lane with a failure."""
-    call, steps = part.lanes[failed_at(part.call)]
-    return steps[failed_at(call)]
+def _run_plain(part: Part) -> Step | None:
+    """Run the steps of a part in NumPy, from the step on whose native call has rejected its input.
+    Return the step, or None if the part has lanes.
+    """
+    if not part.lanes:
+        _run_noting(part.steps[0])
+        return part.steps[0]
+    for number in failed_lanes(part.call):
+        call, steps = part.lanes[number]
+        previous = None
+        for step in steps[failed_at(call) :]:
+            if step is not previous:
+                _run_noting(step)
+            previous = step
+    return None
+
+
+def _run_noting(step: Step) -> None:
+    with noting_step(step):
+        step.run()
 
 
 def _native_call(members: Sequence[Member]) -> NativeCall:

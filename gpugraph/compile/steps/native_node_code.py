@@ -19,6 +19,8 @@ from gpugraph.base.dtypes import DType, as_dtype, bfloat16, uint8
 from gpugraph.compile.analysis.fusibility import key_of_attrs
 from gpugraph.compile.steps.kernel_context import KernelBinding
 from gpugraph.compile.steps.source_layouts import (
+    HALF_FILE,
+    float_arrays,
     function_arrays,
     function_dtype,
     in_place_of,
@@ -75,6 +77,7 @@ class Candidate(NamedTuple):
       writes: the inputs that the op writes, if the op writes inputs instead of outputs.
       bind: a function that binds the NumPy kernel to arrays.
       program: the generated program, if it already exists.
+      constants: the inputs that are constants.
       holding: a function that returns a callable which makes a native call while it holds the locks
         of variables, if the op locks them.
     """
@@ -89,6 +92,7 @@ class Candidate(NamedTuple):
     bind: Callable[[KernelBinding, Sequence[Any]], Callable[[], Any]]
     program: Fused | None = None
     holding: Callable[[Callable[[], Any]], Callable[[], Any]] | None = None
+    constants: frozenset[int] = frozenset()
 
     @property
     def inputs(self) -> Sequence[Any]:
@@ -186,11 +190,11 @@ def native_form(node: Node, device_type: str) -> Native | Expressions | None:
 
 def native_of(node: Node) -> Native | Expressions | None:
     """Return the form of an op for native code on the CPU, or None. For bfloat16, return only forms
-    that copy or widen values.
+    that copy values or convert them to float32.
     """
     form = native_form(node, "CPU")
     dtypes = {dtype.base_dtype for dtype in (*node.input_types, *node.output_types)}
-    copies = isinstance(form, (ViewCopies, CSource))
+    copies = isinstance(form, (ViewCopies, CSource, MatrixProducts))
     copies = copies or (isinstance(form, RowSource) and form.element is None)
     return None if bfloat16 in dtypes and not copies else form
 
@@ -217,13 +221,15 @@ def translate(step: Candidate, known: Programs | None = None) -> Piece:
     try:
         if isinstance(native, MatmulWithEpilogue):
             triples = native.products.matrices(step.context, *arrays)
-            return _tiled(triples, step, native.epilogue(step.context, *arrays))
+            return _tiled(triples, step.new_scratch, native.epilogue(step.context, *arrays))
         if isinstance(native, ViewCopies):
             return Piece(None, lambda _: _copies(native, step), is_exact=True)
         if isinstance(native, MatrixProducts):
             return _products(native, step)
         if isinstance(native, CSource):
-            return source_piece(native, step.context, arrays, step.new_scratch, step.new_array)
+            return source_piece(
+                native, step.context, arrays, step.new_scratch, step.new_array, step.constants
+            )
         if isinstance(native, SourceStages):
             return stages_piece(native, step.context, arrays, step.new_scratch, step.new_array)
         if isinstance(native, RowSource):
@@ -239,15 +245,41 @@ def source_piece(
     arrays: Sequence[Any],
     new_scratch: Callable[[int], Any],
     new_array: NewArray,
+    constants: frozenset[int] = frozenset(),
 ) -> Piece:
-    """Return the native code of an op that has a C function (`CSource`)."""
-    numbers, name = native.parameters(signature), native.function
+    """Return the native code of an op that has a C function (`CSource`).
+
+    Args:
+      constants: the inputs that are constants, which the function may keep in another form.
+    """
+    numbers, name = [*native.parameters(signature)], native.function
+    if native.packed is not None:
+        keeps = native.packed in constants and _pays_to_keep(arrays[native.packed], arrays[-1])
+        numbers.append(int(keeps))
+        new_scratch = _zeros if keeps else new_scratch
     operands = function_arrays(native, signature, arrays, new_array)
 
     def bind(code: Any) -> Calls:
-        return Calls(operands.calls(code, code.bind(name, numbers, operands.arrays, new_scratch)))
+        call = code.bind(name, numbers, operands.arrays, new_scratch)
+        return Calls(operands.calls(code, [call]))
 
     return Piece(FileOf(native.file, function_dtype(arrays)), bind)
+
+
+_MOST_PLACES = 512
+"""The number of results per output channel up to which a packed filter is kept: with more, its
+packing takes a small part of the time.
+"""
+
+
+def _pays_to_keep(filter: Any, result: Any) -> bool:
+    if not isinstance(result, np.ndarray) or filter.dtype not in (np.float32, np.float64):
+        return False
+    return bool(result.size <= _MOST_PLACES * filter.shape[-1])
+
+
+def _zeros(size: int) -> Any:
+    return np.zeros(size, np.uint8)
 
 
 def stages_piece(
@@ -305,27 +337,30 @@ def _copies(native: ViewCopies, step: Candidate) -> Calls:
 
 def _products(native: MatrixProducts, step: Candidate) -> Piece:
     """Return the native code of matrix products. Depending on the sizes, the code is tiled code or
-    calls of NumPy's BLAS.
+    calls of NumPy's BLAS. Operands of float16 and bfloat16 are converted to float32, and results
+    are rounded once.
     """
-    triples = native.matrices(step.context, *step.arrays)
+    operands = float_arrays(step.arrays, step.new_array)
+    triples = native.matrices(step.context, *operands.arrays)
     if is_tiled(triples):
-        return _tiled(triples, step, Epilogue())
+        tiled = _tiled(triples, step.new_scratch, Epilogue())
+        return Piece(tiled.source, lambda code: Calls(operands.calls(code, tiled.bind(code).calls)))
 
-    def bind(_: Any) -> Calls:
+    def bind(code: Any) -> Calls:
         if blas_reason():
             raise NotNativeError(blas_reason())
-        return Calls([products(triples)])
+        return Calls(operands.calls(code, [products(triples)]))
 
-    return Piece(None, bind)
+    return Piece(FileOf(HALF_FILE, "float32") if operands.before else None, bind)
 
 
-def _tiled(triples: Sequence[tuple[Any, Any, Any]], step: Candidate, epilogue: Epilogue) -> Piece:
+def _tiled(
+    triples: Sequence[tuple[Any, Any, Any]], scratch: Callable[[int], Any], epilogue: Epilogue
+) -> Piece:
     """Return the native code of tiled matrix products with an epilogue."""
 
     def bind(code: Any) -> Calls:
-        return Calls(
-            [tiled_product(code, triple, step.new_scratch, *epilogue) for triple in triples]
-        )
+        return Calls([tiled_product(code, triple, scratch, *epilogue) for triple in triples])
 
     return Piece(FileOf(TILED_PRODUCTS, str(triples[0][2].dtype)), bind)
 

@@ -18,6 +18,9 @@ from gpugraph.base.bfloat16 import is_bfloat16
 from gpugraph.devices.native import move
 from gpugraph.kernel import CSource, NewArray, Signature
 
+HALF_FILE = "host_half.h"
+"""The C file of the conversions, which the files of functions include."""
+
 
 class FunctionArrays(NamedTuple):
     """The arrays of a C function, and the conversions before and after it.
@@ -30,12 +33,10 @@ class FunctionArrays(NamedTuple):
     before: list[Callable[[Any], Callable[[], int]]]
     after: list[Callable[[Any], Callable[[], int]]]
 
-    def calls(self, code: Any, call: Callable[[], int]) -> list[Callable[[], int]]:
-        """Return all calls, which are the conversions and `call`, in the order in which they must
-        run.
-        """
+    def calls(self, code: Any, calls: Sequence[Callable[[], int]]) -> list[Callable[[], int]]:
+        """Return the conversions before the calls, `calls`, and the conversions after them."""
         before = [bind(code) for bind in self.before]
-        return [*before, call, *(bind(code) for bind in self.after)]
+        return [*before, *calls, *(bind(code) for bind in self.after)]
 
 
 def is_half(dtype: Any) -> bool:
@@ -58,14 +59,27 @@ def function_arrays(
     """
     turned = native.turned(signature)
     output = len(arrays) - 1
+    result = float_arrays(arrays, new_array)
+    for slot, operand in enumerate(result.arrays):
+        if slot in turned:
+            axes, number = turned[slot], 2 * slot + 1
+            result.arrays[slot] = _turn(result, operand, axes, new_array, number, slot == output)
+    return result
+
+
+def float_arrays(arrays: Sequence[Any], new_array: NewArray) -> FunctionArrays:
+    """Return the arrays, with float32 scratch arrays in place of float16 and bfloat16.
+
+    Args:
+      arrays: the op's inputs, followed by its output.
+    """
+    output = len(arrays) - 1
     result = FunctionArrays([], [], [])
     for slot, array in enumerate(arrays):
         operand = array
         if is_half(array.dtype):
             operand = new_array(2 * slot, array.shape, np.dtype(np.float32))
             _convert(result, array, operand, slot == output)
-        if slot in turned:
-            operand = _turn(result, operand, turned[slot], new_array, 2 * slot + 1, slot == output)
         result.arrays.append(operand)
     return result
 

@@ -55,7 +55,7 @@ from gpugraph.devices.native.iterations import (
     InstructionKind as InstructionKind,
     Iterations as Iterations,
 )
-from gpugraph.devices.native.native_runtime import RUNTIME, call_of
+from gpugraph.devices.native.native_runtime import RUNTIME, Runtime, call_of
 from gpugraph.devices.native.numpy_blas import (
     blas_reason as blas_reason,
     blas_threads_reason as blas_threads_reason,
@@ -89,15 +89,20 @@ from gpugraph.devices.native.tiled_products import (
 
 
 def failed_at(call: Callable[[], int]) -> int:
-    """Return the index of the call that ended a `sequence`, or of the first call of `beside` that
-    has failed.
+    """Return the index of the call that ended a `sequence`."""
+    return _running().failed_at(call)
 
-    Args:
-      call: the result of `sequence` or `beside`. The call must have returned a nonzero status.
-    """
-    runtime = RUNTIME.get(True)
+
+def failed_lanes(call: Callable[[], int]) -> list[int]:
+    """Return the indices of the calls of `beside` that have failed."""
+    return _running().failed_lanes(call)
+
+
+def _running() -> Runtime:
+    """Return the runtime, which exists because there are calls."""
+    runtime = RUNTIME.get(False)
     assert runtime is not None, "there are calls, so there is a runtime"
-    return runtime.failed_at(call)
+    return runtime
 
 
 def runtime_reason(wait: bool) -> str | None:

@@ -159,10 +159,13 @@ class Runtime:
         return self.call(lanes, (blocks, statuses, *calls), any(part[1] for part in parts))
 
     def failed_at(self, call: Call) -> int:
-        """Return the index of the call that ended a `sequence`, or the first failed call of
-        `beside`.
-        """
+        """Return the index of the call that ended a `sequence`."""
         return int(call_of(call)[2].failed)
+
+    def failed_lanes(self, call: Call) -> list[int]:
+        """Return the indices of the calls of `beside` that have failed."""
+        statuses = call_of(call)[4]
+        return [index for index, status in enumerate(statuses) if status]
 
     def threads(self) -> int:
         """Return the number of threads that the runtime has started."""

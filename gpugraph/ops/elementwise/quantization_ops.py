@@ -208,7 +208,9 @@ op(
 # -- quantization and back
 
 
-def _quantize_and_dequantize(context: KernelContext, x: Any, ends: Sequence[Any], bits: int) -> Any:
+def _quantize_and_dequantize(
+    context: KernelContext, x: Any, ends: Sequence[Any], bits: int, out: Any
+) -> None:
     attrs, kind = context.attrs, x.dtype.type
     signed, narrow = attrs["signed_input"], attrs["narrow_range"]
     if not (2 if signed else 1) <= bits <= 63:
@@ -221,10 +223,12 @@ def _quantize_and_dequantize(context: KernelContext, x: Any, ends: Sequence[Any]
         raise invalid_argument(f"Invalid range: input_min {low} > input_max {high}")
     with np.errstate(all="ignore"):
         scale, low, high = _scaled_ends(low, high, (first, last))
-        places = (np.clip(x, low, high) if is_range_given else x) * scale
-        half_up = _text(attrs.get("round_mode", "HALF_TO_EVEN")) == "HALF_UP"
-        whole = np.floor(places + kind(0.5)) if half_up else np.rint(places)
-        return whole * kind(1 / scale)
+        np.multiply(np.clip(x, low, high, out=out) if is_range_given else x, scale, out=out)
+        if _text(attrs.get("round_mode", "HALF_TO_EVEN")) == "HALF_UP":
+            np.floor(np.add(out, kind(0.5), out=out), out=out)
+        else:
+            np.rint(out, out=out)
+        np.multiply(out, kind(1 / scale), out=out)
 
 
 def _infer_same(context: InferContext) -> Sequence[Any]:
@@ -241,7 +245,7 @@ def _bind_quantize_and_dequantize(
     def run() -> None:
         if x.size:
             bits = others[2][()] if len(others) == 4 else context.attrs["num_bits"]
-            np.copyto(out, _quantize_and_dequantize(context, x, ends, int(bits)))
+            _quantize_and_dequantize(context, x, ends, int(bits), out)
 
     return run
 

@@ -1,11 +1,12 @@
 """The exponential, logarithm and square root of square matrices, computed in double precision.
 
-Exponential: the matrix is halved until its norm is small. A Pade approximant of degree 13 is then
-computed, and squared once for each halving (Higham, "The scaling and squaring method for the
-matrix exponential revisited", 2005). Square root: the product form of the Denman-Beavers iteration
-is used (Higham, "Functions of matrices", 2008, 6.29). If the iteration meets a singular matrix,
-the square root is computed from eigenvectors instead. Logarithm: square roots are computed until
-the matrix is near the identity, followed by an integral over inverses (ibid., 11.5).
+Exponential: the matrix is halved until its norm is small. A Pade approximant is then computed from
+the even powers of the matrix, and squared once for each halving (Higham, "The scaling and squaring
+method for the matrix exponential revisited", 2005). Square root: the product form of the
+Denman-Beavers iteration is used (Higham, "Functions of matrices", 2008, 6.29). If the iteration
+meets a singular matrix, the square root is computed from eigenvectors instead. Logarithm: square
+roots are computed until the matrix is near the identity, followed by an integral over inverses
+(ibid., 11.5).
 
 The derivative of a function at A in direction E is the upper right block of the function of the
 matrix [[A, E], [0, A]]. Gradients of any order therefore need no other op (Mathias, 1996).
@@ -16,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cache
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,9 +35,10 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
 
 
-_DEGREE = 13
-_SMALL = 5.0
-"""The 1-norm up to which a matrix is not halved."""
+_DEGREES = {True: (13, 5.37), False: (7, 3.92)}
+"""The degree of the Pade approximant, and the 1-norm up to which a matrix is not halved, for
+results in double precision and for others (Higham, table 2.3 and section 6).
+"""
 
 
 @cache
@@ -48,24 +51,39 @@ def _gauss() -> list[tuple[float, float]]:
     return list(zip(((nodes + 1) / 2).tolist(), (weights / 2).tolist(), strict=True))
 
 
-def _exponential(matrix: Array) -> Array:
+@cache
+def _pade(degree: int) -> list[float]:
+    """Return the coefficients of the numerator of the Pade approximant of exp(x)."""
+    ratios = [(degree - k) / ((2 * degree - k) * (k + 1)) for k in range(degree)]
+    return list(accumulate(ratios, lambda product, ratio: product * ratio, initial=1.0))
+
+
+def _exponential(matrix: Array, is_double: bool) -> Array:
+    degree, small = _DEGREES[is_double]
     size = float(np.abs(matrix).sum(axis=0).max(initial=0.0))
     if not math.isfinite(size):
         return np.full_like(matrix, np.nan)
-    halvings = max(0, math.ceil(math.log2(size / _SMALL))) if size > 0 else 0
+    halvings = max(0, math.ceil(math.log2(size / small))) if size > 0 else 0
     scaled = matrix / 2.0**halvings
-    power = np.eye(len(matrix), dtype=matrix.dtype)
-    above, below = np.zeros_like(matrix), np.zeros_like(matrix)
-    factor = 1.0
-    for k in range(_DEGREE + 1):
-        above = above + factor * power
-        below = below + (-factor if k % 2 else factor) * power
-        power = power @ scaled
-        factor *= (_DEGREE - k) / ((2 * _DEGREE - k) * (k + 1))
-    result = np.linalg.solve(below, above)
+    powers = [np.eye(len(matrix), dtype=matrix.dtype), scaled @ scaled]  # even powers, up to 6
+    powers += [powers[1] @ powers[1]]
+    powers += [powers[1] @ powers[2]]
+    even, odd = (_combined(_pade(degree)[start::2], powers) for start in (0, 1))
+    odd = scaled @ odd
+    result = np.linalg.solve(even - odd, even + odd)
     for _ in range(halvings):
         result = result @ result
     return result
+
+
+def _combined(factors: list[float], powers: list[Array]) -> Array:
+    """Return the sum of factors[k] times A^(2 k), given the even powers of A up to 6."""
+    low: Any = sum(factor * power for factor, power in zip(factors[:4], powers))
+    if len(factors) > 4:
+        high = sum(factor * power for factor, power in zip(factors[4:], powers[1:]))
+        low = low + powers[3] @ high
+    whole: Array = low
+    return whole
 
 
 def _by_iteration(matrix: Array) -> Array | None:
@@ -100,7 +118,8 @@ def _by_eigenvectors(matrix: Array) -> Array:
     return root if matrix.dtype.kind == "c" else root.real
 
 
-def _square_root(matrix: Array) -> Array:
+def _square_root(matrix: Array, is_double: bool = True) -> Array:
+    del is_double  # the iteration ends at the precision of double
     try:
         root = _by_iteration(matrix)
         if root is not None:
@@ -113,7 +132,8 @@ def _square_root(matrix: Array) -> Array:
         return np.full_like(matrix, np.nan)
 
 
-def _logarithm(matrix: Array) -> Array:
+def _logarithm(matrix: Array, is_double: bool) -> Array:
+    del is_double
     one, roots = np.eye(len(matrix), dtype=matrix.dtype), 0
     while np.abs(matrix - one).sum(axis=0).max(initial=0.0) > 0.25:
         root = _square_root(matrix)
@@ -127,14 +147,18 @@ def _logarithm(matrix: Array) -> Array:
     return total * 2.0**roots
 
 
-def _one_by_one(function: Callable[[Array], Array]) -> Call:
-    """Return a NumPy kernel that applies `function` to each matrix, in double precision."""
+def _one_by_one(function: Callable[[Array, bool], Array]) -> Call:
+    """Return a NumPy kernel that applies `function` to each matrix, in double precision.
+
+    Args:
+      function: a function that receives a matrix, and whether its result needs double precision.
+    """
 
     def run(matrices: Any, out: Any) -> None:
         wide = np.complex128 if matrices.dtype.kind == "c" else np.float64
         with np.errstate(all="ignore"):
             for index in np.ndindex(matrices.shape[:-2]):
-                result = function(matrices[index].astype(wide, copy=False))
+                result = function(matrices[index].astype(wide, copy=False), matrices.dtype == wide)
                 np.copyto(out[index], result, casting="same_kind")
 
     return Call(run)
@@ -154,7 +178,7 @@ def _back(op: Any, dy: Any) -> Any:
     return raw_ops.Split(rows, right, num_split=2)[0]
 
 
-def _declare(name: str, function: Callable[[Array], Array], types: Any, doc: str) -> Any:
+def _declare(name: str, function: Callable[[Array, bool], Array], types: Any, doc: str) -> Any:
     doc += " ValueError for matrices that are not square."
     return lapack_op(name, infer_square, _one_by_one(function), _back, doc, T=types)
 

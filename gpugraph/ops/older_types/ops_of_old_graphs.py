@@ -232,7 +232,8 @@ def _eig(matrices: Any, out: Any) -> None:
 
 for _name in ("SelfAdjointEig", "BatchSelfAdjointEig"):
     numpy_op(
-        _name, "input: T -> output: T", {"T": (float64, float32)}, _infer_eig, Call(_eig),
+        _name, "input: T -> output: T", {"T": (float64, float32)}, _infer_eig,
+        Call(_eig, by_lapack=True),
         "The eigenvalues of symmetric matrices as a row, over the eigenvectors as columns.",
     )  # fmt: skip
 

@@ -19,6 +19,7 @@ from gpugraph.ops.arrays.constants_and_placeholders import zeros_like
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import int_argument, op_scope
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
+from gpugraph.ops.random.native_random import drawing
 from gpugraph.ops.random.philox import Philox
 from gpugraph.ops.random.rejection_sampling import gamma, poisson
 from gpugraph.ops.random.seeds_and_streams import INDEX, RESERVED, SEED_ATTRS, seeds_of, stream_of
@@ -35,22 +36,24 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
     return [TensorShape.of((*first, *second))]
 
 
-def _drawing(law: Callable[[Philox, Any], Any]) -> Call:
+def _drawing(law: Callable[[Philox, Any], Any], native: str) -> Call:
     """Return the kernel of an op that draws equally many random numbers for each parameter.
 
     Args:
       law: a function that receives a position of the generator and an array of parameters, and
         draws a number for each parameter.
+      native: the name of the C function that draws the same numbers.
     """
 
     def make(context: KernelContext, parameters: Any, out: Any) -> Callable[[], Any]:
         stream, kinds = stream_of(context), parameters.size
         count = out.size // max(kinds, 1)
+        draw = drawing(context, native, law)
 
         def run() -> None:
             if out.size:
                 wide = np.repeat(parameters.reshape(-1).astype(np.float64), count)
-                drawn = law(stream.reserve(out.size * RESERVED), wide)
+                drawn = draw(stream.reserve(out.size * RESERVED), wide)
                 out.reshape(count, kinds)[...] = drawn.reshape(kinds, count).T
 
         return run
@@ -75,8 +78,8 @@ _random_gamma = op(
     inputs="shape: S, alpha: T",
     outputs="output: T",
     attrs={**SEED_ATTRS, "S": INDEX, "T": _FLOATS},
-    cpu=_drawing(gamma),
-    gpu=_drawing(gamma),
+    cpu=_drawing(gamma, "gg_gamma"),
+    gpu=_drawing(gamma, "gg_gamma"),
     grad=_gamma_back,
     doc=(
         "Gamma random numbers with the shape parameters alpha and rate 1: [*shape, *alpha.shape]."
@@ -93,8 +96,8 @@ _random_poisson = op(
         "R": _REAL,
         "dtype": Attr("type", dtypes.int64, allowed=_REAL),
     },
-    cpu=_drawing(poisson),
-    gpu=_drawing(poisson),
+    cpu=_drawing(poisson, "gg_poisson"),
+    gpu=_drawing(poisson, "gg_poisson"),
     grad=NO_GRADIENT,
     doc="Poisson random numbers with these rates: [*shape, *rate.shape].",
     **_SHARED,

@@ -128,9 +128,37 @@ def _patience(count: int) -> float:
 
 
 def _draw(file: CompiledFile, law: Law, place: Philox, out: Any) -> None:
+    file.bind(law.native, [out.size], [_position(place), out])()
+
+
+def _position(place: Philox) -> Any:
+    """Return a position of the generator as the C functions read it."""
     halves = place.counter % 2**64, place.counter // 2**64
-    position = np.array([*halves, place.key, 0], np.uint64).view(np.float32)
-    file.bind(law.native, [out.size], [position, out])()
+    return np.array([*halves, place.key, 0], np.uint64).view(np.float32)
+
+
+def drawing(
+    context: KernelContext, function: str, law: Callable[[Philox, Any], Any]
+) -> Callable[[Philox, Any], Any]:
+    """Return a function that draws a number for each parameter, in native code if it is compiled.
+
+    Args:
+      function: the name of the function in host_rejection.h.
+      law: the function in NumPy. It receives a position of the generator and the parameters, a
+        vector of float64.
+    """
+    compiled = context.compiled("host_rejection.h")
+
+    def draw(place: Philox, parameters: Any) -> Any:
+        file = compiled(0.0) if parameters.size >= _SMALLEST else None
+        if file is None:
+            return law(place, parameters)
+        numbers = np.empty(parameters.size)
+        arrays = [_position(place), parameters.view(np.float32), numbers.view(np.float32)]
+        file.bind(function, [parameters.size], arrays)()
+        return numbers
+
+    return draw
 
 
 def _gives_expected_numbers(file: CompiledFile, law: Law) -> bool:

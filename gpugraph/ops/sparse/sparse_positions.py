@@ -57,6 +57,22 @@ def positions(indices: Any, shape: Sequence[int]) -> Any:
     return numbers
 
 
+def stable_order(numbers: Any) -> Any:
+    """Return the indices that sort nonnegative integers, equal ones in their order.
+
+    The index becomes the low bits of each number, so that NumPy's fast sort, which is not stable,
+    can be used if both fit 63 bits.
+    """
+    bits = numbers.size.bit_length()
+    if not numbers.size or int(numbers.max()) >= 1 << (63 - bits):
+        return np.argsort(numbers, kind="stable")
+    keys = np.left_shift(numbers, bits, dtype=np.int64)
+    keys |= np.arange(numbers.size, dtype=np.int64)
+    keys.sort()
+    keys &= (1 << bits) - 1
+    return keys
+
+
 def _outside(indices: Any, sizes: Any) -> InvalidArgumentError:
     """Return the error that names the first row of indices that is out of bounds."""
     number = _first(((indices < 0) | (indices >= sizes)).any(axis=1))
@@ -88,7 +104,7 @@ class Runs(NamedTuple):
         it is not already ascending.
         """
         is_sorted = bool((numbers[1:] >= numbers[:-1]).all())
-        order = None if is_sorted else np.argsort(numbers, kind="stable")
+        order = None if is_sorted else stable_order(numbers)
         ordered = numbers if order is None else numbers[order]
         is_first = np.ones(len(ordered), bool)
         np.not_equal(ordered[1:], ordered[:-1], is_first[1:])

@@ -29,6 +29,7 @@ from gpugraph.ops.sparse.sparse_positions import (
     rows_of,
     same_size,
     sparse_op,
+    stable_order,
 )
 
 
@@ -45,7 +46,7 @@ def _infer_reorder(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _reorder(indices: Any, values: Any, shape: Any, out_indices: Any, out_values: Any) -> None:
-    order = np.argsort(positions(indices, shape), kind="stable")
+    order = stable_order(positions(indices, shape))
     np.copyto(out_indices, indices[order])
     np.copyto(out_values, values[order])
 

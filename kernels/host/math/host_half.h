@@ -5,7 +5,7 @@
 #ifndef GG_HALF
 #define GG_HALF
 
-#define GG_HALF_PART 65536
+#define GG_HALF_PART 16384
 
 static inline float gg_from_brain(uint16_t bits) {
     union { uint32_t u; float f; } x = {(uint32_t)bits << 16};

@@ -9,6 +9,7 @@
 
    For many small products, a part is a whole product. */
 
+#include "host_half.h"
 #include "host_matmul_tile.h"
 
 GG_BRIEF

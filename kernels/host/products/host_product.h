@@ -100,6 +100,7 @@ typedef struct {
     int64_t rows, first_row, depth; /* of the packed matrix; those of lines */
     const gg_real *bias;            /* of each output, or none */
     int64_t cut;
+    int64_t first_block, last_block; /* of columns: the one after the last */
 } GG_NAME(gg_lines_by_matrix);
 
 /* The rows of the matrix from `low` to `high`, which belong to the stripes from `stripe` to
@@ -290,10 +291,10 @@ static void GG_NAME(gg_conv_block)(const GG_NAME(gg_lines_by_matrix) * m, int64_
 
 static void GG_NAME(gg_conv_multiply)(const GG_NAME(gg_lines_by_matrix) * m) {
     int64_t all = gg_ceil(m->outputs, GG_REAL_LANES), blocks = gg_conv_blocks(all), before = 0;
-    for (int64_t block = 0; block < blocks; block++) {
+    for (int64_t block = 0; block < m->last_block; block++) {
         int64_t vectors = all / blocks + (block < all % blocks), width = vectors * GG_REAL_LANES;
         const gg_real *matrix = m->matrix + before * m->rows + m->first_row * width;
-        GG_NAME(gg_conv_block)(m, vectors, before, matrix);
+        if (block >= m->first_block) GG_NAME(gg_conv_block)(m, vectors, before, matrix);
         before += width;
     }
 }

@@ -13,7 +13,8 @@
    together, without these. If the filter or, by the filter, the gradient of the results is not
    finite, padding is multiplied as by NumPy: 0 times infinity is not zero. By the images NumPy
    has no padding at all. Parameters are those of host_windows.h; with a bias, one more for the
-   activation (Relu). */
+   activation (Relu); forward, one more: whether the filter never changes, and scratch memory is
+   zeros at first and this call's own. The packed filter then stays there. */
 
 #include "host_half.h"
 #include "host_windows.h"
@@ -27,6 +28,9 @@ GG_BRIEF
 
 #define GG_CONV_PART 32e6 /* maximum products of a part, about */
 #define GG_CONV_LEAST 5e5 /* and minimum */
+enum { GG_KEPT = 1, GG_KEPT_INFINITE = 2 };
+#define GG_CONV_LEAST_PARTS 4 /* of a thread, by dividing the outputs too */
+#define GG_CONV_PACKED 16384 /* numbers of the filter that a part packs, about */
 #define GG_CONV_PARTS 8   /* of a thread, if they are large enough */
 typedef struct {
     gg_source *source;
@@ -36,9 +40,10 @@ typedef struct {
     int64_t lanes, vectors;            /* vectors: of a row of the matrix */
     int64_t is_plain;                  /* whether the matrix is used as it is */
     int64_t is_turned;                 /* whether vectors lie along the lines (few outputs) */
-    int64_t images_each, rows_each, row_parts, parts;
+    int64_t images_each, rows_each, row_parts, column_parts, parts;
     const void *bias;      /* of each output, or none */
     int64_t cut, to;       /* the activation, and the array of results */
+    int64_t kept;          /* whether the packed matrix stays in scratch, behind a line's gg_kept */
     int64_t packed, slots; /* offsets in scratch */
     int64_t segments, stripes, boxes, places, pad, slot_bytes; /* offsets in a slot; its size */
     _Atomic int is_infinite; /* whether the matrix is not finite, so that padding matters */
@@ -74,6 +79,12 @@ static void gg_conv_cut(gg_conv *c) {
     c->rows_each = gg_ceil(c->y.result, gg_max(c->row_parts, 1));
     if (c->row_parts > 1) c->images_each = 1;
     c->parts = gg_ceil(c->images, c->images_each) * c->row_parts;
+    c->column_parts = 1;
+    if (!c->is_turned && c->source->threads > 1) { /* few rows: parts have some of the outputs */
+        int64_t more = gg_ceil(GG_CONV_LEAST_PARTS * c->source->threads, gg_max(c->parts, 1));
+        c->column_parts = gg_max(gg_min(more, gg_conv_blocks(c->vectors)), 1);
+    }
+    c->parts *= c->column_parts;
 }
 
 static void gg_conv_set_work(const gg_conv *c) {
@@ -83,10 +94,19 @@ static void gg_conv_set_work(const gg_conv *c) {
     gg_set_work(c->source, lines * c->depth * columns / 4);
 }
 
+/* The channels of a part of the packing, and the number of parts for an element of the window. */
+static int64_t gg_conv_packed_channels(const gg_conv *c) {
+    return gg_max(gg_ceil(GG_CONV_PACKED, gg_max(c->outputs, 1)), 16);
+}
+
+static int64_t gg_conv_pack_parts(const gg_conv *c) {
+    return gg_max(gg_ceil(c->channels, gg_conv_packed_channels(c)), 1);
+}
+
 /* Scratch: the packed matrix, then slots with segments, places and padded images. */
 static void gg_conv_place(gg_conv *c, int64_t size) {
-    c->packed = 0;
-    c->slots = c->is_plain ? 0 : gg_lines(c->depth * c->vectors * GG_VECTOR);
+    c->packed = c->kept ? GG_LINE : 0;
+    c->slots = c->packed + (c->is_plain ? 0 : gg_lines(c->depth * c->vectors * GG_VECTOR));
     const gg_conv_axis *y = &c->y, *x = &c->x;
     int64_t rows = gg_conv_high(y, c->rows_each - 1) - gg_conv_low(y, 0) + 2;
     int64_t columns = gg_conv_high(x, x->result - 1) - gg_conv_low(x, 0) + 1;
@@ -233,8 +253,10 @@ static void GG_NAME(gg_conv_arrange)(const GG_NAME(gg_conv_part) * part, const i
 
 static void GG_NAME(gg_conv_run_part)(void *at, int64_t which) {
     const gg_conv *c = at;
-    int64_t image = which / c->row_parts * c->images_each;
-    int64_t first = which % c->row_parts * c->rows_each;
+    const int64_t rows = which / c->column_parts, column = which % c->column_parts;
+    int64_t image = rows / c->row_parts * c->images_each;
+    int64_t first = rows % c->row_parts * c->rows_each;
+    const int64_t blocks = gg_conv_blocks(c->vectors);
     char *slot = gg_take(c->source, c->source->scratch + c->slots, c->slot_bytes);
     int64_t *places = (int64_t *)(slot + c->places);
     GG_NAME(gg_conv_part) part = {.c = c, .image = image, .first_row = first};
@@ -249,7 +271,9 @@ static void GG_NAME(gg_conv_run_part)(void *at, int64_t which) {
         .from = part.from, .from_at = part.from_at, .to = c->source->at[c->to], .to_at = part.to_at,
         .segments = (gg_segment *)(slot + c->segments), .stripes = part.stripes, .boxes = part.boxes,
         .step = 1, .outputs = c->outputs, .rows = c->depth, .bias = c->bias, .cut = c->cut,
-        .is_apart = c->is_infinite};
+        .is_apart = c->is_infinite,
+        .first_block = blocks * column / c->column_parts,
+        .last_block = blocks * (column + 1) / c->column_parts};
     m.matrix = c->is_plain ? c->source->at[1] : (void *)(c->source->scratch + c->packed);
     int64_t phases[2];
     for (phases[0] = 0; phases[0] < c->y.phases; phases[0]++)
@@ -267,11 +291,14 @@ static void GG_NAME(gg_conv_run_part)(void *at, int64_t which) {
     gg_give(slot);
 }
 
-/* One element of the window: its channels become rows of the matrix, from `row` on. */
-static void GG_NAME(gg_conv_pack_tap)(const gg_conv *c, const gg_real *filter, int64_t row) {
+/* One element of the window: its channels from `first` to `last` become rows of the matrix, the
+   first channel row `row`. */
+static void GG_NAME(gg_conv_pack_tap)(const gg_conv *c, const gg_real *filter, int64_t row,
+                                      int64_t first, int64_t last) {
     gg_real *packed = (gg_real *)(c->source->scratch + c->packed);
     int64_t along = c->y.is_back ? 1 : c->outputs, across = c->y.is_back ? c->channels : 1;
-    for (int64_t k = 0; k < c->channels; k++, row++, filter += along)
+    filter += first * along, row += first;
+    for (int64_t k = first; k < last; k++, row++, filter += along)
         if (c->is_turned)
             for (int64_t o = 0; o < c->outputs; o++)
                 packed[o * c->depth + row] = filter[o * across];
@@ -279,12 +306,17 @@ static void GG_NAME(gg_conv_pack_tap)(const gg_conv *c, const gg_real *filter, i
             GG_NAME(gg_conv_pack_row)(c->outputs, packed, c->depth, row, filter, across);
 }
 
-/* The filter's rows in the order in which phases need them, one part per element of the window. */
-static void GG_NAME(gg_conv_pack_part)(void *at, int64_t which) {
+/* The filter's rows in the order in which phases need them: a part has some channels of one element
+   of the window. */
+static void GG_NAME(gg_conv_pack_part)(void *at, int64_t part) {
     gg_conv *c = at;
     const gg_real *filter = c->source->at[!c->y.is_back];
+    const int64_t each = gg_conv_packed_channels(c), parts = gg_conv_pack_parts(c);
+    const int64_t which = part / parts, from = part % parts * each;
+    const int64_t end = gg_min(from + each, c->channels);
     int64_t row = 0, position, size = c->channels * c->outputs;
-    if (!GG_NAME(gg_are_finite)(filter + which * size, size)) c->is_infinite = 1;
+    const gg_real *checked = filter + which * size + from * c->outputs;
+    if (!GG_NAME(gg_are_finite)(checked, (end - from) * c->outputs)) c->is_infinite = 1;
     if (c->is_plain) return;
     for (int64_t phase_y = 0; phase_y < c->y.phases; phase_y++)
         for (int64_t phase_x = 0; phase_x < c->x.phases; phase_x++)
@@ -294,14 +326,16 @@ static void GG_NAME(gg_conv_pack_part)(void *at, int64_t which) {
                 for (int64_t j = 0; j < c->x.window; j++) {
                     int64_t x = gg_conv_tap(&c->x, j), tap = y * c->x.window + x;
                     if (!gg_conv_sees(&c->x, phase_x, x, &position)) continue;
-                    if (tap == which) GG_NAME(gg_conv_pack_tap)(c, filter + tap * size, row);
+                    if (tap == which)
+                        GG_NAME(gg_conv_pack_tap)(c, filter + tap * size, row, from, end);
                     row += c->channels;
                 }
             }
 }
 
-static void GG_NAME(gg_conv_plan)(gg_source *source, int is_back) {
+static void GG_NAME(gg_conv_plan)(gg_source *source, int is_back, int64_t kept) {
     gg_conv c = gg_conv_of(source, is_back, sizeof(gg_real));
+    c.kept = kept;
     gg_conv_set_work(&c);
     gg_conv_cut(&c);
     gg_conv_place(&c, sizeof(gg_real));
@@ -319,9 +353,14 @@ static int GG_NAME(gg_conv_run)(gg_source *source, gg_conv c) {
     gg_conv_place(&c, sizeof(gg_real));
     source->scratch_bytes = bytes;
     gg_free_slots(source, source->scratch + c.slots, c.slot_bytes);
-    int64_t taps = c.y.window * c.x.window;
-    if (!c.is_plain || gg_conv_is_padded(&c.y) || gg_conv_is_padded(&c.x))
-        source->parallel(GG_NAME(gg_conv_pack_part), &c, taps, c.depth > 256 ? source->threads : 1);
+    const int64_t parts = c.y.window * c.x.window * gg_conv_pack_parts(&c);
+    int64_t *state = (int64_t *)source->scratch; /* 0 at first */
+    if (c.kept && *state)
+        c.is_infinite = *state == GG_KEPT_INFINITE;
+    else if (!c.is_plain || gg_conv_is_padded(&c.y) || gg_conv_is_padded(&c.x))
+        source->parallel(GG_NAME(gg_conv_pack_part), &c, parts,
+                         c.depth * c.outputs > 2 * GG_CONV_PACKED ? source->threads : 1);
+    if (c.kept) *state = c.is_infinite ? GG_KEPT_INFINITE : GG_KEPT;
     c.has_padding = c.is_infinite && !c.y.is_back;
     source->parallel(GG_NAME(gg_conv_run_part), &c, c.parts, source->threads);
     return GG_DONE;
@@ -329,18 +368,21 @@ static int GG_NAME(gg_conv_run)(gg_source *source, gg_conv c) {
 
 void GG_NAME(gg_conv2d_plan)(gg_source *source) {
     gg_conv_set_count(source, 0, 1, 2);
-    GG_NAME(gg_conv_plan)(source, 0);
+    GG_NAME(gg_conv_plan)(source, 0, source->parameters[GG_WINDOW_PARAMETERS]);
 }
 
 /* images, filter -> results */
 int GG_NAME(gg_conv2d)(void *block) {
-    return GG_NAME(gg_conv_run)(block, gg_conv_of(block, 0, sizeof(gg_real)));
+    gg_source *source = block;
+    gg_conv c = gg_conv_of(source, 0, sizeof(gg_real));
+    c.kept = source->parameters[GG_WINDOW_PARAMETERS];
+    return GG_NAME(gg_conv_run)(source, c);
 }
 
 void GG_NAME(gg_conv2d_biased_plan)(gg_source *source) {
     gg_conv_set_count(source, 0, 1, 3);
     source->count[2] = source->parameters[6];
-    GG_NAME(gg_conv_plan)(source, 0);
+    GG_NAME(gg_conv_plan)(source, 0, source->parameters[GG_WINDOW_PARAMETERS + 1]);
 }
 
 /* images, filter (neither empty if there are results), bias -> results */
@@ -348,12 +390,13 @@ int GG_NAME(gg_conv2d_biased)(void *block) {
     gg_source *source = block;
     gg_conv c = gg_conv_of(source, 0, sizeof(gg_real));
     c.bias = source->at[2], c.cut = source->parameters[GG_WINDOW_PARAMETERS], c.to = 3;
+    c.kept = source->parameters[GG_WINDOW_PARAMETERS + 1];
     return GG_NAME(gg_conv_run)(source, c);
 }
 
 void GG_NAME(gg_conv2d_back_input_plan)(gg_source *source) {
     gg_conv_set_count(source, 2, 0, 1);
-    GG_NAME(gg_conv_plan)(source, 1);
+    GG_NAME(gg_conv_plan)(source, 1, 0);
 }
 
 /* filter, gradient of the results -> gradient by the images */

@@ -151,7 +151,8 @@ static void GG_NAME(gg_conv_filter_part)(void *at, int64_t which) {
         .segments = (gg_segment *)(slot + c->segments), .stripes = stripes,
         .stripe_count = end - line, .cell_offset = step, .cell_rows = 1, .step = step,
         .boxes = boxes, .matrix = (const gg_real *)f->matrix, .rows = f->lines * c->x.result,
-        .first_row = line * c->x.result, .depth = (end - line) * c->x.result};
+        .first_row = line * c->x.result, .depth = (end - line) * c->x.result,
+        .last_block = gg_conv_blocks(c->vectors)};
     GG_NAME(gg_conv_filter_places)(f, first, last, boxes, from_at, to_at, &m);
     GG_NAME(gg_conv_multiply)(&m);
     gg_give(slot);

@@ -17,6 +17,7 @@ GG_BRIEF
 #define GG_POOLING
 
 #define GG_POOL_PART 65536   /* elements that a part reads, about */
+#define GG_POOL_ROWS 6       /* minimum windows along a part's rows, if windows overlap */
 #define GG_POOL_CHANNELS 128 /* whose positions are kept at a time */
 
 typedef struct {
@@ -57,7 +58,8 @@ static gg_pool gg_pool_of(gg_source *source, int by_windows) {
     if (!by_windows) look = look * p.y.windows / gg_max(p.y.size, 1) + p.x.size * p.channels;
     p.rows = p.images * along;
     int64_t rows = gg_max((int64_t)(GG_POOL_PART / (look + 1)), 1);
-    if (!by_windows) rows = gg_ceil(rows, p.y.stride) * p.y.stride;
+    if (!by_windows) /* windows of two parts are searched twice */
+        rows = gg_ceil(gg_max(rows, p.is_tiled ? 1 : GG_POOL_ROWS * p.y.window), p.y.stride) * p.y.stride;
     p.rows_each = rows < along ? rows : rows / gg_max(along, 1) * gg_max(along, 1);
     p.parts = gg_ceil(p.rows, p.rows_each);
     return p;

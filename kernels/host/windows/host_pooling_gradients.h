@@ -33,21 +33,6 @@ static void GG_NAME(gg_find_places)(const GG_NAME(gg_pool_work) * work, int64_t 
     }
 }
 
-/* Adds the gradient to an element of the window, if it is the maximum. */
-static void GG_NAME(gg_give_place)(int is_first, const gg_real *place, gg_real number,
-                                   const gg_real *given, const gg_real *given_end,
-                                   int64_t channels, gg_real *to) {
-    GG_NAME(gg_vector) nothing = {0};
-    for (int64_t c = 0; c < channels; c += GG_REAL_LANES) {
-        int64_t count = channels - c;
-        GG_NAME(gg_mask) is_here = *(const GG_NAME(gg_vector) *)(place + c) == number;
-        GG_NAME(gg_vector) more = GG_NAME(gg_first)(given + c, count, given_end);
-        more = GG_NAME(gg_chosen)(is_here, more, nothing);
-        if (!is_first) more += GG_NAME(gg_first)(to + c, count, to + channels);
-        GG_NAME(gg_put_first)(more, count, to + c);
-    }
-}
-
 /* Both at once for two by two elements that are in no other window, their rows `row` apart, for
    all channels, which fill vectors. */
 static void GG_NAME(gg_max_back_four)(const gg_real *images, const gg_real *given, int64_t channels,
@@ -69,84 +54,164 @@ static void GG_NAME(gg_max_back_four)(const gg_real *images, const gg_real *give
     }
 }
 
+static void GG_NAME(gg_max_back_tile)(const GG_NAME(gg_pool_work) * work, const gg_window *w,
+                                      int64_t first, int64_t last) {
+    const gg_pool *p = work->p;
+    const int64_t from = w->from * p->channels;
+    (void)first, (void)last; /* a part has whole windows */
+    GG_NAME(gg_max_back_four)(work->images + from, work->given + w->to * p->channels, p->channels,
+                              p->x.size * p->channels, work->out + from);
+}
+
+/* -- of other windows: the numbers of the maxima of all windows that contain a row of the image are
+   kept, for some channels. Each element of the row then sums the gradients of its windows. */
+
 GG_BRIEF_END
 
-/* Both at once for one vector of channels: the maximum's number stays in a register. The rows `low`
-   to `high` of the window get the gradient. */
-GG_ALWAYS void GG_NAME(gg_max_back_vector)(const gg_pool *p, const int64_t rows,
-                                           const int64_t columns, const int64_t low,
-                                           const int64_t high, const gg_real *from,
-                                           const gg_real *given, gg_real *out) {
-    const int64_t channels = p->channels, row = p->x.size * channels;
-    GG_NAME(gg_mask) found = {0}, number = {0};
-    GG_NAME(gg_vector) best = *(const GG_NAME(gg_vector) *)from;
+/* The windows along one axis that contain a position: how many, and the last one. */
+static int64_t gg_pool_holding(const gg_pool_axis *axis, int64_t position, int64_t *last) {
+    const int64_t at = position + axis->before;
+    const int64_t low = gg_max(-gg_floor(axis->window - 1 - at, axis->stride), 0);
+    *last = gg_min(gg_floor(at, axis->stride), axis->windows - 1);
+    return gg_max(*last - low + 1, 0);
+}
+
+static int64_t gg_pool_kept_rows(const gg_pool *p) { return gg_ceil(p->y.window, p->y.stride); }
+
+#define GG_KEPT_CHANNELS (4 * GG_REAL_LANES)
+
+/* The number of a window's maximum, as in gg_find_places, for one vector of channels. Numbers are
+   those in a window without padding. */
+GG_ALWAYS GG_NAME(gg_mask) GG_NAME(gg_place_of)(const gg_pool *p, const int64_t rows,
+                                                const int64_t columns, const gg_window *w,
+                                                const int is_whole, const gg_real *from,
+                                                int64_t count, const gg_real *end) {
+    const int64_t row = p->x.size * p->channels, width = p->x.window;
+    GG_NAME(gg_mask) found = {0};
+    if (rows <= 0 || columns <= 0) return found - 1;
+    found += (int)(w->i * width + w->j);
+    GG_NAME(gg_vector) best = is_whole ? *(const GG_NAME(gg_vector) *)from
+                                       : GG_NAME(gg_first)(from, count, end);
     if (p->of_volume) {
         best = -(gg_real)INFINITY - (GG_NAME(gg_vector)){0};
-        found -= 1;
+        found = (GG_NAME(gg_mask)){0} - 1;
     }
-    for (int64_t i = 0; i < rows; i++)
-        for (int64_t j = 0; j < columns; j++, number += 1) {
-            const GG_NAME(gg_vector) x = *(const GG_NAME(gg_vector) *)(from + i * row + j * channels);
+    GG_UNROLL for (int64_t i = 0; i < rows; i++)
+        GG_UNROLL for (int64_t j = 0; j < columns; j++) {
+            const gg_real *at = from + i * row + j * p->channels;
+            const GG_NAME(gg_vector) x = is_whole ? *(const GG_NAME(gg_vector) *)at
+                                                  : GG_NAME(gg_first)(at, count, end);
             const GG_NAME(gg_mask) is_larger = x > best;
+            const GG_NAME(gg_mask) number = (GG_NAME(gg_mask)){0} + (int)((w->i + i) * width + w->j + j);
             best = GG_NAME(gg_chosen)(is_larger, x, best);
             found = (is_larger & number) | (~is_larger & found);
         }
-    const GG_NAME(gg_mask) slope = *(const GG_NAME(gg_mask) *)given;
-    number = (GG_NAME(gg_mask)){0} + (int)(low * columns);
-    for (int64_t i = low; i < high; i++)
-        for (int64_t j = 0; j < columns; j++, number += 1) {
-            GG_NAME(gg_vector) *to = (GG_NAME(gg_vector) *)(out + i * row + j * channels);
-            const GG_NAME(gg_mask) more = (found == number) & slope;
-            *to += (GG_NAME(gg_vector))more;
-        }
+    return found;
 }
 
-static void GG_NAME(gg_max_back_whole)(const GG_NAME(gg_pool_work) * work, const gg_window *w,
-                                       int64_t first, int64_t last) {
+/* Those of a row of windows, for the channels from `start` on. */
+static void GG_NAME(gg_keep_places)(const GG_NAME(gg_pool_work) * work, int64_t image, int64_t oy,
+                                    int64_t start, int64_t channels, GG_NAME(gg_mask) * kept) {
     const gg_pool *p = work->p;
-    const int64_t at = w->from * p->channels, to = w->to * p->channels;
-    const int64_t low = gg_max(first - w->y, 0), high = gg_min(w->rows, last - w->y);
-    if (w->rows <= 0 || w->columns <= 0) return;
-    const gg_real *images = work->images + at, *given = work->given + to;
-    gg_real *out = work->out + at;
-    const int is_three = w->rows == 3 && w->columns == 3 && low == 0 && high == 3;
-    for (int64_t c = 0; is_three && c < p->channels; c += GG_REAL_LANES)
-        GG_NAME(gg_max_back_vector)(p, 3, 3, 0, 3, images + c, given + c, out + c);
-    for (int64_t c = 0; !is_three && c < p->channels; c += GG_REAL_LANES)
-        GG_NAME(gg_max_back_vector)(p, w->rows, w->columns, low, high, images + c, given + c, out + c);
+    for (int64_t ox = 0; ox < p->x.windows; ox++, kept += GG_KEPT_CHANNELS / GG_REAL_LANES) {
+        const gg_window w = gg_window_of(p, image, oy, ox);
+        const gg_real *from = work->images + w.from * p->channels + start;
+        const int is_three = w.rows == 3 && w.columns == 3;
+        int64_t c = 0;
+        for (; is_three && c + GG_REAL_LANES <= channels; c += GG_REAL_LANES)
+            kept[c / GG_REAL_LANES] = GG_NAME(gg_place_of)(p, 3, 3, &w, 1, from + c, 0, NULL);
+        for (; c + GG_REAL_LANES <= channels; c += GG_REAL_LANES)
+            kept[c / GG_REAL_LANES] =
+                GG_NAME(gg_place_of)(p, w.rows, w.columns, &w, 1, from + c, 0, NULL);
+        if (c < channels)
+            kept[c / GG_REAL_LANES] = GG_NAME(gg_place_of)(p, w.rows, w.columns, &w, 0, from + c,
+                                                           channels - c, work->images_end);
+    }
+}
+
+/* The windows that contain an element: `rows` times `columns`, from the last one down. */
+typedef struct {
+    const GG_NAME(gg_mask) *kept[2]; /* of the last window of the last two rows of windows */
+    const gg_real *given[2], *given_end;
+    int64_t number[2]; /* the element's number in these */
+    int64_t stride, channels; /* from window to window: of numbers, of the gradient */
+} GG_NAME(gg_holding);
+
+/* One vector of sums for an element; the `count` first ones if it is not whole. */
+GG_ALWAYS void GG_NAME(gg_sum_vector)(const GG_NAME(gg_holding) * h, const int rows,
+                                      const int64_t columns, const int adds, const int is_whole,
+                                      int64_t c, int64_t count, gg_real *out) {
+    const int64_t each = GG_KEPT_CHANNELS / GG_REAL_LANES;
+    GG_NAME(gg_vector) sum = {0};
+    if (adds) sum = is_whole ? *(GG_NAME(gg_vector) *)out : GG_NAME(gg_first)(out, count, out);
+    GG_UNROLL for (int a = 0; a < rows; a++)
+        for (int64_t b = 0; b < columns; b++) {
+            const gg_real *given = h->given[a] - b * h->channels + c;
+            const GG_NAME(gg_mask) number =
+                (GG_NAME(gg_mask)){0} + (int)(h->number[a] + b * h->stride);
+            const GG_NAME(gg_mask) here = h->kept[a][c / GG_REAL_LANES - b * each] == number;
+            const GG_NAME(gg_vector) slope = is_whole
+                                                 ? *(const GG_NAME(gg_vector) *)given
+                                                 : GG_NAME(gg_first)(given, count, h->given_end);
+            sum += (GG_NAME(gg_vector))(here & (GG_NAME(gg_mask))slope);
+        }
+    if (is_whole)
+        *(GG_NAME(gg_vector) *)out = sum;
+    else
+        GG_NAME(gg_put_first)(sum, count, out);
+}
+
+/* Sums for the `channels` of an element; adds to `out` if there are earlier sums. */
+GG_ALWAYS void GG_NAME(gg_sum_windows)(const GG_NAME(gg_holding) * h, const int rows,
+                                       const int64_t columns, const int adds, int64_t channels,
+                                       gg_real *out) {
+    int64_t c = 0;
+    for (; c + GG_REAL_LANES <= channels; c += GG_REAL_LANES)
+        GG_NAME(gg_sum_vector)(h, rows, columns, adds, 1, c, GG_REAL_LANES, out + c);
+    if (c < channels)
+        GG_NAME(gg_sum_vector)(h, rows, columns, adds, 0, c, channels - c, out + c);
+}
+
+static void GG_NAME(gg_max_back_row)(const GG_NAME(gg_pool_work) * work, int64_t image, int64_t y,
+                                     int64_t start, int64_t channels,
+                                     const GG_NAME(gg_mask) * kept) {
+    const gg_pool *p = work->p;
+    const int64_t each = GG_KEPT_CHANNELS / GG_REAL_LANES, ring = gg_pool_kept_rows(p);
+    gg_real *out = work->out + (image * p->y.size + y) * p->x.size * p->channels + start;
+    int64_t oy, ox = -1, low = 0, rows = gg_pool_holding(&p->y, y, &oy);
+    for (int64_t x = 0; x < p->x.size; x++, out += p->channels) {
+        while (ox + 1 < p->x.windows && (ox + 1) * p->x.stride <= x + p->x.before) ox++;
+        while (low * p->x.stride + p->x.window <= x + p->x.before) low++;
+        const int64_t columns = gg_max(ox - low + 1, 0);
+        GG_NAME(gg_holding) h = {.given_end = work->given_end, .stride = p->x.stride,
+                                 .channels = p->channels};
+        for (int64_t first = 0; first < gg_max(rows, 1); first += 2) {
+            const int64_t some = rows > 0 ? gg_min(rows - first, 2) : 0;
+            for (int64_t a = 0; a < some; a++) {
+                const int64_t row = oy - first - a;
+                h.kept[a] = kept + (row % ring * p->x.windows + ox) * each;
+                h.given[a] = work->given + start +
+                             ((image * p->y.windows + row) * p->x.windows + ox) * p->channels;
+                h.number[a] = (y + p->y.before - row * p->y.stride) * p->x.window + x +
+                              p->x.before - ox * p->x.stride;
+            }
+            if (first || some == 0)
+                GG_NAME(gg_sum_windows)(&h, (int)some, columns, first > 0, channels, out);
+            else if (some == 1 && columns == 1)
+                GG_NAME(gg_sum_windows)(&h, 1, 1, 0, channels, out);
+            else if (some == 1)
+                GG_NAME(gg_sum_windows)(&h, 1, columns, 0, channels, out);
+            else if (columns == 1)
+                GG_NAME(gg_sum_windows)(&h, 2, 1, 0, channels, out);
+            else if (columns == 2)
+                GG_NAME(gg_sum_windows)(&h, 2, 2, 0, channels, out);
+            else
+                GG_NAME(gg_sum_windows)(&h, 2, columns, 0, channels, out);
+        }
+    }
 }
 
 GG_BRIEF
-
-/* Adds a window's contribution to the rows `first` to `last` of the image. */
-static void GG_NAME(gg_max_back_window)(const GG_NAME(gg_pool_work) * work, const gg_window *w,
-                                        int64_t first, int64_t last) {
-    const gg_pool *p = work->p;
-    gg_real place[GG_POOL_CHANNELS];
-    int is_four = p->is_tiled && w->rows == 2 && w->columns == 2;
-    int is_inside = first <= w->y && w->y + 2 <= last;
-    if (is_four && is_inside && p->channels % GG_REAL_LANES == 0) {
-        int64_t from = w->from * p->channels;
-        GG_NAME(gg_max_back_four)(work->images + from, work->given + w->to * p->channels,
-                                  p->channels, p->x.size * p->channels, work->out + from);
-        return;
-    }
-    if (!p->is_tiled && p->channels % GG_REAL_LANES == 0) {
-        GG_NAME(gg_max_back_whole)(work, w, first, last);
-        return;
-    }
-    for (int64_t start = 0; start < p->channels; start += GG_POOL_CHANNELS) {
-        int64_t channels = gg_min(p->channels - start, GG_POOL_CHANNELS);
-        const gg_real *given = work->given + w->to * p->channels + start;
-        GG_NAME(gg_find_places)(work, w->from * p->channels + start, w, channels, place);
-        for (int64_t i = gg_max(first - w->y, 0); i < gg_min(w->rows, last - w->y); i++)
-            for (int64_t j = 0; j < w->columns; j++)
-                GG_NAME(gg_give_place)(
-                    p->is_tiled, place, (gg_real)(i * w->columns + j), given, work->given_end,
-                    channels,
-                    work->out + (w->from + i * p->x.size + j) * p->channels + start);
-    }
-}
 
 /* The windows with some of the rows `first` to `last`, in reverse order. */
 static void GG_NAME(gg_pool_back)(const GG_NAME(gg_pool_work) * work, int64_t image, int64_t first,
@@ -168,19 +233,48 @@ static void GG_NAME(gg_pool_back)(const GG_NAME(gg_pool_work) * work, int64_t im
         }
 }
 
+static int64_t GG_NAME(gg_kept_bytes)(const gg_pool *p) {
+    return gg_pool_kept_rows(p) * p->x.windows * GG_KEPT_CHANNELS * (int64_t)sizeof(gg_real);
+}
+
 static void GG_NAME(gg_max_back_rows)(const GG_NAME(gg_pool_work) * work, int64_t image,
                                       int64_t first, int64_t last) {
-    GG_NAME(gg_pool_back)(work, image, first, last, GG_NAME(gg_max_back_window));
+    const gg_pool *p = work->p;
+    const int is_four = p->is_tiled && p->y.window == 2 && p->x.window == 2;
+    if (is_four && p->channels % GG_REAL_LANES == 0) {
+        GG_NAME(gg_pool_back)(work, image, first, last, GG_NAME(gg_max_back_tile));
+        return;
+    }
+    const int64_t each = p->x.windows * GG_KEPT_CHANNELS / GG_REAL_LANES;
+    char *slot = gg_take(p->source, p->source->scratch, GG_NAME(gg_kept_bytes)(p));
+    GG_NAME(gg_mask) *kept = (GG_NAME(gg_mask) *)slot;
+    for (int64_t start = 0; start < p->channels; start += GG_KEPT_CHANNELS) {
+        const int64_t channels = gg_min(p->channels - start, GG_KEPT_CHANNELS);
+        int64_t last_row, next = -1;
+        for (int64_t y = first; y < last; y++) {
+            const int64_t rows = gg_pool_holding(&p->y, y, &last_row);
+            for (next = gg_max(next, last_row - rows + 1); next <= last_row; next++)
+                GG_NAME(gg_keep_places)(work, image, next, start, channels,
+                                        kept + next % gg_pool_kept_rows(p) * each);
+            GG_NAME(gg_max_back_row)(work, image, y, start, channels, kept);
+        }
+    }
+    gg_give(slot);
 }
 
 void GG_NAME(gg_max_pool_back_plan)(gg_source *source) {
     gg_pool_set_count(source, 0, 1);
     gg_pool_set_count(source, 3, 2);
     gg_pool_plan(source, 0);
+    const gg_pool p = gg_pool_of(source, 0);
+    source->scratch_bytes = gg_slots_bytes(source, GG_NAME(gg_kept_bytes)(&p));
 }
 
 /* images, windows, gradient of the windows -> gradient by the images */
 int GG_NAME(gg_max_pool_back)(void *block) {
+    gg_source *source = block;
+    const gg_pool p = gg_pool_of(source, 0);
+    gg_free_slots(source, source->scratch, GG_NAME(gg_kept_bytes)(&p));
     return GG_NAME(gg_pool_run)(block, 0, 0, 2, 3, GG_NAME(gg_max_back_rows));
 }
 

@@ -296,3 +296,29 @@ def test_a_first_assign_gives_a_variable_its_value_though_a_later_step_reads_it(
     with tf.Session(config=WAITING) as session:
         assert session.run(read) == 7
         assert session.run(count) == 6
+
+
+@pytest.mark.parametrize("form", ["known", "open", "loop"])
+def test_numpy_computes_inputs_that_native_code_rejects(form):
+    """Native code reads plain decimals only. The steps before and after it are native."""
+    texts = np.array([b"12", b"1e2", b"-Inf", b" 2.5"] * 25, object)
+    fed = tf.placeholder(tf.string, [100] if form == "known" else [None])
+
+    def numbers():
+        joined = tf.string_join([fed, ""])
+        first = tf.maximum(tf.string_to_number(joined), -5.0) * 2.0
+        return first + tf.string_to_number(tf.substr(joined, 0, 1)[0]) + 1.0
+
+    result = numbers()
+    if form == "loop":
+        _, result = tf.while_loop(
+            lambda i, x: i < 3,
+            lambda i, x: (i + 1, x + numbers()),
+            [0, tf.zeros([100])],
+            shape_invariants=[tf.TensorShape([]), tf.TensorShape([None])],
+        )
+    expected = np.float32([26, 202, -8, 7] * 25) * (3 if form == "loop" else 1)
+    for config in (PLAIN, WAITING):
+        with tf.Session(config=config) as session:
+            for _ in range(4):
+                np.testing.assert_array_equal(session.run(result, {fed: texts}), expected)

@@ -249,7 +249,7 @@ conv2d_op = declare_convolution(
     CONV_ATTRS,
     ConvolutionOp(
         "Conv2D", bind_convolution, convolution_gpu,
-        convolution_source("gg_conv2d", forward_shapes, (0, 2)),
+        convolution_source("gg_conv2d", forward_shapes, (0, 2), packed=1),
     ),
     ConvolutionOp(
         "Conv2DBackpropInput", _bind_input_gradient, input_gradient_gpu,

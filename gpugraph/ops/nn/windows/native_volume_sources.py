@@ -124,7 +124,7 @@ def _convolution(signature: Signature, arrays: Sequence[Any], new: NewArray) -> 
     images, weights = _deep(work, source, z), _deep_filter(work, filter)
     sizes = (*source.shape[2:4], weights.shape[2])
     numbers = _convolution_numbers(source.shape[0] * z.out, sizes, weights, target.shape[2:4], y, x)
-    work.call("gg_conv2d", numbers, images, weights, target)
+    work.call("gg_conv2d", [*numbers, 0], images, weights, target)
     return work.finish(target, out)
 
 

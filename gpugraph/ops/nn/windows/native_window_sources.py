@@ -43,16 +43,20 @@ def _last(signature: Signature, shape: Sequence[int]) -> tuple[int, ...]:
     return batch, *sizes, channels
 
 
-def convolution_source(function: str, shapes: Shapes, images: Sequence[int]) -> CSource:
+def convolution_source(
+    function: str, shapes: Shapes, images: Sequence[int], packed: int | None = None
+) -> CSource:
     """Return the native kernel of a convolution or a gradient of it.
 
     Args:
       shapes: a function that returns the shapes of the images, the filter and the results.
       images: the numbers of the arrays that are images. The arrays are the inputs, followed by the
         outputs.
+      packed: the index of the filter if the kernel can keep its packed filter, or None.
     """
     parameters = partial(_convolution_parameters, shapes)
-    return CSource("host_convolution.h", function, parameters, partial(_transposes, images))
+    turned = partial(_transposes, images)
+    return CSource("host_convolution.h", function, parameters, turned, packed)
 
 
 def biased_source(function: str, shapes: Shapes, activation: Callable[[Signature], int]) -> CSource:
@@ -72,7 +76,7 @@ def biased_source(function: str, shapes: Shapes, activation: Callable[[Signature
             )
         return [*_convolution_parameters(shapes, signature), activation(signature)]
 
-    return CSource("host_convolution.h", function, parameters, partial(_transposes, (0, 3)))
+    return CSource("host_convolution.h", function, parameters, partial(_transposes, (0, 3)), 1)
 
 
 def depthwise_source(function: str, shapes: Shapes, images: Sequence[int]) -> CSource:
