@@ -230,7 +230,7 @@ def row_packs(
         "BRAIN": int(dtype is bfloat16),
     }
     apart = (sizes.d, sizes.d if signature.attrs["adj_y"] else sizes.n, sizes.dv)
-    aligned = {}
+    aligned: dict[str, tuple[Arg, int]] = {}
     for array, (name, stride) in enumerate(zip("QKV", apart)):
         add_pack(macros, aligned, name, Arg(array), stride, dtype.size)
     return macros, aligned
