@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpugraph.base.dtypes import as_dtype, bfloat16, float16
-from gpugraph.base.shapes import TensorShape
+from gpugraph.base.shapes import TensorShape, equal_sizes
 from gpugraph.compile.rewriting.node_replacement import NO_GPU, are_ours, is_reference, known_value
 from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
 from gpugraph.compile.unit.compile_unit import Source, Unit
@@ -174,7 +174,7 @@ class _Regions:
             if is_reference(edge) or shape.rank not in (0, 4):
                 return None
             if shape.rank == 4:
-                if shape.sizes != result.sizes:
+                if not equal_sizes(shape.sizes, result.sizes):
                     return None
                 images.append(edge.dst_input)
         is_known = result.sizes is not None and None not in result.sizes

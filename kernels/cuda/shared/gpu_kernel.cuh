@@ -127,6 +127,17 @@ GG_INLINE int16_t gg_xor(int16_t x, int mask) { return (int16_t)gg_xor((int32_t)
 GG_INLINE uint16_t gg_xor(uint16_t x, int mask) { return (uint16_t)gg_xor((int32_t)x, mask); }
 GG_INLINE bool gg_xor(bool x, int mask) { return gg_xor((int32_t)x, mask) != 0; }
 
+/* The largest element and the sum of exp(x - largest), with more elements. A sum of infinite
+   elements alone is 0; the caller makes it NaN. */
+template <class V, int N> GG_INLINE void gg_online(const V (&x)[N], V &largest, V &sum) {
+    V most = largest;
+    for (int i = 0; i < N; i++) most = gg_larger(most, x[i]);
+    const V base = most == -(V)INFINITY ? (V)0 : most;
+    sum *= exp(largest - base);
+    for (int i = 0; i < N; i++) sum += exp(x[i] - base);
+    largest = most;
+}
+
 /* Over `G` neighbouring threads (1, 32, or all of a block of one dimension). */
 template <class V, V (*Two)(V, V), int G> GG_INLINE V gg_group(V x) {
     if (G == 1) return x;

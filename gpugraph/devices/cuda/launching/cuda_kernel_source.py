@@ -30,7 +30,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from gpugraph.devices.codegen.loop_schedule import Pass
+from gpugraph.devices.codegen.loop_schedule import Pass, online_sums
 from gpugraph.devices.codegen.program import Program
 from gpugraph.devices.codegen.program_source import ProgramSource, brace, function_source, indent
 
@@ -87,7 +87,9 @@ class CudaSource(ProgramSource):
           layout: for a joined kernel, the positions of its arguments in the table
             (`joined_launches`). These positions affect the source and therefore its key.
         """
-        super().__init__(program, (program, variant, *layout), whole=variant.whole)
+        online = online_sums(program) if variant.group == 256 and not variant.whole else {}
+        key = (program, variant, *layout)
+        super().__init__(program, key, whole=variant.whole, online=online)
         self.variant = variant
         self.forms: list[Form] = []
         body = self._kernels()
@@ -259,14 +261,32 @@ class CudaSource(ProgramSource):
         """Return the loop in which a group of threads processes the elements of a row in one
         pass.
         """
-        pack = self.variant.pack
-        sums = [*map(self._add, row_pass.lanes), *self.column_sums(row_pass)]
+        pack, online = self.variant.pack, self.schedule.online
+        after = []  # statements after a pack: the sums that are computed with their maximum
+        adds = []
+        for index in row_pass.lanes:
+            if index in online:
+                element = self.program.operands(online[index])[0]
+                place = "[item]" if pack > 1 else "[0]"
+                adds.append(f"online{index}{place} = v{element};")
+                after.append(f"gg_online(online{index}, total{online[index]}, total{index});")
+            elif index not in online.values():
+                adds.append(self._add(index))
+        sums = [*adds, *self.column_sums(row_pass)]
         step = f"first += {self.variant.group * pack}"
         head = f"for (gg_index first = lane * {pack}; first < inner; {step})"
-        return brace(head, self._pack(row_pass, sums))
+        declared = [
+            f"{self.values.kind(index)} online{index}[{pack}];"
+            for index in row_pass.lanes
+            if index in online
+        ]
+        return brace(head, [*declared, *self._pack(row_pass, sums), *after])
 
     def _total(self, index: int) -> str:
-        return f"{self._threads('gg_group', index, f', {self.variant.group}')}(total{index})"
+        total, largest = f"total{index}", self.schedule.online.get(index)
+        if largest is not None:  # each thread's sum refers to the thread's own maximum
+            total = f"{total} * exp(total{largest} - v{largest})"
+        return f"{self._threads('gg_group', index, f', {self.variant.group}')}({total})"
 
     def _columns(self) -> list[str]:
         """Return the body of the form `columns`.
