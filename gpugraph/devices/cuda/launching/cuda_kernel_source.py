@@ -87,7 +87,7 @@ class CudaSource(ProgramSource):
           layout: for a joined kernel, the positions of its arguments in the table
             (`joined_launches`). These positions affect the source and therefore its key.
         """
-        online = online_sums(program) if variant.group == 256 and not variant.whole else {}
+        online = online_sums(program) if variant.group == 256 else {}
         key = (program, variant, *layout)
         super().__init__(program, key, whole=variant.whole, online=online)
         self.variant = variant
@@ -261,26 +261,28 @@ class CudaSource(ProgramSource):
         """Return the loop in which a group of threads processes the elements of a row in one
         pass.
         """
-        pack, online = self.variant.pack, self.schedule.online
-        after = []  # statements after a pack: the sums that are computed with their maximum
-        adds = []
-        for index in row_pass.lanes:
-            if index in online:
-                element = self.program.operands(online[index])[0]
-                place = "[item]" if pack > 1 else "[0]"
-                adds.append(f"online{index}{place} = v{element};")
-                after.append(f"gg_online(online{index}, total{online[index]}, total{index});")
-            elif index not in online.values():
-                adds.append(self._add(index))
-        sums = [*adds, *self.column_sums(row_pass)]
+        pack = self.variant.pack
+        declared, adds, after = self._sums(row_pass)
         step = f"first += {self.variant.group * pack}"
         head = f"for (gg_index first = lane * {pack}; first < inner; {step})"
-        declared = [
-            f"{self.values.kind(index)} online{index}[{pack}];"
-            for index in row_pass.lanes
-            if index in online
-        ]
-        return brace(head, [*declared, *self._pack(row_pass, sums), *after])
+        pack_lines = self._pack(row_pass, [*adds, *self.column_sums(row_pass)])
+        return brace(head, [*declared, *pack_lines, *after])
+
+    def _sums(self, row_pass: Pass) -> tuple[list[str], list[str], list[str]]:
+        """Return the statements before a pack of elements, for each element, and after the pack,
+        that combine the elements with the totals of a pass. Online sums add a pack at once.
+        """
+        declared, adds, after = list[str](), list[str](), list[str]()
+        pack, online = self.variant.pack, self.schedule.online
+        for index in row_pass.lanes:
+            if index in online:
+                largest, place = online[index], "item" if pack > 1 else "0"
+                declared.append(f"{self.values.kind(index)} online{index}[{pack}];")
+                adds.append(f"online{index}[{place}] = v{self.program.operands(largest)[0]};")
+                after.append(f"gg_online(online{index}, total{largest}, total{index});")
+            elif index not in online.values():
+                adds.append(self._add(index))
+        return declared, adds, after
 
     def _total(self, index: int) -> str:
         total, largest = f"total{index}", self.schedule.online.get(index)
@@ -383,6 +385,7 @@ class CudaSource(ProgramSource):
         known: list[int] = []
         for row_pass in order.passes:
             scalars.update(row_pass.rows)
+            declared, adds, after = self._sums(row_pass)
             head = f"for (gg_index e = {self.block} * rows_each + threadIdx.x; e < end; e += 256)"
             lines = [
                 *self._totals(known),
@@ -391,9 +394,10 @@ class CudaSource(ProgramSource):
                 *self.row_starts(),
                 *map(self._start, row_pass.lanes),
                 *self._end(self.block, "inner"),
-                *brace(head, [*self.element(row_pass), *map(self._add, row_pass.lanes)]),
+                *brace(head, [*declared, *self.element(row_pass), *adds, *after]),
             ]
             for index in row_pass.lanes:
+                lines += self._leave_online(index)
                 lines += self._leave("gg_block", index, "threadIdx.x == 0", self.block)
             source += self._kernel("whole", lines)
             known += row_pass.lanes
@@ -407,5 +411,23 @@ class CudaSource(ProgramSource):
         """Return declarations of the results of the reductions `known`, from the partial results
         that earlier kernels have stored.
         """
-        totals = ((index, self._total_of_parts(index, "parts")) for index in known)
-        return [self.values.finish(index, total, "inner") for index, total in totals]
+        lines, online = [], self.schedule.online
+        for index in known:
+            total = self._total_of_parts(index, "parts")
+            if index in online:
+                call, largest = self._threads("gg_parts_online", index), online[index]
+                total = f"{call}(scratch{index}, scratch{largest}, parts, v{largest})"
+            lines.append(self.values.finish(index, total, "inner"))
+        return lines
+
+    def _leave_online(self, index: int) -> list[str]:
+        """Return statements before those that combine the totals of a block's threads: the sums
+        that refer to each thread's maximum then refer to the block's.
+        """
+        online, total = self.schedule.online, f"total{index}"
+        if index in online.values():
+            return [f"const {self.values.kind(index)} own{index} = {total};"]
+        if index not in online:
+            return []
+        largest = online[index]
+        return [f"{total} = gg_rescaled({total}, own{largest}, total{largest});"]
