@@ -93,8 +93,9 @@ def online_sums(program: Program) -> dict[int, int]:
             continue
         source, largest = program.operands(program.operands(total.input)[0])
         maximum = values[largest]
-        is_reduction = largest in rows and isinstance(maximum, Reduce) and maximum[:4] == _MAXIMUM
-        if is_reduction and maximum.input == source and spans[source][-1]:
+        if not isinstance(maximum, Reduce) or largest not in rows:
+            continue
+        if maximum[:4] == _MAXIMUM and maximum.input == source and spans[source][-1]:
             found.setdefault(largest, index)
     return {index: largest for largest, index in found.items()}
 
