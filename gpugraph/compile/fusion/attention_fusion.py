@@ -136,21 +136,21 @@ class _Search:
         """Return the edges by which other ops read the output of `node`, through Identities, which
         are recorded in `passed`. Return an empty list if the output must be stored.
         """
-        found: list[Edge] = []
+        readers: list[Edge] = []
         for edge in node._out:
             if edge.is_control:
                 continue
             if edge.dst.assigned_device != node.assigned_device:
                 return []
             if edge.dst.type != "Identity":
-                found.append(edge)
+                readers.append(edge)
                 continue
             self.passed.append(edge.dst)
             behind = self._readers(edge.dst)
             if not behind:
                 return []
-            found += behind
-        return [] if node.id in self.roots else found
+            readers += behind
+        return [] if node.id in self.roots else readers
 
     def _is_circular(self, group: _Group) -> bool:
         """Return whether an input of the fused attention depends on one of its ops, or an input of

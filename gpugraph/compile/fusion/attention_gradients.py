@@ -183,7 +183,7 @@ class _Search:
         added to `passed`.
         """
         _require(node.id not in self.roots)
-        found: list[Edge] = []
+        readers: list[Edge] = []
         for edge in node._out:
             if edge.is_control:
                 continue  # `gates_of` checks these
@@ -191,10 +191,10 @@ class _Search:
             if edge.dst.type == "Identity":
                 if edge.dst not in self.passed:
                     self.passed.append(edge.dst)
-                found += self._readers(edge.dst)
+                readers += self._readers(edge.dst)
             else:
-                found.append(edge)
-        return found
+                readers.append(edge)
+        return readers
 
     def _take(self, node: Node, types: Iterable[str]) -> list[Node]:
         """Return the only reader of `node`, which must be of one of the types."""
@@ -203,9 +203,9 @@ class _Search:
         return [readers[0].dst]
 
     def _two(self, readers: list[Edge], types: Iterable[str]) -> list[Edge]:
-        found = [edge for edge in readers if edge.dst.type in types]
-        _require(len(found) == 2)
-        return found
+        both = [edge for edge in readers if edge.dst.type in types]
+        _require(len(both) == 2)
+        return both
 
 
 def gates_of(group: Collection[Node]) -> set[Node]:

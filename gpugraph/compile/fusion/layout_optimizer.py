@@ -167,7 +167,7 @@ class _Regions:
         """Return the form of an elementwise op whose inputs are numbers or have the shape of the
         result.
         """
-        [result, *more] = self.unit.shapes[node.id]
+        [result, *other_results] = self.unit.shapes[node.id]
         images = []
         for edge in node.input_edges():
             shape = self._shape(edge)
@@ -178,7 +178,7 @@ class _Regions:
                     return None
                 images.append(edge.dst_input)
         is_known = result.sizes is not None and None not in result.sizes
-        return _Form(tuple(images)) if images and is_known and not more else None
+        return _Form(tuple(images)) if images and is_known and not other_results else None
 
     def _keeps_order(self, edge: Edge) -> bool:
         """Return whether the axes that a reduction keeps have the same order in both layouts. The

@@ -145,7 +145,7 @@ class Replacing:
         attrs: Mapping[str, Any],
         sources: Sequence[Source],
         passed: Sequence[Node] = (),
-        more: Sequence[tuple[DType, TensorShape]] = (),
+        extra_outputs: Sequence[tuple[DType, TensorShape]] = (),
         gates: Collection[Node] = (),
     ) -> Node:
         """Replace nodes by the outputs of one op, and return the new node. Each node becomes an
@@ -158,7 +158,7 @@ class Replacing:
           sources: the inputs of the new node.
           passed: the nodes between `sources` and `nodes`, which are bypassed. Further nodes may
             still read them, if these nodes will be replaced too.
-          more: the dtypes and shapes of further outputs of the new node.
+          extra_outputs: the dtypes and shapes of further outputs of the new node.
           gates: NoOps after some of the replaced or bypassed nodes and before others. The new node
             runs after their other inputs, and before them.
         """
@@ -172,9 +172,11 @@ class Replacing:
         new = unit.add_op(
             *(op_type, first, sources),
             attrs={**attrs, **private},
-            output_types=[node.output_types[0] for node in nodes] + [dtype for dtype, _ in more],
+            output_types=[node.output_types[0] for node in nodes]
+            + [dtype for dtype, _ in extra_outputs],
             suffix="fused",
-            shapes=[unit.shapes[node.id][0] for node in nodes] + [shape for _, shape in more],
+            shapes=[unit.shapes[node.id][0] for node in nodes]
+            + [shape for _, shape in extra_outputs],
         )
         unit.add_control_inputs(new, (node for node in control_inputs if node not in group))
         for node in (*nodes, *passed):

@@ -80,7 +80,7 @@ def online_sums(program: Program) -> dict[int, int]:
     Such a sum can be computed in one pass with its maximum (M. Milakov and N. Gimelshein, "Online
     normalizer calculation for softmax", 2018).
     """
-    found: dict[int, int] = {}
+    sums: dict[int, int] = {}  # by maximum
     rows, values, spans = program.row_reductions(), program.values, program.spans()
     for index in rows:
         total = values[index]
@@ -96,8 +96,8 @@ def online_sums(program: Program) -> dict[int, int]:
         if not isinstance(maximum, Reduce) or largest not in rows:
             continue
         if maximum[:4] == _MAXIMUM and maximum.input == source and spans[source][-1]:
-            found.setdefault(largest, index)
-    return {index: largest for largest, index in found.items()}
+            sums.setdefault(largest, index)
+    return {index: largest for largest, index in sums.items()}
 
 
 def _is_apply(value: Value, expression: str) -> bool:

@@ -32,23 +32,8 @@ from typing import NamedTuple
 
 from gpugraph.devices.codegen.loop_schedule import Pass, online_sums
 from gpugraph.devices.codegen.program import Program
-from gpugraph.devices.codegen.program_source import ProgramSource, brace, function_source, indent
-
-
-class SourceVariant(NamedTuple):
-    """The parameters of a source in addition to its program.
-
-    Args:
-      pack: the number of elements that a thread loads in one access.
-      group: the number of threads that compute a row together.
-      wide: whether offsets need 64 bits.
-      whole: whether the only axis is divided into parts.
-    """
-
-    pack: int = 1
-    group: int = 256
-    wide: bool = False
-    whole: bool = False
+from gpugraph.devices.codegen.program_source import brace, function_source, indent
+from gpugraph.devices.cuda.launching.online_totals import OnlineTotals, SourceVariant
 
 
 class Form(NamedTuple):
@@ -60,7 +45,7 @@ class Form(NamedTuple):
     kind: str
 
 
-class CudaSource(ProgramSource):
+class CudaSource(OnlineTotals):
     """The CUDA source of a program for one variant.
 
     The parameters of each kernel are: inputs, outputs, scratch, `failed_` (if the kernel may fail),
@@ -268,22 +253,6 @@ class CudaSource(ProgramSource):
         pack_lines = self._pack(row_pass, [*adds, *self.column_sums(row_pass)])
         return brace(head, [*declared, *pack_lines, *after])
 
-    def _sums(self, row_pass: Pass) -> tuple[list[str], list[str], list[str]]:
-        """Return the statements before a pack of elements, for each element, and after the pack,
-        that combine the elements with the totals of a pass. Online sums add a pack at once.
-        """
-        declared, adds, after = list[str](), list[str](), list[str]()
-        pack, online = self.variant.pack, self.schedule.online
-        for index in row_pass.lanes:
-            if index in online:
-                largest, place = online[index], "item" if pack > 1 else "0"
-                declared.append(f"{self.values.kind(index)} online{index}[{pack}];")
-                adds.append(f"online{index}[{place}] = v{self.program.operands(largest)[0]};")
-                after.append(f"gg_online(online{index}, total{largest}, total{index});")
-            elif index not in online.values():
-                adds.append(self._add(index))
-        return declared, adds, after
-
     def _total(self, index: int) -> str:
         total, largest = f"total{index}", self.schedule.online.get(index)
         if largest is not None:  # each thread's sum refers to the thread's own maximum
@@ -419,15 +388,3 @@ class CudaSource(ProgramSource):
                 total = f"{call}(scratch{index}, scratch{largest}, parts, v{largest})"
             lines.append(self.values.finish(index, total, "inner"))
         return lines
-
-    def _leave_online(self, index: int) -> list[str]:
-        """Return statements before those that combine the totals of a block's threads: the sums
-        that refer to each thread's maximum then refer to the block's.
-        """
-        online, total = self.schedule.online, f"total{index}"
-        if index in online.values():
-            return [f"const {self.values.kind(index)} own{index} = {total};"]
-        if index not in online:
-            return []
-        largest = online[index]
-        return [f"{total} = gg_rescaled({total}, own{largest}, total{largest});"]
