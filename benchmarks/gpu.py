@@ -6,7 +6,8 @@
 All columns do the same work with the same numbers in the same dtypes, without TF32, each by its
 usual means; the results of their first steps are compared. The data is on the GPU: only rows named
 so feed or fetch, and steps are enqueued one after another and waited for together.
-gpugraph runs a TensorFlow 1 program by `Session.run`; "not captured" is without CUDA graphs. In a
+gpugraph runs a TensorFlow 1 program by `Session.run`; "not captured" is without CUDA graphs, and
+"own convolutions" without cuDNN, a column of rows with convolutions where cuDNN is installed. In a
 row of "one op" a number goes to the GPU and its result comes back.
 
 See benchmarks/gpu_peers.py for the measurements. With --emulated the work is tiny, gpugraph's GPU
@@ -20,8 +21,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from cpu_numbers import Expression, Mlp, Transformer
-from gpu_numbers import Attention, Copy, Matmul, Resnet
-from gpu_peers import Row, main
+from gpu_numbers import Attention, Convolution, Copy, Matmul, Resnet
+from gpu_peers import OWN_CONVOLUTIONS, Row, main
 
 __all__ = ["Sizes", "rows"]
 
@@ -40,6 +41,11 @@ class Sizes(NamedTuple):
         *(Matmul(size, dtype) for dtype in ("float16", "bfloat16") for size in (4096, 8192)),
     )
     attention: tuple[Attention, ...] = (Attention(), Attention(batch=2, dtype="float32"))
+    convolutions: tuple[Convolution, ...] = (
+        Convolution(),
+        Convolution(size=14, channels=256, outputs=256),
+        Convolution(dtype="float32"),
+    )
 
 
 TINY = Sizes(
@@ -51,6 +57,7 @@ TINY = Sizes(
     Copy(500),
     (Matmul(24), Matmul(24, "float16"), Matmul(24, "bfloat16")),
     (Attention(1, 2, 6, 4), Attention(1, 2, 6, 4, "float32")),
+    (Convolution(2, 5, 8, 4), Convolution(2, 5, 3, 4, dtype="float32")),
 )
 """The same rows, but small enough for an emulated GPU."""
 
@@ -61,9 +68,11 @@ def by(module: str, function: str, *arguments: Any) -> Callable[[], Any]:
 
 
 def columns(name: str, *arguments: Any, without: str = "") -> dict[str, Callable[[], Any]]:
+    """Return the functions that prepare a row, by column, except the columns in `without`."""
     functions = {
         "gpugraph": by("gpu_graph", name, *arguments),
         "gpugraph, not captured": by("gpu_graph", name, *arguments),
+        OWN_CONVOLUTIONS: by("gpu_graph", name, *arguments),
         "torch": by("gpu_torch", name, False, *arguments),
         "torch.compile": by("gpu_torch", name, True, *arguments),
         "jax": by("gpu_jax", name, *arguments),
@@ -71,7 +80,10 @@ def columns(name: str, *arguments: Any, without: str = "") -> dict[str, Callable
         "numpy": by("gpu_array", name, "numpy", *arguments),
     }
     return {
-        column: prepare for column, prepare in functions.items() if column not in without.split()
+        column: prepare
+        for column, prepare in functions.items()
+        if column not in without.split()
+        and (column != OWN_CONVOLUTIONS or name in ("convolution", "resnet"))
     }
 
 
@@ -107,6 +119,11 @@ def rows(sizes: Sizes) -> Mapping[str, Row]:
         name = f"attention {one.batch}x{one.heads}x{one.tokens}x{one.depth}, {one.dtype}"
         amount = 4 * one.batch * one.heads * one.tokens**2 * one.depth
         table[name] = Row(done, amount, "TFLOP/s", bits(one.dtype))
+    for layer in sizes.convolutions:
+        name = f"convolution {layer.window}x{layer.window}, {layer.batch}x{layer.size}x{layer.size}"
+        name += f"x{layer.channels} to {layer.outputs}, {layer.dtype}"
+        done = columns("convolution", layer, without="torch.compile cupy")
+        table[name] = Row(done, layer.operations, "TFLOP/s", bits(layer.dtype))
     net = sizes.resnet
     name = f"ResNet-{depth(net)}, {net.batch}x{net.size}x{net.size}, Momentum step"
     return {**table, name: Row(columns("resnet", net, without=BY_HAND), tolerance=2e-3)}

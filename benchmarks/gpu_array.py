@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from cpu_numbers import Expression, Mlp
-from gpu_numbers import SAMPLE, Attention, Copy, Matmul
+from gpu_numbers import SAMPLE, Attention, Convolution, Copy, Matmul
 from gpu_work import Work
 
 
@@ -105,6 +105,23 @@ def matmul(package: str, work: Matmul) -> Work:
     xp, _, _ = library(package)
     a, b = (xp.asarray(factor.astype(work.dtype)) for factor in work.factors())
     return computed(package, lambda: xp.matmul(a, b))
+
+
+def convolution(package: str, work: Convolution) -> Work:
+    """One product for each place in a window, of shifted images."""
+    xp, _, _ = library(package)
+    images, kernel = (xp.asarray(array.astype(work.dtype)) for array in work.arrays())
+    edge, size = work.window // 2, work.size
+
+    def step() -> Any:
+        wide = xp.pad(images, ((0, 0), (edge, edge), (edge, edge), (0, 0)))
+        return sum(
+            wide[:, i : i + size, j : j + size] @ kernel[i, j]
+            for i in range(work.window)
+            for j in range(work.window)
+        )
+
+    return computed(package, step)
 
 
 def attention(package: str, work: Attention) -> Work:

@@ -13,7 +13,7 @@ from typing import Any
 import cpu_graph
 import numpy as np
 from cpu_numbers import Expression, Mlp, Transformer
-from gpu_numbers import SAMPLE, Attention, Copy, Matmul, Resnet
+from gpu_numbers import SAMPLE, Attention, Convolution, Copy, Matmul, Resnet
 from gpu_work import EPSILON, Work
 
 import gpugraph as tf
@@ -215,6 +215,12 @@ def matmul(work: Matmul) -> Work:
     program = Program()
     a, b = (program.resident(factor, work.dtype) for factor in work.factors())
     return program.computed(tf.matmul(a, b))
+
+
+def convolution(work: Convolution) -> Work:
+    program = Program()
+    images, kernel = (program.resident(array, work.dtype) for array in work.arrays())
+    return program.computed(tf.nn.conv2d(images, kernel, [1, 1, 1, 1], "SAME"))
 
 
 def attention(work: Attention) -> Work:

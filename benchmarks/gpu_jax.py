@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from cpu_numbers import Expression, Mlp, Transformer
-from gpu_numbers import SAMPLE, Attention, Copy, Matmul, Resnet
+from gpu_numbers import SAMPLE, Attention, Convolution, Copy, Matmul, Resnet
 from gpu_work import EPSILON, Work
 
 jax.config.update("jax_default_matmul_precision", "highest")
@@ -165,6 +165,18 @@ def copy(work: Copy) -> Work:
 
 def matmul(work: Matmul) -> Work:
     return computed(jnp.matmul, *(resident(factor, work.dtype) for factor in work.factors()))
+
+
+def convolution(work: Convolution) -> Work:
+    images, kernel = (resident(array, work.dtype) for array in work.arrays())
+    layouts = ("NHWC", "HWIO", "NHWC")
+    function = partial(
+        jax.lax.conv_general_dilated,
+        window_strides=(1, 1),
+        padding="SAME",
+        dimension_numbers=layouts,
+    )
+    return computed(lambda x, w: function(x, w), images, kernel)
 
 
 def attention(work: Attention) -> Work:

@@ -1,7 +1,11 @@
 """Launches of a training step of ResNet-50 on an emulated GPU, and the bytes that they touch.
 
     python benchmarks/gpu_launches.py [--batch N] [--size PIXELS] [--dtype float16] [--layout NHWC]
-                                      [--inference]
+                                      [--inference] [--transformer] [--unfused]
+
+--transformer counts a step of two layers of a transformer with heads of 64 instead, for which
+--size is the length of a sequence. --unfused switches the fusion of attentions, convolutions and
+products off. The last line is the memory that the step's tensors occupy at once.
 
 Nothing is computed: the driver records each launch with the memory that it reads or writes, in
 which an array counts once for each launch. The table has a row for each kernel, with products by
@@ -28,6 +32,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "ci")]
 from cuda_corpus import Recorded  # noqa: E402
 
 import gpugraph as tf  # noqa: E402
+from gpugraph.config import RewriterConfig  # noqa: E402
 from gpugraph.devices import gpu_devices  # noqa: E402
 from gpugraph.devices.cuda.driver.driver_interface import Product, Span  # noqa: E402
 from gpugraph.devices.cuda.emulation.host_driver import HostDriver  # noqa: E402
@@ -117,15 +122,54 @@ def resnet50(images: Any, layout: str, training: bool) -> Any:
     return tf.layers.dense(x, 1000)
 
 
-def measured(batch: int, size: int, dtype: str, layout: str, training: bool) -> Counted:
-    """Return the counts of the third run of a step."""
+HEADS, WIDTH = 16, 64
+"""Of the transformer: the heads of a layer, and the size of a head."""
+
+
+def transformer(x: Any) -> Any:
+    """Return the logits of two layers (Vaswani et al., 2017) for 1000 classes."""
+    batch, length, width = x.shape.as_list()
+
+    def heads(y: Any) -> Any:
+        return tf.transpose(tf.reshape(y, [batch, length, HEADS, WIDTH]), [0, 2, 1, 3])
+
+    for _ in range(2):
+        query, key, value = (heads(tf.layers.dense(x, width)) for _ in range(3))
+        scores = tf.matmul(query, key, transpose_b=True) * WIDTH**-0.5
+        mixed = tf.transpose(tf.matmul(tf.nn.softmax(scores), value), [0, 2, 1, 3])
+        x = x + tf.layers.dense(tf.reshape(mixed, [batch, length, width]), width)
+        x = x + tf.layers.dense(tf.nn.relu(tf.layers.dense(x, 4 * width)), width)
+    return tf.layers.dense(tf.reduce_mean(x, 1), 1000)
+
+
+ARENA = re.compile(r"^arena on \S+: ([^,]+),", re.MULTILINE)
+
+
+def measured(
+    batch: int,
+    size: int,
+    dtype: str,
+    layout: str,
+    training: bool,
+    network: str = "resnet50",
+    is_fused: bool = True,
+) -> tuple[Counted, str]:
+    """Return the counts of the third run of a step, and the size of its arena."""
     counted = Counted()
-    options = tf.ConfigProto(gpu_options=tf.GPUOptions(emulated_gpus=[8192]))
+    options = tf.ConfigProto(gpu_options=tf.GPUOptions(emulated_gpus=[32768]))
+    if not is_fused:
+        options.graph_options.rewrite_options.remapping = RewriterConfig.OFF
     with mock.patch.object(gpu_devices, "HostDriver", driver_class(counted)):
         with tf.Graph().as_default(), tf.Session(config=options) as session:
             shape = (batch, size, size, 3) if layout == "NHWC" else (batch, 3, size, size)
+            if network == "transformer":
+                shape = (batch, size, HEADS * WIDTH)
             images = tf.Variable(tf.zeros(shape, dtype), trainable=False)
-            logits = tf.cast(resnet50(images, layout, training), tf.float32)
+            if network == "transformer":
+                logits = transformer(images)
+            else:
+                logits = resnet50(images, layout, training)
+            logits = tf.cast(logits, tf.float32)
             labels = tf.constant(np.zeros(batch, np.int32))
             step: Any = logits
             if training:
@@ -135,7 +179,8 @@ def measured(batch: int, size: int, dtype: str, layout: str, training: bool) -> 
             for run in range(3):
                 counted.is_on = run == 2
                 session.run(step)
-    return counted
+            arena = ARENA.search(str(session.explain(step)))
+    return counted, arena[1] if arena else "none"
 
 
 def main() -> int:
@@ -145,14 +190,18 @@ def main() -> int:
     parser.add_argument("--dtype", default="float16")
     parser.add_argument("--layout", default="NHWC", choices=["NHWC", "NCHW"])
     parser.add_argument("--inference", action="store_true")
+    parser.add_argument("--transformer", action="store_true")
+    parser.add_argument("--unfused", action="store_true")
     options = parser.parse_args()
     how = (options.batch, options.size, options.dtype, options.layout, not options.inference)
-    counted = measured(*how)
+    network = "transformer" if options.transformer else "resnet50"
+    counted, arena = measured(*how, network, not options.unfused)
     print(f"{'launches':>9}{'MB':>10}  kernel")
     for name in sorted(counted.launches, key=lambda name: -counted.bytes[name]):
         print(f"{counted.launches[name]:9}{counted.bytes[name] / 1e6:10.1f}  {name}")
     total = sum(counted.bytes.values()) / 1e6
     print(f"{sum(counted.launches.values()):9}{total:10.1f}  in all")
+    print(f"arena: {arena}")
     return 0
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from cpu_numbers import classes, random
 
-__all__ = ["Attention", "Copy", "Matmul", "Resnet", "SAMPLE"]
+__all__ = ["Attention", "Convolution", "Copy", "Matmul", "Resnet", "SAMPLE"]
 
 SAMPLE = 64
 """How many numbers of a large result are compared."""
@@ -57,6 +57,27 @@ class Attention(NamedTuple):
     @property
     def scale(self) -> float:
         return float(self.depth**-0.5)
+
+
+class Convolution(NamedTuple):
+    """A convolution of square images with channels last, by windows of stride 1 and same size."""
+
+    batch: int = 64
+    size: int = 56
+    channels: int = 64
+    outputs: int = 64
+    window: int = 3
+    dtype: str = "float16"
+
+    def arrays(self) -> tuple[Any, Any]:
+        """Return the images, and the filter (window, window, channels, outputs)."""
+        images = many(0, self.batch, self.size, self.size, self.channels)
+        shape = self.window, self.window, self.channels, self.outputs
+        return images, many(1, *shape) * (self.window**2 * self.channels) ** -0.5
+
+    @property
+    def operations(self) -> int:
+        return 2 * self.batch * self.size**2 * self.window**2 * self.channels * self.outputs
 
 
 class Resnet(NamedTuple):

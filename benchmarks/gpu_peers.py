@@ -39,9 +39,9 @@ from gpu_table import tables
 from gpu_work import Work, measure
 from peers import Column, difference
 
-__all__ = ["COLUMNS", "Row", "compare", "main", "serve"]
+__all__ = ["COLUMNS", "OWN_CONVOLUTIONS", "Row", "compare", "main", "serve"]
 
-OWN = "gpugraph"
+OWN, OWN_CONVOLUTIONS = "gpugraph", "gpugraph, own convolutions"
 
 
 class Row(NamedTuple):
@@ -59,13 +59,19 @@ class Row(NamedTuple):
 COLUMNS = {
     OWN: Column("gpugraph"),
     "gpugraph, not captured": Column("gpugraph", {"GPUGRAPH_CAPTURE": "0"}),
+    OWN_CONVOLUTIONS: Column("nvidia.cudnn", {"GPUGRAPH_CUDNN": "0"}),
     "torch": Column("torch"),
     "torch.compile": Column("torch"),
     "jax": Column("jax", {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}),
     "cupy": Column("cupy"),
     "numpy": Column("numpy"),
 }
-MODULES = {"gpugraph": "gpu_graph", "torch": "gpu_torch", "jax": "gpu_jax"}
+MODULES = {
+    "gpugraph": "gpu_graph",
+    "nvidia.cudnn": "gpu_graph",
+    "torch": "gpu_torch",
+    "jax": "gpu_jax",
+}
 EMULATED = {
     "GPUGRAPH_VIRTUAL_GPUS": "emulated",
     "CUDA_VISIBLE_DEVICES": "",
@@ -293,12 +299,20 @@ class Comparison:
             peer.close()
 
 
+def is_installed(package: str) -> bool:
+    """Return whether a package can be imported; nvidia.cudnn is the wheel of cuDNN."""
+    try:
+        return importlib.util.find_spec(package) is not None
+    except ModuleNotFoundError:  # of the package around it
+        return False
+
+
 def pythons(emulated: bool) -> dict[str, str]:
     """Return the Python of each installed package; NumPy is a peer in trials only."""
     paths = {
         column.package: sys.executable
         for column in COLUMNS.values()
-        if importlib.util.find_spec(column.package) is not None
+        if is_installed(column.package)
     }
     paths["gpugraph"] = sys.executable
     for entry in os.environ.get("PEERS", "").split():

@@ -15,7 +15,7 @@ import cpu_torch
 import torch
 import torch.nn.functional as F
 from cpu_numbers import Expression, Mlp, Transformer
-from gpu_numbers import SAMPLE, Attention, Copy, Matmul, Resnet
+from gpu_numbers import SAMPLE, Attention, Convolution, Copy, Matmul, Resnet
 from gpu_work import EPSILON, Work
 
 CUDA = torch.cuda.is_available()
@@ -168,6 +168,17 @@ def copy(compiled: bool, work: Copy) -> Work:
 
 def matmul(compiled: bool, work: Matmul) -> Work:
     return computed(torch.matmul, compiled, *(resident(x, work.dtype) for x in work.factors()))
+
+
+def convolution(compiled: bool, work: Convolution) -> Work:
+    images, kernel = (resident(array, work.dtype) for array in work.arrays())
+    x = images.permute(0, 3, 1, 2)  # a view: channels stay last in memory
+    w = kernel.permute(3, 2, 0, 1).contiguous(memory_format=torch.channels_last)
+
+    def step(x: Any, w: Any) -> Any:
+        return F.conv2d(x, w, padding=work.window // 2).permute(0, 2, 3, 1)
+
+    return computed(step, compiled, x, w)
 
 
 def attention(compiled: bool, work: Attention) -> Work:

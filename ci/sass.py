@@ -98,8 +98,22 @@ def _convolution(name: str, mode: int, **macros: str | int) -> Kernel:
 
 
 def _attention(name: str, head: int, masked: int, **macros: str | int) -> Kernel:
-    every = {**_HALF, "HEAD": head, "ACROSS": 0, "MASKED": masked, **_ROWS, **macros}
+    every = {
+        **_HALF,
+        "HEAD": head,
+        "ACROSS": 0,
+        "MASKED": masked,
+        "STATISTICS": 0,
+        **_ROWS,
+        **macros,
+    }
     return Kernel(name, "attention_mma.cu", "gg_attention_mma", every)
+
+
+def _attention_gradient(name: str, head: int, by_keys: int, **macros: str | int) -> Kernel:
+    every = {**_HALF, "HEAD": head, "ACROSS": 0, "MASKED": 0, "BY_KEYS": by_keys, **_ROWS}
+    every |= {"PACKED_D": 1, **macros}
+    return Kernel(name, "attention_gradient_mma.cu", "gg_attention_back_mma", every)
 
 
 KERNELS = (
@@ -111,6 +125,10 @@ KERNELS = (
     _attention("attention 16 head 64", 64, 0),
     _attention("attention 16 head 64 bfloat16", 64, 0, **_BRAIN),
     _attention("attention 16 head 128 masked", 128, 1),
+    _attention_gradient("attention 16 by queries head 64", 64, 0),
+    _attention_gradient("attention 16 by keys head 64", 64, 1),
+    _attention_gradient("attention 16 by queries head 128", 128, 0, MASKED=1),
+    _attention_gradient("attention 16 by keys head 128", 128, 1, MASKED=1),
     *(
         Kernel(
             f"convolution 32 {name}",

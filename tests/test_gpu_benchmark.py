@@ -49,6 +49,17 @@ def test_the_rows_of_a_gpu_are_those_that_were_promised():
     assert len(TRAINED) == 4
 
 
+def test_rows_with_convolutions_compare_cudnn_with_our_kernels(monkeypatch):
+    with_it = [row for row in ROWS if gpu_peers.OWN_CONVOLUTIONS in ROWS[row].columns]
+    assert len(with_it) == 3 and all("onvolution" in row or "ResNet" in row for row in with_it)
+    assert gpu_peers.COLUMNS[gpu_peers.OWN_CONVOLUTIONS].settings == {"GPUGRAPH_CUDNN": "0"}
+    for is_there in (True, False):
+        monkeypatch.setattr(gpu_peers, "is_installed", lambda package, it=is_there: it)
+        assert ("nvidia.cudnn" in gpu_peers.pythons(False)) == is_there
+    monkeypatch.undo()
+    assert not gpu_peers.is_installed("no_such_package.inside")
+
+
 def test_a_step_is_measured_with_what_it_leaves_behind():
     told = []
     done = gpu_work.measure(

@@ -13,6 +13,7 @@ in order:
     common_subexpression_elimination  merge ops that compute the same value
     dependency_optimization           remove redundant control dependencies
     placer                            assign a device to every op, with the reason
+    layout_optimizer                  compute images with channels last on GPUs
     convolution_remapper              fuse bias and activation into convolutions
     attention_fusion                  fuse the products around a softmax into one kernel
     loop_weights                      hoist loop-invariant transposes
@@ -57,6 +58,7 @@ from gpugraph.compile.binding.size_reports import Reports
 from gpugraph.compile.fusion.attention_fusion import attention
 from gpugraph.compile.fusion.convolution_remapper import remap
 from gpugraph.compile.fusion.fusion_groups import fuse
+from gpugraph.compile.fusion.layout_optimizer import layouts
 from gpugraph.compile.fusion.loop_weights import weights
 from gpugraph.compile.fusion.matmul_epilogues import epilogues
 from gpugraph.compile.fusion.variable_restores import restores
@@ -110,6 +112,7 @@ PASSES: tuple[Callable[[Unit], None], ...] = (
     common,
     dependencies,
     place,
+    layouts,
     remap,
     attention,
     weights,

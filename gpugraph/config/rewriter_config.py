@@ -130,7 +130,8 @@ class RewriterConfig(Message):
     dependency_optimization = _toggle()
     remapping = _toggle()
     disable_meta_optimizer = boolean()
-    layout_optimizer, shape_optimization = _unused_toggles()[:2]
+    layout_optimizer = _toggle()
+    shape_optimization = _unused_toggles()[0]
     loop_optimization = _toggle()
     function_optimization, debug_stripper = _unused_toggles()[:2]
     scoped_allocator_optimization = _toggle()

@@ -168,7 +168,8 @@ linalg.sparse_matmul SparseMatMul
 linalg.svd_qr_eigh Qr SelfAdjointEigV2 Svd
 linalg.tridiagonal_solve TridiagonalMatMul TridiagonalSolve
 linalg.weighted_least_squares MaskedMatmul WALSComputePartialLhsAndRhs
-nn.activations.fused_attention _FusedAttention
+nn.activations.fused_attention _FusedAttention _FusedAttentionWithStatistics
+nn.activations.fused_attention_grad _FusedAttentionGrad
 nn.activations.relu_and_elu Elu EluGrad LeakyRelu LeakyReluGrad Relu Relu6 Relu6Grad ReluGrad
 nn.activations.selu_softsign_swish Selu SeluGrad Softsign SoftsignGrad
 nn.activations.softmax LogSoftmax Softmax

@@ -263,6 +263,7 @@ def test_sessions_verify_when_they_are_asked_to(monkeypatch):
         "common_subexpression_elimination",
         "dependency_optimization",
         "placer",
+        "layout_optimizer",
         "convolution_remapper",
         "attention_fusion",
         "loop_weights",

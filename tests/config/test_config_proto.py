@@ -239,7 +239,7 @@ def test_session_options():
 def test_settings_without_effect_are_kept_and_named():
     config = ConfigProto(placement_period=3)
     config.session_inter_op_thread_pool.add(num_threads=2, global_name="pool")
-    config.graph_options.rewrite_options.layout_optimizer = RewriterConfig.OFF
+    config.graph_options.rewrite_options.shape_optimization = RewriterConfig.OFF
     config.graph_options.rewrite_options.custom_optimizers.add().name = "mine"
     config.graph_options.rewrite_options.constant_folding = RewriterConfig.OFF
     config.gpu_options.experimental.virtual_devices.add(memory_limit_mb=[10, 20])
@@ -249,7 +249,7 @@ def test_settings_without_effect_are_kept_and_named():
     names = {
         "placement_period",
         "session_inter_op_thread_pool",
-        "graph_options.rewrite_options.layout_optimizer",
+        "graph_options.rewrite_options.shape_optimization",
         "graph_options.rewrite_options.custom_optimizers",
         "cluster_def",
     }

@@ -157,6 +157,7 @@ def test_arrays_that_begin_anywhere() -> None:
     signature = SimpleNamespace(
         input_shapes=[q.shape] * 3,
         input_types=[tf.float16] * 3,
+        output_shapes=[q.shape],
         attrs={"scale": 1.0, "adj_y": True},
     )
     with closing(one_gpu()) as device:

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import gpugraph as tf
+from gpugraph.ops.framework import row_update_launches
 
 from ..devices.cuda.gpus import needs_cxx
-from .emulated import on_gpu
+from .emulated import Machine, on_gpu
 
 pytestmark = needs_cxx
 
@@ -55,6 +56,30 @@ def test_the_nth_element_is_that_of_sorted_rows(shape: tuple[int, int], reverse:
     for n in (0, 77, shape[1] - 1):
         result = on_gpu(lambda x, n=n: tf.raw_ops.NthElement(x, n, reverse=reverse), x)
         np.testing.assert_array_equal(result, ordered[:, n])
+
+
+@pytest.mark.parametrize("backwards", [True, False])
+def test_rows_are_selected_by_threads_in_any_order(machine: Machine, backwards: bool) -> None:
+    machine.how = {"backwards": backwards}
+    x = draw.integers(-100, 101, (17, LONG)).astype(np.float32)
+    _, places = on_gpu(lambda x: tf.nn.top_k(x, 9), x)
+    np.testing.assert_array_equal(places, stable(x, 9))
+    result = on_gpu(lambda x: tf.raw_ops.NthElement(x, 77), x)
+    np.testing.assert_array_equal(result, np.sort(x, -1)[:, 77])
+    assert machine.functions == ["gg_select", "gg_nth"]
+
+
+@pytest.mark.parametrize("few_tiles", [64, 1])
+def test_a_sort_of_few_tiles_has_two_launches_for_each_byte(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, few_tiles: int
+) -> None:
+    machine.how = {"backwards": True}
+    monkeypatch.setattr(row_update_launches, "_FEW_TILES", few_tiles)
+    x = draw.integers(-100, 101, (1, 3 * LONG)).astype(np.float32)
+    _, places = on_gpu(lambda x: tf.nn.top_k(x, 3 * LONG), x)
+    np.testing.assert_array_equal(places, stable(x, 3 * LONG))
+    a_pass = ["gg_digits", "gg_place"] if few_tiles > 1 else ["gg_digits", "gg_starts", "gg_place"]
+    assert machine.functions == ["gg_element_keys", *a_pass * 4, "gg_take"]
 
 
 def test_targets_are_among_the_largest_with_ties_counted_in() -> None:

@@ -213,3 +213,64 @@ add(
     reference=_attended,
     tolerance=8,
 )
+
+
+def _attended_with_statistics(
+    query: Any, key: Any, value: Any, masks: Any, num_args: int, scale: float = 1
+) -> Any:
+    scores = query @ key.swapaxes(-1, -2) * scale + sum(masks)
+    sums = np.exp(scores).sum(axis=-1)
+    return np.exp(scores) / sums[..., None] @ value, np.log(sums).astype(np.float32)
+
+
+add(
+    "_FusedAttentionWithStatistics",
+    lambda v: case(v(2, 3, 4), v(2, 5, 4), v(2, 5, 2), [v(2, 1, 5)], num_args=1, scale=0.5),
+    lambda v: case(v(3, 4), v(5, 4), v(5, 2), [], num_args=0),
+    lambda v: case(v(0, 3, 4), v(0, 5, 4), v(0, 5, 2), [], num_args=0),
+    reference=_attended_with_statistics,
+    tolerance=8,
+)
+
+
+def _attention_gradients(
+    query: Any,
+    key: Any,
+    value: Any,
+    output: Any,
+    statistics: Any,
+    back: Any,
+    masks: Any,
+    num_args: int,
+    scale: float = 1,
+    adj_y: bool = True,
+    key_rows: bool = True,
+) -> Any:
+    keys = key if adj_y else key.swapaxes(-1, -2)
+    chances = np.exp(query @ keys.swapaxes(-1, -2) * scale + sum(masks) - statistics[..., None])
+    mean = (output * back).sum(-1, keepdims=True)
+    changes = chances * (back @ value.swapaxes(-1, -2) - mean) * scale
+    key_back = changes.swapaxes(-1, -2) @ query
+    key_back = key_back if key_rows else key_back.swapaxes(-1, -2)
+    return changes @ keys, key_back, chances.swapaxes(-1, -2) @ back
+
+
+def _gradient_case(
+    v: Values, query: Any, key: Any, values: Any, mask: Any = None, **attrs: Any
+) -> Sample:
+    out = (*query[:-1], values[-1])
+    statistics = np.full(query[:-1], 3, np.float32)
+    arrays = v(*query), v(*key), v(*values), v(*out), statistics, v(*out)
+    masks = [] if mask is None else [v(*mask)]
+    return case(*arrays, masks, num_args=len(masks), **attrs)
+
+
+add(
+    "_FusedAttentionGrad",
+    lambda v: _gradient_case(v, (2, 3, 4), (2, 5, 4), (2, 5, 2), (2, 1, 5), scale=0.5),
+    lambda v: _gradient_case(v, (2, 3, 4), (2, 4, 5), (2, 5, 2), adj_y=False),
+    lambda v: _gradient_case(v, (3, 4), (5, 4), (5, 2), key_rows=False),
+    lambda v: _gradient_case(v, (0, 3, 4), (0, 5, 4), (0, 5, 2)),
+    reference=_attention_gradients,
+    tolerance=16,
+)

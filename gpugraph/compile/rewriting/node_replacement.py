@@ -12,12 +12,13 @@ read also becomes a control input.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from gpugraph.base.dtypes import DType, as_dtype
+from gpugraph.base.shapes import TensorShape
 from gpugraph.base.sizes import size_array
 from gpugraph.compile.analysis.fusibility import SWAP_HINT
 from gpugraph.compile.rewriting.dead_node_elimination import drop_unneeded
@@ -61,7 +62,6 @@ class Replacing:
           sources: the inputs of the new node.
           passed: the nodes between `sources` and `node`, which are bypassed.
         """
-        graph, unit = self.unit.graph, self.unit
         control_inputs = dict.fromkeys(node.control_inputs)
         for left in (node, *passed):
             control_inputs.update(_waits(left, {source.id for source, _ in sources}, passed))
@@ -69,6 +69,18 @@ class Replacing:
         if op_type == node.type:
             self._rewire(node, attrs, sources, control_inputs)
             return node
+        return self._exchange(node, op_type, attrs, sources, control_inputs)
+
+    def _exchange(
+        self,
+        node: Node,
+        op_type: str,
+        attrs: Mapping[str, Any],
+        sources: Sequence[Source],
+        control_inputs: Iterable[Node],
+    ) -> Node:
+        """Replace a node by an op of another type with one output, and return the new node."""
+        graph, unit = self.unit.graph, self.unit
         takers = list(node._out)
         shapes = unit.shapes[node.id]
         unit.remove(node)
@@ -126,6 +138,58 @@ class Replacing:
         self.lines.append(f"{node.name}: {note}{names}")
         self.put(node, op_type, attrs, [(edge.src, edge.src_output) for edge in edges], passed)
 
+    def put_outputs(
+        self,
+        nodes: Sequence[Node],
+        op_type: str,
+        attrs: Mapping[str, Any],
+        sources: Sequence[Source],
+        passed: Sequence[Node] = (),
+        extra_outputs: Sequence[tuple[DType, TensorShape]] = (),
+        gates: Collection[Node] = (),
+    ) -> Node:
+        """Replace nodes by the outputs of one op, and return the new node. Each node becomes an
+        Identity of its output, which is a view and needs no step.
+
+        The new node runs before the nodes that run after one of the bypassed nodes.
+
+        Args:
+          nodes: the nodes, which have one output each. No input of the new node may depend on them.
+          sources: the inputs of the new node.
+          passed: the nodes between `sources` and `nodes`, which are bypassed. Further nodes may
+            still read them, if these nodes will be replaced too.
+          extra_outputs: the dtypes and shapes of further outputs of the new node.
+          gates: NoOps after some of the replaced or bypassed nodes and before others. The new node
+            runs after their other inputs, and before them.
+        """
+        unit, first = self.unit, nodes[0]
+        group = {*nodes, *passed, *gates}
+        self._passed = {**dict.fromkeys(passed, first.name), **self._passed}
+        control_inputs: dict[Node, None] = {}
+        for node in (*nodes, *passed, *gates):
+            control_inputs.update(_waits(node, {source.id for source, _ in sources}, group))
+        private = {key: value for key, value in first.attrs.items() if key.startswith("_")}
+        new = unit.add_op(
+            *(op_type, first, sources),
+            attrs={**attrs, **private},
+            output_types=[node.output_types[0] for node in nodes]
+            + [dtype for dtype, _ in extra_outputs],
+            suffix="fused",
+            shapes=[unit.shapes[node.id][0] for node in nodes]
+            + [shape for _, shape in extra_outputs],
+        )
+        unit.add_control_inputs(new, (node for node in control_inputs if node not in group))
+        for node in (*nodes, *passed):
+            for edge in [edge for edge in node._out if edge.is_control]:
+                unit.graph.remove_edge(edge)
+                if edge.dst in gates or edge.dst not in group:
+                    unit.graph.add_control_edge(new, edge.dst)
+        if first.id in unit.reasons:
+            unit.reasons[new.id] = unit.reasons[first.id]
+        for slot, node in enumerate(nodes):
+            self._exchange(node, "Identity", {"T": node.output_types[0]}, [(new, slot)], ())
+        return new
+
     def put_identity(self, node: Node, source: Source, passed: Sequence[Node] = ()) -> Node:
         """Replace a node by an Identity, which is a view and needs no step."""
         return self.put(node, "Identity", {"T": node.output_types[0].base_dtype}, [source], passed)
@@ -169,7 +233,7 @@ class Replacing:
         return f"{len(self.lines)} {what}", self.lines
 
 
-def _waits(node: Node, kept: set[int], passed: Sequence[Node]) -> dict[Node, None]:
+def _waits(node: Node, kept: set[int], passed: Collection[Node]) -> dict[Node, None]:
     """Return the control inputs of a replacement. These are the nodes after which the replaced node
     ran, without the nodes in `passed`, and without the nodes in `kept`, whose outputs the
     replacement reads.

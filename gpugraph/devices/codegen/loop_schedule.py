@@ -9,11 +9,12 @@ an output may share the memory of an input element by element.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from gpugraph.devices.codegen.c_types import EXPENSIVE
-from gpugraph.devices.codegen.program import Apply, Input, Program
+from gpugraph.devices.codegen.program import Apply, Input, Program, Reduce, Value
 
 Store = tuple[int, int]
 """The number of a value, and the index of the output to which the value is stored."""
@@ -51,10 +52,12 @@ class Schedule:
         per row) and row_sums (reductions over rows of such values).
       late: values that are computed after all rows, from the reductions over rows.
       late_stores: the outputs to which these values are written.
+      online: the reductions that are computed in the same pass as their maximum (see `schedule`).
     """
 
     program: Program
     spans: list[tuple[bool, ...]]
+    online: Mapping[int, int] = field(default_factory=dict)
     once: list[int] = field(default_factory=list)
     passes: list[Pass] = field(default_factory=list)
     after: list[int] = field(default_factory=list)
@@ -68,10 +71,47 @@ class Schedule:
         return bool(self.spans[index]) and self.spans[index][-1]
 
 
-def schedule(program: Program) -> Schedule:
-    """Return the schedule of a program."""
-    order = Schedule(program, program.spans())
-    first = _first_passes(program)
+_MAXIMUM = ("(T)(-1.0 / 0.0)", "gg_larger(a, b)", "x", "a")
+
+
+def online_sums(program: Program) -> dict[int, int]:
+    """Return the sums of exp(x - the maximum of x) along rows, with the maximum for each sum.
+
+    Such a sum can be computed in one pass with its maximum (M. Milakov and N. Gimelshein, "Online
+    normalizer calculation for softmax", 2018).
+    """
+    sums: dict[int, int] = {}  # by maximum
+    rows, values, spans = program.row_reductions(), program.values, program.spans()
+    for index in rows:
+        total = values[index]
+        assert isinstance(total, Reduce)
+        power = values[total.input]
+        if total[:4] != ("(T)0", "a + b", "x", "a") or not _is_apply(power, "exp(x)"):
+            continue
+        difference = values[program.operands(total.input)[0]]
+        if not _is_apply(difference, "x - y"):
+            continue
+        source, largest = program.operands(program.operands(total.input)[0])
+        maximum = values[largest]
+        if not isinstance(maximum, Reduce) or largest not in rows:
+            continue
+        if maximum[:4] == _MAXIMUM and maximum.input == source and spans[source][-1]:
+            sums.setdefault(largest, index)
+    return {index: largest for largest, index in sums.items()}
+
+
+def _is_apply(value: Value, expression: str) -> bool:
+    return isinstance(value, Apply) and value.expression == expression
+
+
+def schedule(program: Program, online: Mapping[int, int] = MappingProxyType({})) -> Schedule:
+    """Return the schedule of a program.
+
+    Args:
+      online: sums that are computed in one pass with their maximum, and the maximum for each sum.
+    """
+    order = Schedule(program, program.spans(), online)
+    first = _first_passes(program, online)
     trailing = program.trailing()
     late = program.made_of(trailing)
     lanes: list[tuple[int, int]] = []  # pass, reduction
@@ -82,7 +122,7 @@ def schedule(program: Program) -> Schedule:
             order.row_sums.append(index)
         else:
             ends = columns if value.axis == "rows" else lanes
-            ends.append((first[value.input], index))
+            ends.append((first[_element(program, index, online)], index))
     for slot, index in enumerate(program.outputs):
         is_row = program.along[slot][-1:] == (True,)
         targets = order.late_stores if index in late else stores if is_row else order.row_stores
@@ -100,7 +140,14 @@ def schedule(program: Program) -> Schedule:
     return order
 
 
-def _first_passes(program: Program) -> list[int]:
+def _element(program: Program, index: int, online: Mapping[int, int]) -> int:
+    """Return the value whose elements a reduction adds in its pass: its operand or, if the
+    reduction is online, the operand of its maximum.
+    """
+    return program.operands(online.get(index, index))[0]
+
+
+def _first_passes(program: Program, online: Mapping[int, int]) -> list[int]:
     """Return, for each value, the number of the first pass that can compute it. A value with one
     number per row is computed between passes. For such a value, return the number of the first pass
     before which it can be computed.
@@ -109,14 +156,17 @@ def _first_passes(program: Program) -> list[int]:
     row_reductions = program.row_reductions()
     for index in range(len(program.values)):
         operands = max((passes[operand] for operand in program.operands(index)), default=0)
-        passes.append(operands + (index in row_reductions))
+        if index in online:
+            passes.append(passes[online[index]])
+        else:
+            passes.append(operands + (index in row_reductions))
     return passes
 
 
 def _targets(order: Schedule, row_pass: Pass) -> list[int]:
     """Return the values that `row_pass` must compute because it reduces or stores them."""
     ends = (*row_pass.lanes, *row_pass.columns)
-    reduced = [order.program.operands(index)[0] for index in ends]
+    reduced = [_element(order.program, index, order.online) for index in ends]
     return reduced + [index for index, _ in row_pass.stores]
 
 

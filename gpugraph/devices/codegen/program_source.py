@@ -20,7 +20,8 @@ Names in the generated code, where `<n>` is the number of a value and `<slot>` o
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
+from types import MappingProxyType
 
 from gpugraph.devices.codegen.c_value_expressions import Values
 from gpugraph.devices.codegen.loop_schedule import Pass, Schedule, schedule
@@ -43,7 +44,12 @@ class ProgramSource:
     """A template of the expression for the size of an axis, in a kernel."""
 
     def __init__(
-        self, program: Program, key: object, reduction_functions: str = "", whole: bool = False
+        self,
+        program: Program,
+        key: object,
+        reduction_functions: str = "",
+        whole: bool = False,
+        online: Mapping[int, int] = MappingProxyType({}),
     ) -> None:
         """Schedule the program.
 
@@ -51,11 +57,12 @@ class ProgramSource:
           key: everything that affects the source. The digest of the key becomes the kernel's name.
           reduction_functions: a template (see `Values`).
           whole: whether the only axis of the program is divided among the parts of a launch.
+          online: sums that are computed in one pass with their maximum, as in `schedule`.
         """
         self.program = program
         self.name = "gg_" + hashlib.sha256(repr(key).encode()).hexdigest()[:16]
         self.values = Values(program, self.name, reduction_functions)
-        self.schedule: Schedule = schedule(program)
+        self.schedule: Schedule = schedule(program, online)
         self.scratch: dict[int, str] = {}
         trailing = program.trailing()
         columns = {index for row_pass in self.schedule.passes for index in row_pass.columns}

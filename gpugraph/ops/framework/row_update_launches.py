@@ -30,6 +30,10 @@ from gpugraph.ops.framework.cuda_grids import THREADS, Arguments, grid_of, item_
 FEW = 4096
 """The maximum number of changes that a single block sorts."""
 _TILE = 4096
+_FEW_TILES = 64
+"""The number of tiles of a sort up to which each block adds up the counts of all tiles, instead of
+reading sums that another launch has stored.
+"""
 _MAX_CHANGES = 1 << 31
 _FULL = 1 << 18
 """The number of threads that fully occupies a large GPU."""
@@ -158,17 +162,18 @@ def radix_passes(
     others = _other(keys), _other(order)
     here, there = (keys, order), others
     options: dict[str, Any] = {
-        "defines": {"KEY": f"uint{8 * keys.dtype.size}_t"},
+        "defines": {"KEY": f"uint{8 * keys.dtype.size}_t", "COUNTED": int(tiles <= _FEW_TILES)},
         "file": "radix_sort.cu",
     }
     launches = []
+    starts = Launch("gg_starts", (1, 1, 1), (1024, 1, 1), (counts, 256 * tiles), **options)
     grid, block = (tiles, 1, 1), (256, 1, 1)
     for shift in range(0, bits, 8):
         digits = (here[0], counts, count, tiles, shift)
         places = (*here, counts, *there, count, tiles, shift)
         launches += [
             Launch("gg_digits", grid, block, digits, **options),
-            Launch("gg_starts", (1, 1, 1), (1024, 1, 1), (counts, 256 * tiles), **options),
+            *([starts] if tiles > _FEW_TILES else []),
             Launch("gg_place", grid, block, places, **options),
         ]
         here, there = there, here

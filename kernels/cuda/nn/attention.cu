@@ -6,51 +6,22 @@
    for each entry of a batch. A block has 64 rows of q and processes the keys 64 at a time; the
    scores are never in memory. 16 x 16 threads: each has 4 x 4 of the scores, and 4 rows by HEAD /
    16 columns of the result. HEAD: the head size, rounded up to 64 or 128. MASKED: whether there
-   is a mask.
+   is a mask. STATISTICS: whether the logarithm of each row's sum of exponentials is stored, for
+   attention_gradient.cu.
 
-   variants: T=float,half,bfloat16 HEAD=64,128 MASKED=0,1 */
+   variants: T=float,half,bfloat16 HEAD=64,128 MASKED=0,1 STATISTICS=0,1 */
 
-#include "gpu_kernel.cuh"
+#include "attention_tiles.cuh"
 
-#define GG_TILE 64
-#define GG_STEP 32
-#define GG_ROW (GG_TILE + 4)
+#if STATISTICS
+#define GG_STATISTICS , float *statistics
+#else
+#define GG_STATISTICS
+#endif
 
 GG_INLINE float gg_more(float x, float y) { return fmaxf(x, y); }
-GG_INLINE float gg_sum(float x, float y) { return x + y; }
 
-/* Reductions over the 16 threads of a row. */
-template <float (*Two)(float, float)> GG_INLINE float gg_along(float x) {
-    for (int mask = 8; mask; mask >>= 1) x = Two(x, gg_xor(x, mask));
-    return x;
-}
-
-/* to[column * GG_ROW + row]: 64 rows of `columns` columns, filled up with 0. */
-GG_INLINE void gg_turned(const T *from, float *to, int columns, int rows_left, int columns_left, int row, int column) {
-    for (int at = threadIdx.x; at < GG_TILE * columns; at += 256) {
-        const int i = column == 1 ? at / columns : at % GG_TILE;
-        const int l = column == 1 ? at % columns : at / GG_TILE;
-        const bool in = i < rows_left && l < columns_left;
-        to[l * GG_ROW + i] = in ? (float)T_LOAD(from[i * row + l * column]) : 0.0f;
-    }
-}
-
-/* sums[i][4 * part + j] += over l: a[l][i] * b[l][64 * part + j], for rows of `width` of b. */
-template <int Parts> GG_INLINE void gg_multiply(const float *a, const float *b, int width, float (&sums)[4][4 * Parts]) {
-    typedef gg_pack<float, 4> four;
-#pragma unroll 4
-    for (int l = 0; l < GG_STEP; l++) {
-        const four left = *(const four *)(a + l * GG_ROW);
-#pragma unroll
-        for (int part = 0; part < Parts; part++) {
-            const four right = *(const four *)(b + l * width + 64 * part);
-            for (int i = 0; i < 4; i++)
-                for (int j = 0; j < 4; j++) sums[i][4 * part + j] += left.of[i] * right.of[j];
-        }
-    }
-}
-
-extern "C" __global__ void __launch_bounds__(256, 2) gg_attention(const T *q, const T *k, const T *v, const T *mask, T *out, long long inner, long long m, long long n, long long d_, long long dv_, long long k_row_, long long k_column_, long long mask_outer, long long mask_inner, long long mask_row, long long mask_column, double scale_) {
+extern "C" __global__ void __launch_bounds__(256, 2) gg_attention(const T *q, const T *k, const T *v, const T *mask, T *out GG_STATISTICS, long long inner, long long m, long long n, long long d_, long long dv_, long long k_row_, long long k_column_, long long mask_outer, long long mask_inner, long long mask_row, long long mask_column, double scale_) {
     extern __shared__ __align__(16) float gg_memory[];
     float *const queries = gg_memory;                /* [HEAD][GG_ROW]: column, row */
     float *const chances = queries + HEAD * GG_ROW;  /* [GG_TILE][GG_ROW]: key, row */
@@ -113,6 +84,11 @@ extern "C" __global__ void __launch_bounds__(256, 2) gg_attention(const T *q, co
         }
         k += GG_TILE * k_row, v += GG_TILE * dv, mask += GG_TILE * mask_column;
     }
+#if STATISTICS
+    if (tx == 0)
+        for (int i = 0; i < 4; i++)
+            if (ty + i < rows_left) statistics[which * m + row0 + ty + i] = largest[i] + logf(total[i]);
+#endif
     out += (which * m + row0) * dv;
     for (int i = 0; i < 4; i++)
         for (int j = 0; j < HEAD / 16; j++) {

@@ -5,50 +5,23 @@
    warp's rows of q, its scores and results stay in registers; probabilities, rounded to T, become
    the left matrix of the second product in place. The tile of v is copied while that of k is
    multiplied, and vice versa. HEAD: the head size, rounded up to a multiple of 32. BRAIN: T is
-   bfloat16. ACROSS: k is (d, n). MASKED: whether there is a mask. PACKED_Q, PACKED_K, PACKED_V:
-   whether rows begin at multiples of 16 bytes.
+   bfloat16. ACROSS: k is (d, n). MASKED: whether there is a mask. STATISTICS: as in
+   attention.cu. PACKED_Q, PACKED_K, PACKED_V: whether rows begin at multiples of 16 bytes.
 
-   variants: T=half BRAIN=0 HEAD=32,64,96,128 ACROSS=0,1 MASKED=0,1 PACKED_Q=1 PACKED_K=1 PACKED_V=1
-   variants: T=bfloat16 BRAIN=1 HEAD=64,128 ACROSS=0 MASKED=0,1 PACKED_Q=1 PACKED_K=1 PACKED_V=1
-   variants: T=half BRAIN=0 HEAD=64,128 ACROSS=0,1 MASKED=1 PACKED_Q=0 PACKED_K=0 PACKED_V=0,1 */
+   variants: T=half BRAIN=0 HEAD=32,64,96,128 ACROSS=0,1 MASKED=0,1 STATISTICS=0 PACKED_Q=1 PACKED_K=1 PACKED_V=1
+   variants: T=bfloat16 BRAIN=1 HEAD=64,128 ACROSS=0 MASKED=0,1 STATISTICS=0,1 PACKED_Q=1 PACKED_K=1 PACKED_V=1
+   variants: T=half BRAIN=0 HEAD=64,128 ACROSS=0,1 MASKED=1 STATISTICS=1 PACKED_Q=0 PACKED_K=0 PACKED_V=0,1 */
 
-#include "tensor_core_mma.cuh"
+#include "attention_copies.cuh"
 
-#define GG_THREADS 128
-#define GG_TILE 64
 #define GG_WIDE (HEAD + GG_APART)
 #define GG_KEYS_WIDE ((ACROSS ? GG_TILE : HEAD) + GG_APART)
-#define GG_LOG2_E 1.4426950408889634f
 
-GG_INLINE float gg_exp2(float x) {
-#ifdef GPUGRAPH_ON_HOST
-    return exp2f(x);
+#if STATISTICS
+#define GG_STATISTICS , float *statistics
 #else
-    float y;
-    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-    return y;
+#define GG_STATISTICS
 #endif
-}
-
-/* Copies Rows x Columns elements to a tile, with zeros after the last row and column. In `from`
-   rows have the stride `apart`; Packed: they begin at multiples of 16 bytes, and 8 elements are
-   one copy. */
-template <bool Packed, int Rows, int Columns> GG_INLINE void gg_fill(T *to, const T *from, int rows_left, int columns_left, long long apart) {
-    constexpr int wide = Columns + GG_APART;
-    if (Packed) {
-#pragma unroll 2
-        for (int at = threadIdx.x; at < Rows * Columns / 8; at += GG_THREADS) {
-            const int i = at / (Columns / 8), j = at % (Columns / 8) * 8;
-            const bool there = i < rows_left && j < columns_left;
-            gg_copy(to + i * wide + j, there ? from + i * apart + j : from, there);
-        }
-    } else {
-        for (int at = threadIdx.x; at < Rows * Columns; at += GG_THREADS) {
-            const int i = at / Columns, j = at % Columns;
-            to[i * wide + j] = i < rows_left && j < columns_left ? from[i * apart + j] : (T)0;
-        }
-    }
-}
 
 /* Reductions over the 4 lanes of a row. */
 GG_INLINE float gg_most(float x) {
@@ -61,7 +34,7 @@ GG_INLINE float gg_sum(float x) {
     return x + gg_xor(x, 2);
 }
 
-extern "C" __global__ void __launch_bounds__(GG_THREADS, HEAD > 64 ? 2 : 3) gg_attention_mma(const T *q, const T *k, const T *v, const T *mask, T *out, long long inner, long long m, long long n, long long d_, long long dv_, long long k_row, long long k_column, long long mask_outer, long long mask_inner, long long mask_row, long long mask_column, double scale_) {
+extern "C" __global__ void __launch_bounds__(GG_THREADS, HEAD > 64 || (STATISTICS && !PACKED_K) ? 2 : 3) gg_attention_mma(const T *q, const T *k, const T *v, const T *mask, T *out GG_STATISTICS, long long inner, long long m, long long n, long long d_, long long dv_, long long k_row, long long k_column, long long mask_outer, long long mask_inner, long long mask_row, long long mask_column, double scale_) {
     alignas(16) __shared__ T keys[(ACROSS ? HEAD : GG_TILE) * GG_KEYS_WIDE];
     alignas(16) __shared__ T values[GG_TILE * GG_WIDE];
     const int pair = threadIdx.x % 4 * 2, warp_row = threadIdx.x / 32 * 16, own_row = warp_row + threadIdx.x % 32 / 4;
@@ -158,8 +131,11 @@ extern "C" __global__ void __launch_bounds__(GG_THREADS, HEAD > 64 ? 2 : 3) gg_a
 #pragma unroll
     for (int r = 0; r < 2; r++) {
         const int row = own_row + 8 * r;
-        const float share = 1.0f / gg_sum(total[r]);
+        const float sum = gg_sum(total[r]), share = 1.0f / sum;
         if (row >= rows_left) continue;
+#if STATISTICS
+        if (pair == 0) statistics[which * m + row0 + row] = largest[r] * (MASKED ? 1.0f : 1 / GG_LOG2_E) + logf(sum);
+#endif
 #pragma unroll
         for (int j = 0; j < HEAD / 8; j++) {
             const int column = 8 * j + pair;

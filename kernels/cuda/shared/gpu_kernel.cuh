@@ -127,6 +127,21 @@ GG_INLINE int16_t gg_xor(int16_t x, int mask) { return (int16_t)gg_xor((int32_t)
 GG_INLINE uint16_t gg_xor(uint16_t x, int mask) { return (uint16_t)gg_xor((int32_t)x, mask); }
 GG_INLINE bool gg_xor(bool x, int mask) { return gg_xor((int32_t)x, mask) != 0; }
 
+/* Sums of exp(x - largest), in which -inf as the largest element counts as 0. */
+template <class V> GG_INLINE V gg_rescaled(V sum, V largest, V other) {
+    return sum * exp(largest - (other == -(V)INFINITY ? (V)0 : other));
+}
+
+/* The largest element and the sum, with more elements. */
+template <class V, int N> GG_INLINE void gg_online(const V (&x)[N], V &largest, V &sum) {
+    V most = largest;
+    for (int i = 0; i < N; i++) most = gg_larger(most, x[i]);
+    const V base = most == -(V)INFINITY ? (V)0 : most;
+    sum = gg_rescaled(sum, largest, most);
+    for (int i = 0; i < N; i++) sum += exp(x[i] - base);
+    largest = most;
+}
+
 /* Over `G` neighbouring threads (1, 32, or all of a block of one dimension). */
 template <class V, V (*Two)(V, V), int G> GG_INLINE V gg_group(V x) {
     if (G == 1) return x;
@@ -175,5 +190,12 @@ template <class V, V (*Two)(V, V)> GG_INLINE V gg_column(V x) {
 template <class V, V (*Two)(V, V)> GG_INLINE V gg_parts(const V *part, long long count, V start) {
     V x = start;
     for (long long at = threadIdx.x; at < count; at += 256) x = Two(x, part[at]);
+    return gg_block<V, Two>(x);
+}
+
+/* The sum of exp(x - most) from sums that refer to the largest elements of parts. */
+template <class V, V (*Two)(V, V)> GG_INLINE V gg_parts_online(const V *sums, const V *largest, long long count, V most) {
+    V x = 0;
+    for (long long at = threadIdx.x; at < count; at += 256) x = Two(x, sums[at] * exp(largest[at] - most));
     return gg_block<V, Two>(x);
 }

@@ -1,12 +1,12 @@
 /* Stable sorting of pairs (key, number) by bits of the key, the lowest first: a pass of three
-   launches for each 8 bits. A tile is 4096 pairs, the work of a block of 256 threads: each of its
+   launches for each 8 bits, or of two for a few tiles. A tile is 4096 pairs, the work of a block of 256 threads: each of its
    8 warps has 512 consecutive ones.
 
        gg_digits  the number of each digit in each tile: counts[digit][tile]
        gg_starts  the sums of all counts before each: where the pairs of a digit and tile begin
-       gg_place   moves every pair to its position
+       gg_place   moves every pair to its position; if COUNTED, each block adds up the counts itself
 
-   variants: KEY=uint32_t,uint64_t */
+   variants: KEY=uint32_t,uint64_t COUNTED=0,1 */
 
 #include "gpu_kernel.cuh"
 
@@ -26,7 +26,7 @@ extern "C" __global__ void gg_digits(const KEY *keys, uint32_t *counts, long lon
     counts[threadIdx.x * tiles + blockIdx.x] = found[threadIdx.x];
 }
 
-/* The sum of the numbers of the threads before this one, and of all (a block of 1024 threads). */
+/* The sum of the numbers of the threads before this one, and of all threads of the block. */
 GG_INLINE uint32_t gg_before(uint32_t mine, uint32_t &all) {
     __shared__ uint32_t of_warp[32];
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
@@ -39,7 +39,7 @@ GG_INLINE uint32_t gg_before(uint32_t mine, uint32_t &all) {
     __syncthreads();
     uint32_t before = 0;
     all = 0;
-    for (int other = 0; other < 32; other++) {
+    for (int other = 0; other < blockDim.x >> 5; other++) {
         if (other < warp) before += of_warp[other];
         all += of_warp[other];
     }
@@ -77,7 +77,17 @@ extern "C" __global__ void gg_place(const KEY *keys, const int32_t *numbers, con
         if (at < count) atomicAdd(&next[warp][gg_digit(keys[at], shift)], 1u);
     }
     __syncthreads();
+#if COUNTED
+    uint32_t ahead = 0, all = 0, every;
+    for (int tile = 0; tile < tiles; tile++) {
+        const uint32_t here = starts[threadIdx.x * tiles + tile];
+        if (tile < blockIdx.x) ahead += here;
+        all += here;
+    }
+    uint32_t place = ahead + gg_before(all, every);
+#else
     uint32_t place = starts[threadIdx.x * tiles + blockIdx.x];
+#endif
     for (int other = 0; other < 8; other++) {
         const uint32_t here = next[other][threadIdx.x];
         next[other][threadIdx.x] = place;

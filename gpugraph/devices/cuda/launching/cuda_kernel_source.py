@@ -30,25 +30,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from gpugraph.devices.codegen.loop_schedule import Pass
+from gpugraph.devices.codegen.loop_schedule import Pass, online_sums
 from gpugraph.devices.codegen.program import Program
-from gpugraph.devices.codegen.program_source import ProgramSource, brace, function_source, indent
-
-
-class SourceVariant(NamedTuple):
-    """The parameters of a source in addition to its program.
-
-    Args:
-      pack: the number of elements that a thread loads in one access.
-      group: the number of threads that compute a row together.
-      wide: whether offsets need 64 bits.
-      whole: whether the only axis is divided into parts.
-    """
-
-    pack: int = 1
-    group: int = 256
-    wide: bool = False
-    whole: bool = False
+from gpugraph.devices.codegen.program_source import brace, function_source, indent
+from gpugraph.devices.cuda.launching.online_totals import OnlineTotals, SourceVariant
 
 
 class Form(NamedTuple):
@@ -60,7 +45,7 @@ class Form(NamedTuple):
     kind: str
 
 
-class CudaSource(ProgramSource):
+class CudaSource(OnlineTotals):
     """The CUDA source of a program for one variant.
 
     The parameters of each kernel are: inputs, outputs, scratch, `failed_` (if the kernel may fail),
@@ -87,7 +72,9 @@ class CudaSource(ProgramSource):
           layout: for a joined kernel, the positions of its arguments in the table
             (`joined_launches`). These positions affect the source and therefore its key.
         """
-        super().__init__(program, (program, variant, *layout), whole=variant.whole)
+        online = online_sums(program) if variant.group == 256 else {}
+        key = (program, variant, *layout)
+        super().__init__(program, key, whole=variant.whole, online=online)
         self.variant = variant
         self.forms: list[Form] = []
         body = self._kernels()
@@ -260,13 +247,17 @@ class CudaSource(ProgramSource):
         pass.
         """
         pack = self.variant.pack
-        sums = [*map(self._add, row_pass.lanes), *self.column_sums(row_pass)]
+        declared, adds, after = self._sums(row_pass)
         step = f"first += {self.variant.group * pack}"
         head = f"for (gg_index first = lane * {pack}; first < inner; {step})"
-        return brace(head, self._pack(row_pass, sums))
+        pack_lines = self._pack(row_pass, [*adds, *self.column_sums(row_pass)])
+        return brace(head, [*declared, *pack_lines, *after])
 
     def _total(self, index: int) -> str:
-        return f"{self._threads('gg_group', index, f', {self.variant.group}')}(total{index})"
+        total, largest = f"total{index}", self.schedule.online.get(index)
+        if largest is not None:  # each thread's sum refers to the thread's own maximum
+            total = f"{total} * exp(total{largest} - v{largest})"
+        return f"{self._threads('gg_group', index, f', {self.variant.group}')}({total})"
 
     def _columns(self) -> list[str]:
         """Return the body of the form `columns`.
@@ -363,6 +354,7 @@ class CudaSource(ProgramSource):
         known: list[int] = []
         for row_pass in order.passes:
             scalars.update(row_pass.rows)
+            declared, adds, after = self._sums(row_pass)
             head = f"for (gg_index e = {self.block} * rows_each + threadIdx.x; e < end; e += 256)"
             lines = [
                 *self._totals(known),
@@ -371,9 +363,10 @@ class CudaSource(ProgramSource):
                 *self.row_starts(),
                 *map(self._start, row_pass.lanes),
                 *self._end(self.block, "inner"),
-                *brace(head, [*self.element(row_pass), *map(self._add, row_pass.lanes)]),
+                *brace(head, [*declared, *self.element(row_pass), *adds, *after]),
             ]
             for index in row_pass.lanes:
+                lines += self._leave_online(index)
                 lines += self._leave("gg_block", index, "threadIdx.x == 0", self.block)
             source += self._kernel("whole", lines)
             known += row_pass.lanes
@@ -387,5 +380,11 @@ class CudaSource(ProgramSource):
         """Return declarations of the results of the reductions `known`, from the partial results
         that earlier kernels have stored.
         """
-        totals = ((index, self._total_of_parts(index, "parts")) for index in known)
-        return [self.values.finish(index, total, "inner") for index, total in totals]
+        lines, online = [], self.schedule.online
+        for index in known:
+            total = self._total_of_parts(index, "parts")
+            if index in online:
+                call, largest = self._threads("gg_parts_online", index), online[index]
+                total = f"{call}(scratch{index}, scratch{largest}, parts, v{largest})"
+            lines.append(self.values.finish(index, total, "inner"))
+        return lines

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from gpugraph.base.dtypes import DType, bfloat16, float16, float32
 from gpugraph.devices.cuda.driver.driver_interface import Geometry
-from gpugraph.devices.cuda.launching.cuda_kernel_source import CudaSource, Form, SourceVariant
+from gpugraph.devices.cuda.launching.cuda_kernel_source import CudaSource, Form
+from gpugraph.devices.cuda.launching.online_totals import SourceVariant
 from gpugraph.devices.cuda.transfers.gpu_array import Array
 from gpugraph.devices.native import NotNativeError, Program
 

@@ -19,7 +19,8 @@ from typing import Any
 from gpugraph.devices.codegen.program import Program
 from gpugraph.devices.codegen.program_source import function_source
 from gpugraph.devices.cuda.driver.driver_interface import Geometry
-from gpugraph.devices.cuda.launching.cuda_kernel_source import CudaSource, Form, SourceVariant
+from gpugraph.devices.cuda.launching.cuda_kernel_source import CudaSource, Form
+from gpugraph.devices.cuda.launching.online_totals import SourceVariant
 from gpugraph.devices.cuda.launching.unbound_launch import Work
 
 WORDS = 500

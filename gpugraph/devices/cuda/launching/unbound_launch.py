@@ -11,7 +11,7 @@ import numpy as np
 
 from gpugraph.devices.codegen.program import Program
 from gpugraph.devices.cuda.driver.driver_interface import Geometry, Span
-from gpugraph.devices.cuda.launching.cuda_kernel_source import SourceVariant
+from gpugraph.devices.cuda.launching.online_totals import SourceVariant
 from gpugraph.devices.cuda.transfers.gpu_array import Array
 
 

@@ -23,21 +23,23 @@ from gpugraph.kernel import Arg, Call, CSource, KernelContext, Launch, Signature
 from gpugraph.ops.framework.cuda_grids import shared_axes
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op
 
-_TILE, _STEP, _THREADS = 64, 32, 256  # the same numbers as in kernels/cuda/nn/attention.cu
-_HEADS = (64, 128)
-_MMA_THREADS, _MMA_HEADS = (
-    128,
-    (32, 64, 96, 128),
-)  # for attention_mma.cu, whose tiles also have _TILE rows
+TILE, THREADS, MMA_THREADS = 64, 256, 128
+"""The rows of a thread block's tile, and the block's threads without and with tensor cores, as in
+kernels/cuda/nn/attention.cu and attention_mma.cu.
+"""
+
+_STEP, _HEADS, _MMA_HEADS = 32, (64, 128), (32, 64, 96, 128)
 _COPIED = 8
 """The number of adjacent elements that attention_mma.cu copies at once, if rows are aligned."""
-_MAX_BLOCKS, _MAX_KEYS = 2**31 - 1, 2**24
+
+_MAX_BLOCKS, MAX_KEYS = 2**31 - 1, 2**24
+"""The maximum numbers of thread blocks of a launch, and of the keys of an attention."""
 
 
 # -- sizes
 
 
-class _Sizes(NamedTuple):
+class AttentionSizes(NamedTuple):
     """The sizes of an attention. It has `m` queries and `n` keys of `d` elements, and `n` values of
     `dv` elements.
 
@@ -59,12 +61,16 @@ class _Sizes(NamedTuple):
     mask: tuple[int, int, int, int]
 
 
-def attention_sizes(signature: Signature) -> _Sizes:
+def attention_sizes(signature: Signature, mask: int = 3) -> AttentionSizes:
     """Return the sizes for the CUDA kernel.
 
     Raises NotImplementedError, with the reason, if the dtypes or shapes are not supported.
+
+    Args:
+      mask: the index of the input that is the mask, if there is one.
     """
-    query, key, value, *masks = signature.input_shapes
+    query, key, value = signature.input_shapes[:3]
+    masks = signature.input_shapes[mask:]
     dtype = signature.input_types[0].base_dtype
     if dtype not in (float16, bfloat16, float32):
         raise NotImplementedError(f"attention of {dtype.name}")
@@ -74,20 +80,20 @@ def attention_sizes(signature: Signature) -> _Sizes:
     if max(d, dv) > _HEADS[-1]:
         raise NotImplementedError(f"a head size of {max(d, dv)}, above {_HEADS[-1]}")
     batch = prod(query[:-2])
-    if batch * -(-m // _TILE) > _MAX_BLOCKS or n > _MAX_KEYS:
+    if batch * -(-max(m, n) // TILE) > _MAX_BLOCKS or n > MAX_KEYS:
         raise NotImplementedError(f"{batch} times {m} queries and {n} keys")
     head, mma_head = (
         min(size for size in heads if size >= max(d, dv)) for heads in (_HEADS, _MMA_HEADS)
     )
-    inner, mask = _mask_strides(masks[0], (*query[:-1], n)) if masks else (1, (0, 0, 0, 0))
-    return _Sizes(batch, m, n, d, dv, head, mma_head, inner, mask)
+    inner, strides = _mask_strides(masks[0], (*query[:-1], n)) if masks else (1, (0, 0, 0, 0))
+    return AttentionSizes(batch, m, n, d, dv, head, mma_head, inner, strides)
 
 
 def shared_bytes(head: int) -> int:
     """Return the bytes of shared memory that a block of attention.cu needs for this head size."""
-    row = _TILE + 4
+    row = TILE + 4
     chunk = max(_STEP * row, _STEP * (head + 4))
-    return 4 * (head * row + _TILE * row + chunk)
+    return 4 * (head * row + TILE * row + chunk)
 
 
 def _mask_strides(
@@ -149,7 +155,7 @@ def _host_parameters(signature: Signature) -> list[int]:
 HOST_ATTENTION = CSource("host_attention.h", "gg_attention", _host_parameters)
 
 
-# -- the op
+# -- the ops
 
 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
@@ -159,18 +165,34 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
     return [query[:-1].concatenate(value[-1:])]
 
 
-def _attend(attrs: Any, query: Any, key: Any, value: Any, *rest: Any) -> None:
-    *masks, out = rest
-    kind = np.float64 if out.dtype.itemsize == 8 else np.float32
+def _infer_with_statistics(context: InferContext) -> Sequence[TensorShape]:
+    return [*_infer(context), context.shapes[0][:-1]]
+
+
+def masked_scores(attrs: Any, query: Any, key: Any, masks: Sequence[Any]) -> Any:
+    """Return the scaled and masked scores of the inputs of an attention, as float32, or as float64
+    if the inputs are.
+    """
+    kind = np.float64 if query.dtype.itemsize == 8 else np.float32
     scores = query.astype(kind) @ (key.swapaxes(-1, -2) if attrs["adj_y"] else key).astype(kind)
     scores *= kind(attrs["scale"])
     for mask in masks:
         scores += mask
-    with np.errstate(invalid="ignore"):
-        scores -= scores.max(axis=-1, keepdims=True)
+    return scores
+
+
+def _attend(attrs: Any, query: Any, key: Any, value: Any, *rest: Any) -> None:
+    masks, (out, *statistics) = rest[: attrs["num_args"]], rest[attrs["num_args"] :]
+    scores = masked_scores(attrs, query, key, masks)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        largest = scores.max(axis=-1, keepdims=True)
+        scores -= largest
         np.exp(scores, out=scores)
-        scores /= scores.sum(axis=-1, keepdims=True)
-    np.copyto(out, scores @ value.astype(kind), casting="unsafe")
+        total = scores.sum(axis=-1, keepdims=True)
+        scores /= total
+        for statistic in statistics:
+            statistic[...] = (largest + np.log(total))[..., 0]
+    np.copyto(out, scores @ value.astype(scores.dtype), casting="unsafe")
 
 
 def _bind(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
@@ -180,68 +202,116 @@ def _bind(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
 def _launch(
     signature: Signature, function: str, threads: int, macros: dict[str, str | int], **options: Any
 ) -> list[Launch]:
-    """Return one launch, with a thread block for each batch and each tile of `_TILE` queries."""
+    """Return one launch, with a thread block for each batch and each tile of queries."""
     sizes = attention_sizes(signature)
     macros["MASKED"] = int(len(signature.input_shapes) > 3)
+    macros["STATISTICS"] = int(len(signature.output_shapes) > 1)
     types = {"T": signature.input_types[0].base_dtype}
-    grid, arguments = (sizes.batch * -(-sizes.m // _TILE), 1, 1), _arguments(signature, sizes)
+    grid, arguments = (sizes.batch * -(-sizes.m // TILE), 1, 1), _arguments(signature, sizes)
     return [Launch(function, grid, (threads, 1, 1), arguments, types, macros, **options)]
 
 
 def _launch_by_threads(signature: Signature) -> list[Launch]:
     head = attention_sizes(signature).head
     options = {"shared_bytes": shared_bytes(head)}
-    return _launch(signature, "gg_attention", _THREADS, {"HEAD": head}, **options)
+    return _launch(signature, "gg_attention", THREADS, {"HEAD": head}, **options)
 
 
-def _launch_mma(signature: Signature) -> list[Launch]:
-    """Return a launch that uses tensor cores. Return an empty list for float32, because tensor
-    cores would round the inputs.
+def row_packs(
+    signature: Signature, sizes: AttentionSizes
+) -> tuple[dict[str, str | int], dict[str, tuple[Arg, int]]]:
+    """Return the macros of the kernels by tensor cores that depend on the layout of query, key and
+    value, and the macros that depend on the addresses of these arrays.
     """
-    sizes, dtype = attention_sizes(signature), signature.input_types[0].base_dtype
-    if dtype is float32:
-        return []
+    dtype = signature.input_types[0].base_dtype
     macros: dict[str, str | int] = {
         "HEAD": sizes.mma_head,
         "ACROSS": int(not signature.attrs["adj_y"]),
         "BRAIN": int(dtype is bfloat16),
     }
     apart = (sizes.d, sizes.d if signature.attrs["adj_y"] else sizes.n, sizes.dv)
-    aligned = {}
+    aligned: dict[str, tuple[Arg, int]] = {}
     for array, (name, stride) in enumerate(zip("QKV", apart)):
-        if stride % _COPIED:
-            macros[f"PACKED_{name}"] = 0
-        else:
-            aligned[f"PACKED_{name}"] = (Arg(array), _COPIED * dtype.size)
+        add_pack(macros, aligned, name, Arg(array), stride, dtype.size)
+    return macros, aligned
+
+
+def add_pack(
+    macros: dict[str, str | int],
+    aligned: dict[str, tuple[Arg, int]],
+    name: str,
+    array: Arg,
+    stride: int,
+    size: int,
+) -> None:
+    """Add the macro `PACKED_name` of an array, which is 1 if its rows can be copied by packs.
+
+    Args:
+      macros, aligned: the macros that do not, and that do depend on addresses. One of them gets
+        the new macro.
+      stride, size: the elements from row to row, and the bytes of an element.
+    """
+    if stride % _COPIED:
+        macros[f"PACKED_{name}"] = 0
+    else:
+        aligned[f"PACKED_{name}"] = (array, _COPIED * size)
+
+
+def _launch_mma(signature: Signature) -> list[Launch]:
+    """Return a launch that uses tensor cores. Return an empty list for float32, because tensor
+    cores would round the inputs.
+    """
+    if signature.input_types[0].base_dtype is float32:
+        return []
+    macros, aligned = row_packs(signature, attention_sizes(signature))
     options = {"file": "attention_mma.cu", "aligned": aligned}
-    return _launch(signature, "gg_attention_mma", _MMA_THREADS, macros, **options)
+    return _launch(signature, "gg_attention_mma", MMA_THREADS, macros, **options)
 
 
-def _arguments(signature: Signature, sizes: _Sizes) -> tuple[Arg | int | float, ...]:
+def key_strides(signature: Signature, sizes: AttentionSizes) -> tuple[int, int]:
+    """Return the distances between two keys, and between two elements of a key, in elements."""
+    return (sizes.d, 1) if signature.attrs["adj_y"] else (1, sizes.n)
+
+
+def _arguments(signature: Signature, sizes: AttentionSizes) -> tuple[Arg | int | float, ...]:
     """Return the arguments that attention.cu and attention_mma.cu have in common."""
-    attrs = signature.attrs
-    by_key = (sizes.d, 1) if attrs["adj_y"] else (1, sizes.n)
-    mask = (Arg(3), Arg(4)) if len(signature.input_shapes) > 3 else (Arg(0), Arg(3))
+    count = len(signature.input_shapes)
+    outputs = [Arg(count + index) for index in range(len(signature.output_shapes))]
     return (
-        *(Arg(0), Arg(1), Arg(2), *mask, sizes.inner, *sizes[1:5], *by_key, *sizes.mask),
-        float(attrs["scale"]),
+        *(Arg(0), Arg(1), Arg(2), Arg(3) if count > 3 else Arg(0), *outputs, sizes.inner),
+        *(*sizes[1:5], *key_strides(signature, sizes), *sizes.mask),
+        float(signature.attrs["scale"]),
     )
 
+
+_ATTRS: dict[str, Any] = {
+    "T": FLOATING,
+    "num_args": Attr("int"),
+    "scale": Attr("float", 1.0),
+    "adj_y": Attr("bool", True),
+}
 
 op(
     "_FusedAttention",
     inputs="query: T, key: T, value: T, args: num_args * T",
     outputs="output: T",
-    attrs={
-        "T": FLOATING,
-        "num_args": Attr("int"),
-        "scale": Attr("float", 1.0),
-        "adj_y": Attr("bool", True),
-    },
+    attrs=_ATTRS,
     infer=_infer,
     cpu=Call(make=_bind),
     gpu=Source("attention.cu", _launch_by_threads, Call(make=_bind), tensor_cores=_launch_mma),
     native=HOST_ATTENTION,
     grad=NO_GRADIENT,
     doc="softmax(scale * query @ key + args) @ value; with adj_y, key is transposed.",
+)
+
+op(
+    "_FusedAttentionWithStatistics",
+    inputs="query: T, key: T, value: T, args: num_args * T",
+    outputs="output: T, statistics: float",
+    attrs=_ATTRS,
+    infer=_infer_with_statistics,
+    cpu=Call(make=_bind),
+    gpu=Source("attention.cu", _launch_by_threads, Call(make=_bind), tensor_cores=_launch_mma),
+    grad=NO_GRADIENT,
+    doc="_FusedAttention, and the logarithm of the sum of exponentials of each row of scores.",
 )

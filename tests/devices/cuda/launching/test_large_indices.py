@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpugraph.devices.cuda.launching.cuda_kernel_source import CudaSource, SourceVariant
+from gpugraph.devices.cuda.launching.cuda_kernel_source import CudaSource
 from gpugraph.devices.cuda.launching.joined_launches import JoinedSource
+from gpugraph.devices.cuda.launching.online_totals import SourceVariant
 
 from ...native_programs import SUM, Made
 

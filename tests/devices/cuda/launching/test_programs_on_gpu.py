@@ -10,8 +10,9 @@ from hypothesis import given, settings, strategies as st
 
 import gpugraph as tf
 from gpugraph.devices.cuda.launching import generated_kernels as generated
-from gpugraph.devices.cuda.launching.cuda_kernel_source import CudaSource, SourceVariant
+from gpugraph.devices.cuda.launching.cuda_kernel_source import CudaSource
 from gpugraph.devices.cuda.launching.generated_kernels import variant_for
+from gpugraph.devices.cuda.launching.online_totals import SourceVariant
 from gpugraph.devices.native import NotNativeError
 
 from ...native.test_random_programs import check_random, draw_program
