@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.util
 from collections.abc import Callable
@@ -12,14 +13,14 @@ import numpy as np
 from gpugraph.base import dtypes
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.library.contrib.metric_learning.pair_losses import pairwise_distance
+from gpugraph.library.summary.summary_functions import scalar
 from gpugraph.ops.arrays.reshape_and_transpose import reshape
 from gpugraph.ops.control.py_func import py_func
 from gpugraph.ops.elementwise.arithmetic_functions import maximum
-from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.framework.identity_and_shape import shape
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.indexing.gather import gather
 from gpugraph.ops.reductions.reduction_functions import reduce_min, reduce_sum
-from gpugraph.library.summary.summary_functions import scalar
 
 _SCORES = {
     "nmi": "normalized_mutual_info_score",
@@ -93,6 +94,8 @@ def _score_function(margin_type: str) -> Callable[[_Array, _Array], float]:
         known = ", ".join([*_SCORES, "const"])
         raise ValueError(f"Unrecognized margin_type: {margin_type}; it is one of {known}")
     metric = getattr(importlib.import_module("sklearn.metrics"), _SCORES[margin_type])
+    if margin_type == "nmi":  # the default of scikit-learn before version 0.22
+        metric = functools.partial(metric, average_method="geometric")
     return lambda labels, clusters: max(0.0, float(metric(labels, clusters)))
 
 
