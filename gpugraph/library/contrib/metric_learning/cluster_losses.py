@@ -67,7 +67,7 @@ def cluster_loss(
     def search(lengths: _Array, classes: _Array) -> tuple[_Array, _Array, _Array]:
         chosen = _medoids(lengths, classes, margin_multiplier, score, enable_pam_finetuning)
         reached = score(classes, assigned(lengths, chosen))
-        return chosen, np.float32(reached), _medoids_of_classes(lengths, classes)
+        return chosen, np.array(reached, np.float32), _medoids_of_classes(lengths, classes)
 
     kinds = [dtypes.int32, dtypes.float32, dtypes.int32]
     chosen, reached, own = py_func(search, [distances, labels], kinds, stateful=False)
