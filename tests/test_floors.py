@@ -241,6 +241,7 @@ ONE_FILE: dict[
     "keras_applications": "library/keras/applications/applications_package.py",
     "keras_preprocessing": "library/keras/preprocessing/preprocessing_package.py",
     "re2": "ops/strings/regex_engine.py",
+    "sklearn": "library/contrib/metric_learning/cluster_losses.py",
     "scipy": ("ops/signal/fourier_engines.py", "library/contrib/optimizers/external_optimizers.py"),
     "tqdm": "platform/progress.py",
 }
@@ -292,6 +293,7 @@ DOORS = frozenset(
         ("gpugraph.library.keras.saving.hdf5_groups", "h5py"),
         ("gpugraph.library.keras.saving.hdf5_walk", "h5py"),
         ("gpugraph.ops.image.files.pillow_images", "PIL.Image"),
+        ("gpugraph.library.contrib.metric_learning.cluster_losses", "sklearn.metrics"),
         ("gpugraph.ops.signal.fourier_engines", "scipy.fft"),
         ("gpugraph.ops.strings.regex_engine", "re2"),
         # Code that imports a module on first use of one of its names or op types.

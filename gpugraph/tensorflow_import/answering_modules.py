@@ -17,6 +17,7 @@ from typing import Any
 from gpugraph.tensorflow_import.left_out import instead_of, refusal_at_call
 from gpugraph.tensorflow_import.missing_names import MissingName, MissingNames, advice, shown
 from gpugraph.tensorflow_import.module_table import VERSION
+from gpugraph.tensorflow_import.old_keras import keras_1_arguments
 from gpugraph.tensorflow_import.old_keras.module_table_of_keras import KERAS
 from gpugraph.tensorflow_import.tensorflow_names import (
     ModulePath,
@@ -234,6 +235,7 @@ class KerasFinder(MetaPathFinder, Loader):
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """Return a module whose names are looked up in `tf.keras` and in the names of Keras 2.2."""
+        keras_1_arguments.accept()
         return self._finder.module(spec.name.replace("keras", KERAS, 1))
 
     def exec_module(self, module: ModuleType) -> None:

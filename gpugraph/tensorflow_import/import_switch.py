@@ -16,6 +16,7 @@ from gpugraph.tensorflow_import.answering_modules import (
 )
 from gpugraph.tensorflow_import.libraries.later_libraries import LaterLibraryFinder
 from gpugraph.tensorflow_import.missing_names import MissingNames
+from gpugraph.tensorflow_import.old_keras import keras_1_arguments
 from gpugraph.tensorflow_import.refused_names import listen_to_refusals
 
 _LOCK = threading.Lock()
@@ -94,6 +95,7 @@ def _leave(finder: TensorFlowFinder) -> None:
         if _users[finder]:
             return
         del _users[finder]
+        keras_1_arguments.withdraw()
         sys.meta_path[:] = [
             other
             for other in sys.meta_path

@@ -30,7 +30,7 @@ VERSION = "1.15.5"
 """The value of `tf.__version__` for programs; some programs compare it."""
 
 _ROWS = f"""
-: __version__='{VERSION} VERSION='{VERSION}
+: __version__='{VERSION} VERSION='{VERSION} pywrap_tensorflow=@python.pywrap_tensorflow
 version: VERSION='{VERSION}
 raw_ops: tf.raw_ops
 compat.v1: tf/
@@ -135,7 +135,10 @@ python.keras.optimizer_v2.(adadelta adagrad adam adamax ftrl gradient_descent na
     OptimizerV2=gpugraph.library.keras.optimizers.optimizer_v2.OptimizerV2
 python.keras.optimizer_v2.learning_rate_schedule: tf.keras.optimizers.schedules
 python.keras.saving: tf.keras.models
-python.keras.saving.(hdf5_format model_config save): tf.keras.models
+python.keras.saving.(model_config save): tf.keras.models
+    load_model_from_hdf5=tf.keras.models.load_model save_model_to_hdf5=tf.keras.models.save_model
+python.keras.saving.hdf5_format: tf.keras.models
+    gpugraph.tensorflow_import.old_keras.old_keras_names.of_saving
     load_model_from_hdf5=tf.keras.models.load_model save_model_to_hdf5=tf.keras.models.save_model
 python.keras.utils.(conv_utils generic_utils layer_utils): tf.keras.utils
     gpugraph.tensorflow_import.private_keras_names gpugraph.library.keras.engine.model_summary
@@ -347,6 +350,7 @@ contrib.seq2seq.python.ops.(attention_wrapper basic_decoder beam_search_decoder 
 contrib.losses.metric_learning: gpugraph.library.contrib.metric_learning
 contrib.losses.python.metric_learning: gpugraph.library.contrib.metric_learning
 contrib.losses.python.metric_learning.metric_loss_ops: gpugraph.library.contrib.metric_learning
+    gpugraph.library.contrib.metric_learning.pair_losses
 contrib.image.python.ops.(image_ops dense_image_warp interpolate_spline sparse_image_warp):
     tf.contrib.image
 contrib.opt.python.training.(adamax external_optimizer lars_optimizer lazy_adam_optimizer

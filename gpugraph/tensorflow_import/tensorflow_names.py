@@ -18,6 +18,7 @@ from gpugraph.formats.public_messages import PUBLIC_MESSAGES
 from gpugraph.graph.op_library import OP_DEFS
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.tensorflow_import.left_out import refusal_at_call
+from gpugraph.tensorflow_import.module_rows.imported_modules import imported_module
 from gpugraph.tensorflow_import.module_table import ROWS, TREES
 from gpugraph.tensorflow_import.module_table_of_libraries import ESTIMATOR, FURTHER_MODULES
 from gpugraph.tensorflow_import.modules_by_name import module_named
@@ -243,7 +244,13 @@ def _find(here: str, path: str, name: str) -> Any:
     ):  # public modules whose path in the package differs from `tensorflow`'s, such as tf.app.flags
         if module.__name__ in _public_paths():
             return ModulePath(_public_paths()[module.__name__])
-    return _refused(name, _joined(here, name), _joined(path, name))
+    try:
+        return _refused(name, _joined(here, name), _joined(path, name))
+    except AttributeError:
+        imported = imported_module(here, name)
+        if imported is None:
+            raise
+        return ModulePath(imported)
 
 
 def _refused(name: str, *paths: str) -> Any:

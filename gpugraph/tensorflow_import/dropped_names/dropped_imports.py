@@ -47,7 +47,7 @@ _CALLS = {
 original function.
 """
 
-_DEFAULTS = {"pandas": "own.of_data_files.infer_objects"}
+_DEFAULTS = {"pandas": "own.of_pandas.restore"}
 """By module, the function that restores dropped defaults. It is called with the module."""
 
 _REPLACED: dict[tuple[ModuleType, str], Any] = {}

@@ -138,6 +138,29 @@ pandas: DataFrame.append=own.of_data_files.append Series.append=own.of_data_file
     DataFrame.ix=own.of_data_files.IX Series.ix=own.of_data_files.IX np=numpy
     DataFrame.get_value=own.of_data_files.get_value
     DataFrame.applymap=pandas.DataFrame.map
+    DataFrame.lookup=own.of_pandas.lookup DataFrame.sort=own.of_pandas.sort
+    Series.sort=own.of_pandas.sort Series.order=own.of_pandas.sort
+    Series.nonzero=own.of_pandas.nonzero
+    Series.pad=pandas.Series.ffill DataFrame.pad=pandas.DataFrame.ffill
+    Series.backfill=pandas.Series.bfill DataFrame.backfill=pandas.DataFrame.bfill
+    DataFrame.set_value=own.of_pandas.set_value DataFrame.get_values=own.of_pandas.get_values
+    DataFrame.mad=own.of_pandas.mad DataFrame.clip_lower=own.of_pandas.clip_lower
+    DataFrame.clip_upper=own.of_pandas.clip_upper DataFrame.bool=own.of_pandas.boolean
+    DataFrame.tshift=own.of_pandas.tshift
+    Series.set_value=own.of_pandas.set_value Series.get_values=own.of_pandas.get_values
+    Series.mad=own.of_pandas.mad Series.clip_lower=own.of_pandas.clip_lower
+    Series.clip_upper=own.of_pandas.clip_upper Series.bool=own.of_pandas.boolean
+    Series.tshift=own.of_pandas.tshift
+    datetime=datetime.datetime TimeGrouper=pandas.Grouper
+    scatter_matrix=pandas.plotting.scatter_matrix
+    *value_counts,Int64Index,UInt64Index,Float64Index,rolling_mean=own.of_pandas
+    *rolling_std,rolling_sum,rolling_max,rolling_min,expanding_mean,ewma=own.of_pandas
+pandas.io.json: json_normalize=pandas.json_normalize
+pandas.core.indexes.datetimes: DatetimeIndex.weekofyear=own.of_pandas.WEEK
+    DatetimeIndex.week=own.of_pandas.WEEK DatetimeIndex.weekday_name=own.of_pandas.WEEKDAY_NAME
+pandas.core.indexes.accessors: DatetimeProperties.weekofyear=own.of_pandas.WEEK
+    DatetimeProperties.week=own.of_pandas.WEEK
+    DatetimeProperties.weekday_name=own.of_pandas.WEEKDAY_NAME
 sklearn.preprocessing: Imputer=sklearn.impute.SimpleImputer
 sklearn.metrics: calinski_harabaz_score=sklearn.metrics.calinski_harabasz_score
 sklearn.datasets: fetch_mldata=own.of_data_files.fetch_mldata
@@ -215,7 +238,7 @@ numpy.testing.utils: **=numpy.testing
 numpy.lib.index_tricks: **=numpy
 numpy.core.umath_tests: inner1d=own.of_numpy.inner1d
 pandas.util.testing: **=pandas.testing
-pandas.io.json: json_normalize=pandas.json_normalize
+pandas.tools.plotting: **=pandas.plotting
 matplotlib.mlab: *frange,normpdf=own.of_numpy
 skimage.measure.simple_metrics: **=skimage.metrics
 networkx.readwrite.json_graph: **=networkx.readwrite

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-from contextlib import suppress
 from typing import Any, NoReturn
 
 from gpugraph.tensorflow_import.modules_by_name import module_named
@@ -57,13 +55,6 @@ class _Ix:
 
 IX = property(_Ix)
 """`pandas.DataFrame.ix`."""
-
-
-def infer_objects(pandas: Any) -> None:
-    """Make pandas use the dtype object for columns of strings, as it did before version 3."""
-    with warnings.catch_warnings(), suppress(pandas.errors.OptionError):
-        warnings.simplefilter("ignore")
-        pandas.set_option("future.infer_string", False)
 
 
 def fetch_mldata(*arguments: Any, **options: Any) -> NoReturn:

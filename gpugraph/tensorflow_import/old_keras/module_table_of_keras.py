@@ -31,8 +31,8 @@ old_keras.constraints: tf.keras.constraints maxnorm=tf.keras.constraints.MaxNorm
     nonneg=tf.keras.constraints.NonNeg unitnorm=tf.keras.constraints.UnitNorm
 old_keras.datasets.cifar: load_batch={_NAMES}.load_batch
 old_keras.engine: tf.keras.layers tf.keras get_source_inputs=tf.keras.utils.get_source_inputs
-old_keras.engine.saving: tf.keras.models
-old_keras.engine.topology: tf.keras.layers tf.keras
+old_keras.engine.saving: tf.keras.models {_NAMES}.of_saving
+old_keras.engine.topology: tf.keras.layers tf.keras {_NAMES}.of_saving
     Container=gpugraph.library.keras.engine.network.Network
     Network=gpugraph.library.keras.engine.network.Network
     Node=gpugraph.library.keras.engine.layer_nodes.LayerNode

@@ -14,6 +14,7 @@ import numpy as np
 
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.library.keras import backend
+from gpugraph.library.keras.saving.weight_groups import read_layers, read_named_layers, write_layers
 
 # -- the order of axes, in the words of Keras 1
 
@@ -117,6 +118,23 @@ def load_batch(fpath: str, label_key: str = "labels") -> tuple[Any, Any]:
     return batch["data"].reshape(-1, 3, 32, 32), batch[label_key]
 
 
+def load_weights_by_name(
+    f: Any, layers: Sequence[Any], skip_mismatch: bool = False, reshape: bool = False
+) -> None:
+    """Set the weights of the layers whose names are in an open HDF5 file.
+
+    Raises NotImplementedError if `reshape` is true.
+
+    Args:
+      f: the file, or a group of the file, with the attribute `layer_names`.
+      layers: the layers of a model.
+      skip_mismatch: whether to leave out layers whose shapes differ.
+    """
+    if reshape:
+        raise NotImplementedError("load_weights_from_hdf5_group_by_name: reshape=True")
+    read_named_layers(f, layers, skip_mismatch)
+
+
 def _same(function: Any) -> Any:
     return function
 
@@ -144,3 +162,9 @@ of_utils = SimpleNamespace(
     get_test_data=get_test_data,
     slice_arrays=slice_arrays,
 )
+of_saving = SimpleNamespace(
+    load_weights_from_hdf5_group=read_layers,
+    load_weights_from_hdf5_group_by_name=load_weights_by_name,
+    save_weights_to_hdf5_group=write_layers,
+)
+"""The functions of `keras.engine.saving` for weights in open HDF5 files."""

@@ -2,6 +2,7 @@
 pairs.
 """
 
+from gpugraph.library.contrib.metric_learning.cluster_losses import cluster_loss as cluster_loss
 from gpugraph.library.contrib.metric_learning.pair_losses import (
     contrastive_loss as contrastive_loss,
     lifted_struct_loss as lifted_struct_loss,

@@ -36,14 +36,15 @@ from gpugraph.ops.reductions.reduction_functions import (
 )
 
 
-def _distances(embeddings: Tensor, squared: bool = False) -> Tensor:
+def pairwise_distance(feature: Any, squared: bool = False) -> Tensor:
     """Return the matrix of the Euclidean distances between rows. If `squared` is true, return their
     squares.
 
     A distance of 0 has a gradient of 0.
     """
-    norms = reduce_sum(square(embeddings), axis=1, keepdims=True)
-    products = matmul(embeddings, embeddings, transpose_b=True)
+    feature = convert_to_tensor(feature)
+    norms = reduce_sum(square(feature), axis=1, keepdims=True)
+    products = matmul(feature, feature, transpose_b=True)
     squares = maximum(norms + transpose(norms) - 2.0 * products, 0.0)
     none = less_equal(squares, 0.0)
     if not squared:
@@ -99,7 +100,7 @@ def triplet_semihard_loss(labels: Any, embeddings: Any, margin: float = 1.0) -> 
     with name_scope("triplet_semihard_loss"):
         same = _same_class(labels)
         other = logical_not(same)
-        distances = _distances(convert_to_tensor(embeddings), squared=True)
+        distances = pairwise_distance(convert_to_tensor(embeddings), squared=True)
         third = expand_dims(distances, 1) * ones_like(expand_dims(distances, 2))
         farther = logical_and(expand_dims(other, 1), greater(third, expand_dims(distances, 2)))
         top = reduce_max(third, axis=2, keepdims=True)
@@ -153,7 +154,7 @@ def lifted_struct_loss(labels: Any, embeddings: Any, margin: float = 1.0) -> Ten
     with name_scope("lifted_struct_loss"):
         same = _same_class(labels)
         other = cast(logical_not(same), dtypes.float32)
-        distances = _distances(convert_to_tensor(embeddings))
+        distances = pairwise_distance(convert_to_tensor(embeddings))
         close = margin - distances
         least = reduce_min(close, 1, keepdims=True)
         top = reduce_max((close - least) * other, 1, keepdims=True) + least

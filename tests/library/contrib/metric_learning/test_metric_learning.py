@@ -80,3 +80,21 @@ def test_programs_find_them() -> None:
     with tf.as_tensorflow():
         module = importlib.import_module("tensorflow.contrib.losses.metric_learning")
         assert module.npairs_loss is metric_learning.npairs_loss
+
+
+def test_cluster_loss() -> None:
+    pytest.importorskip("sklearn")
+    classes = np.arange(10) % 2
+    random = np.random.RandomState(0)
+    random.randn(12, 4)
+    points = (random.randn(10, 4) + classes[:, None] * 0.7).astype(np.float32)
+    tensor = tf.constant(points)
+    for margin, wanted in (("nmi", 1.9066), ("ari", 1.9732), ("vmeasure", 1.9066)):
+        loss = metric_learning.cluster_loss(classes, tensor, 1.0, margin_type=margin)
+        assert loss.shape == ()
+        np.testing.assert_allclose(value(loss), wanted, atol=1e-4)
+        assert np.abs(value(tf.gradients(loss, tensor)[0])).sum() == pytest.approx(11.58, abs=0.01)
+    far = np.eye(3, dtype=np.float32)[np.arange(9) % 3] * 50
+    assert value(metric_learning.cluster_loss(np.arange(9)[:, None] % 3, far, 1.0)) == 0
+    with pytest.raises(ValueError, match="Unrecognized margin_type: other"):
+        metric_learning.cluster_loss(classes, tensor, 1.0, margin_type="other")
