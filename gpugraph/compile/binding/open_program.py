@@ -18,7 +18,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from gpugraph.base.errors import InternalError
 from gpugraph.base.interruptions.signal_handlers import raised_by_handler
 from gpugraph.base.sizes import SizeTrace, has_open_sizes, is_open, literals_refused
 from gpugraph.compile.binding.binder import Binder
