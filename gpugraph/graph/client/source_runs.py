@@ -11,8 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 from gpugraph.base.dtypes import HANDLES
+from gpugraph.graph.client.client_graph import Graph
 from gpugraph.graph.client.operation import Operation
 from gpugraph.graph.client.tensor import Tensor
 
@@ -32,6 +34,10 @@ _LIGHT = frozenset(
     )
 )
 """Types of ops that may precede a source, besides ops that only return a handle."""
+
+
+_SCANNED: WeakKeyDictionary[Graph, tuple[int, bool]] = WeakKeyDictionary()
+"""For each graph, how many ops were searched for sources, and whether one was found."""
 
 
 class SourceRun(NamedTuple):
@@ -56,6 +62,9 @@ def source_run(
     """Return the part of a run that consists of its sources. Return None if the run has no source
     of unknown shapes, if it consists of sources alone, or if it can't be cut.
     """
+    roots = [*(tensor.op for tensor in fetches), *targets]
+    if not roots or not _has_sources(roots[0].graph):
+        return None
     fed = set(feeds)
     needed = _needed([tensor.op for tensor in fetches if tensor not in fed] + list(targets), fed)
     sources = [op for op in needed if _is_open_source(op)]
@@ -77,6 +86,16 @@ def source_run(
         tuple(op for op in sources if op not in fetched),
         tuple(sources),
     )
+
+
+def _has_sources(graph: Graph) -> bool:
+    """Return whether a graph has sources. Only ops that were added since the last call are read."""
+    count, is_found = _SCANNED.get(graph, (0, False))
+    if not is_found and graph.version > count:
+        added = graph.get_operations()[count:]
+        is_found = any(op.type in SOURCES for op in added)
+        _SCANNED[graph] = count + len(added), is_found
+    return is_found
 
 
 def _needed(roots: Sequence[Operation], fed: Collection[Tensor]) -> set[Operation]:
