@@ -68,6 +68,9 @@ static void GG_NAME(gg_max_back_tile)(const GG_NAME(gg_pool_work) * work, const 
 
 GG_BRIEF_END
 
+#ifndef GG_POOLING_GRADIENTS
+#define GG_POOLING_GRADIENTS
+
 /* The windows along one axis that contain a position: how many, and the last one. */
 static int64_t gg_pool_holding(const gg_pool_axis *axis, int64_t position, int64_t *last) {
     const int64_t at = position + axis->before;
@@ -77,6 +80,8 @@ static int64_t gg_pool_holding(const gg_pool_axis *axis, int64_t position, int64
 }
 
 static int64_t gg_pool_kept_rows(const gg_pool *p) { return gg_ceil(p->y.window, p->y.stride); }
+
+#endif
 
 #define GG_KEPT_CHANNELS (4 * GG_REAL_LANES)
 

@@ -51,9 +51,10 @@ class Layer:
         parameters = [6, 20, 21, 10, 3, 3, 40, 20, 21, 1, 1, 1, 1, 1, 1]
         inputs = [(self.images, self.filter), (self.filter, self.slope), (self.images, self.slope)]
         names = ["gg_conv2d", "gg_conv2d_back_input", "gg_conv2d_back_filter"]
+        kept = [[0], [], []]  # the filter of the first may change from call to call
         self.calls = [
-            file.bind(name, parameters, [*arrays, out])
-            for name, arrays, out in zip(names, inputs, self.results)
+            file.bind(name, [*parameters, *more], [*arrays, out])
+            for name, more, arrays, out in zip(names, kept, inputs, self.results)
         ]
 
     def __call__(self) -> list[np.ndarray]:
