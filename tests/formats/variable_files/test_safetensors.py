@@ -155,4 +155,4 @@ def test_mutated_files_are_read_or_data_loss(tmp_path: pathlib.Path) -> None:
 
 @pytest.mark.exhaustive
 def test_many_mutated_files_are_read_or_data_loss(tmp_path: pathlib.Path) -> None:
-    mutated_files_are_read_or_data_loss(tmp_path, 300_000, 2)
+    mutated_files_are_read_or_data_loss(tmp_path, 50_000, 2)
