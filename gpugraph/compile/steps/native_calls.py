@@ -2,9 +2,9 @@
 
 The lanes of a phase (`compile/memory/replica_lanes.py`) may run on separate threads. Each lane is
 then one call, which runs its kernels in sequence, and one more call runs all lanes at the same
-time. Within a lane, each kernel uses one thread. Therefore lanes are only run at the same time if
-they keep all threads busy, or if no kernel is large enough for several threads. If one lane writes
-an array that overlaps an array of another lane, the lanes run one after another.
+time. Within a lane, each kernel uses one thread. So lanes run at the same time only if they keep
+all threads busy, or if no kernel is large enough for several threads. If one lane writes an array
+that overlaps an array of another lane, the lanes run one after another.
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ Member = tuple[GuardedStep, Calls]
 
 
 class Part(NamedTuple):
-    """A call and the steps that it performs. If the call runs several lanes, `lanes` holds the call
-    and the steps of each lane. Otherwise `steps` holds one step for each kernel that the call runs.
+    """A native call and the steps that it performs. If the call runs several lanes, `lanes` holds
+    the call and the steps of each lane. Otherwise `steps` holds one step for each kernel that the
+    call runs.
     """
 
     call: NativeCall
@@ -45,7 +46,7 @@ class Part(NamedTuple):
 
 def _parts_of(members: Sequence[Member]) -> list[Part]:
     """Return the calls of adjacent native steps, in order. If it is faster to run the lanes of a
-    phase at the same time, one call runs all of them.
+    phase at the same time, one call runs all of these lanes.
     """
     parts: list[Part] = []
     for phase, group in groupby(members, key=_phase):
@@ -113,8 +114,9 @@ def _span(array: Any) -> tuple[int, int]:
 
 def native_step(members: Sequence[Member]) -> Step:
     """Return one step that makes the native calls of several steps. Lanes may run at the same time.
-    If a call rejects its input, the NumPy step of that call runs and raises the error. A step that
-    holds locks is the only member.
+
+    If a native call rejects its input, the NumPy step for this call runs and raises the error. If a
+    step holds locks, it must be the only member.
     """
     (first, _), call = members[0], _native_call(members)
     holding = first.native and first.native.holding
@@ -141,15 +143,15 @@ def native_code() -> StepCode:
 
 
 class RefusableCall:
-    """A native call of several steps. If the input of a step is rejected, its NumPy step raises the
-    error.
+    """A native call of several steps. If the call rejects the input of a step, NumPy runs this step
+    and raises the error.
     """
 
     def __init__(self, call: NativeCall, parts: Sequence[Part]) -> None:
         """Wrap a call.
 
         Args:
-          parts: the parts of `call`, in sequence. If there is only one part, `call` is its call.
+          parts: the calls of which `call` consists, in sequence. A single part is `call` itself.
         """
         self.call = call
         self.parts = parts
@@ -190,8 +192,8 @@ def _native_call(members: Sequence[Member]) -> NativeCall:
 
 
 def library_of(step: Candidate, known: dict[Any, str]) -> str:
-    """Return the name of the library that computes a step's matrix products. Return "" for any
-    other step.
+    """Return the name of the library that computes a step's matrix products. Return "" if the step
+    computes none.
 
     Args:
       known: the results for earlier steps. New results are added.

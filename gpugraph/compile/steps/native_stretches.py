@@ -4,9 +4,9 @@
     runs       [ one call ]    gather   [ one call ]
 
 NumPy runs the steps until their native code is compiled. The compilation starts in the background
-when the steps have taken a certain total time. With ON_1 or GPUGRAPH_NATIVE=wait, the run waits for
-the compilation (`compiled_stretch`). A step without native code remains a separate step between two
-calls.
+when the steps have run for a certain total time. With ON_1 or GPUGRAPH_NATIVE=wait, the run waits
+for the compilation (`compiled_stretch`). A step without native code remains a separate step between
+two calls.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def with_native_stretches(
     Args:
       in_loop: whether the entries belong to a loop. If so, even a single small step becomes a run
         of steps, since the whole iteration may become one call.
-      waits, verifies: as in `CompiledStretch`.
+      waits, verifies: the arguments of `CompiledStretch`.
       begins: whether to compile the steps before their first run.
     """
     stretches: list[GuardedStep] = []

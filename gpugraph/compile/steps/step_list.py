@@ -65,8 +65,8 @@ class StepList(Arrays):
         """Add a step of a node, under the node's guard.
 
         Args:
-          code: a function that returns the `StepCode` of the step. This function is used if the
-            step is not in a run of steps.
+          code: a function that returns the `StepCode` of the step. It is called only if the step
+            does not belong to a run of steps.
         """
         step = replace(self.step(node, run, kind, part), code=code)
         group = self.groups.get(node.id)
@@ -103,7 +103,7 @@ class StepList(Arrays):
 
     def refs(self, node: Node) -> dict[int, VariableState]:
         """Return the variables that a node uses, by input index. For each variable that the node
-        reads, add a check that the variable is initialized, unless the plan has such a check.
+        reads, add a check that the variable is initialized, unless there is one already.
         """
         states: dict[int, VariableState] = {}
         for edge in node._in:
@@ -133,7 +133,7 @@ class StepList(Arrays):
         self.add(named, Check(state), "guard")
 
     def cells_until(self, end: int) -> list[Cell]:
-        """Return the cells that no op uses after position `end`, which is the end of a loop."""
+        """Return the cells whose last use is at position `end`, which is the end of a loop."""
         if self._cells_by_end is None:
             self._cells_by_end = defaultdict(dict)
             for storage, *_ in self.unit.homes.values():
@@ -149,7 +149,7 @@ def _moves_reference(node: Node) -> bool:
 
 
 def _check_no_reference(node: Node, edge: Edge) -> None:
-    """Raise an error if a node needs a reference to one variable, but its input may refer to
+    """Raise an error if a node needs a reference to a single variable, but its input may refer to
     several variables.
     """
     if node.input_types[edge.dst_input].is_ref_dtype and not passes_whole(node):

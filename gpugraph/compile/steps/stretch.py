@@ -18,8 +18,8 @@ class StretchCode(Protocol):
         """Run the steps, or the native calls or the CUDA graph that have replaced them."""
 
     def parts(self, traced: bool) -> Sequence[Step]:
-        """Return the steps that a run currently executes. If `traced`, return each as a separate
-        step.
+        """Return the steps that a run currently executes. If `traced`, return each step
+        separately.
         """
 
     def codes(self) -> Iterator[tuple[Step, StepCode]]:
@@ -30,9 +30,7 @@ class StretchCode(Protocol):
 
 
 class Stretch(StepGroup):
-    """A run of steps. The run of steps first executes the checks that variables are initialized,
-    then the code.
-    """
+    """A run of steps. It executes its checks that variables are initialized, and then its code."""
 
     def __init__(self, steps: Sequence[Step], code: StretchCode) -> None:
         self.steps = steps

@@ -8,8 +8,8 @@ functions, and other ops become native calls.
     tiled_product  a matrix product by gpugraph's own tiled code           tiled_products
     move        a copy from one strided array to another, as such a call   strided_copies
     SourceFile  C functions of single ops, written by hand                 handwritten_kernels
-    sequence    calls, one after another, as one                         here
-    beside      calls, at the same time, as one                          here
+    sequence    one call that makes several calls, one after another       here
+    beside      one call that makes several calls at the same time         here
     Loop        variables, a condition, next values: a whole while loop    c_while_loop_source
     Iterations  calls, jumps, accesses to stacks: any other while loop     iterations
 
@@ -89,8 +89,8 @@ from gpugraph.devices.native.tiled_products import (
 
 
 def failed_at(call: Callable[[], int]) -> int:
-    """Return the index of the call that ended a `sequence`, or of the first call of `beside` that
-    has failed.
+    """Return the index of the call that ended a `sequence`, or of the first failed call of
+    `beside`.
 
     Args:
       call: the result of `sequence` or `beside`. The call must have returned a nonzero status.
@@ -101,8 +101,8 @@ def failed_at(call: Callable[[], int]) -> int:
 
 
 def runtime_reason(wait: bool) -> str | None:
-    """Return the reason why native code can't run, or "" if native code can run. While the native
-    runtime is being compiled, return None.
+    """Return the reason why native code can't run, or "" if it can. Return None while the native
+    runtime is being compiled.
 
     Args:
       wait: whether to wait for the compilation.
@@ -123,8 +123,8 @@ def sequence(calls: Sequence[Callable[[], int]]) -> Callable[[], int]:
     """Return one call that makes these calls in order and stops at the first nonzero status.
 
     Args:
-      calls: results of `CompiledFunction.bind` (for kernels that can't fail),
-        `CompiledFunction.call`, `products`, `move` or `sequence`.
+      calls: native calls, which are the results of `CompiledFunction.bind` (for kernels that can't
+        fail), `CompiledFunction.call`, `products`, `move` or `sequence`.
     """
     runtime = RUNTIME.get(True)
     assert runtime is not None, "there are calls, so there is a runtime"
@@ -137,8 +137,8 @@ def threads_of(call: Callable[[], int]) -> int:
 
 
 def beside(calls: Sequence[Callable[[], int]]) -> Callable[[], int]:
-    """Return one call that makes these native calls at the same time. The returned call returns the
-    first nonzero status.
+    """Return one call that makes these native calls at the same time, and returns the first nonzero
+    status of them.
     """
     runtime = RUNTIME.get(True)
     assert runtime is not None, "there are calls, so there is a runtime"
