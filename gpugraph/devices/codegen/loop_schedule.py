@@ -50,7 +50,7 @@ class Schedule:
       after: values that are computed after a row's passes, for row_stores (outputs with one element
         per row) and row_sums (reductions over rows of such values).
       late: values that are computed after all rows, from the reductions over rows.
-      late_stores: the outputs to which these values are written.
+      late_stores: the outputs to which the `late` values are written.
     """
 
     program: Program
@@ -101,9 +101,9 @@ def schedule(program: Program) -> Schedule:
 
 
 def _first_passes(program: Program) -> list[int]:
-    """Return, for each value, the number of the first pass that can compute it. A value with one
-    number per row is computed between passes. For such a value, return the number of the first pass
-    before which it can be computed.
+    """Return, for each value, the index of the first pass that can compute it. A value with one
+    number per row is computed between passes. Its index is that of the pass that follows its
+    computation.
     """
     passes: list[int] = []
     row_reductions = program.row_reductions()
@@ -138,10 +138,10 @@ def _reuse_expensive_values(order: Schedule, first: list[int]) -> None:
 
 def _slots_of_expensive_values(order: Schedule, first: list[int]) -> dict[int, int]:
     """Find outputs that can hold expensive values which an earlier pass computes and the last pass
-    needs. Return the output for each such value.
+    needs. Return a dict with the output of each such value.
 
-    The last pass must write this output itself, and the output must have the value's dtype. If a
-    value and one of its operands both qualify, only the value is stored.
+    The last pass must write this output anyway, and the output must have the value's dtype. If both
+    a value and one of its operands could be stored, only the value is stored.
     """
     program = order.program
     slots: dict[int, int] = {}
@@ -173,9 +173,8 @@ def _is_expensive(order: Schedule, index: int) -> bool:
 
 
 def _reads_inputs_later(order: Schedule, slots: dict[int, int], number: int) -> bool:
-    """Return whether any pass after pass `number` still reads elements of an input, even if that
-    pass loads the values in `slots`. An input that is still read might share the memory of the
-    output that holds a value.
+    """Return whether any pass after pass `number` still reads an input, even if that pass loads the
+    values in `slots`. Such an input might share the memory of the output that holds a value.
     """
     program = order.program
     return any(
@@ -186,17 +185,17 @@ def _reads_inputs_later(order: Schedule, slots: dict[int, int], number: int) -> 
 
 
 def _assign_values(order: Schedule) -> None:
-    """Determine the values that each pass computes, and the values computed before, between and
-    after passes.
+    """Determine the values that each pass computes, and the values that are computed before,
+    between and after passes.
     """
     program = order.program
     dependent = program.made_of(program.reductions)
     known = set(program.row_reductions())
 
     def assign_scalars(wanted: Iterable[int], target: list[int]) -> None:
-        """Add to `target` those of the `wanted` values, and of their operands, that do not vary
-        along the last axis and are not computed earlier. Scalars that depend on no reduction are
-        added to `once` instead.
+        """Add to `target` the `wanted` values and their operands, if they do not vary along the
+        last axis and are not computed earlier. Scalars that depend on no reduction are added to
+        `once` instead.
         """
         scalars = (index for index in wanted if not order.is_element(index))
         for index in program.needed(scalars, known):

@@ -94,8 +94,7 @@ class SourceFile:
         new_scratch: Callable[[int], Any] = _new_bytes,
         dtype: str = "",
     ) -> Call:
-        """Return a call of a function with these arrays, which are its inputs followed by its
-        outputs.
+        """Return a call of a function with these arrays.
 
         The call returns 0, or another status if it rejects its inputs. The call must not run in two
         threads at the same time.
@@ -103,8 +102,8 @@ class SourceFile:
         Raises InternalError if an array does not match the parameters.
 
         Args:
-          arrays: C-ordered NumPy arrays, by default all float32 or all float64. No output may
-            overlap another array.
+          arrays: the function's inputs, followed by its outputs. They are C-ordered NumPy arrays,
+            by default all float32 or all float64. No output may overlap another array.
           new_scratch: a function that allocates a number of bytes. Calls that never run at the same
             time may share this memory.
           dtype: the dtype for which the function was compiled, if the arrays have different dtypes.
