@@ -4,9 +4,9 @@
     instructions      call call ...  if set jump  unless call call ...  again
 
 Native calls, copies, and accesses to stacks and TensorArrays are instructions. The sizes of each
-run are written into their words (`open_plan`). Flags and jumps are the same for all sizes. At a
-step without native code, the program returns to Python, which runs the step bound to the run's
-shapes.
+run are written into the words of these calls (`open_plan`). Flags and jumps are the same for all
+sizes. At a step without native code, the program returns to Python, which runs the step with the
+current sizes.
 """
 
 from __future__ import annotations
@@ -56,16 +56,18 @@ from gpugraph.plan import Run, Step, StepGroup, all_steps
 
 
 def _no_flush(stage: int) -> None:
-    """Do nothing. This is used if no kernel reports a size."""
+    """Do nothing, because no kernel reports a size."""
 
 
 def _no_restart(stage: int, names: Collection[str]) -> Exception:
-    """Return InternalError: no kernel reports a size."""
+    """Return an InternalError, because no kernel reports a size."""
     return InternalError.of_no_node("No kernel reports a size")
 
 
 class NotOpenError(Exception):
-    """A plan can't become an open plan, because the sizes of one of its steps can't change."""
+    """The error for a plan that can't become an open plan, because one of its steps works for one
+    set of sizes only.
+    """
 
 
 class OpenProgram(LoopProgram):
@@ -75,8 +77,8 @@ class OpenProgram(LoopProgram):
       natives: maps the index of an instruction to its native call.
       bound: the steps that are bound to arrays for each set of sizes.
       bools: maps the index of an instruction to the view of the bool that it tests or sets.
-      kinds: maps each (open shape, dtype) of a container's elements to the addresses of the words
-        that hold the number of this pair.
+      kinds: maps each pair of an open shape and a dtype of a container's elements to the addresses
+        of the words that hold the number of this pair.
       reasons: maps the name of a native step or copy to the reason why it must be bound to arrays
         for each set of sizes.
       loops: for each loop, the indices of its first instruction and of the instruction after it,
@@ -100,8 +102,8 @@ class OpenProgram(LoopProgram):
 
         Args:
           run_plain: a function that runs the step of a node in NumPy, with the current sizes.
-          flush: a function that runs a stage, given its number.
-          restart: a function that prepares that the run begins again with another plan, and returns
+          flush: a function that runs the stage with the number that it receives.
+          restart: a function that prepares a new start of the run with another plan, and returns
             the error to raise. It receives the number of a stage, and the names of the sizes that
             must be known before the stage and have no value.
         """
@@ -146,8 +148,8 @@ class OpenProgram(LoopProgram):
         super()._step(step)
 
     def _flush_before(self, position: int) -> None:
-        """Add the instructions that run stages and must come before `position` in the order of
-        nodes.
+        """Add the instructions that run the stages which must come before `position` in the order
+        of nodes.
         """
         while self._flushes and self._flushes[0].position <= position:
             reports = self._flushes.pop(0).reports
@@ -164,7 +166,7 @@ class OpenProgram(LoopProgram):
 
     @property
     def reported_names(self) -> Sequence[Sequence[Sequence[str]]]:
-        """The names of the reported sizes, by stage after the first."""
+        """The names of the reported sizes, for each stage after the first."""
         return [[names for report, _ in pairs for names in report.names] for pairs in self.reports]
 
     def stage_of(self, number: int) -> int:
@@ -177,7 +179,7 @@ class OpenProgram(LoopProgram):
         return self.bound[begins[stage] : begins[stage + 1]]
 
     def is_by_python(self, stage: int) -> bool:
-        """Return whether the kernel that reports the sizes of a stage is run by Python."""
+        """Return whether Python runs the kernel that reports the sizes of a stage."""
         return any(step.count is None for _, step in self.reports[stage - 1])
 
     def is_report(self, number: int) -> bool:
@@ -185,15 +187,15 @@ class OpenProgram(LoopProgram):
         return number in self._report_places
 
     def make_native(self, number: int, call: Run) -> None:
-        """Replace an instruction that returns to Python by a native call. If the native call fails,
-        Python runs the step of the instruction.
+        """Let a native call replace an instruction that returns to Python. If the native call
+        fails, Python runs the step of the instruction.
         """
         part = self.parts[number]
         self.parts[number] = part._replace(kind="call", call=call)
         self.by_python.remove(part.step)
 
     def _report(self, step: Step, run: DynamicStep, node: Node) -> None:
-        """Add the step of a node whose kernel reports a size."""
+        """Add the step of a node to the program. The node's kernel reports a size."""
         if run.bound.variables:
             raise NotOpenError(f"'{step.name}' reports a size of a variable")
         unit, closed = self._binder.unit, self._binder.plain.unit
@@ -223,8 +225,8 @@ class OpenProgram(LoopProgram):
 
     def _refuse_report(self, report: ReportStep) -> None:
         """Run a kernel that reports a size in NumPy, after its native call has rejected its input.
-        NumPy raises the error. A negative integer that should be a size is no error: another plan
-        must run.
+        NumPy raises the error. If the reason was a negative integer in place of a size, no error is
+        raised, and another plan runs.
         """
         if report.step_record.op_type == "_Lengths":
             for stage, pairs in enumerate(self.reports, 1):
@@ -298,7 +300,7 @@ class OpenProgram(LoopProgram):
         self._python(step, self.bound[-1])
 
     def _index(self, step: Step, run: WriteIndex) -> None:
-        """Add a step that writes the index of the alive input of a Merge."""
+        """Add a step that writes the index of the Merge input that has a value."""
         view = self._binder.array(self._binder.unit.homes[run.key])
         number = run.array.dtype.type(run.value)
         bind = partial(_bound_index, run.key, number)
@@ -370,8 +372,8 @@ class OpenProgram(LoopProgram):
     def _opened(self, node: Node, member: MemberStep) -> Opened | None:
         """Bind a native step to open sizes, if possible.
 
-        This is not possible if the code contains a size. The code would then have to be compiled
-        for each set of shapes.
+        This is impossible if the C code itself contains a size, because it would have to be
+        compiled for each set of shapes.
         """
         assert member.calls is not None
         calls, step = member.calls.calls, member.entry.step
@@ -432,7 +434,7 @@ class OpenProgram(LoopProgram):
 
 
 def _bound_copy(keys: tuple[TensorId, TensorId], binder: Binder) -> Run | None:
-    """Return the callable of a tensor's copy for one set of sizes."""
+    """Return a callable that copies a tensor, bound to one set of sizes."""
     homes = binder.unit.homes
     if not all(key in homes for key in keys):
         return None
@@ -447,6 +449,4 @@ def _bound_index(key: TensorId, number: Any, binder: Binder) -> Run:
 
 
 def _never(binder: Binder) -> None:
-    """Return None. The step is never bound to one set of sizes, because its words are valid for all
-    sizes.
-    """
+    """Return None, because the words of this step are valid for all sizes."""

@@ -1,13 +1,13 @@
-"""Sizes that kernels report in a run. These sizes divide the run into parts, and at the start of
-each part more sizes are known.
+"""Sizes that kernels report in a run. These sizes divide the run into parts. At the start of each
+part, more sizes are known.
 
     order      a   where   b   |   gather   c   unique   |   d
     known      fed sizes           size of where             size of unique
-    memory     the buffers of a part lie above the buffers of earlier parts
+    memory     the buffers of a part are above the buffers of earlier parts
 
 A run of a plan starts with the sizes that were reported in the previous run. If a kernel reports
 another size, the words of the remaining instructions are written again before the first instruction
-that needs the size. Until then the run has had no effect, so it can still be restarted with another
+that needs the size. Until then the run has had no effect, so it can still begin again with another
 plan.
 """
 
@@ -43,7 +43,9 @@ to the position at which it began.
 
 
 class NotReportedError(Exception):
-    """Some sizes of a unit depend on values, and a run can't write them into its native calls."""
+    """The error for a unit with sizes that depend on values, if a run can't write these sizes into
+    its native calls.
+    """
 
 
 class Report(NamedTuple):
@@ -51,7 +53,7 @@ class Report(NamedTuple):
 
     Args:
       names: for each number that the kernel counts, the names of the sizes that have this value.
-        There are several names for a number if equal nodes were merged into this node.
+        There are several names if equal nodes were merged into this node.
     """
 
     node: Node
@@ -64,7 +66,7 @@ class Report(NamedTuple):
 
 
 class Flush(NamedTuple):
-    """A position in the order of nodes where words are written, and the reports on which these
+    """A position in the order of nodes at which words are written, and the reports on which these
     words depend.
     """
 
@@ -95,8 +97,8 @@ class Reports:
         self._check_effects()
 
     def part_of(self, storage: Storage) -> int:
-        """Return the number of flushes that must have happened before the size of a buffer is known
-        and its tensor is live.
+        """Return the number of flushes that must precede the use of a buffer, because its size is
+        not known before or its tensor is computed later.
         """
         names = self._names([storage.size])
         part = 0
@@ -127,8 +129,8 @@ class Reports:
             yield Flush(len(self.unit.order), reports)
 
     def _needs(self, node: Node) -> set[str]:
-        """Return the names of all reported sizes that must be known before a node runs. Its tensors
-        or attrs depend on these sizes, or the reporting kernel writes one of its inputs.
+        """Return the names of all reported sizes that must be known before a node runs: sizes on
+        which its tensors or attrs depend, and sizes from kernels that write one of its inputs.
         """
         homes, values = self.unit.homes, list(node.attrs.values())
         keys = [(node.id, slot) for slot in range(len(node.output_types))]
