@@ -34,7 +34,7 @@ class GuardedPlace(NamedTuple):
 
 def places(unit: Unit) -> list[GuardedPlace]:
     """Return the places of a graph. Two kinds of ops are in no place: ops that never run, and ops
-    of a loop whose loop variables have different guards for another iteration.
+    of a loop whose variables may end in different iterations.
 
     Raises InvalidArgumentError if a loop is not well-formed.
     """

@@ -6,8 +6,8 @@ store the scores.
 
 No other op may read an intermediate result or have a control edge from the op that computes it.
 Gradients read these results, so the ops of a training step are not fused. The new op has the name
-of the last op. The results of the new op differ from the results of the separate ops by rounding.
-The pass runs for GPUs with kernels, and for the CPU if there is native code.
+of the last op. Its results differ from the results of the separate ops by rounding. The pass runs
+for GPUs with kernels, and for the CPU if there is native code.
 
 `RewriterConfig.remapping` controls this pass and the other fusions into matrix products and
 convolutions.
@@ -63,7 +63,7 @@ class _Group(NamedTuple):
 
     Args:
       edges: the edges that carry the query, the key, the value, and the mask if there is one.
-      passed: the ops that will be removed, which are all except `last`.
+      passed: the ops that will be removed, which are all ops except `last`.
       scale: the factor of the scores.
       adj_y: whether the first product transposes the key.
     """
@@ -85,8 +85,8 @@ class _Search:
         self.passed: list[Node] = []
 
     def around(self, softmax: Node) -> _Group | None:
-        """Return the group that `softmax` and its neighbors form. Return None if these ops are not
-        an attention, or if no kernel supports the attention.
+        """Return the group that `softmax` and its neighbors form, or None if they are not an
+        attention or no kernel supports it.
         """
         last = only_taker(softmax, self.roots)
         while last is not None and last.dst.type == "Identity":
@@ -108,7 +108,7 @@ class _Search:
 
     def _behind(self, edge: Edge) -> Edge:
         """Follow `edge` backwards through Identities that have no other reader, and return the edge
-        into the first of these Identities. Return `edge` itself if there are none. Record the
+        into the first of them. If there are no Identities, return `edge` itself. Record the
         Identities in `passed`.
         """
         while edge.src.type == "Identity" and self._is_own(edge):
@@ -117,8 +117,8 @@ class _Search:
         return edge
 
     def _unmasked(self, edge: Edge) -> tuple[Edge, Edge | None]:
-        """If `edge` carries the sum of the scores and a mask, return the edges of both. Otherwise
-        return `edge` and None.
+        """If `edge` carries the sum of the scores and a mask, return the edges of the scores and
+        the mask. Otherwise return `edge` and None.
         """
         node = edge.src
         if node.type in _ADDITIONS and self._is_own(edge):
@@ -134,8 +134,8 @@ class _Search:
         return self._unscaled(self._behind(edge))[0].src.type in _PRODUCTS
 
     def _unscaled(self, edge: Edge) -> tuple[Edge, float]:
-        """Return the edge of the scores before they are scaled, and the factor. If the scores are
-        not scaled, the factor is 1.0.
+        """Return the edge of the scores before they are scaled, and the scale factor. If the scores
+        are not scaled, the factor is 1.0.
         """
         node = edge.src
         if node.type not in ("Mul", "RealDiv") or not self._is_own(edge):
@@ -175,8 +175,8 @@ class _Search:
 
 
 def _is_product(node: Node, plain: tuple[str, ...]) -> bool:
-    """Return whether a node is a batched matrix product that does not set the flags in `plain`,
-    such as `adj_x`.
+    """Return whether a node is a batched matrix product in which all flags listed in `plain`, such
+    as `adj_x`, are false.
     """
     return node.type in _PRODUCTS and not any(node.attrs[flag] for flag in plain)
 

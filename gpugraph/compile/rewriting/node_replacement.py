@@ -55,7 +55,7 @@ class Replacing:
         sources: Sequence[Source],
         passed: Sequence[Node] = (),
     ) -> Node:
-        """Replace a node by an op with one output, and return the new node.
+        """Replace a node by an op with one output, and return the node of this op.
 
         Args:
           sources: the inputs of the new node.
@@ -120,7 +120,7 @@ class Replacing:
         """Replace a node by an op that also computes the nodes `passed`.
 
         Args:
-          note: the start of the line for the report.
+          note: the beginning of the report line.
         """
         names = ", ".join(member.name for member in (*passed, node))
         self.lines.append(f"{node.name}: {note}{names}")
@@ -145,7 +145,7 @@ class Replacing:
         return self.put(node, "Reshape", attrs, [source, (shape, 0)], passed)
 
     def constant(self, node: Node, value: Any, dtype: DType | None = None) -> Node:
-        """Add a constant that belongs to the replacement of `node`.
+        """Add a constant that the replacement of `node` reads.
 
         Args:
           dtype: the constant's dtype, by default the dtype of the array.
@@ -156,8 +156,8 @@ class Replacing:
         """Update `unit.roots`, drop nodes that are no longer needed, and record for `explain` which
         ops replaced them.
 
-        Returns the outcome of the pass, which consists of the number of replacements followed by
-        `what`, and a line for each replacement.
+        Return the outcome of the pass. It consists of a summary, which is the number of
+        replacements followed by `what`, and of a line for each replacement.
         """
         unit = self.unit
         if self.lines:
@@ -170,9 +170,8 @@ class Replacing:
 
 
 def _waits(node: Node, kept: set[int], passed: Sequence[Node]) -> dict[Node, None]:
-    """Return the control inputs of a replacement. These are the nodes after which the replaced node
-    ran, without the nodes in `passed`, and without the nodes in `kept`, whose outputs the
-    replacement reads.
+    """Return the control inputs of a replacement: the nodes after which the replaced node ran,
+    except for the nodes in `passed` and the nodes in `kept`, whose outputs the replacement reads.
     """
     waits = dict.fromkeys(node.control_inputs)
     for edge in node._in:
@@ -191,8 +190,8 @@ NO_GPU = "no GPU has kernels"
 
 
 def public_attrs(node: Node) -> dict[str, Any]:
-    """Return the attrs of a node whose names do not begin with `_`. All other attrs apply to this
-    node only.
+    """Return the attrs of a node whose names do not begin with `_`. Attrs that begin with `_` apply
+    to this node only.
     """
     return {key: value for key, value in node.attrs.items() if not key.startswith("_")}
 
@@ -200,8 +199,8 @@ def public_attrs(node: Node) -> dict[str, Any]:
 def are_ours(unit: Unit, nodes: Iterable[Node]) -> bool:
     """Return whether a fused op may replace all these nodes.
 
-    A fused op may not replace the nodes if one of them has a kernel that the user registered,
-    because that kernel must run, or a hint to swap its input.
+    It may not if one of the nodes has a hint to swap its input, or a kernel that the user
+    registered, because that kernel must run.
     """
     types = unit.device_types
     return all(
@@ -228,8 +227,8 @@ def only_taker(node: Node, roots: set[int]) -> Edge | None:
 
 
 def known_value(unit: Unit, edge: Edge) -> Any:
-    """Return the value of an input if it is constant and not the output of a Switch. Otherwise
-    return None.
+    """Return the value of an input if it is constant and not the output of a Switch, or else
+    None.
     """
     if edge.src.node_class is NodeClass.SWITCH:
         return None
@@ -237,8 +236,8 @@ def known_value(unit: Unit, edge: Edge) -> Any:
 
 
 def behind(edge: Edge, passed: list[Node]) -> Edge:
-    """Return the edge that carries the tensor of `edge` before it passes through any Identities.
-    Add these Identities to `passed`.
+    """Return the edge to the first of the Identities through which the tensor of `edge` passes. Add
+    these Identities to `passed`.
     """
     while edge.src.type == "Identity" and not is_reference(first := edge.src.input_edge(0)):
         passed.append(edge.src)
