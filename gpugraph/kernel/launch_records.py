@@ -13,15 +13,15 @@ SIZES = "sizes"
 
 
 class Arg(int):
-    """An array argument of a launch. Its value is an index into the inputs (without host inputs)
-    followed by the outputs.
+    """An array argument of a launch. Its value is an index into a sequence that consists of the
+    inputs (without host inputs) and then the outputs.
     """
 
 
 class Scratch(NamedTuple):
     """A launch argument: scratch memory of `size` elements.
 
-    Arguments with equal names in one kernel share the memory.
+    Arguments of one kernel that have equal names use the same memory.
     """
 
     name: str
@@ -56,14 +56,14 @@ class MovableState(Protocol):
         """Return the numbers on `device`. If the numbers are on the host, call `put` to move them
         to the device.
 
-        Raises NotImplementedError, with the reason, if the numbers are on another device.
+        Raises NotImplementedError, with the reason, if the numbers are on a different device.
         """
 
 
 class State(NamedTuple):
     """A launch argument: the state that the session keeps for the op (`KernelContext.state`).
 
-    All plans that run the op use and change the same state.
+    All plans that run the op use and change this state.
 
     Args:
       make: a function that creates the state.

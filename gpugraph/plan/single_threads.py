@@ -12,7 +12,7 @@ _SETTERS: list[Callable[[], bool]] = []
 
 
 def provide_single_thread(setter: Callable[[], bool]) -> None:
-    """Register the function of the native runtime that applies the setting to the calling thread.
+    """Register the function of the native runtime that limits native kernels to the calling thread.
 
     Args:
       setter: a function that returns whether the runtime is loaded.

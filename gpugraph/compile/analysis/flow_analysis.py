@@ -182,7 +182,7 @@ class _Guards:
             flow.carried.add(frame)
 
     def _note_leading(self, frame: Frame) -> None:
-        """Record the leading Enters of a loop. A leading Enter is one without whose input the loop
+        """Record the leading Enters of a loop. If the input of a leading Enter is dead, the loop
         has neither an effect nor a live Exit.
         """
         flow = self.flow

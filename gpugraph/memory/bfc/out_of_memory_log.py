@@ -63,8 +63,8 @@ def log_failure(
 
 
 def log_regions_returned(logger: logging.Logger, name: str, num_bytes: int, regions: int) -> None:
-    """Warn that regions were returned to obtain a larger region, because memory is nearly
-    exhausted.
+    """Log a warning that regions were returned in order to obtain a larger region, because memory
+    is nearly exhausted.
     """
     logger.warning(
         "Allocator (%s) returns %s in %d free regions, to obtain a larger region in their "
@@ -77,7 +77,7 @@ def log_regions_returned(logger: logging.Logger, name: str, num_bytes: int, regi
 
 
 class ReportTotals(NamedTuple):
-    """The figures of a report that cannot be computed from the chunks. Sizes are in bytes."""
+    """The figures of a report that can't be computed from the chunks. Sizes are in bytes."""
 
     name: str
     region_bytes: int
@@ -124,8 +124,8 @@ def memory_log(store: ChunkStore, totals: ReportTotals, num_bytes: int) -> str:
 
 
 def render_occupancy(store: ChunkStore) -> str:
-    """Return a bar of 100 characters that represents all regions. If several chunks are in the
-    range of one character, the last chunk determines it.
+    """Return a bar of 100 characters that represents all regions. If one character represents
+    several chunks, the last of them determines it.
     """
     total = sum(region.size for region in store.regions)
     if not total:
