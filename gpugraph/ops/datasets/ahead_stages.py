@@ -45,8 +45,9 @@ class Prefetched(Passed):
 class PrefetchedElements(ThroughRows):
     """An iteration over elements that a thread reads ahead.
 
-    If the source computes many small elements at once, no thread is started, because handing the
-    elements over would take longer than computing them. `next` then reads the source directly.
+    If the source computes many small elements at once, no thread is started, because passing the
+    elements between threads would take longer than computing them. `next` then reads the source
+    directly.
     """
 
     def __init__(self, source: Elements, size: int, pipeline: Pipeline) -> None:
@@ -69,8 +70,8 @@ class PrefetchedElements(ThroughRows):
         return self.source.next() if self._is_direct else self.buffer.take()
 
     def next_rows(self, count: int) -> Element | None:
-        """Return up to `count` of the next elements, stacked. If a thread reads ahead, return
-        one.
+        """Return up to `count` of the next elements, stacked. If a thread reads ahead, return only
+        one element.
         """
         return self.source.next_rows(count) if self._is_direct else super().next_rows(count)
 

@@ -171,7 +171,7 @@ def _conversions_of(value: Any) -> list[Conversion]:
 
 
 def number_array(value: Any, dtype: DType) -> Any:
-    """Convert an int or a float to an array of `dtype`. Return None if it may not fit.
+    """Convert an int or a float to an array of `dtype`. Return None if the number may not fit.
 
     Also return None if a conversion function is registered for the number's type.
     """

@@ -1,5 +1,5 @@
-"""An op that computes many draws of StatelessMultinomial at once, one for each seed.
-`sample_from_datasets` selects datasets by these draws.
+"""An op that computes the results of many StatelessMultinomial ops at once, one for each seed.
+`sample_from_datasets` uses the results to select datasets.
 """
 
 from __future__ import annotations

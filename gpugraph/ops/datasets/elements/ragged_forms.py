@@ -31,8 +31,8 @@ from gpugraph.ops.framework.op_declaration import raw_ops
 class Ragged(NamedTuple):
     """The vectors of all elements.
 
-    If `is_place` is true, the tensor represents the indices of a sparse vector. Its `values` are
-    then not needed.
+    If `is_place` is true, the tensor contains the indices of a sparse vector. Its `values` are then
+    not needed.
     """
 
     values: Tensor
@@ -45,7 +45,7 @@ class RaggedRows(Rows, Protocol):
     """The copy of a function's graph for stacked and ragged elements."""
 
     def ragged(self, tensor: Tensor) -> Ragged | None:
-        """Return the vectors for `tensor`. If it is not ragged, return None."""
+        """Return the vectors for `tensor`, or None if it is not ragged."""
 
     def count(self) -> Tensor:
         """Return the number of elements."""
@@ -115,7 +115,9 @@ RAGGED_SOURCES: dict[str, Lift] = {
 
 
 def _first(rows: RaggedRows, op: Operation) -> Ragged:
-    """Return the first ragged input of an op. All its ragged inputs must have the same rows."""
+    """Return the first ragged input of an op. All ragged inputs of an op must have the same
+    rows.
+    """
     vectors = [v for tensor in op._inputs if (v := rows.ragged(tensor)) is not None]
     require(all(v.rows is vectors[0].rows for v in vectors))
     return vectors[0]

@@ -23,8 +23,8 @@ _COSTLY = ("Decode", "Parse", "Resize", "Crop", "MatMul", "BatchMatMul", "Conv",
 def parts_of(function: GraphFunction) -> tuple[GraphFunction, GraphFunction] | None:
     """Return two functions, or None if the function has no costly ops that need no random number.
 
-    Threads may call the first function ahead. The arguments of the second function are the results
-    of the first function. Both functions are built once, on the first call of `parts_of`.
+    Threads may call the first function ahead. Its results are the arguments of the second function.
+    Both functions are built once, on the first call of `parts_of`.
     """
     graph = function.graph
     if graph.parts is None:

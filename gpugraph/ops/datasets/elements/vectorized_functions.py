@@ -117,7 +117,7 @@ class RowsCopy:
         return RAGGED_SOURCES[op.type](self, op)
 
     def ragged(self, tensor: Tensor) -> Ragged | None:
-        """Return the vectors for `tensor`. If it is not ragged, return None."""
+        """Return the vectors for `tensor`, or None if it is not ragged."""
         return self._ragged.get(tensor)
 
     def count(self) -> Tensor:
@@ -163,8 +163,8 @@ class RowsFunction(NamedTuple):
 
 
 def vectorized(function: GraphFunction, are_ragged: Sequence[bool]) -> RowsFunction | None:
-    """Return the copy of `function` for stacked elements. If one of its ops cannot be vectorized,
-    return None.
+    """Return the copy of `function` for stacked elements, or None if one of its ops can't be
+    vectorized.
 
     Args:
       are_ragged: for each argument, whether it is ragged.
@@ -207,8 +207,8 @@ def _differs_by_call(op: Operation) -> bool:
 def rows_of(
     function: GraphFunction, are_ragged: Sequence[bool] | None = None
 ) -> RowsFunction | None:
-    """Return `vectorized(function, are_ragged)`, computed on the first call only. By default no
-    argument is ragged.
+    """Return `vectorized(function, are_ragged)`, which is computed only on the first call. By
+    default no argument is ragged.
     """
     graph = function.graph
     key = tuple(are_ragged or [False] * len(graph.inputs))

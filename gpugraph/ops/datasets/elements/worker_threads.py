@@ -93,8 +93,8 @@ class Workers:
         """The time of the last calls, in seconds."""
 
     def start(self, function: Callable[..., Any], *values: Any) -> Job:
-        """Let a thread of the pool call `function(*values)`. Return the job, from which the result
-        is available later.
+        """Let a thread of the pool call `function(*values)`. Return the job, which will have the
+        result.
         """
         job = Job(lambda: function(*values))
         with self._condition:
@@ -105,8 +105,8 @@ class Workers:
         return job
 
     def timed(self, function: Callable[..., Any], *values: Any) -> Any:
-        """Call the function in this thread and return its result. Record whether the function's
-        calls are too quick for a separate thread to pay off.
+        """Call the function in this thread and return its result. Record whether the calls are so
+        quick that a separate thread does not pay off.
         """
         start = time.perf_counter()
         result = function(*values)
@@ -114,7 +114,9 @@ class Workers:
         return result
 
     def record(self, seconds: float, calls: int = 1) -> None:
-        """Record the time that several calls took, as the time of each call."""
+        """Record the total time of several calls, from which the average time of a call is
+        computed.
+        """
         known = self.call_s
         self.call_s = seconds if seconds < known or not known else known + (seconds - known) / 16
         self._quick_calls = self._quick_calls + calls if seconds < _QUICK_S else 0
@@ -187,7 +189,7 @@ class Buffer:
         return self._thread is not None
 
     def take(self) -> Element | None:
-        """Return the next element. At the end, return None."""
+        """Return the next element, or None at the end."""
         with self.condition:
             if self._thread is None and not self.is_over:
                 self._thread = _daemon(self._fill)
