@@ -127,8 +127,9 @@ def combined_non_max_suppression(
     number).
 
     For each class, at most `max_output_size_per_class` boxes are chosen with `non_max_suppression`.
-    The best `max_total_size` of all these boxes are returned, padded with zeros. The results are
-    float32, except for `number`, the number of boxes without the padding, which is int32.
+    Of the chosen boxes of all classes, the best `max_total_size` are returned, padded with zeros.
+    The results are float32, except for `number`, the number of boxes without the padding, which is
+    int32.
 
     Args:
       boxes: a tensor of shape [batch, n, classes or 1, 4].

@@ -58,8 +58,8 @@ def _random(shape: Any) -> Any:
 
 
 def _filling(images: Any, shape: Any, noise: str) -> Any:
-    """Return the noise that fills the parts of windows outside of the images, for windows of this
-    shape.
+    """Return noise for windows of this shape. It fills the parts of the windows that are outside of
+    the images.
     """
     if noise == "zero" or not images.size:
         return np.zeros((), np.float32)

@@ -1,11 +1,11 @@
 """The exponential, logarithm and square root of square matrices, computed in double precision.
 
 Exponential: the matrix is halved until its norm is small. A Pade approximant of degree 13 is then
-computed, and squared once for each halving (Higham, "The scaling and squaring method for the
+computed, and is squared once for each halving (Higham, "The scaling and squaring method for the
 matrix exponential revisited", 2005). Square root: the product form of the Denman-Beavers iteration
-is used (Higham, "Functions of matrices", 2008, 6.29). If the iteration meets a singular matrix,
-the square root is computed from eigenvectors instead. Logarithm: square roots are computed until
-the matrix is near the identity, followed by an integral over inverses (ibid., 11.5).
+is used (Higham, "Functions of matrices", 2008, 6.29). If the iteration meets a singular matrix, the
+square root is computed from eigenvectors instead. Logarithm: square roots are computed until the
+matrix is near the identity, followed by an integral over inverses (ibid., 11.5).
 
 The derivative of a function at A in direction E is the upper right block of the function of the
 matrix [[A, E], [0, A]]. Gradients of any order therefore need no other op (Mathias, 1996).
@@ -40,9 +40,10 @@ _SMALL = 5.0
 
 @cache
 def _gauss() -> list[tuple[float, float]]:
-    """Return (node in [0, 1], weight) pairs of a Gauss-Legendre quadrature.
+    """Return the pairs (node in [0, 1], weight) of a Gauss-Legendre quadrature.
 
-    The pairs are computed on first use, so that NumPy's module for them is imported only if needed.
+    The pairs are computed on first use, so that NumPy's module for polynomials is imported only if
+    needed.
     """
     nodes, weights = np.polynomial.legendre.leggauss(16)
     return list(zip(((nodes + 1) / 2).tolist(), (weights / 2).tolist(), strict=True))
@@ -87,7 +88,7 @@ def _by_iteration(matrix: Array) -> Array | None:
 def _by_eigenvectors(matrix: Array) -> Array:
     """Return the square root of a matrix, computed from its eigenvectors.
 
-    The result is NaN if it is inaccurate, or if the matrix is real and its square root is not.
+    The result is NaN if it is inaccurate, or if the matrix is real and its square root is complex.
     """
     values, vectors = np.linalg.eig(matrix)
     root = vectors * np.sqrt(values.astype(complex)) @ np.linalg.inv(vectors)

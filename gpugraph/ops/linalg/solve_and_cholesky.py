@@ -60,7 +60,7 @@ def lapack_op(
     """Declare an op on matrices whose kernel uses `np.linalg`, on the CPU and on GPUs.
 
     Args:
-      native: the native kernel for matrices that are not large.
+      native: the native kernel, which is used for all but large matrices.
       attrs: the attrs. `T` has the allowed dtypes, by default LAPACK_TYPES.
     """
     call = kernel._replace(by_lapack=True)
@@ -102,8 +102,8 @@ def finite_matrices(matrices: Any) -> tuple[Any, Any]:
     """Return the matrices, with each matrix that is not finite replaced by zeros, and a mask of the
     replaced matrices.
 
-    The mask is None if all matrices are finite. Infinite elements are replaced because LAPACK's
-    iterations may never end for them.
+    The mask is None if all matrices are finite. Without the replacement, LAPACK's iterations might
+    never end.
     """
     is_finite = np.isfinite(matrices).all(axis=(-2, -1))
     if is_finite.all():
@@ -186,7 +186,7 @@ def _infer_determinant(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _as_matrices(numbers: Any) -> Any:
-    """Return the numbers [...], one per matrix, as [..., 1, 1]."""
+    """Return numbers [...], one for each matrix, with the shape [..., 1, 1]."""
     last = np.array(-1, np.int32)
     return raw_ops.ExpandDims(raw_ops.ExpandDims(numbers, last), last)
 
@@ -296,7 +296,7 @@ def solve_triangle(matrices: Any, right: Any, lower: bool, out: Any) -> None:
     """Store the solutions of triangular equations in `out`. Only the elements of the triangle are
     read.
 
-    Raises LinAlgError for a 0 on a diagonal.
+    Raises LinAlgError if a diagonal contains a 0.
     """
     if not np.diagonal(matrices, axis1=-2, axis2=-1).all():
         raise np.linalg.LinAlgError("a 0 on the diagonal")
@@ -367,8 +367,8 @@ _matrix_solve = lapack_op(
 def matrix_solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
     """Solve matrix [..., n, n] @ x = rhs [..., n, k], and return x.
 
-    If `adjoint` is true, solve with the adjoint of `matrix` instead. Raises ValueError if the
-    shapes are incompatible. A run raises InvalidArgumentError if a matrix is singular.
+    If `adjoint` is true, the adjoint of `matrix` is used instead of `matrix`. Raises ValueError if
+    the shapes are incompatible. A run raises InvalidArgumentError if a matrix is singular.
     """
     return _matrix_solve(matrix, rhs, adjoint=adjoint, name=name)
 
@@ -400,8 +400,8 @@ def matrix_triangular_solve(
 ) -> Tensor:
     """Solve matrix [..., n, n] @ x = rhs [..., n, k] for triangular matrices, and return x.
 
-    Raises ValueError if the shapes are incompatible. A run raises InvalidArgumentError if there is
-    a 0 on the diagonal.
+    Raises ValueError if the shapes are incompatible. A run raises InvalidArgumentError if a
+    diagonal contains a 0.
 
     Args:
       lower: whether to read the lower triangle. Otherwise the upper triangle is read.

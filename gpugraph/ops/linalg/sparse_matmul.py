@@ -1,6 +1,6 @@
 """SparseMatMul, which multiplies dense matrices that may be mostly zero.
 
-The kernel does not make use of zeros.
+The kernel does not skip zeros.
 """
 
 from __future__ import annotations

@@ -35,7 +35,9 @@ def _check_indices(indices: Any, column: int, size: int, name: str) -> Any:
 def _systems(
     factors: Any, weights: Any, targets: Any, rows: Any, columns: Any, count: int
 ) -> tuple[Any, Any]:
-    """Return for each row the sum of weighted outer products of its factors, and of targets."""
+    """Return two sums for each row: the weighted sum of the outer products of its factors, and the
+    sum of its targets.
+    """
     rank = factors.shape[1]
     left = np.zeros((count, rank, rank), np.float32)
     right = np.zeros((count, rank), np.float32)

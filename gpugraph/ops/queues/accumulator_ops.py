@@ -1,4 +1,6 @@
-"""The ops on gradient accumulators. The objects are in `gradient_accumulator`."""
+"""The ops on gradient accumulators. `gradient_accumulator` has the objects to which their handles
+refer.
+"""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ _REAL = (*_FLOATS, dtypes.int32, dtypes.int64)
 
 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
-    """Return the shape in input 0, followed by the shape of the parameters, input 1."""
+    """Return the shape that input 0 contains, followed by the shape of the parameters, input 1."""
     first, second = context.value_as_shape(0).sizes, context.shapes[1].sizes
     if first is None or second is None:
         return [TensorShape.of(None)]
@@ -36,7 +36,7 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _drawing(law: Callable[[Philox, Any], Any]) -> Call:
-    """Return the kernel of an op that draws equally many random numbers for each parameter.
+    """Return the kernel of an op that draws the same number of random numbers for each parameter.
 
     Args:
       law: a function that receives a position of the generator and an array of parameters, and
@@ -61,8 +61,8 @@ def _drawing(law: Callable[[Philox, Any], Any]) -> Call:
 def _gamma_back(op: Any, dy: Any) -> list[Any]:
     """Return the gradient of alpha, which is a sum over the numbers that were drawn for each alpha.
 
-    The gradient keeps the probability below each number fixed (Figurnov and others, "Implicit
-    reparameterization gradients", 2018).
+    Each number changes with alpha in such a way that the probability of smaller numbers stays the
+    same (Figurnov and others, "Implicit reparameterization gradients", 2018).
     """
     sizes, alpha = op.inputs
     slope = raw_ops.Mul(dy, raw_ops.RandomGammaGrad(alpha, op.outputs[0]))

@@ -39,8 +39,8 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _sequences(indices: Any, values: Any) -> dict[tuple[int, ...], list[Any]]:
-    """Return a dict of the sequences. The key of a sequence is the indices of its elements without
-    the last index.
+    """Return a dict of the sequences. The key of a sequence consists of the indices that all its
+    elements have in common, which are all indices except the last.
     """
     sequences: dict[tuple[int, ...], list[Any]] = {}
     for index, value in zip(indices.tolist(), values.tolist(), strict=True):
@@ -165,8 +165,8 @@ def edit_distance(
     Args:
       hypothesis, truth: SparseTensors of the same rank and dtype, in row-major order. The sequences
         are along the last dimension.
-      normalize: whether to divide by the length of the truth. If this length is 0, the result is
-        infinite.
+      normalize: whether to divide each count by the length of the truth. If this length is 0, the
+        result is infinite.
     """
     one, other = expect_sparse(hypothesis), expect_sparse(truth)
     return _edit_distance(*one._parts(), *other._parts(), normalize=normalize, name=name)

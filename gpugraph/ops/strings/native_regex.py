@@ -39,7 +39,7 @@ replaced.
 
 
 def full_matches(pattern_of: Callable[[Signature], bytes]) -> RowSource:
-    """Return the native kernel that finds the strings that a pattern matches as a whole.
+    """Return the native kernel that tests whether a pattern matches each string as a whole.
 
     Args:
       pattern_of: a function that returns the pattern of a node.

@@ -114,9 +114,7 @@ class Workers:
         return result
 
     def record(self, seconds: float, calls: int = 1) -> None:
-        """Record the total time of several calls, from which the average time of a call is
-        computed.
-        """
+        """Record that several calls took this time each."""
         known = self.call_s
         self.call_s = seconds if seconds < known or not known else known + (seconds - known) / 16
         self._quick_calls = self._quick_calls + calls if seconds < _QUICK_S else 0
