@@ -35,8 +35,8 @@ _VIEW_OF_INPUT_0 = OpMemory(view={0: 0}, host_inputs=[1])
 def by_index(
     inputs: str, outputs: str = "output: T", memory: OpMemory = _INPUT_1_ON_HOST, **attrs: Attr
 ) -> dict[str, Any]:
-    """Return the keyword arguments of `op` that declare an op on a tensor of any dtype. The op's
-    second input contains sizes or axes.
+    """Return keyword arguments for `op`. They declare an op on a tensor of any dtype, whose second
+    input contains sizes or axes.
 
     The second input has one of the dtypes `INDEX` and is in host memory. The name of its type attr
     is the last word of `inputs`.
@@ -111,7 +111,7 @@ def _infer_reshape(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _empty_shape(source: TensorShape, asked: Sequence[int | None]) -> TensorShape:
-    """Return the requested shape `asked`, which contains a 0, with its one unknown size inferred.
+    """Return the requested shape `asked`, which contains a 0, with its unknown size inferred.
 
     The unknown size is the product of the nonzero sizes of `source` divided by the product of the
     nonzero sizes of `asked`. Raises a Misfit if `source` is not empty.
@@ -379,7 +379,7 @@ _invert_permutation = index_op(
 def invert_permutation(x: Any, name: str | None = None) -> Tensor:
     """Return the inverse permutation y of an int vector x: y[x[i]] = i.
 
-    Raises InvalidArgumentError in a run if x is not a permutation of 0, 1, ..., n - 1.
+    A run raises InvalidArgumentError if x is not a permutation of 0, 1, ..., n - 1.
 
     >>> session.run(tf.invert_permutation([2, 0, 1]))
     array([1, 2, 0], dtype=int32)
@@ -424,7 +424,8 @@ _broadcast_to = op(
 
 
 def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Tensor:
-    """Broadcast `input` to `shape`: repeat it along axes of size 1 and along new leading axes.
+    """Repeat `input` along axes of size 1 and along new leading axes, so that it gets the shape
+    `shape`.
 
     Raises ValueError if the shapes are incompatible.
 

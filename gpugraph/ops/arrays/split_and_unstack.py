@@ -176,7 +176,7 @@ _split = op(
 
 
 def _part_lengths(value: Any, length: int | None) -> Lengths:
-    """Return the sizes of the parts, which `value` lists. A size of -1 is replaced by `length`
+    """Return the sizes of the parts, which `value` contains. A size of -1 is replaced by `length`
     minus the sum of all other sizes.
 
     Args:
@@ -226,8 +226,8 @@ def split(
 ) -> Any:
     """Split `value` along `axis` into a list of tensors.
 
-    `num_or_size_splits` is the number of equal parts, or an int vector of the parts' sizes, one of
-    which may be -1.
+    `num_or_size_splits` is the number of equal parts, or an int vector with the sizes of the parts,
+    one of which may be -1.
 
     Args:
       num: the number of parts, needed only if `num_or_size_splits` is a vector of unknown length.

@@ -136,8 +136,8 @@ def one_hot(
     name: str | None = None,
 ) -> Tensor:
     """Return a tensor that has the axes of `indices` and a new axis. Along the new axis, the
-    element at each index in `indices` is `on_value` (default 1), and all other elements are
-    `off_value` (default 0).
+    element at the index is `on_value` (default 1), and all other elements are `off_value` (default
+    0).
 
     Raises TypeError if the dtypes of `on_value`, `off_value` and `dtype` differ.
 
@@ -175,7 +175,9 @@ def _convert(value: Any, dtype: Any, name: str) -> Tensor | None:
 
 
 def _check_types(tensors: Sequence[Tensor | None], dtype: DType | None) -> None:
-    """Raise TypeError unless on_value, off_value and `dtype`, if not None, have the same dtype."""
+    """Raise TypeError unless on_value, off_value and `dtype` have the same dtype. Values of None
+    are ignored.
+    """
     labels = ("on_value", "off_value")
     known = [
         (label, tensor.dtype.base_dtype)
@@ -233,7 +235,7 @@ def _in_order_of_appearance(x: Any, index_type: Any) -> tuple[Any, Any]:
     """Return (distinct elements of a vector in order of appearance, index of each element among the
     distinct elements).
 
-    Each NaN is a distinct element, because it does not equal itself.
+    Each NaN is a distinct element, because NaN is not equal to itself.
     """
     if x.dtype == object:
         numbers: dict[Any, int] = {}
@@ -365,8 +367,9 @@ def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Tensor:
     """Interleave the tensors in `data` into one tensor: merged[indices[m][i, ...]] = data[m][i,
     ...].
 
-    The size of the first axis is the largest index + 1. If an index occurs several times, its last
-    slice is used. Slices at missing indices are 0. Raises ValueError if the lists are empty.
+    The size of the first axis is the largest index + 1. If an index occurs several times, the last
+    slice with this index is used. Slices at missing indices are 0. Raises ValueError if the lists
+    are empty.
 
     >>> session.run(tf.dynamic_stitch([[0, 2], [1]], [[10, 30], [20]]))
     array([10, 20, 30], dtype=int32)

@@ -1,5 +1,5 @@
-"""`_SliceAt`: the slices of a tensor at one index of an axis, as `x[i]` or `x[:, t]` in a loop. A
-rewrite replaces a StridedSlice by it, if only the run knows the index.
+"""`_SliceAt`: the slices of a tensor at one index of an axis, as `x[i]` or `x[:, t]` in a loop. If
+the index is known only in the run, a rewrite replaces a StridedSlice by this op.
 """
 
 from __future__ import annotations

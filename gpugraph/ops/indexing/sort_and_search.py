@@ -49,8 +49,8 @@ def _infer_roll(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _roll_views(signature: Signature, source: Any, out: Any) -> Pairs:
-    """Return pairs of views to copy. For each axis with a shift, the copies exchange the elements
-    before and after the split position.
+    """Return pairs of views to copy. For each axis with a shift, two copies exchange the elements
+    before and after the position at which the axis is split.
     """
     sizes = signature.input_shapes[0]
     shifts = dict.fromkeys(range(len(sizes)), 0)
@@ -97,8 +97,8 @@ roll: Callable[..., Tensor] = public_function(
 
 
 def _mirror(values: Tensor) -> Tensor:
-    """Return f(values), where f is its own inverse and reverses the order. If x < y, then f(x) >
-    f(y).
+    """Return f(values) for a function f that reverses the order (if x < y, then f(x) > f(y)) and is
+    its own inverse.
     """
     if values.dtype.is_unsigned:
         top = np.array(np.iinfo(values.dtype.as_numpy_dtype).max, values.dtype.as_numpy_dtype)
@@ -206,7 +206,7 @@ def _launch_nth(signature: Signature) -> list[Launch]:
 
 
 def _nth_back(op: Any, dy: Any) -> list[Any]:
-    """Return the gradient, which divides dy equally among all elements that equal the n-th
+    """Return the gradient, which divides dy equally among all elements that are equal to the n-th
     element.
     """
     value, dy = raw_ops.ExpandDims(op.outputs[0], -1), raw_ops.ExpandDims(dy, -1)
@@ -264,8 +264,8 @@ _MAX_ROW = 1 << 30
 
 
 def _find_by_halves(row: Any, wanted: Any, side: str) -> Any:
-    """Return `np.searchsorted(row, wanted, side)`, except that comparisons with NaN are false, as
-    in C. It is computed by bisection.
+    """Return `np.searchsorted(row, wanted, side)`, computed by bisection. Comparisons with NaN are
+    false, as in C.
 
     NumPy's function treats NaN as the largest number.
     """
@@ -321,7 +321,7 @@ def searchsorted(
     Args:
       sorted_sequence: a tensor of shape [..., n] with sorted rows.
       values: a tensor of shape [..., m] with the same leading sizes.
-      side: "left" for an index before equal elements, "right" for an index after them.
+      side: "left" for an index before equal elements, "right" for an index after equal elements.
       out_type: int32 or int64.
     """
     if side not in _BOUNDS:

@@ -35,8 +35,8 @@ def _check_indices(indices: Any, column: int, size: int, name: str) -> Any:
 def _systems(
     factors: Any, weights: Any, targets: Any, rows: Any, columns: Any, count: int
 ) -> tuple[Any, Any]:
-    """Return two sums for each row: the weighted sum of the outer products of its factors, and the
-    sum of its targets.
+    """Return two sums over the entries of each row: the outer products of the factors, times the
+    weights, and the factors, times the targets.
     """
     rank = factors.shape[1]
     left = np.zeros((count, rank, rank), np.float32)

@@ -1,4 +1,6 @@
-"""The ops that parse one Example or SequenceExample, for several messages at once."""
+"""Functions that do the work of the ops which parse one Example or SequenceExample, for several
+messages at once.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ def examples_of(
     dense: Sequence[DenseFeature],
     native: NativeExamples,
 ) -> Calls | None:
-    """Return the features of each Example, as the outputs of ParseSingleExample. Return None if the
+    """Return the features of each Example, as the outputs of ParseSingleExample, or None if the
     Examples must be parsed one by one.
 
     Args:

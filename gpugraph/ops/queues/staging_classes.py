@@ -90,7 +90,7 @@ class BaseStagingArea:
         return self._memory_limit
 
     def _make(self, op: Callable[..., Any], *inputs: Any, name: Any, **attrs: Any) -> Any:
-        """Create an operation on the area, on the device of the area's first operation."""
+        """Create an operation on the area, on the device of all other operations on the area."""
         with colocate_with(self._root):
             return op(
                 *inputs,

@@ -48,9 +48,9 @@ def _infer_pair(context: InferContext) -> Sequence[TensorShape]:
 def _combine_pair(combine: Any, a: Sequence[Any], b: Sequence[Any]) -> tuple[Any, Any, Any]:
     """Combine two sparse tensors (indices, values, shape) of the same shape, element by element.
 
-    Return three arrays: the indices of elements that are in at least one of the tensors, in
-    row-major order, the combined elements, for which a missing element is 0, and a mask of the
-    elements that are in both tensors.
+    Return three arrays. The first has the indices of the elements that are in at least one of the
+    tensors, in row-major order. The second has the combined elements, where a missing element
+    counts as 0. The third is a mask of the elements that are in both tensors.
     """
     if a[2].tolist() != b[2].tolist():
         raise invalid_argument(
@@ -170,8 +170,8 @@ def _kept_axes(shape: Any, axes: Any) -> list[int]:
 
 
 def _groups(indices: Any, shape: Any, axes: Any) -> tuple[Any, list[int]]:
-    """Return, for each element, its row-major position in the result, and the sizes of the
-    result.
+    """Return, for each element, the row-major position in the result to which it belongs, and the
+    sizes of the result.
     """
     positions(indices, shape)
     axes_left = _kept_axes(shape, axes)
@@ -209,8 +209,8 @@ def _bind_reduce(
 
 
 def _sum_back(op: Any, dy: Any) -> list[Any]:
-    """Return the gradient of SparseReduceSum. For each element, it is the gradient of the sum that
-    includes the element.
+    """Return the gradient of SparseReduceSum. The gradient of an element is the gradient of the sum
+    to which the element belongs.
     """
     indices, _, shape, axes = op.inputs
     rank = raw_ops.Shape(shape)[0]

@@ -81,8 +81,7 @@ def _infer_reshape(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _resolve_sizes(shape: Sequence[int], wanted: Sequence[int]) -> list[int]:
-    """Return the sizes `wanted`, with -1 replaced by the size for which the number of elements
-    stays the same.
+    """Return the sizes `wanted`, with -1 replaced by the size that keeps the number of elements.
 
     Raises InvalidArgumentError if no such size exists.
     """

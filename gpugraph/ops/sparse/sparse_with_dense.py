@@ -299,7 +299,8 @@ def _quotient(x: Any, y: Any) -> Any:
 def _places(indices: Any, dense: Any) -> Any:
     """Return, for each sparse element, the indices of the dense element with which it was combined.
 
-    The sizes of the dense tensor are the last sizes of the sparse tensor, or 1.
+    Each size of the dense tensor is equal to the corresponding one of the last sizes of the sparse
+    tensor, or is 1.
     """
     rank = raw_ops.Rank(dense)
     skipped = raw_ops.Sub(raw_ops.Shape(indices)[1], rank)

@@ -36,8 +36,8 @@ from gpugraph.ops.tensor_arrays.gradient_arrays import read_gradient, write_grad
 
 
 def container(context: InferContext) -> ElementArray | None:
-    """Return the TensorArray to which input 0, a handle, refers. If inference does not happen in a
-    run, return None.
+    """Return the TensorArray to which input 0, a handle, refers, or None if shapes are not being
+    inferred in a run.
     """
     handle = context.value(0)
     return None if handle is None else handle.item(0)
