@@ -68,8 +68,8 @@ def _infer_equal(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _compare_or(function: Any, otherwise: bool) -> Call:
-    """Return a kernel that calls `function`. If the shapes are incompatible, it fills the output
-    with `otherwise` instead.
+    """Return a kernel that calls `function`, or that fills the output with `otherwise` if the
+    shapes are incompatible.
 
     The attr incompatible_shape_error determines whether incompatible shapes are allowed.
     """
@@ -214,9 +214,9 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
 
     The indices are an int64 matrix. Each row has the coordinates of one true element.
 
-    `x` and `y` have the same shape and dtype. `condition` has the same shape, is a scalar, or is a
-    vector that selects slices along the first axis. Raises ValueError if only one of `x` and `y` is
-    passed.
+    `x` and `y` must have the same shape and dtype. `condition` has the same shape, is a scalar, or
+    is a vector that selects slices along the first axis. Raises ValueError if only one of `x` and
+    `y` is passed.
 
     >>> session.run(tf.where([True, False], [1, 2], [3, 4]))
     array([1, 4], dtype=int32)
@@ -257,8 +257,8 @@ def where_v2(condition: Any, x: Any = None, y: Any = None, name: str | None = No
     """Return `x` where `condition` is true, and `y` elsewhere. The three tensors are broadcast to a
     common shape.
 
-    If `x` and `y` are None, return the indices that `where` returns. Raises ValueError if only one
-    of `x` and `y` is passed, or if shapes are incompatible.
+    If `x` and `y` are None, return the same indices as `where`. Raises ValueError if only one of
+    `x` and `y` is passed, or if shapes are incompatible.
     """
     if x is None or y is None:
         return where(condition, x, y, name)

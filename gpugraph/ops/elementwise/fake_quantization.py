@@ -40,7 +40,9 @@ def _steps(context: Signature) -> tuple[Any, Any]:
 
 
 def _nudged(context: Signature, range_min: Any, range_max: Any) -> tuple[Any, Any, Any]:
-    """Return (low, high, scale): the range shifted so that 0 is a step, and the size of a step."""
+    """Return (low, high, scale): the bounds of the range after it is shifted so that 0 is a step,
+    and the size of a step.
+    """
     first, last = _steps(context)
     with np.errstate(all="ignore"):
         scale = (range_max - range_min) / (last - first)
@@ -264,8 +266,8 @@ def fake_quant_with_min_max_args(
     narrow_range: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Clamp float32 numbers to [min, max] and round them to one of 2 ** num_bits steps, one of
-    which is 0.
+    """Clamp float32 numbers to [min, max] and round them to one of 2 ** num_bits steps. One of the
+    steps is 0.
 
     A run raises InvalidArgumentError if `num_bits` is not in [2, 16] or `min` is not below `max`.
 
@@ -288,8 +290,8 @@ def fake_quant_with_min_max_args_gradient(
 ) -> Tensor:
     """Return `gradients` where `inputs` are in the shifted range, and 0 elsewhere.
 
-    All other arguments are the arguments of the `fake_quant_with_min_max_args` op that is
-    differentiated.
+    All other arguments are the arguments of the op `fake_quant_with_min_max_args` whose gradient is
+    computed.
     """
     attrs = {"min": min, "max": max, "num_bits": num_bits, "narrow_range": narrow_range}
     return _args_gradient(gradients, inputs, **attrs, name=name)
@@ -303,8 +305,8 @@ def fake_quant_with_min_max_vars(
     narrow_range: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Apply fake quantization as `fake_quant_with_min_max_args` does, where `min` and `max` are
-    float32 scalar tensors.
+    """Apply fake quantization in the same way as `fake_quant_with_min_max_args`. Here `min` and
+    `max` are float32 scalar tensors.
 
     `min` and `max` receive gradients. If both are 0, the result is 0.
     """
@@ -334,8 +336,8 @@ def fake_quant_with_min_max_vars_per_channel(
     narrow_range: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Apply fake quantization as `fake_quant_with_min_max_vars` does, with a separate range for
-    each index of the last axis.
+    """Apply fake quantization in the same way as `fake_quant_with_min_max_vars`, with a separate
+    range for each index of the last axis.
 
     Args:
       min, max: float32 vectors as long as the last axis.

@@ -51,8 +51,8 @@ class TensorArraySpec(TypeSpec):
         return self._element_shape, self._dtype, self._dynamic_size, self._infer_shape
 
     def is_compatible_with(self, spec_or_value: Any) -> bool:
-        """Return whether another spec or array has a compatible shape and the same dtype, and may
-        grow if this spec may.
+        """Return whether another spec or array has a compatible shape and dtype, and the same
+        ability to grow.
 
         `infer_shape` is ignored.
         """

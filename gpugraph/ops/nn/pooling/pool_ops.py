@@ -59,10 +59,10 @@ Run = Callable[[], Any]
 def _steps(axes: Sequence[WindowAxis], source: Any, *results: Any) -> list[tuple[Any, ...]]:
     """Return (view of the source, views of the results, number) for each element of the window.
 
-    The views contain only the windows in which this element is inside the source. In the source,
-    they select the pixels at this element. In the results, they select the results of the windows.
-    `number` is the element's index among the elements that are inside the source for at least one
-    window.
+    The views contain only the windows in which this element is inside the source. The view of the
+    source selects the pixels at this element. The views of the results select the results of the
+    windows. `number` is the element's index among the elements that are inside the source for at
+    least one window.
     """
     batch = slice(None)
     return [
@@ -178,8 +178,8 @@ def _bind_max_back_back(
 
 
 def _shares(context: KernelContext, axes: Sequence[WindowAxis], like: Any) -> Any:
-    """Return 1 / (the number of elements inside the source) for each window. The last axis has size
-    1.
+    """Return, for each window, 1 divided by the number of elements that are inside the source. The
+    last axis has size 1.
     """
     counts = []
     for axis in axes:
@@ -311,7 +311,7 @@ def _op(
     """Declare a pooling op, or the gradient of a pooling op.
 
     Args:
-      memory: how the op uses memory.
+      memory: the op's use of memory.
       more_types: further attrs for dtypes.
     """
     kernel = Call(make=unless_empty(partial(bind, layout)))
