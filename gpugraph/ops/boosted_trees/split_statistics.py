@@ -1,4 +1,6 @@
-"""Ops that sum the gradients and hessians of examples by node and by bucket of a feature."""
+"""Ops that sum the gradients and hessians of examples, for each node and each bucket of a
+feature.
+"""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def _infer_merge(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _common(one: TensorShape, other: TensorShape) -> TensorShape:
-    """Return a shape with each size that is equal in both shapes. All other sizes are unknown.
+    """Return a shape that has each size in which both shapes agree. All other sizes are unknown.
 
     If the ranks differ, the whole shape is unknown.
     """
@@ -104,7 +104,7 @@ def _loop_context(op: Operation) -> Any:
 
 
 def no_gradient_without_context(op: Operation) -> LookupError:
-    """Return the error for a gradient of an op of a loop or branch that has no control flow
+    """Return the error for a gradient of an op of a loop or branch, if the op has no control flow
     context.
 
     tf.while_loop and tf.cond create a control flow context, and the import of a MetaGraphDef

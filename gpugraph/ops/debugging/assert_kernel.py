@@ -1,4 +1,6 @@
-"""Assert, which raises an error that shows the values of some tensors if a condition is false."""
+"""Assert, which raises an error if a condition is false. The error shows the values of some
+tensors.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ def summarize(array: Any, max_elements: int) -> str:
 
 def _text(shape: tuple[int, ...], elements: deque[str], inner: bool = False) -> str:
     """Format the elements of an array of shape `shape`, with brackets around inner rows. The
-    iterator `elements` may end before all elements are formatted.
+    iterator `elements` may end before the last element.
 
     If `elements` ends within an inner row, the text of this row ends with "...".
     """

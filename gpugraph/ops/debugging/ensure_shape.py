@@ -1,7 +1,7 @@
 """EnsureShape, which forwards a tensor and raises an error if its shape does not match the attr
 `shape`.
 
-The op is stateful here, unlike in TensorFlow. A run therefore executes it even if it is only a
+Unlike in TensorFlow, the op is stateful here. Therefore a run executes it even if it is only a
 control input.
 """
 
@@ -85,6 +85,6 @@ def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Tensor:
     array([1., 2.], dtype=float32)
 
     Raises ValueError if the static shape of `x` is incompatible with `shape`. A run raises
-    InvalidArgumentError if the actual shape is incompatible.
+    InvalidArgumentError if the shape of the value is incompatible.
     """
     return _ensure_shape(x, shape=shape, name=name)

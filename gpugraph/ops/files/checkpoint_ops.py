@@ -110,8 +110,8 @@ def _bind_restore(context: KernelContext, prefix: Any, names: Any, specs: Any) -
 
 
 def check_types(reader: TensorReader, names: Sequence[str], types: Sequence[DType]) -> None:
-    """Raise InvalidArgumentError if a stored dtype differs from the dtype in `types`. The message
-    names all such tensors.
+    """Raise InvalidArgumentError if the dtype of a stored tensor differs from the dtype in `types`.
+    The message names all such tensors.
 
     The error is raised before any tensor is read.
     """

@@ -130,8 +130,8 @@ def _matrix(path: str, name: str) -> Any:
 
 
 def _check_places(remapping: Any, size: int, what: str) -> None:
-    """Check `remapping`, which has the old line number for each new line. -1 means that a new line
-    has no old line.
+    """Check `remapping`, which has the old line number for each new line, or -1 if there is no old
+    line.
 
     Raises UnimplementedError if an old line is used twice, and InternalError if an old line is
     outside the matrix.

@@ -1,5 +1,5 @@
-"""Op types that only graphs of early TensorFlow versions contain: see
-`framework/deprecations.py`.
+"""Op types that only graphs of early TensorFlow versions contain (see
+`framework/deprecations.py`).
 """
 
 from __future__ import annotations
@@ -252,7 +252,7 @@ def _bind_volumes(op_type: str, shape_input: int) -> Callable[..., Callable[[], 
     which `op_type` does not have.
 
     Args:
-      shape_input: the number of this input. Only its static shape matters.
+      shape_input: the index of this input. Only its static shape matters.
     """
     bind = like(op_type, data_format="NDHWC")
 

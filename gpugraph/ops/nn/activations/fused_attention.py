@@ -43,8 +43,8 @@ class _Sizes(NamedTuple):
 
     Args:
       batch: the number of independent attentions.
-      head, mma_head: the head sizes for which the kernels without and with tensor cores are
-        compiled. Each is at least d and dv.
+      head: the head size for which the kernel without tensor cores is compiled, at least d and dv.
+      mma_head: the head size for which the kernel with tensor cores is compiled, at least d and dv.
       inner, mask: see `_mask_strides`.
     """
 
@@ -195,7 +195,7 @@ def _launch_by_threads(signature: Signature) -> list[Launch]:
 
 
 def _launch_mma(signature: Signature) -> list[Launch]:
-    """Return a launch that uses tensor cores. Return an empty list for float32, because tensor
+    """Return a launch that uses tensor cores. For float32, return an empty list, because tensor
     cores would round the inputs.
     """
     sizes, dtype = attention_sizes(signature), signature.input_types[0].base_dtype
