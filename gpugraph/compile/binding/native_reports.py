@@ -162,7 +162,8 @@ class _Report:
 
         Args:
           outputs: the arrays of the outputs, and their views with open sizes.
-          shapes: the shapes of these arrays and of these views, if the call uses other shapes.
+          shapes: the shapes with which the call uses these arrays and views, if they are not the
+            shapes of the arrays and views themselves.
         """
         call = self._bound(function, self._arrays, outputs[0], shapes and shapes[0])
         with literals_refused(), self.trace.recording() as conditions:

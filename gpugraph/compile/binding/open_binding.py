@@ -185,7 +185,7 @@ def bound_call(binder: Binder, node: Node) -> Run | None:
 
 def _entries(binder: Binder, node: Node) -> list[GuardedStep]:
     """Find the node with the same id as `node` in the binder's unit, and bind it. Return the steps
-    that this adds.
+    that binding has added.
     """
     before = len(binder.entries)
     binder.visit(binder.unit.order[binder.positions[node.id]])

@@ -141,8 +141,8 @@ class ReportStep:
         """Create the callable.
 
         Args:
-          inputs, outputs: the views of the inputs and outputs. For a constant input, the tuple
-            contains the value of the constant.
+          inputs, outputs: the views of the inputs and outputs. In place of a constant input,
+            `inputs` contains the value of the constant.
         """
         self.step, self._sizes, self.step_record = run, sizes, step
         self._inputs, self._outputs = inputs, outputs

@@ -81,8 +81,8 @@ class Relayout:
         return self._stackings[device]
 
     def reports(self, unit: Unit) -> list[PassReport]:
-        """Return the pass reports of `unit`, in which the report of this pass contains the current
-        sizes of the arenas.
+        """Return the pass reports of `unit`, with the current sizes of the arenas in the report of
+        this pass.
         """
         return [
             report._replace(lines=_lines(unit)) if report.name == "memory_planning" else report

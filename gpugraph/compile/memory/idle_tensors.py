@@ -3,8 +3,8 @@
   order     x = f(..)  g(x)  . . . . . . . . . . .  h(x)
   uses      1          2     [ x is idle         ]  3
 
-A use of a view is also a use of the tensor. Fetched tensors, and tensors used in a branch or a
-loop, are never treated as idle.
+A use of a view is also a use of the viewed tensor. Fetched tensors, and tensors used in a branch or
+a loop, are never treated as idle.
 """
 
 from __future__ import annotations

@@ -113,8 +113,8 @@ class _Chains:
     def _may_be_early(self, assign: Node, variable: Node) -> bool:
         """Return whether the variable may change before the Assign.
 
-        There are three conditions. The Assign runs in every run on the host. No op uses the
-        variable before it. The variable has no value that a failure would destroy.
+        There are three conditions. The Assign is on the host, and every run executes it. No op uses
+        the variable before the Assign. The variable has no value that a failure would destroy.
         """
         key = variable_key(variable)
         if assign.assigned_device not in self.hosts or not self._is_always(assign):

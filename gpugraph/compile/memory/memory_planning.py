@@ -371,8 +371,8 @@ def passes_whole(node: Node) -> bool:
 
 
 def _is_one(shape: StaticShape) -> bool:
-    """Return whether a tensor has one element. In place, NumPy takes 0.4 us longer to write such a
-    tensor.
+    """Return whether a tensor has one element. NumPy takes 0.4 us longer to write such a tensor in
+    place.
     """
     return shape is not None and all(hint(size) == 1 for size in shape)
 

@@ -10,8 +10,8 @@ writes.
 
 A phase consists of one lane for each device. Ops that exchange tensors, write variables or have a
 state run alone between two phases. The order of these ops, and the order of the reads and writes of
-each variable, do not change. So lanes do not change values. `compile/steps/native_calls.py` runs
-the native code of lanes on threads if that is faster.
+each variable, do not change. So results do not depend on the lanes. `compile/steps/native_calls.py`
+runs the native code of lanes on threads if that is faster.
 """
 
 from __future__ import annotations

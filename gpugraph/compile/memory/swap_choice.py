@@ -68,7 +68,7 @@ class _Lane:
         self._busy: list[tuple[float, float]] = []
 
     def earliest(self, begin: float, seconds: float) -> float:
-        """Return the earliest time, not before `begin`, when a copy that takes `seconds` can
+        """Return the earliest time, not before `begin`, at which a copy that takes `seconds` can
         begin.
         """
         for start, end in self._busy:
@@ -78,7 +78,7 @@ class _Lane:
         return begin
 
     def latest(self, end: float, seconds: float) -> float:
-        """Return the latest time, not after `end`, when a copy that takes `seconds` can end."""
+        """Return the latest time, not after `end`, at which a copy that takes `seconds` can end."""
         for start, stop in reversed(self._busy):
             if stop <= end - seconds:
                 break

@@ -192,7 +192,7 @@ class DynamicStep:
         return prepare_source(*piece.source).get(self.jit.waits)
 
     def is_settled(self) -> bool:
-        """Return whether it is already decided if the step uses native code. If the code is not
+        """Return whether the choice between NumPy and native code is final. If native code is not
         compiled yet, start its compilation.
         """
         try:

@@ -112,8 +112,8 @@ class JoinedLaunches(StepGroup):
 
 
 def switched_off(switch: str) -> str:
-    """If the environment variable `switch` disables a rewrite, return this as a reason. Otherwise
-    return "".
+    """If the environment variable `switch` disables a rewrite, return a text that states this.
+    Otherwise return "".
     """
     if is_off(switch):
         return f"{switch} is 0"

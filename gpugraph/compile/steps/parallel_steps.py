@@ -129,7 +129,7 @@ def _joined_thread(thread: threading.Thread) -> BaseException | None:
     """Wait until a thread has ended, even if a signal interrupts the wait. Return the error that
     has interrupted the wait, or None.
 
-    Otherwise the thread might write to memory that the next run uses.
+    A thread that continued to run might write to memory that the next run uses.
     """
     interrupt: BaseException | None = None
     while thread.is_alive():

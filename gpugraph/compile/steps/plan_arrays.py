@@ -81,7 +81,7 @@ class Holdings:
     def release(self) -> None:
         """Release all memory of the plan. Shared memory is freed when no other plan holds it.
 
-        If a signal handler interrupts this method, the next call continues from there.
+        If a signal handler interrupts this method, the next call continues where it stopped.
         """
         self.reset()
         for parts in (list(self.arenas.values()), self.memory.owned):

@@ -120,8 +120,8 @@ class StepList(Arrays):
         return states
 
     def _guard(self, node: Node, variable: Node, source: Node, state: VariableState) -> None:
-        """Add a check that a variable is initialized. All nodes of one frame and guard share the
-        check.
+        """Add a check that a variable is initialized. There is one check for all nodes of one frame
+        and guard.
         """
         key = (variable.id, self.frame, self.guard)
         if key in self.guarded or (variable.id, None, ALWAYS) in self.guarded:

@@ -30,7 +30,9 @@ class StretchCode(Protocol):
 
 
 class Stretch(StepGroup):
-    """A run of steps. It executes its checks that variables are initialized, and then its code."""
+    """A run of steps. It first checks that its variables are initialized, and then executes its
+    code.
+    """
 
     def __init__(self, steps: Sequence[Step], code: StretchCode) -> None:
         self.steps = steps
