@@ -165,7 +165,7 @@ class Device(ABC):
         `kernels`, return None.
 
         The object has the following methods. `check()` raises the error of a flag that is set.
-        `wait()` waits for all enqueued commands, and then does the same. `release()` frees the
+        `wait()` waits for all enqueued commands, and then calls `check()`. `release()` frees the
         flags.
         """
         return None

@@ -7,8 +7,8 @@ and pools contain their scratch memory.
 A plan's steps are bound to addresses. So plans that run alternately are bound to one block per
 device, which has the size of their largest arena. A run acquires the `RunMemory` until it ends.
 Nothing in an arena or in scratch memory outlives a run. Data that lives longer (variables,
-constants, captured graphs) has separate memory. If another run is using the memory, a run does not
-wait. Its plan is moved to other memory instead.
+constants, captured graphs) has separate memory. If a run begins while another run is using the
+memory, it does not wait. Instead, the plan of the new run is moved to other memory.
 
 If the arena of a plan is larger than the block, the plan gets a new block. If the old blocks are
 not small compared with the new block, the plans in them are dropped. When these plans run the next

@@ -29,7 +29,7 @@ class Copies(NamedTuple):
 
     @property
     def first(self) -> Key:
-        """The key of the copy whose memory all other copies share."""
+        """The key of the first copy, whose memory all copies share."""
         return self.keys[0]
 
 

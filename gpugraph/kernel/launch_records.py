@@ -102,8 +102,8 @@ class Launch(NamedTuple):
 
     Args:
       arguments: arrays (`Arg`, `Scratch`, `State`), `ErrorFlag`, 64-bit integers, doubles.
-      types: macros for dtypes. The macro `T` defines T (the type in memory), T_VALUE (the type of
-        the computation), T_LOAD(x) and T_STORE(x).
+      types: dtypes by macro name. A macro name `T` defines T (the type in memory), T_VALUE (the
+        type of the computation), T_LOAD(x) and T_STORE(x).
       defines: other macros.
       file: the CUDA file, if it is not the file of the kernel.
       aligned: maps a macro to an array and a number of bytes. The macro is 1 if the address of the

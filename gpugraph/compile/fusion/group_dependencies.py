@@ -172,7 +172,7 @@ class Dependencies:
 
         Args:
           reach: the bits of all groups on which the node depends.
-          has_taken_in: whether the node caused other groups to be merged into this one.
+          has_taken_in: whether the node caused other groups to be merged into this group.
         """
         group.nodes.append(node)
         above = reach & ~group.bits

@@ -7,9 +7,9 @@ to this memory. Constants are not sent, because each device that reads a constan
 copy. If a kernel reads a constant as a host input, the value is known at compile time. Control
 edges between devices need no pair, because one thread runs the ops of all devices in one order.
 
-Reads directly from a variable's reference share a transfer only if they have the same control
-inputs, because reads before and after an assignment need separate transfers. The Send has the
-control inputs of the reading op.
+If several ops read a variable directly through its reference, they share a transfer only if they
+have the same control inputs. Otherwise one might read before an assignment and another after it.
+The Send gets the control inputs of the reading ops.
 """
 
 from __future__ import annotations

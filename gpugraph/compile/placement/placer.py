@@ -1,8 +1,8 @@
 """Placement: a device for every op, and the reason for each.
 
 Ops that must share a device form a group: ops colocated by an attr (`_class`), a variable and the
-ops that have a reference to it as an input, and variables with one shared name. A group may be on
-any device that the requests and kernels of all members permit. Among these, the device with the
+ops that have a reference to it as an input, and variables with the same shared name. A group may be
+on any device that the requests and kernels of all members permit. Among these, the device with the
 highest priority is chosen (GPU before CPU). Ops of other runs that refer to the group's variable
 are also members, unless no device could then run all members. The following rules take precedence,
 in this order:

@@ -129,8 +129,8 @@ def _named(unit: Unit, scope: str) -> set[int]:
 
 
 def _end(unit: Unit, place: GuardedPlace, named: set[int]) -> int:
-    """Return the maximum depth of the ops of the place whose outputs gradients read, or -1 if there
-    is no such op.
+    """Return the maximum depth of those ops of the place whose outputs gradients read, or -1 if
+    there are no such ops.
     """
     depth = place.depth
     taken = [

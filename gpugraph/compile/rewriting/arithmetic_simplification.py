@@ -166,8 +166,8 @@ def _visit_neutral(replacing: Replacing, node: Node) -> None:
 
 
 def _neutral(op_type: str, dtype: DType) -> tuple[Any, tuple[int, ...]]:
-    """Return the neutral operand of an op, and the indices of the inputs at which it leaves the
-    other input unchanged. For some dtypes, there are no such inputs.
+    """Return the neutral operand of an op, and the indices of the inputs that may be this operand.
+    The op's result then equals its other input. For some dtypes, there are no such inputs.
     """
     slots = (0, 1) if op_type in ("Mul", "Add", "AddV2") else (1,)
     if op_type in ("Mul", "RealDiv", "Div", "TruncateDiv", "FloorDiv"):

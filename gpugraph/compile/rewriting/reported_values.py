@@ -137,9 +137,9 @@ class ReportedValues:
     # -- for exact shapes
 
     def add(self, order: Sequence[Node], is_conditional: Callable[[Node], bool]) -> None:
-        """Drop the values of outputs that are reported, since ops read the outputs themselves. In a
-        compilation for exact shapes, add a node that reports each integer on which the shape of a
-        tensor depends.
+        """Remove the values of reported outputs from `unit.values`, because later passes must not
+        use them as constants. In a compilation for exact shapes, add a node that reports each
+        integer on which the shape of a tensor depends.
         """
         for key in self._length_nodes:
             self.unit.values.pop(key, None)
@@ -186,8 +186,8 @@ class ReportedValues:
 
 
 def _open_sizes(unit: Unit, node: Node) -> Iterator[Any]:
-    """Yield the edges to a node whose values determine the node's shape, if neither these values
-    nor the shape are known.
+    """Yield the input edges of a node that carry the sizes of its outputs, if neither these sizes
+    nor the outputs' shapes are known.
     """
     shapes = unit.shapes.get(node.id)
     if shapes is None or not node.op_def.host_inputs or counted_rows(node):

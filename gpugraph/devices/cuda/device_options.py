@@ -9,7 +9,7 @@ a fraction, a device may use the GPU's free memory, except for a reserve. Device
 There are two differences from TensorFlow. First, a fraction above 1 is an error. In TensorFlow, it
 requests unified memory. Second, memory is allocated when it is needed, even without `allow_growth`.
 TensorFlow allocates all memory at once, for all sessions. Here each session has separate memory, so
-if the first session allocated all of it, none would be left for other sessions.
+if the first session allocated all of it, no memory would be left for other sessions.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@ functions, and other ops become native calls.
 
     Fusion      collects ops with shapes; returns a program                codegen/program_builder
     prepare     compiles programs in the background                        background_compilation
-    Function    bound to arrays: a call of 50 ns plus its work             compiled_functions
+    Function    bound to arrays: a call, 50 ns plus the computation        compiled_functions
     products    matrix products by NumPy's BLAS, as such a call            numpy_blas
     tiled_product  a matrix product by gpugraph's own tiled code           tiled_products
     move        a copy from one strided array to another, as such a call   strided_copies

@@ -154,7 +154,7 @@ class SizeStages:
         Args:
           num_bases: the number of buffers.
           below: the numbers of the buffers below each buffer of the arena, as one list for all
-            buffers. The rows of buffers refer to slices of this list.
+            buffers. Each row of `StageRows.buffers` refers to a slice of this list.
         """
         runtime = RUNTIME.get(True)
         assert runtime is not None, "there are calls, so there is a runtime"

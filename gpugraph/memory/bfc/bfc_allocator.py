@@ -255,8 +255,8 @@ class BFCAllocator(Allocator):
             return list(self._store.regions)
 
     def bin_debug_info(self) -> list[BinDebugInfo]:
-        """Return, for each of the 21 bins, the number of free chunks and the number of chunks in
-        use of its sizes.
+        """Return the counts and bytes of each of the 21 bins. A chunk in use is counted in the bin
+        for its size.
         """
         with self._exclusive():
             return bin_debug_info(self._store)

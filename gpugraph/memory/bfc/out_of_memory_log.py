@@ -2,9 +2,10 @@
 regions.
 
 The rows, their order and their wording are TensorFlow's, so that tools for its logs can read them.
-There are a row for each bin, the free chunks of the request's bin, every chunk of every region, the
-chunks in use counted by size, totals, statistics, and a bar of 100 characters for all regions, one
-after the other: '*' is in use, 'x' is lost to rounding, '_' is free.
+The report contains a row for each bin, the free chunks of the request's bin, every chunk of every
+region, the number of chunks in use of each size, totals, and statistics. At its end, a bar of 100
+characters represents all regions, one after the other: '*' is memory in use, 'x' is lost to
+rounding, and '_' is free.
 """
 
 from __future__ import annotations

@@ -293,8 +293,9 @@ def _best_of_node(
     """Return the best split of a node among several dimensions, or None if it must not be split.
 
     Args:
-      by_dimension: whether the total of each dimension is the sum over this dimension. Otherwise
-        the sum over the first dimension is used for all. The sums differ by rounding.
+      by_dimension: whether the total for a dimension is the sum over the buckets of this dimension.
+        Otherwise the sum over the first dimension's buckets is the total for all dimensions. These
+        sums differ only by rounding.
     """
     if not dimensions:
         return None

@@ -86,8 +86,8 @@ def _absent(summary: Summary, indices: Any) -> Any:
 
 
 def _among(summary: Summary, other: Summary, mask: Any) -> Summary:
-    """Return the values of `summary` in `mask`, which are not in `other`, with their ranks among
-    the values of both summaries.
+    """Return the values of `summary` that `mask` selects, with their ranks among the values of both
+    summaries. None of these values is in `other`.
     """
     part = summary.take(mask)
     after = np.searchsorted(other.values, part.values)

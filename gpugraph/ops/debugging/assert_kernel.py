@@ -74,7 +74,7 @@ def _number(value: Any) -> str:
     """Format a float with 6 digits if these digits parse to the same value, otherwise with 9
     digits.
 
-    A float64 has 15 or 17 digits.
+    For a float64, the numbers of digits are 15 and 17.
     """
     double = isinstance(value, np.float64)
     few, many = (15, 17) if double else (6, 9)

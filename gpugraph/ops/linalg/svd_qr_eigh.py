@@ -162,8 +162,8 @@ def _check_full(matrices: Tensor) -> None:
 
 
 def _thin(vectors: Any, dvectors: Any, values: Any) -> tuple[Any, Any]:
-    """Return the first of the full set of vectors, one for each singular value, and the gradient of
-    these vectors.
+    """From the full set of vectors, return the first ones, one for each singular value. Also return
+    the gradient of these vectors.
 
     The returned gradient includes the contribution of the gradients of all other vectors.
     """

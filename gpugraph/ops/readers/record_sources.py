@@ -120,8 +120,8 @@ class FixedLengths:
         return self._read(source, inflated, name)
 
     def _read(self, source: BinaryIO, inflated: InflatedFile, name: bytes) -> Records:
-        """Yield the records. Before a record is yielded, as many bytes after it are read as the
-        footer has.
+        """Yield the records. A record is yielded only after the bytes that follow it have been
+        read, as many as the footer has.
 
         So the footer is recognized even in a compressed file, whose size is unknown.
         """

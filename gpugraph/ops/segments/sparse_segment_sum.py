@@ -1,7 +1,7 @@
 """SparseSegmentSum, SparseSegmentMean and SparseSegmentSqrtN, which sum selected rows by segment,
 and their gradients.
 
-    output[i] = sum over j with segment_ids[j] == i of data[indices[j]]
+    output[i] = sum of data[indices[j]] over all j with segment_ids[j] == i
 
 The ids are ascending. The rows of a segment are added in the order of j.
 """

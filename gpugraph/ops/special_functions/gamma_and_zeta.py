@@ -1,10 +1,10 @@
 """Special functions: erfc, the logarithm of the gamma function and its derivatives, and the Hurwitz
 zeta function.
 
-erfc: Cody, Rational Chebyshev approximations for the error function, 1969. digamma and zeta:
-a recurrence moves the argument into the range where the asymptotic series (with Bernoulli numbers)
-has double precision. See Abramowitz, Stegun, Handbook of Mathematical Functions, 6.3.18 and
-23.2.9. All computations are in double precision.
+The approximation of erfc is from Cody, Rational Chebyshev approximations for the error function,
+1969. For digamma and zeta, a recurrence moves the argument into the range where the asymptotic
+series (with Bernoulli numbers) has double precision. See Abramowitz, Stegun, Handbook of
+Mathematical Functions, 6.3.18 and 23.2.9. All computations are in double precision.
 """
 
 from __future__ import annotations

@@ -124,7 +124,8 @@ def _upper_far(a: Array, x: Array) -> Array:
 
 
 def _edges(a: Array, x: Array, inner: Array, at_zero: float) -> Array:
-    """Return `inner`, except where x is 0 or infinite or a is infinite, and the values are known.
+    """Return `inner`, except where x is 0 or infinite, or a is infinite. At these points, return
+    the exact values.
 
     Args:
       at_zero: the value at x = 0, which is 0 for the lower function and 1 for the upper function.

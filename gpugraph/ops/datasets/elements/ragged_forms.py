@@ -151,8 +151,8 @@ def _select(rows: RaggedRows, op: Operation) -> Lifted:
 
 
 def _of_texts(rows: RaggedRows, op: Operation) -> Lifted:
-    """Lift an op on strings whose first input is a vector. All elements share the values of its
-    other inputs.
+    """Lift an op on strings whose first input is a vector. Each of its other inputs has one value
+    for all elements.
     """
     require(rows.ragged(op._inputs[0]) is not None)
     require(not any(map(rows.is_stacked, op._inputs[1:])))

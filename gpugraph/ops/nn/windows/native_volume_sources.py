@@ -3,8 +3,9 @@ kernels for images.
 
 A convolution of volumes is computed as a convolution of images. Each position of the windows along
 the depth is one image, and the window's elements along the depth become additional channels. The
-volumes are copied into this layout. Pooling first runs over height and width. Then it runs over
-depth, where a row consists of the pixels of all channels.
+volumes are copied into this layout. Pooling first runs over height and width, and then over depth.
+In the second step, all pixels and channels of a plane are treated as the channels of a single
+pixel.
 """
 
 from __future__ import annotations
