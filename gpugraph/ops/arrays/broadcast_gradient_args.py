@@ -62,5 +62,8 @@ op(
     memory=OpMemory(host_inputs=[0, 1], host_outputs=[0, 1]),
     **numpy_kernels(Call(make=_bind)),
     grad=NO_GRADIENT,
-    doc="The axes to sum over so that the gradient of a broadcast op fits each of its inputs.",
+    doc=(
+        "Two lists of axes: the gradient of each operand of a broadcasting op is summed over the "
+        "operand's list, which gives it the operand's shape."
+    ),
 )

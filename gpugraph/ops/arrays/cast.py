@@ -93,10 +93,10 @@ _cast = op(
     elementwise="(U)x",
     grad=_cast_gradient,
     doc=(
-        "x in the type DstT. To integers, fractions are cut off; to bool, all values "
-        "except 0 are True; from bool, True is 1. To bfloat16, x is rounded to the "
-        "nearest (even) number or, with Truncate, towards 0. Quantized numbers are "
-        "integers here."
+        "x converted to the dtype DstT. A conversion to integers drops fractions. In a conversion "
+        "to bool, all values except 0 become True. In a conversion from bool, True becomes 1. In "
+        "a conversion to bfloat16, x is rounded to the nearest (even) number or, if Truncate is "
+        "true, towards 0. Quantized numbers are converted as integers."
     ),
 )
 

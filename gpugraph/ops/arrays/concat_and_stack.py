@@ -244,7 +244,7 @@ _pack = op(
     **numpy_kernels(Call(make=_bind_pack)),
     native=ViewCopies(_stacked),
     grad=_pack_back,
-    doc="N tensors of one shape, stacked along a new axis.",
+    doc="N tensors of the same shape, stacked along a new axis.",
 )
 
 

@@ -42,7 +42,7 @@ op(
     infer=infer_const,
     **numpy_kernels(Call(make=_const)),
     grad=NO_GRADIENT,
-    doc="A constant: the array of its attr `value`, the same at every run.",
+    doc="A constant. In every run, it has the array of the attr `value`.",
 )
 
 
@@ -102,7 +102,7 @@ _placeholder_with_default = op(
     cpu=Call(copy_array),
     elementwise="x",
     grad=lambda op, dy: dy,
-    doc="A tensor that may be fed, and is `input` otherwise.",
+    doc="A tensor that a run may feed. In all other runs, it has the value of `input`.",
 )
 
 
@@ -149,7 +149,7 @@ _fill = op(
     cpu=Call(make=_fill_with_value),
     gpu=Elementwise("x", Call(make=_fill_with_value)),
     grad=_fill_gradient,
-    doc="A tensor of shape `dims` whose elements all are the scalar `value`.",
+    doc="A tensor of shape `dims`. All its elements are equal to the scalar `value`.",
 )
 
 

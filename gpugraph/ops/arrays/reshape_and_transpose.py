@@ -141,7 +141,9 @@ _reshape = op(
     **by_index("tensor: T, shape: Tshape", memory=_VIEW_OF_INPUT_0),
     infer=_infer_reshape,
     **_RESHAPED,
-    doc="The elements of the tensor in another shape; one size may be -1 and is inferred.",
+    doc=(
+        "The elements of the tensor in the shape `shape`. One size may be -1, and is then inferred."
+    ),
 )
 
 
@@ -183,7 +185,7 @@ _expand_dims = op(
     **by_index("input: T, dim: Tdim", memory=_VIEW_OF_INPUT_0),
     infer=_infer_expand_dims,
     **_RESHAPED,
-    doc="The input with an axis of size 1 inserted at position `dim`.",
+    doc="The input with a new axis of size 1 at position `axis`.",
 )
 
 
@@ -229,8 +231,8 @@ _squeeze = op(
     memory=OpMemory(view={0: 0}),
     **_RESHAPED,
     doc=(
-        "The input without axes of size 1: those in `squeeze_dims` or, if that is empty, "
-        "all of them."
+        "The input without the axes listed in `axis`, which must have size 1. If `axis` is empty, "
+        "all axes of size 1 are removed."
     ),
 )
 
@@ -313,7 +315,10 @@ _transpose = op(
     infer=_infer_transpose,
     **copying(_transposed),
     grad=_transpose_back,
-    doc="The input with dimension i taken from dimension perm[i].",
+    doc=(
+        "The input with its axes in the order `perm`: axis i of the output is axis perm[i] of the "
+        "input."
+    ),
 )
 
 

@@ -345,8 +345,8 @@ op(
     **cuda_kernels("mirror_pad_gradient.cu", _launch_mirror_pad_grad, _MIRROR_PAD_GRAD),
     grad=lambda op, dy: [raw_ops.MirrorPad(dy, op.inputs[1], mode=op.attrs["mode"]), None],
     doc=(
-        "The gradient of MirrorPad: padding is removed after it is added to the parts "
-        "that it mirrors."
+        "The gradient of MirrorPad. The gradient of the padding is added to the gradient of the "
+        "elements that it mirrors, and the padding is removed."
     ),
 )
 

@@ -55,5 +55,5 @@ op(
     gpu=HostOnly("sizes are computed by the host"),
     native=_native(),
     grad=NO_GRADIENT,
-    doc="Output n has as many rows as the element n of x says, and no columns.",
+    doc="Output n is an empty matrix with as many rows as the value of element n of x.",
 )

@@ -108,6 +108,7 @@ op(
     grad=NO_GRADIENT,
     stateful=True,
     doc=(
-        "Raises InvalidArgumentError if the scalar `condition` is false; the message shows `data`."
+        "Raises InvalidArgumentError if the scalar `condition` is false. The message contains the "
+        "values of `data`."
     ),
 )

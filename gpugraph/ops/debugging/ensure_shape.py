@@ -70,7 +70,9 @@ _ensure_shape = op(
     gpu=Source("row_gather_and_put.cu", _launch, Call(make=_bind)),
     grad=lambda op, dy: dy,
     stateful=True,
-    doc=("The input. Raises InvalidArgumentError if its shape does not fit the attr `shape`."),
+    doc=(
+        "The input. Raises InvalidArgumentError if its shape is not compatible with the attr `shape`."
+    ),
 )
 
 

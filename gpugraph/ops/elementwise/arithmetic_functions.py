@@ -79,7 +79,7 @@ add = binary(
     "Add",
     **_ADDITION,
     attrs={"T": (*NUMERIC, string)},
-    doc="x + y, elementwise, broadcast; strings are joined.",
+    doc="x + y, elementwise, with broadcasting. Strings are concatenated.",
 )
 add_kernel("Add", "GPU", HostOnly("strings live on the host"), types={"T": (string,)}, priority=1)
 
@@ -94,7 +94,7 @@ subtract = binary(
     cpu=Call(np.subtract),
     elementwise="x - y",
     grad=lambda op, dz: unbroadcast_pair(op, dz, raw_ops.Neg(dz)),
-    doc="x - y, elementwise, broadcast.",
+    doc="x - y, elementwise, with broadcasting.",
 )
 
 
@@ -111,7 +111,7 @@ multiply = binary(
     cpu=Call(np.multiply),
     elementwise="x * y",
     grad=_mul_gradient,
-    doc="x y, elementwise, broadcast.",
+    doc="x * y, elementwise, with broadcasting.",
 )
 
 
@@ -235,7 +235,7 @@ pow = binary(
     elementwise="pow(x, y)",
     grad=_pow_gradient,
     doc=(
-        "x to the power y, elementwise. Raises InvalidArgumentError for an integer to a "
+        "x to the power y, elementwise. Raises InvalidArgumentError if an integer is raised to a "
         "negative power."
     ),
 )
@@ -290,7 +290,7 @@ _add_n = op(
     **numpy_kernels(Call(make=_sum_all)),
     native=decomposition(sum_in_order),
     grad=lambda op, dy: [dy] * len(op.inputs),
-    doc="The sum of N tensors of one shape.",
+    doc="The elementwise sum of N tensors of the same shape.",
 )
 
 

@@ -124,7 +124,7 @@ logical_not: UnaryFunction = public_function(
         cpu=Call(np.logical_not),
         elementwise="!x",
         grad=NO_GRADIENT,
-        doc="Not x, elementwise, of a bool tensor.",
+        doc="The negation of a bool tensor, elementwise.",
     )
 )
 
@@ -196,8 +196,8 @@ _select_op = op(
     native=decomposition(_chosen),
     grad=lambda op, dy: _select_gradient(op, dy),
     doc=(
-        "t where the condition holds, otherwise e. A vector condition selects slices "
-        "along the first axis."
+        "x where the condition is true, otherwise y. A vector condition selects slices along the "
+        "first axis."
     ),
 )
 
@@ -249,7 +249,10 @@ _choice_op = op(
     infer=broadcast,
     cpu=Call(_choose),
     grad=_choice_gradient,
-    doc="t where the condition holds, otherwise e. The shapes of all three are broadcast.",
+    doc=(
+        "t where the condition is true, otherwise e. All three tensors are broadcast to a common "
+        "shape."
+    ),
 )
 
 

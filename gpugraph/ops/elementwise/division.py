@@ -117,7 +117,7 @@ realdiv = binary(
     cpu=Call(np.true_divide),
     elementwise="x / y",
     grad=_gradient_by("RealDiv"),
-    doc="x / y, elementwise, broadcast, of floating point or complex numbers.",
+    doc="x / y, elementwise, with broadcasting, for floating-point or complex numbers.",
 )
 
 
@@ -209,7 +209,7 @@ div_no_nan = binary(
     attrs={"T": FLOATING + COMPLEX},
     elementwise="y == (T)0 ? (T)0 : x / y",
     grad=_gradient_by("DivNoNan"),
-    doc="x / y, elementwise, and 0 wherever y is 0.",
+    doc="x / y, elementwise, and 0 where y is 0.",
 )
 
 mod = floormod

@@ -176,8 +176,8 @@ _args_gradient = op(
     **numpy_kernels(Call(make=_bind_args_gradient), decomposition(_args_gradient_terms)),
     grad=NO_GRADIENT,
     doc=(
-        "The gradient of FakeQuantWithMinMaxArgs: `gradients` where inputs are in the "
-        "range, otherwise 0."
+        "The gradient of FakeQuantWithMinMaxArgs, which is `gradients` where the inputs are in "
+        "the range, and 0 elsewhere."
     ),
 )
 

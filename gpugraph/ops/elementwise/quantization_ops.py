@@ -177,7 +177,7 @@ op(
     **numpy_kernels(Call(make=_bind_quantize)),
     grad=NO_GRADIENT,
     doc=(
-        "Real numbers in a range, converted to integers; and the range that these integers cover."
+        "Real numbers in a range, converted to integers, and the range that these integers cover."
     ),
 )
 
@@ -201,7 +201,7 @@ op(
     **numpy_kernels(Call(make=_bind_dequantize)),
     infer=_infer_ends,
     grad=NO_GRADIENT,
-    doc="The real numbers that integers stand for in the given range.",
+    doc="The real numbers that integers represent in the given range.",
 )
 
 

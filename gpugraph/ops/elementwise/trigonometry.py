@@ -97,6 +97,6 @@ atan2: AngleFunction = public_function(
         cpu=Call(np.arctan2),
         elementwise="atan2(x, y)",
         grad=_atan2_gradient,
-        doc="The angle of the point (x, y) in [-pi, pi], elementwise, of shapes that broadcast.",
+        doc="The angle of the point (x, y) in [-pi, pi], elementwise, with broadcasting.",
     )
 )

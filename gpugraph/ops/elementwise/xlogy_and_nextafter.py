@@ -77,7 +77,7 @@ xdivy = binary(
     attrs=_INEXACT,
     elementwise="x == (T)0 ? (T)0 : x / y",
     grad=_xdivy_gradient,
-    doc="x / y, elementwise, and 0 where x is 0, whatever y is.",
+    doc="x / y, elementwise, and 0 where x is 0, even if y is 0.",
 )
 multiply_no_nan = binary(
     "MulNoNan",
@@ -107,7 +107,9 @@ nextafter: NextAfterFunction = public_function(
         cpu=Call(np.nextafter),
         gpu=special_pair_source("gg_next", Call(np.nextafter)),
         grad=lambda op, dz: unbroadcast_pair(op, dz, raw_ops.ZerosLike(dz)),
-        doc="The number next to x1 in the direction of x2, elementwise, of float32 or float64.",
+        doc=(
+            "The next number after x1 in the direction of x2, elementwise, for float32 or float64."
+        ),
     ),
     "nextafter",
 )

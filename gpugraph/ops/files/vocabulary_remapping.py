@@ -105,8 +105,8 @@ generate_vocab_remapping = _host_op(
     infer=_infer_remapping,
     cpu=Call(make=_bind_remapping, dynamic=True, direct=True),
     doc=(
-        "For each word of a new vocabulary, its line in the old one or -1; and the number"
-        " of words found."
+        "For each word of a new vocabulary, its line in the old vocabulary, or -1 if the old "
+        "vocabulary lacks it. Also the number of words that were found."
     ),
 )
 
@@ -234,5 +234,8 @@ load_and_remap_matrix = _host_op(
     infer=_infer_load,
     cpu=Call(make=_bind_load, dynamic=True, direct=True),
     stateful=True,
-    doc="Selected rows and columns of a matrix in a checkpoint; missing values are filled in.",
+    doc=(
+        "Selected rows and columns of a matrix in a checkpoint. Rows and columns that do not "
+        "exist are filled with the values of `initializing_values`."
+    ),
 )

@@ -105,10 +105,7 @@ op(
     cpu=Call(make=_bind_combined, dynamic=True),
     native=boxes_of_classes(),
     **ON_HOST,
-    doc=(
-        "For each image, the best boxes of each class, sorted by score over all classes "
-        "and padded with 0."
-    ),
+    doc=("For each image, the best boxes of all classes, sorted by score and padded with 0."),
 )
 
 

@@ -184,8 +184,8 @@ op(
     native=cropped("gg_crop", images=0, crops=3),
     grad=_crops_back,
     doc=(
-        "The boxes of images, each resized to crop_size. box_ind has the image of each "
-        "box; where a box is outside of its image, pixels are extrapolation_value."
+        "Crops of images, one for each box, resized to crop_size. box_ind has the index of each "
+        "box's image. Pixels outside the image have the value extrapolation_value."
     ),
 )
 

@@ -123,8 +123,8 @@ _extract_glimpse = op(
     gpu=HostOnly("where it reads depends on offsets, which the host must read"),
     grad=NO_GRADIENT,
     doc=(
-        "A window of shape `size` of each image [b, h, w, c]; `offsets` has the position "
-        "for each image."
+        "A window of shape `size` of each image [b, h, w, c]. `offsets` has the position of each "
+        "window."
     ),
 )
 

@@ -196,8 +196,8 @@ op(
     gpu=Source("extract_patches.cu", _launch_patches, Call(make=_bind_patches)),
     grad=_patches_back,
     doc=(
-        "Patches of images [b, h, w, c] as channels: [b, rows, columns, patch rows * "
-        "patch columns * c]."
+        "Patches of images [b, h, w, c], whose pixels become channels: [b, rows, columns, patch "
+        "rows * patch columns * c]."
     ),
 )
 
@@ -252,8 +252,10 @@ op(
     cpu=Call(make=_bind_patches),
     gpu=Call(make=_bind_patches),
     grad=_patches_back,
-    doc="Patches of volumes [b, d, h, w, c] as channels: [b, planes, rows, columns, elements of a "
-    "patch * c].",
+    doc=(
+        "Patches of volumes [b, d, h, w, c], whose elements become channels: [b, planes, rows, "
+        "columns, elements of a patch * c]."
+    ),
 )
 
 

@@ -81,8 +81,8 @@ op(
     native=chosen_boxes(by_overlaps=True),
     **ON_HOST,
     doc=(
-        "The indices of the boxes with the highest scores, the best first, without boxes "
-        "that overlap a better one by more than overlap_threshold."
+        "The indices of the boxes with the highest scores, the best first. A box is omitted if it "
+        "overlaps a better box by more than overlap_threshold."
     ),
 )
 
@@ -181,8 +181,8 @@ op(
     native=chosen_boxes(),
     **ON_HOST,
     doc=(
-        "The indices of the boxes with the highest scores, the best first, without boxes "
-        "that overlap a better one by more than iou_threshold."
+        "The indices of the boxes with the highest scores, the best first. A box is omitted if it "
+        "overlaps a better box by more than iou_threshold."
     ),
 )
 op(
@@ -200,9 +200,9 @@ op(
     native=chosen_boxes(),
     **ON_HOST,
     doc=(
-        "The indices of the boxes with the highest scores, the best first, without boxes "
-        "that overlap a better one by more than iou_threshold, optionally padded with 0; "
-        "and the number of boxes."
+        "The indices of the boxes with the highest scores, the best first, optionally padded with "
+        "0, and the number of boxes. A box is omitted if it overlaps a better box by more than "
+        "iou_threshold."
     ),
 )
 op(
@@ -216,9 +216,9 @@ op(
     native=chosen_boxes_with_scores(),
     **ON_HOST,
     doc=(
-        "The indices of the boxes with the highest scores, the best first; their scores, "
-        "which each better box multiplies by exp(-overlap^2 / (2 soft_nms_sigma)); and "
-        "the number of boxes."
+        "The indices of the boxes with the highest scores, the best first, their scores, and the "
+        "number of boxes. If soft_nms_sigma is above 0, the score of a box is multiplied by "
+        "exp(-overlap^2 / (2 soft_nms_sigma)) for each better box."
     ),
 )
 

@@ -269,8 +269,8 @@ op(
     native=resized(_area),
     grad=NO_GRADIENT,
     doc=(
-        "Images of another size, in float32: each pixel is the mean of the area of the "
-        "input that it covers."
+        "Images of another size, as float32. Each pixel is the mean of the area of the input that "
+        "it covers."
     ),
 )
 
@@ -322,7 +322,7 @@ op(
     gpu=nearest_gpu(Call(make=_bind_nearest), _scale),
     native=nearest_pixels(_nearest),
     grad=partial(_by_size, "ResizeNearestNeighborGrad"),
-    doc="Images of another size: each pixel is a copy of the nearest pixel of the input.",
+    doc="Images of another size. Each pixel is a copy of the nearest pixel of the input.",
 )
 op(
     "ResizeNearestNeighborGrad",

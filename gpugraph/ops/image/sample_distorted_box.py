@@ -190,8 +190,11 @@ op(
     gpu=HostOnly("its sizes are computed on the host"),
     grad=NO_GRADIENT,
     stateful=True,
-    doc="A random part of an image, with area and ratio in the given ranges, that shows "
-    "min_object_covered of one of the boxes; the whole image after max_attempts.",
+    doc=(
+        "A random crop of an image that contains at least the fraction min_object_covered of one "
+        "of the boxes. Its area and aspect ratio are in the given ranges. If max_attempts draws "
+        "give no such crop, it is the whole image."
+    ),
 )
 
 

@@ -177,7 +177,7 @@ _gather_nd = op(
     gpu=Source("scatter_combine.cu", _launch_gather_nd, Call(make=_bind_gather_nd)),
     grad=_gather_nd_back,
     native=gathered(_matrices),
-    doc="The parts of params at the coordinates in the last dimension of `indices`.",
+    doc="The elements or slices of params at the coordinates in the last axis of `indices`.",
 )
 
 
@@ -333,9 +333,9 @@ scatter_nd: Callable[..., Tensor] = public_function(
         native=scattered_in_zeros(),
         grad=lambda op, dy: [None, raw_ops.GatherNd(dy, op.inputs[0]), None],
         doc=(
-            "Zeros of `shape` with `updates` added at the coordinates in the last dimension "
-            "of `indices`. Several updates of one place are all added. A run raises "
-            "InvalidArgumentError for coordinates out of range."
+            "Zeros of shape `shape`, to which `updates` are added at the coordinates in the last "
+            "axis of `indices`. If several updates have the same coordinates, all of them are "
+            "added. A run raises InvalidArgumentError if coordinates are out of range."
         ),
     )
 )

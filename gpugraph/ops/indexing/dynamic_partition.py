@@ -68,7 +68,10 @@ _partition = op(
     gpu=partitioned(Call(make=_bind, dynamic=True)),
     native=distributed_rows(),
     grad=_back,
-    doc="outputs[n] holds the slices of data, in order, whose number in partitions is n.",
+    doc=(
+        "A list of tensors. Tensor n has the slices of data whose number in `partitions` is n, in "
+        "the same order as in data."
+    ),
 )
 
 

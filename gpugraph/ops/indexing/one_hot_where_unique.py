@@ -122,7 +122,10 @@ _one_hot = op(
     gpu=Source("one_hot.cu", _launch_one_hot, Call(make=_bind_one_hot)),
     native=decomposition(_hot_terms, RowSource("host_one_hot.h", "gg_one_hot", _hot_numbers, None)),
     grad=NO_GRADIENT,
-    doc="on_value at the index along a new axis of size `depth`, off_value everywhere else.",
+    doc=(
+        "A tensor with a new axis of size `depth`. Along this axis, the element at the index is "
+        "on_value, and all other elements are off_value."
+    ),
 )
 
 
@@ -218,7 +221,10 @@ where_nonzero = op(
     gpu=where_nonzero_elements(Call(_find, dynamic=True)),
     native=coordinates_of_nonzero(),
     grad=NO_GRADIENT,
-    doc="The coordinates, row by row and in order, of the elements that are true or not zero.",
+    doc=(
+        "The coordinates of the elements that are true or not zero, one row for each element, in "
+        "row-major order."
+    ),
 )
 
 
@@ -431,8 +437,8 @@ lin_space: Callable[..., Tensor] = public_function(
         native=decomposition(_lin_space_terms),
         grad=NO_GRADIENT,
         doc=(
-            "`num` evenly spaced values from `start` to `stop`, both included. Raises "
-            "ValueError if num < 1."
+            "`num` evenly spaced values from `start` to `stop`, including both. Raises ValueError "
+            "if num is below 1."
         ),
     )
 )

@@ -59,5 +59,5 @@ op(
     gpu=HostOnly("it is used in sessions without GPUs"),
     native=RowSource("host_slice_at.h", "gg_slice_at", _parameters, None),
     grad=NO_GRADIENT,
-    doc="The slices of input at the index begin[axis] of an axis.",
+    doc="The slice of the input at the index begin[axis] of one axis.",
 )

@@ -84,10 +84,11 @@ roll: Callable[..., Tensor] = public_function(
         **copying(_roll_views),
         grad=_roll_back,
         doc=(
-            "`input` rotated by `shift` places along `axis`; a negative shift is to the "
-            "front. Both are ints or vectors of one length; shifts along the same axis add "
-            "up. Raises ValueError if their shapes differ and for a scalar input; a run "
-            "raises InvalidArgumentError for an axis out of range."
+            "The input, in which the elements are rotated by `shift` positions along `axis`. A "
+            "negative shift rotates towards the front. Both arguments are ints or vectors of "
+            "equal length. Shifts along the same axis are added. Raises ValueError if the "
+            "arguments' shapes differ or the input is a scalar. A run raises InvalidArgumentError "
+            "if an axis is out of range."
         ),
     )
 )
@@ -225,7 +226,10 @@ op(
     cpu=Call(make=_bind_nth),
     gpu=Source("sort_and_select.cu", _launch_nth, Call(make=_bind_nth)),
     grad=_nth_back,
-    doc=("The element at index `n` of each row after sorting; with reverse, the n-th largest."),
+    doc=(
+        "The element at index `n` of each row after sorting in ascending order or, if reverse is "
+        "true, in descending order."
+    ),
 )
 
 

@@ -108,8 +108,8 @@ _slice = op(
     **copying(_slice_views),
     grad=_slice_back,
     doc=(
-        "`size` elements from `begin` on along each dimension; a size of -1 stands for "
-        "all remaining elements."
+        "The slice that starts at `begin` and has the sizes `size`. A size of -1 means all "
+        "remaining elements."
     ),
 )
 

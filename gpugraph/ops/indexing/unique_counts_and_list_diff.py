@@ -45,7 +45,7 @@ _difference = op(
     cpu=Call(make=_bind_difference, dynamic=True),
     gpu=Call(make=_bind_difference, dynamic=True),
     grad=NO_GRADIENT,
-    doc="The elements of x, in order, that are not in y, and their indices in x.",
+    doc="The elements of x that are not in y, in the same order as in x, and their indices in x.",
 )
 
 

@@ -156,7 +156,7 @@ op(
     **numpy_kernels(Call(make=_bind)),
     native=MatrixProducts(_matrices),
     doc=(
-        "Sums of products of the inputs' elements, given by an equation such as "
-        "`ij,jk->ik`; `...` stands for dimensions that are broadcast."
+        "Sums of products of the inputs' elements. An equation such as `ij,jk->ik` names the "
+        "axes, and `...` in it means axes that are broadcast."
     ),
 )

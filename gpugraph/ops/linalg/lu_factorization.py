@@ -108,9 +108,9 @@ _lu = lapack_op(
     grad=_lu_back,
     native=lu_factors(),
     doc=(
-        "The triangles of each square matrix whose rows are in the order p, in one "
-        "matrix: the upper triangle, and the lower triangle without its diagonal of ones."
-        " Raises InvalidArgumentError for singular matrices."
+        "The LU factorization of square matrices with permuted rows. One matrix contains both "
+        "factors: the upper triangle, and the lower triangle without its diagonal of ones. p is "
+        "the order of the rows. Raises InvalidArgumentError if a matrix is singular."
     ),
     T=LAPACK_TYPES,
     output_idx_type=Attr("type", dtypes.int32, allowed=(dtypes.int32, dtypes.int64)),

@@ -157,7 +157,7 @@ matmul_op = op(
     gpu=Call(make=bind_matmul),
     native=MatrixProducts(matrices_of),
     grad=_matmul_back,
-    doc="The product of two matrices, each transposed first if its attr is true.",
+    doc="The product of two matrices. Each is transposed first if its attr is true.",
 )
 
 
@@ -258,8 +258,8 @@ batch_matmul_op = op(
     native=MatrixProducts(batches_of_matrices),
     grad=_batch_matmul_back,
     doc=(
-        "Matrix products of the last two dimensions; the other dimensions are broadcast. "
-        "adj_x and adj_y replace a factor by its adjoint."
+        "Matrix products over the last two axes. All other axes are broadcast. adj_x and adj_y "
+        "replace a factor with its adjoint."
     ),
 )
 

@@ -250,8 +250,11 @@ _matrix_band_part = op(
     gpu=Source("matrix_band_part.cu", _launch_band, Call(make=_bind_band)),
     native=RowSource("host_kept_rows.h", "gg_band", _native_band, None),
     grad=_band_back,
-    doc="The matrices with zeros where a column is more than num_upper above its row or more than "
-    "num_lower below it; a negative number is no limit.",
+    doc=(
+        "The matrices, with zeros at all elements that are more than num_upper diagonals above "
+        "the main diagonal, or more than num_lower diagonals below it. A negative number means no "
+        "limit."
+    ),
 )
 
 

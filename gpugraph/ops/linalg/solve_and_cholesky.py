@@ -156,8 +156,8 @@ _matrix_inverse = lapack_op(
     kernel=Call(make=_bind_inverse),
     grad=_inverse_back,
     doc=(
-        "The inverse of each square matrix [..., n, n], or of its adjoint if `adjoint`. "
-        "Raises InvalidArgumentError for singular matrices."
+        "The inverse of each square matrix [..., n, n], or of its adjoint if `adjoint` is true. "
+        "Raises InvalidArgumentError if a matrix is singular."
     ),
     adjoint=Attr("bool", False),
 )
@@ -203,8 +203,8 @@ matrix_determinant: InputFunction = public_function(
         kernel=Call(lambda matrices, out: np.copyto(out, np.linalg.det(matrices))),
         grad=_determinant_back,
         doc=(
-            "The determinants, shape [...], of square matrices, shape [..., n, n]. Raises "
-            "ValueError for matrices that are not square."
+            "The determinants, of shape [...], of square matrices, of shape [..., n, n]. Raises "
+            "ValueError if the matrices are not square."
         ),
     )
 )
@@ -230,9 +230,9 @@ slogdet: Callable[..., Any] = public_function(
         kernel=Call(_log_determinant),
         grad=_log_determinant_back,
         doc=(
-            "The determinants of square matrices, [..., n, n], as (sign, "
-            "log_abs_determinant), each [...]. The determinant is sign * "
-            "exp(log_abs_determinant). Raises ValueError for matrices that aren't square."
+            "The determinants of square matrices [..., n, n], as (sign, log_abs_determinant), "
+            "each of shape [...]. A determinant is sign * exp(log_abs_determinant). Raises "
+            "ValueError if the matrices are not square."
         ),
     ),
     "slogdet",
@@ -268,10 +268,10 @@ cholesky: InputFunction = public_function(
         kernel=Call(make=_bind_cholesky),
         grad=_cholesky_back,
         doc=(
-            "The lower triangular factors L of positive definite matrices [..., n, n], which "
-            "are L L^H. Only the lower triangles are read. Raises ValueError for matrices "
-            "that are not square; a run raises InvalidArgumentError for matrices that are not"
-            " positive definite."
+            "The lower triangular factors L of positive definite matrices [..., n, n]. A matrix "
+            "is equal to L L^H. Only the lower triangles are read. Raises ValueError if the "
+            "matrices are not square. A run raises InvalidArgumentError if a matrix is not "
+            "positive definite."
         ),
     )
 )
@@ -357,8 +357,8 @@ _matrix_solve = lapack_op(
     **_SOLVER,
     grad=_solve_back,
     doc=(
-        "The solution of matrix @ output = rhs or, with `adjoint`, of matrix^H @ output ="
-        " rhs. Raises InvalidArgumentError for singular matrices."
+        "The solution of matrix @ output = rhs or, if `adjoint` is true, of matrix^H @ output = "
+        "rhs. Raises InvalidArgumentError if a matrix is singular."
     ),
     adjoint=Attr("bool", False),
 )
@@ -386,9 +386,9 @@ _matrix_triangular_solve = lapack_op(
     grad=_triangular_back,
     native=triangular_solution(),
     doc=(
-        "The solution of matrix @ output = rhs for triangular matrices or, with "
-        "`adjoint`, for their adjoints. Only the lower (or upper) triangle is read. "
-        "Raises InvalidArgumentError for singular matrices."
+        "The solution of matrix @ output = rhs for triangular matrices. If `adjoint` is true, "
+        "their adjoints are used. Only the lower (or upper) triangle is read. Raises "
+        "InvalidArgumentError if a matrix is singular."
     ),
     lower=Attr("bool", True),
     adjoint=Attr("bool", False),

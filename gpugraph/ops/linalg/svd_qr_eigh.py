@@ -182,9 +182,9 @@ _svd = lapack_op(
     kernel=Call(make=_bind_svd),
     grad=_svd_back,
     doc=(
-        "Each matrix [..., m, n] as u @ diag(s) @ v^H, with s in descending order. u and "
-        "v have min(m, n) columns, or m and n with full_matrices; they are empty without "
-        "compute_uv."
+        "The factors s, u and v of each matrix [..., m, n], with matrix = u @ diag(s) @ v^H and s "
+        "in descending order. u and v have min(m, n) columns. If full_matrices is true, u has m "
+        "and v has n columns. If compute_uv is false, both are empty."
     ),
     compute_uv=Attr("bool", True),
     full_matrices=Attr("bool", False),
@@ -273,9 +273,9 @@ _qr = lapack_op(
     kernel=Call(make=_bind_qr),
     grad=_qr_back,
     doc=(
-        "Each matrix [..., m, n] as q @ r, where q has orthonormal columns and r is upper"
-        " triangular. q has min(m, n) columns and r as many rows, or m with "
-        "full_matrices."
+        "The factors q and r of each matrix [..., m, n], with matrix = q @ r. q has orthonormal "
+        "columns, and r is upper triangular. q has min(m, n) columns, or m if full_matrices is "
+        "true, and r has as many rows."
     ),
     full_matrices=Attr("bool", False),
 )
@@ -351,9 +351,9 @@ _self_adjoint_eig = lapack_op(
     kernel=Call(make=_bind_eig),
     grad=_eig_back,
     doc=(
-        "The eigenvalues, in ascending order, and the eigenvectors (columns of v) of each"
-        " self-adjoint matrix. Only the lower triangles are read; v is empty without "
-        "compute_v."
+        "The eigenvalues, in ascending order, and the eigenvectors (the columns of v) of each "
+        "self-adjoint matrix. Only the lower triangles are read. If compute_v is false, v is "
+        "empty."
     ),
     compute_v=Attr("bool", True),
 )

@@ -91,8 +91,8 @@ _product_op = lapack_op(
     kernel=Call(_product),
     grad=_product_back,
     doc=(
-        "The product of the tridiagonal matrix with these diagonals, each [..., 1, m], "
-        "and rhs [..., m, n]."
+        "The product of a tridiagonal matrix and rhs, [..., m, n]. The three diagonals of the "
+        "matrix have shape [..., 1, m]."
     ),
 )
 
@@ -189,8 +189,8 @@ _solve_op = lapack_op(
     kernel=Call(make=_bind_solve),
     grad=_solve_back,
     doc=(
-        "The solution of matrix @ output = rhs, [..., m, n], for the tridiagonal matrices"
-        " with these diagonals, [..., 3, m]. It is NaN for singular matrices."
+        "The solution of matrix @ output = rhs, [..., m, n], for tridiagonal matrices, whose "
+        "diagonals have shape [..., 3, m]. It is NaN if a matrix is singular."
     ),
     partial_pivoting=Attr("bool", True),
 )

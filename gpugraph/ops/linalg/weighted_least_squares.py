@@ -90,7 +90,10 @@ op(
     outputs="partial_lhs: float32, partial_rhs: float32",
     infer=_infer_systems, cpu=Call(make=_bind_systems, dynamic=True, late=True), gpu=_HOST,
     grad=NO_GRADIENT, memory=OpMemory(host_inputs=(7,)),
-    doc="The parts of the normal equations of rows of a sparse matrix that its entries determine.",
+    doc=(
+        "The parts of the normal equations that the entries of a sparse matrix determine, for "
+        "each row of the matrix."
+    ),
 )  # fmt: skip
 
 
@@ -126,5 +129,5 @@ op(
     outputs="prod_values: float32",
     infer=_infer_product, cpu=Call(make=_bind_product, dynamic=True, late=True), gpu=_HOST,
     grad=NO_GRADIENT,
-    doc="Those elements of a product of matrices that have the indices, [n, 2].",
+    doc="The elements of a matrix product at the given indices, [n, 2].",
 )  # fmt: skip

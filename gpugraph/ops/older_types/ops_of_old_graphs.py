@@ -292,7 +292,10 @@ op(
     stateful=True,
     **numpy_kernels(Call(make=like("RandomPoissonV2"))),
     grad=NO_GRADIENT,
-    doc=("Poisson random numbers with these rates, in the rates' dtype: [*shape, *rate.shape]."),
+    doc=(
+        "Random numbers with Poisson distributions of these rates, in the rates' dtype: [*shape, "
+        "*rate.shape]."
+    ),
 )
 
 
@@ -318,5 +321,8 @@ op(
     **numpy_kernels(Call(make=like("Placeholder"))),
     grad=NO_GRADIENT,
     stateful=True,
-    doc=("A tensor that must be fed in every run that needs it; its shape may be a scalar's."),
+    doc=(
+        "A tensor that must be fed in every run that needs it. Its shape may be the shape of a "
+        "scalar."
+    ),
 )

@@ -235,8 +235,8 @@ _DESERIALIZED: dict[str, Any] = {
 _deserialize_sparse = host_op(
     "DeserializeSparse",
     doc=(
-        "Deserializes strings to one SparseTensor; the last dimension of the strings "
-        "holds its three parts."
+        "Deserialize strings to one SparseTensor. The last axis of the strings holds the three "
+        "parts of a SparseTensor."
     ),
     inputs="serialized_sparse: Tserialized",
     infer=_infer_deserialize,
@@ -245,7 +245,10 @@ _deserialize_sparse = host_op(
 )
 _deserialize_many_sparse = host_op(
     "DeserializeManySparse",
-    doc="Deserialize rows of three strings to one SparseTensor, whose first dimension is the row.",
+    doc=(
+        "Deserialize rows of three strings to one SparseTensor. The index along its first axis is "
+        "the row."
+    ),
     inputs="serialized_sparse: string",
     infer=_infer_deserialize_many,
     **_DESERIALIZED,

@@ -79,7 +79,8 @@ _random_gamma = op(
     gpu=_drawing(gamma),
     grad=_gamma_back,
     doc=(
-        "Gamma random numbers with the shape parameters alpha and rate 1: [*shape, *alpha.shape]."
+        "Random numbers with gamma distributions of rate 1 and the shape parameters alpha: "
+        "[*shape, *alpha.shape]."
     ),
     **_SHARED,
 )
@@ -96,7 +97,7 @@ _random_poisson = op(
     cpu=_drawing(poisson),
     gpu=_drawing(poisson),
     grad=NO_GRADIENT,
-    doc="Poisson random numbers with these rates: [*shape, *rate.shape].",
+    doc="Random numbers with Poisson distributions of these rates: [*shape, *rate.shape].",
     **_SHARED,
 )
 

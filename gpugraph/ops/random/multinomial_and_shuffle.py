@@ -216,7 +216,7 @@ _multinomial_op = drawing_op(
     infer=_infer_multinomial,
     memory=OpMemory(host_inputs=[1]),
     stateful=True,
-    doc="[batch, num_samples] classes, drawn by the log probabilities in each row of `logits`.",
+    doc="Classes [batch, num_samples], drawn with the log probabilities in each row of `logits`.",
 )
 _stateless_op = drawing_op(
     "StatelessMultinomial",
@@ -228,7 +228,10 @@ _stateless_op = drawing_op(
     attrs={"T": REAL, "Tseed": INDEX, "output_dtype": INDEX},
     infer=_infer_multinomial,
     memory=OpMemory(host_inputs=[1]),
-    doc="[batch, num_samples] classes, drawn by log probabilities and determined by `seed`.",
+    doc=(
+        "Classes [batch, num_samples], drawn with the log probabilities in each row of `logits` "
+        "and determined by `seed`."
+    ),
 )
 
 
@@ -358,7 +361,7 @@ _random_shuffle = op(
     gpu=Call(make=_shuffle),
     grad=NO_GRADIENT,
     stateful=True,
-    doc="`value` with its rows, along the first dimension, in random order.",
+    doc="`value` with its rows (the slices along the first axis) in random order.",
 )
 
 

@@ -146,8 +146,8 @@ _bincount = op(
     ),
     grad=NO_GRADIENT,
     doc=(
-        "Counts how often each of 0, ..., size - 1 is in arr, or sums the weights of its "
-        "occurrences."
+        "For each of the numbers 0, ..., size - 1, how often it occurs in arr or, if there are "
+        "weights, the sum of the weights of its occurrences."
     ),
 )
 
@@ -270,8 +270,8 @@ _histogram = op(
     native=RowSource("host_counts.h", "gg_histogram", _native_histogram),
     grad=NO_GRADIENT,
     doc=(
-        "Counts the values in each of nbins equal parts of value_range; values outside "
-        "are counted in the first or the last part."
+        "The number of values in each of nbins equal parts of value_range. Values outside "
+        "value_range are counted in the first or the last part."
     ),
 )
 

@@ -96,7 +96,7 @@ _range = op(
     **numpy_kernels(Call(make=_count_up)),
     native=Decomposition(_counted),
     grad=NO_GRADIENT,
-    doc="The numbers start, start + delta, start + 2 delta, ... before limit.",
+    doc="The numbers start, start + delta, start + 2 delta, ..., up to but not including limit.",
 )
 
 

@@ -86,8 +86,8 @@ sparse_op(
     attrs={"T": NUMERIC, "Treal": REAL},
     native=sparse_sum(),
     doc=(
-        "The sum of two sparse tensors of the same shape. A sum of two elements is left "
-        "out if its magnitude is below thresh."
+        "The sum of two sparse tensors of the same shape. A sum of two elements is omitted if its "
+        "magnitude is below thresh."
     ),
 )  # fmt: skip
 
@@ -117,8 +117,8 @@ sparse_op(
     attrs={"T": NUMERIC},
     native=sparse_sum_gradient(),
     doc=(
-        "The gradient of SparseAdd: for each element, the gradient of its sum, or 0 if "
-        "the sum was left out."
+        "The gradient of SparseAdd. For each element, it is the gradient of its sum, or 0 if the "
+        "sum was omitted."
     ),
 )  # fmt: skip
 
@@ -315,5 +315,8 @@ sparse_op(
     inputs=PARTS.format("sp"),
     outputs="output: T",
     attrs={"T": (float64, float32)},
-    doc="exp(value) / sum(exp(values)) over the elements present in each row.",
+    doc=(
+        "exp(value) / sum(exp(values)), where the sum is over the elements that are present in "
+        "the row."
+    ),
 )  # fmt: skip

@@ -129,9 +129,9 @@ sparse_to_dense_op = op(
     native=to_dense(),
     grad=_to_dense_back,
     doc=(
-        "dense[sparse_indices[i]] = sparse_values[i] (or the single value), and "
-        "default_value elsewhere. Raises InvalidArgumentError for indices out of bounds "
-        "and, with validate_indices, for indices out of order or repeated."
+        "dense[sparse_indices[i]] = sparse_values[i] (or the single value), and default_value "
+        "elsewhere. Raises InvalidArgumentError if indices are out of bounds. If validate_indices "
+        "is true, also raises it if indices are out of order or repeated."
     ),
 )
 
@@ -203,7 +203,7 @@ sparse_dense_matmul_op = sparse_op(
     native=sparse_product(),
     doc=(
         "The product of a sparse and a dense matrix, or of their adjoints. Raises "
-        "InvalidArgumentError for indices out of bounds."
+        "InvalidArgumentError if indices are out of bounds."
     ),
 )  # fmt: skip
 

@@ -68,8 +68,8 @@ op(
     infer=_infer,
     **numpy_kernels(Call(make=_bind)),
     doc=(
-        "ref[begin:end:strides] = value, with the masks of StridedSlice; the value is "
-        "broadcast to the slice. Outputs the reference."
+        "Sets ref[begin:end:strides] = value, with the masks of StridedSlice. The value is "
+        "broadcast to the slice. The output is the reference."
     ),
     **changes_reference(host_inputs=[1, 2, 3]),
 )

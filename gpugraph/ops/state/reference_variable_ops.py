@@ -122,7 +122,7 @@ op(
     infer=from_attr("shape"),
     grad=NO_GRADIENT,
     stateful=True,
-    doc="A variable, which lives as long as its session; its output is a reference.",
+    doc="A variable, which lives as long as its session. The output is a reference to it.",
     **EMPTY_KERNELS,
 )
 
@@ -133,7 +133,7 @@ op(
     infer=_infer_assign,
     cpu=Call(make=_assign),
     gpu=Elementwise("y", Call(make=_assign)),
-    doc="Writes `value` into the variable `ref` and outputs the reference.",
+    doc="Writes `value` into the variable `ref`. The output is the reference.",
     **changes_reference(allows_uninitialized=True),
 )
 

@@ -147,8 +147,8 @@ _edit_distance = op(
     gpu=HostOnly("which elements are a sequence depends on indices, which the host must read"),
     grad=NO_GRADIENT,
     doc=(
-        "Levenshtein's distance between the sequences in the last dimension of two sparse"
-        " tensors. With normalize, it is divided by the length of the truth."
+        "The Levenshtein distances of sequences, which are along the last axis of two sparse "
+        "tensors. If normalize is true, a distance is divided by the length of the truth."
     ),
 )
 

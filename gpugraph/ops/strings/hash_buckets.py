@@ -171,7 +171,8 @@ _fingerprint = op(
     gpu=HostOnly("hashes are computed on the host"),
     grad=NO_GRADIENT,
     doc=(
-        "The 8 bytes of each row's 64-bit hash. Raises InvalidArgumentError for an unknown method."
+        "The 8 bytes of the 64-bit hash of each row. Raises InvalidArgumentError if the method is "
+        "unknown."
     ),
 )
 

@@ -115,7 +115,10 @@ op(
         **{key: Attr("list(type)", required=True, minimum=0, allowed=_TYPES) for key in _LISTS},
         **dict.fromkeys(("out_type", "internal_type"), _TYPES),
     },
-    doc=("For each row, all combinations of one feature of each input, joined by _X_ or hashed."),
+    doc=(
+        "For each row, all combinations of one feature of each input. The features of a combination "
+        "are joined by _X_ or hashed."
+    ),
     infer=_infer,
     outputs="output_indices: int64, output_values: out_type, output_shape: int64",
     **numpy_kernels(Call(make=_bind, dynamic=True)),

@@ -66,5 +66,8 @@ op(
         "output_dtype": Attr("type", int64, allowed=(int32, int64)),
     },
     infer=_infer, cpu=Call(make=_bind), gpu=HOST, grad=NO_GRADIENT,
-    doc="For each row of `seeds` the class [1, 1] that StatelessMultinomial draws by that seed.",
+    doc=(
+        "For each row of `seeds`, the class [1, 1] that StatelessMultinomial draws with this "
+        "seed."
+    ),
 )  # fmt: skip

@@ -57,7 +57,7 @@ _decode_gif = op(
     cpu=Call(make=_bind_gif, dynamic=True),
     gpu=_HOST,
     grad=NO_GRADIENT,
-    doc="The frames [frames, height, width, 3] of a GIF file; of a JPEG or PNG file, one frame.",
+    doc="The frames [frames, height, width, 3] of a GIF file. A JPEG or PNG file has one frame.",
 )
 
 
@@ -114,7 +114,7 @@ _decode_and_crop_jpeg = op(
     cpu=Call(make=_bind_crop, dynamic=True),
     gpu=_HOST,
     grad=NO_GRADIENT,
-    doc="The pixels of a JPEG file in a window: top, left, height and width.",
+    doc="The pixels of a JPEG file that are inside a window [top, left, height, width].",
 )
 
 

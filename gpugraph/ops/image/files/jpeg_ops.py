@@ -158,7 +158,9 @@ encode_jpeg_variable_quality_op = op(
     cpu=Call(_encode_at_quality),
     gpu=_HOST,
     grad=NO_GRADIENT,
-    doc="The JPEG file of an image [height, width, 1 or 3], with a quality from 0 to 100.",
+    doc=(
+        "The JPEG file of an image [height, width, 1 or 3]. The quality is a number from 0 to 100."
+    ),
 )
 
 

@@ -243,5 +243,5 @@ op(
     gpu=Source("attention.cu", _launch_by_threads, Call(make=_bind), tensor_cores=_launch_mma),
     native=HOST_ATTENTION,
     grad=NO_GRADIENT,
-    doc="softmax(scale * query @ key + args) @ value; with adj_y, key is transposed.",
+    doc="softmax(scale * query @ key + args) @ value. If adj_y is true, key is transposed.",
 )

@@ -183,7 +183,7 @@ _leaky_relu = op(
     attrs={"alpha": Attr("float", 0.2), "T": FLOATING},
     **numpy_kernels(Call(make=_bind_leaky), decomposition(_leaky)),
     grad=lambda op, dy: raw_ops.LeakyReluGrad(dy, op.inputs[0], alpha=op.attrs["alpha"]),
-    doc="`features` where positive, otherwise alpha * features.",
+    doc="`features` where they are positive, otherwise alpha * features.",
 )
 
 op(

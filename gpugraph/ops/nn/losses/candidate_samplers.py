@@ -207,7 +207,7 @@ _all = op(
     **numpy_kernels(Call(make=_bind_all)),
     grad=NO_GRADIENT,
     stateful=True,
-    doc="All classes from 0 on, each with an expected count of 1.",
+    doc="All classes below num_sampled, each with an expected count of 1.",
 )
 
 
@@ -247,8 +247,8 @@ _hits = op(
     **numpy_kernels(Call(make=_bind_hits, dynamic=True)),
     grad=NO_GRADIENT,
     doc=(
-        "The rows of true classes that were drawn, the positions of the equal candidates,"
-        " and -FLT_MAX for each such pair."
+        "The true classes that were drawn as candidates: the row of each, the position of the "
+        "equal candidate, and -FLT_MAX."
     ),
 )
 

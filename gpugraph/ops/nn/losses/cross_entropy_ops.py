@@ -110,7 +110,10 @@ _dense = op(
     infer=_infer_dense,
     **numpy_kernels(numpy_rows(_dense_terms), decomposition(_dense_terms)),
     grad=_dense_back,
-    doc="By row: loss = -sum(labels * log(softmax(features))); backprop = softmax - labels.",
+    doc=(
+        "For each row, loss = -sum(labels * log(softmax(features))) and backprop = "
+        "softmax(features) - labels."
+    ),
 )
 
 
@@ -186,7 +189,10 @@ _sparse = op(
     infer=_infer_sparse,
     **numpy_kernels(Call(make=_bind_sparse), decomposition(_sparse_terms)),
     grad=lambda op, dloss, dbackprop: [_logits_back(op, dloss, dbackprop), None],
-    doc="By row: loss = -log(softmax(features))[label]; backprop = softmax - one_hot(labels).",
+    doc=(
+        "For each row, loss = -log(softmax(features))[label] and backprop = softmax(features) - "
+        "one_hot(label)."
+    ),
 )
 
 

@@ -117,8 +117,8 @@ _greedy = op(
     **numpy_kernels(Call(make=_bind_greedy, dynamic=True), _native_greedy()),
     grad=NO_GRADIENT,
     doc=(
-        "The labels with the largest logits (time, batch, classes), and minus the sum of "
-        "these logits."
+        "The labels with the largest logits (time, batch, classes), and the negated sum of these "
+        "logits."
     ),
 )
 

@@ -266,8 +266,8 @@ _ctc_loss = op(
     ),
     grad=_back,
     doc=(
-        "-log p(labels) of logits (time, batch, classes), whose last class is the blank; "
-        "and the gradient with respect to the logits."
+        "-log p(labels) for logits (time, batch, classes), whose last class is the blank, and the "
+        "gradient with respect to the logits."
     ),
 )
 

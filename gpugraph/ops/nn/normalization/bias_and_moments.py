@@ -81,8 +81,8 @@ _bias_add = op(
     **numpy_kernels(Call(make=_bind_bias_add), decomposition(_bias_terms)),
     grad=_bias_add_back,
     doc=(
-        "value + bias, with one bias per channel: channels are the last axis (NHWC) or "
-        "the second (NCHW)."
+        "value + bias, with one bias per channel. The channels are the last axis (NHWC) or the "
+        "second axis (NCHW)."
     ),
 )
 

@@ -214,8 +214,10 @@ op(
     infer=_infer_cell_grad,
     **numpy_kernels(Call(make=_bind_cell_grad)),
     grad=NO_GRADIENT,
-    doc="The gradients of LSTMBlockCell's state, gates (i, ci, f, o, before activation) and "
-    "peepholes.",
+    doc=(
+        "The gradients of LSTMBlockCell with respect to the state, the gates (i, ci, f, o, before "
+        "activation) and the peepholes."
+    ),
 )
 
 
@@ -331,5 +333,5 @@ op(
     infer=_infer_sequence_grad,
     **numpy_kernels(Call(make=_bind_sequence_grad)),
     grad=NO_GRADIENT,
-    doc="The gradients of BlockLSTM's inputs.",
+    doc="The gradients of BlockLSTM with respect to its inputs.",
 )
