@@ -161,7 +161,7 @@ for _ref in ("", "Ref"):
         infer=_infer_switch,
         memory=OpMemory(view={0: 0, 1: 0}, host_inputs=(1,), allows_uninitialized=_is_ref),
         grad=_switch_gradient,
-        doc="`data`, by the output that `pred`, a scalar, selects. The other output is dead.",
+        doc="`data`, as the output that the scalar `pred` selects. The other output is dead.",
         **EMPTY_KERNELS,
     )
     op(
@@ -174,7 +174,7 @@ for _ref in ("", "Ref"):
         grad=_merge_gradient,
         doc=(
             "The input that is alive, and its index. Raises InvalidArgumentError if two "
-            "inputs are alive; the outputs are dead if no input is."
+            "inputs are alive. If no input is alive, the outputs are dead."
         ),
         **EMPTY_KERNELS,
     )

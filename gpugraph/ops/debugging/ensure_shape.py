@@ -71,7 +71,8 @@ _ensure_shape = op(
     grad=lambda op, dy: dy,
     stateful=True,
     doc=(
-        "The input. Raises InvalidArgumentError if its shape is not compatible with the attr `shape`."
+        "The input. Raises InvalidArgumentError if its shape is not compatible with the attr "
+        "`shape`."
     ),
 )
 

@@ -235,7 +235,7 @@ load_and_remap_matrix = _host_op(
     cpu=Call(make=_bind_load, dynamic=True, direct=True),
     stateful=True,
     doc=(
-        "Selected rows and columns of a matrix in a checkpoint. Rows and columns that do not "
-        "exist are filled with the values of `initializing_values`."
+        "Selected rows and columns of a matrix in a checkpoint. The elements of rows and columns "
+        "that it lacks are taken from `initializing_values`."
     ),
 )

@@ -254,7 +254,7 @@ for _kind, _taps in (("Bilinear", 2), ("Bicubic", 4)):
         gpu=resize_back_gpu(Call(make=partial(_bind_resize_grad, _kind)), _taps, _scale, 2),
         native=resized(_WEIGHTS[_kind], is_back=True, has_original=True),
         grad=partial(_by_size, f"Resize{_kind}"),
-        doc=f"The gradient of Resize{_kind} by images of the shape of original_image.",
+        doc=f"The gradient of Resize{_kind} with respect to the images original_image.",
     )
 
 op(

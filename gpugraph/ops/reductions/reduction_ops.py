@@ -244,7 +244,7 @@ def _reduction(
         gpu=gpu,
         native=native,
         grad=grad,
-        doc=f"{doc} along the axes `reduction_indices`, which `keep_dims` keeps with size 1.",
+        doc=f"{doc} along the axes `axis`. If `keep_dims` is true, they are kept with size 1.",
     )
 
 

@@ -136,8 +136,8 @@ for _name, _combine, _what in (
         inputs=_PAIR,
         outputs="output_indices: int64, output_values: T",
         attrs={"T": REAL},
-        doc=f"The {_what} of the elements of two sparse tensors, each compared with 0 where the "
-        "other has none.",
+        doc=f"The {_what} of the elements of two sparse tensors, elementwise. A missing "
+        "element counts as 0.",
     )  # fmt: skip
 
 # -- reductions

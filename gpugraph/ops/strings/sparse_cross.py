@@ -116,8 +116,8 @@ op(
         **dict.fromkeys(("out_type", "internal_type"), _TYPES),
     },
     doc=(
-        "For each row, all combinations of one feature of each input. The features of a combination "
-        "are joined by _X_ or hashed."
+        "For each row, all combinations of one feature of each input. The features of a "
+        "combination are joined by _X_ or hashed."
     ),
     infer=_infer,
     outputs="output_indices: int64, output_values: out_type, output_shape: int64",

@@ -248,7 +248,8 @@ def _reading_op(op_type: str, bind: Callable[..., Run], signature: str, **declar
 _reading_op(
     "LookupTableFindV2", _bind_find,
     "table_handle: resource, keys: Tin, default_value: Tout -> values: Tout",
-    attrs=_FIND, infer=_infer_find, doc="The values of the given keys. A key that the table lacks has the default value.",
+    attrs=_FIND, infer=_infer_find,
+    doc="The values of the given keys. A key that the table lacks has the default value.",
 )  # fmt: skip
 _reading_op(
     "LookupTableExportV2", _bind_export, "table_handle: resource -> keys: Tkeys, values: Tvalues",

@@ -264,7 +264,7 @@ def sparse_update(name: str, inputs: str) -> OpFunction:
         native=_native(name, slots),
         grad=NO_GRADIENT,
         stateful=True,
-        doc=f"Apply{name}, of the rows at `indices`, by the rows of grad.",
+        doc=f"The update of Apply{name} for the rows at `indices`, with the rows of grad.",
     )
 
 

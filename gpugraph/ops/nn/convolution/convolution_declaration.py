@@ -216,7 +216,8 @@ def declare_convolution(
         infer=partial(_infer_input_gradient, layout, outputs_of),
         memory=OpMemory(host_inputs=[0]),
         grad=gradient_by_input,
-        doc=f"The gradient of {forward.op_type} by its {layout.noun}, of the sizes `input_sizes`.",
+        doc=f"The gradient of {forward.op_type} with respect to its {layout.noun}, which have the "
+        "sizes `input_sizes`.",
         **by_input.kernels(layout),
     )
     op(
@@ -227,7 +228,8 @@ def declare_convolution(
         infer=partial(_infer_filter_gradient, layout, outputs_of),
         memory=OpMemory(host_inputs=[1]),
         grad=gradient_by_filter,
-        doc=f"The gradient of {forward.op_type} by its filter, of the sizes `filter_sizes`.",
+        doc=f"The gradient of {forward.op_type} with respect to its filter, which has the sizes "
+        "`filter_sizes`.",
         **by_filter.kernels(layout),
     )
     return convolution

@@ -194,7 +194,8 @@ for _name, _output, _to_image in (("Input", "in", True), ("Filter", "filter", Fa
         infer=partial(_infer_back, _to_image),
         **numpy_kernels(Call(make=unless_empty(partial(_bind_back, _to_image)))),
         grad=_refuse,
-        doc=f"The gradient of Dilation2D by its {_name.lower()}: to the first of equal sums.",
+        doc=f"The gradient of Dilation2D with respect to its {_name.lower()}. If several sums of a "
+        "window are equal, the first gets the gradient.",
     )
 
 

@@ -349,8 +349,9 @@ def _declare(version: _Version) -> Any:
         gpu=norm_back_gpu(Call(make=_bind_backward), 3 + len(reserves)),
         native=native("gg_batch_norm_back", 0, lambda _: len(reserves)),
         grad=gradient_of_gradient,
-        doc="The gradients of FusedBatchNorm by x, scale and offset; two outputs are empty. "
-        "reserve_space_1 and _2 are the mean and variance by which the op normalized.",
+        doc="The gradients of FusedBatchNorm with respect to x, scale and offset, and two empty "
+        "outputs. The op has normalized by the mean reserve_space_1 and the variance "
+        "reserve_space_2.",
     )
     return op(
         f"FusedBatchNorm{version.suffix}",
@@ -362,8 +363,9 @@ def _declare(version: _Version) -> Any:
         gpu=norm_gpu(Call(make=_bind_forward)),
         native=native("gg_batch_norm", 0, no_moments),
         grad=partial(forward_gradient, backward),
-        doc="(x - mean) / sqrt(variance + epsilon) * scale + offset, by channel. In training, mean "
-        "and variance are the images', and outputs (batch_variance is the sample's, over n - 1).",
+        doc="(x - mean) / sqrt(variance + epsilon) * scale + offset, channel by channel. In "
+        "training, mean and variance are computed from the images, and are outputs. The output "
+        "batch_variance is divided by n - 1.",
     )
 
 

@@ -353,7 +353,7 @@ def _declare_max(
     max_pool = _op(
         layout, name, "input: T", types=types, infer=_infer_max, bind=_bind_max,
         launches=partial(forward_launches, "gg_max_pool"), native=("gg_max_pool", _forward_shapes),
-        grad=gradient, doc="The largest element of each window; padding does not count.",
+        grad=gradient, doc="The largest element of each window, without the padding.",
     )  # fmt: skip
     other = "T" if layout is IMAGES else "TInput"
     _op(
@@ -397,7 +397,7 @@ def _declare_mean(layout: Layout, name: str, grad_name: str, input_name: str) ->
         layout, grad_name, "orig_input_shape: int32, grad: T", types=FLOATING,
         infer=_infer_mean_back, bind=_bind_mean_back, launches=mean_gradient_launches,
         native=("gg_mean_pool_back", _mean_gradient_shapes), grad=gradient_of_gradient,
-        doc=f"The gradient of {name}: each window's is divided equally among its elements.",
+        doc=f"The gradient of {name}: the gradient of each window is divided equally among its elements.",
         memory=OpMemory(host_inputs=[0]),
     )  # fmt: skip
     return avg_pool

@@ -321,7 +321,7 @@ for _name, _order, _attrs in (
         grad=_sequence_back(_order),
         doc=(
             "An LSTM over a sequence [time, batch, inputs]: gates, candidates, states and "
-            "outputs of each step; after seq_len_max steps they are zeros."
+            "outputs of each step. After seq_len_max steps, they are zeros."
         ),
     )
 op(
