@@ -235,7 +235,8 @@ def _declare_vars(end: str, per_channel: bool) -> tuple[Any, Any]:
         infer=_infer_vars(per_channel),
         **numpy_kernels(Call(make=_bind_vars), decomposition(_vars_terms)),
         grad=back,
-        doc=f"Numbers clamped to [min, max]{of_channels} and rounded to one of 2 ** num_bits steps.",
+        doc=f"Numbers clamped to [min, max]{of_channels} and rounded to one of 2 ** num_bits "
+        "steps.",
     )
     backward = op(
         gradient_type,
@@ -246,8 +247,8 @@ def _declare_vars(end: str, per_channel: bool) -> tuple[Any, Any]:
         infer=_infer_vars(per_channel),
         **numpy_kernels(Call(make=_bind_vars_gradient), decomposition(_vars_gradient_terms)),
         grad=NO_GRADIENT,
-        doc=f"The gradients of FakeQuantWithMinMaxVars{end}. The gradient of a clamped number is added to "
-        "the gradient of the bound.",
+        doc=f"The gradients of FakeQuantWithMinMaxVars{end}. The gradient of a clamped number is "
+        "added to the gradient of the bound.",
     )
     return forward, backward
 

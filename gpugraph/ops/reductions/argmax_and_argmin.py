@@ -188,7 +188,8 @@ def _declare(op_type: str, cpu: Call, element: str, best: Reduction, worst: str)
             partial(_position_terms, best, worst), _positions_of(element == "largest")
         ),
         grad=NO_GRADIENT,
-        doc=f"The index of the {element} element along `dimension`, the lowest if several are equal.",
+        doc=f"The index of the {element} element along `dimension`. If several are "
+        "equal, it is the lowest index.",
     )
 
     doc = f"""Return the index of the {element} element along `axis` (0 by default).

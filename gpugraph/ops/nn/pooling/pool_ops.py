@@ -362,8 +362,8 @@ def _declare_max(
         bind=_bind_max_back, launches=max_gradient_launches,
         native=("gg_max_pool_back", _max_gradient_shapes),
         grad=partial(of_gradient, grad_grad_name),
-        doc=f"The gradient of {name}: each window's goes to its largest element, the first of "
-        "equals.",
+        doc=f"The gradient of {name}. The gradient of each window is the gradient of the window's "
+        "largest element, the first if several are equal.",
     )  # fmt: skip
     _op(
         layout, grad_grad_name, _GRADIENT_INPUTS, types=types, infer=_infer_max_back_back,
@@ -397,7 +397,8 @@ def _declare_mean(layout: Layout, name: str, grad_name: str, input_name: str) ->
         layout, grad_name, "orig_input_shape: int32, grad: T", types=FLOATING,
         infer=_infer_mean_back, bind=_bind_mean_back, launches=mean_gradient_launches,
         native=("gg_mean_pool_back", _mean_gradient_shapes), grad=gradient_of_gradient,
-        doc=f"The gradient of {name}: the gradient of each window is divided equally among its elements.",
+        doc=f"The gradient of {name}: the gradient of each window is divided equally "
+        "among its elements.",
         memory=OpMemory(host_inputs=[0]),
     )  # fmt: skip
     return avg_pool
