@@ -36,8 +36,8 @@ def merge_places(unit: Unit) -> dict[TensorId, Node]:
 
 
 def _makers(unit: Unit, merge: Node) -> list[TensorId]:
-    """Return the inputs of a Merge that can be computed in its storage. If an input is a view, the
-    result contains the viewed tensor instead.
+    """Return those inputs of a Merge that can be computed directly in the Merge's storage. If an
+    input is a view, the result contains the viewed tensor instead.
     """
     flow = unit.flow
     assert flow is not None

@@ -292,8 +292,7 @@ def fake_quant_with_min_max_args_gradient(
 ) -> Tensor:
     """Return `gradients` where `inputs` are in the shifted range, and 0 elsewhere.
 
-    All other arguments are the arguments of the op `fake_quant_with_min_max_args` whose gradient is
-    computed.
+    All other arguments must be the same as in the call of `fake_quant_with_min_max_args`.
     """
     attrs = {"min": min, "max": max, "num_bits": num_bits, "narrow_range": narrow_range}
     return _args_gradient(gradients, inputs, **attrs, name=name)

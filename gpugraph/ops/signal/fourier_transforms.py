@@ -217,8 +217,8 @@ def _irfft_gradient(axes: int) -> Any:
     number of elements.
 
     IRFFT uses most elements of its input twice, because they also determine the other half of the
-    spectrum. The gradients of these elements are therefore doubled. These are all elements except
-    the first along the last axis and, if the length is even, the last.
+    spectrum. The gradients of these elements are therefore doubled. The exceptions are the first
+    element along the last axis and, if the length is even, the last element.
     """
 
     def gradient(op: Any, dy: Any) -> list[Any]:
