@@ -122,7 +122,9 @@ def _to_integers(x: Any, low: Any, high: Any, kind: Any, attrs: Any) -> tuple[An
 
 
 def _to_real(numbers: Any, low: Any, high: Any, mode: str) -> Any:
-    """Convert integers in the range [low, high] to real numbers."""
+    """Convert integers of a quantized dtype to the real numbers in [low, high] that they
+    represent.
+    """
     first, last = _bounds(numbers.dtype)
     if mode == "MIN_FIRST":
         return _FirstScale(low, high, numbers.dtype).real(numbers)

@@ -268,8 +268,8 @@ def _first_within(place: Philox, starts: Any, drawn: Any) -> Any:
     """Replace numbers in the rows of `drawn` whose magnitude is 2 or more with numbers from later
     blocks.
 
-    Each row of the result has the first numbers from its blocks whose magnitude is less than 2, in
-    the order of the blocks.
+    For each row of the result, the blocks of the row are read in order, and numbers of magnitude 2
+    or more are skipped.
 
     Args:
       starts: the counter offsets of the rows.

@@ -1,9 +1,9 @@
 """Ops that draw uniform floats, normal floats and integers from the same streams as TensorFlow.
 
 The same seed gives the same numbers as TensorFlow's CPU kernels. Uniform numbers and integers have
-the same bits. Normal numbers, whose logarithm, sine and cosine are computed differently, differ by
-a few units in the last place. The result does not depend on devices, plans or threads. Seeds are in
-`seeds_and_streams`, distributions in `bits_to_distributions`.
+the same bits. Normal numbers differ by a few units in the last place, because the logarithm, sine
+and cosine are computed in a different way. The result does not depend on devices, plans or threads.
+Seeds are in `seeds_and_streams`, distributions in `bits_to_distributions`.
 """
 
 from __future__ import annotations
