@@ -1,9 +1,9 @@
 """Communication of a collective's members with each other and with their leader.
 
 Arrays that members send each other are kept in a mailbox until they are requested, like tensors
-between stages, and are sent over the same connections. Such an array carries the number of the
-meeting where a tensor between stages carries the number of the step. A member that has waited for a
-long time checks whether the other member's server still answers.
+between stages, and are sent over the same connections. An array is sent with the number of the
+meeting, in place of the number of the step that is sent with a tensor. A member that has waited for
+a long time checks whether the other member's server still answers.
 """
 
 from __future__ import annotations
