@@ -259,7 +259,7 @@ def _shape_on_other_side(op: Operation, branch: CondContext) -> Tensor:
 def zeros_for_switch(op: Operation, tensor: Tensor) -> Tensor:
     """Return zeros like `tensor`, an output of the Switch `op` into a branch.
 
-    The zeros are alive only if the branch is not taken, which is when they are the gradient.
+    The zeros are alive only if the branch is not taken. In this case, they are the gradient.
     """
     branch = op._control_flow_context
     other = raw_ops.Switch(op._inputs[0], branch.pred)[1 - branch.branch]
