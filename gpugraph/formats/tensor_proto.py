@@ -86,7 +86,7 @@ def write_tensor(
     proto: Any, array: NDArray[Any], dtype: DType, shape: Sequence[int], as_values: bool = False
 ) -> None:
     """Fill an empty TensorProto. The arguments and errors are those of `tensor_proto_of`, except
-    for two arguments.
+    for the following two arguments.
 
     Args:
       proto: the empty TensorProto.
