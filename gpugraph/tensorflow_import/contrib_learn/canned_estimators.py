@@ -170,7 +170,7 @@ class DNNClassifier(_Classifier):
 
 
 class DNNRegressor(_Regressor):
-    """A network of fully connected layers that predicts numbers. The arguments are described at
+    """A network of fully connected layers that predicts numbers. For the arguments, see
     `DNNClassifier`.
     """
 
@@ -208,7 +208,7 @@ class DNNRegressor(_Regressor):
 
 
 class LinearClassifier(_Classifier):
-    """A linear model that classifies. The arguments are described at `DNNClassifier`."""
+    """A linear model that classifies. For the arguments, see `DNNClassifier`."""
 
     def __init__(
         self,
@@ -240,7 +240,7 @@ class LinearClassifier(_Classifier):
 
 
 class LinearRegressor(_Regressor):
-    """A linear model that predicts numbers. The arguments are described at `DNNClassifier`."""
+    """A linear model that predicts numbers. For the arguments, see `DNNClassifier`."""
 
     def __init__(
         self,
@@ -286,7 +286,7 @@ def _both(values: dict[str, Any]) -> dict[str, Any]:
 
 
 class DNNLinearCombinedClassifier(_Classifier):
-    """The sum of a linear model and a network, which classifies. The arguments are described at
+    """The sum of a linear model and a network, which classifies. For the arguments, see
     `DNNClassifier`.
     """
 
@@ -318,8 +318,8 @@ class DNNLinearCombinedClassifier(_Classifier):
 
 
 class DNNLinearCombinedRegressor(_Regressor):
-    """The sum of a linear model and a network, which predicts numbers. The arguments are described
-    at `DNNClassifier`.
+    """The sum of a linear model and a network, which predicts numbers. For the arguments, see
+    `DNNClassifier`.
     """
 
     def __init__(

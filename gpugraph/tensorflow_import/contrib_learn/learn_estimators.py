@@ -84,7 +84,7 @@ class BaseEstimator:
         batch_size: int | None = None,
         monitors: Any = None,
     ) -> Any:
-        """Train the model for additional steps. The arguments are described at `fit`."""
+        """Train the model for additional steps. For the arguments, see `fit`."""
         return self.fit(x, y, input_fn, steps, batch_size, monitors)
 
     def evaluate(

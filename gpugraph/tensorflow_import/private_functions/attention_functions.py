@@ -67,7 +67,8 @@ def maybe_mask_score(
 
     Args:
       memory_mask: a bool tensor [batch, time], false for the steps to mask. Before TensorFlow 1.14,
-        the third argument was `score_mask_value`. A number is taken as that.
+        the third argument was `score_mask_value`. Therefore a number is treated as
+        `score_mask_value`.
       score_mask_value: the value, -inf by default.
     """
     if isinstance(memory_mask, (int, float)):
@@ -129,8 +130,8 @@ def bahdanau_score(
 ) -> Any:
     """Return the additive scores [batch, time] of a query for the keys.
 
-    Before TensorFlow 1.14, the third argument was `normalize`, and the variables were created. A
-    bool does so here too.
+    Before TensorFlow 1.14, the third argument was the bool `normalize`, and the function created
+    the variables. If a bool is passed, this function does the same.
 
     Args:
       processed_query: a tensor [batch, depth].
@@ -167,8 +168,8 @@ def luong_score(query: Any, keys: Any, scale: Any) -> Any:
     Raises ValueError if the depths differ.
 
     Args:
-      scale: a factor of the scores, or None. Before TensorFlow 1.14 it was a bool that created the
-        variable `attention_g`. A bool does so here too.
+      scale: a factor of the scores, or None. Before TensorFlow 1.14, `scale` was a bool, and True
+        created the variable `attention_g`. If a bool is passed, this function does the same.
     """
     depth, units = query.shape.as_list()[-1], keys.shape.as_list()[-1]
     if depth != units:
