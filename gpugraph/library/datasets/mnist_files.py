@@ -224,8 +224,8 @@ def read_data_sets(
     `DataSet`.
 
     Raises NotFoundError with the names of missing files, because nothing is downloaded. Raises
-    ValueError if `validation_size` exceeds the number of images, or if a file has another magic
-    number.
+    ValueError if `validation_size` exceeds the number of images, or if a file does not begin with
+    the magic number of its kind.
     """
     options = {"dtype": dtype, "reshape": reshape, "seed": seed}
     if fake_data:

@@ -104,7 +104,7 @@ def compute_gradient(
 
     Args:
       x, x_shape: a tensor and its shape, or a list of tensors and a list of their shapes. For
-        lists, the result is a list of pairs.
+        lists, the result is a list with a pair of Jacobians for each tensor.
       x_init_value: the value of x. By default, it consists of random numbers in [0, 1).
       delta: the step of the finite differences.
       init_targets: an operation or a list of operations to run first.

@@ -48,7 +48,7 @@ class _Canned(BaseEstimator):
         return named
 
     def evaluate(self, *arguments: Any, **options: Any) -> dict[str, Any]:
-        """Return the metrics of the last checkpoint. The arguments are described at
+        """Return the metrics of the last checkpoint. For the arguments, see
         `Estimator.evaluate`.
         """
         if options.get("metrics"):
@@ -85,9 +85,7 @@ class _Classifier(_Canned):
     _shows_only = _CLASSES
 
     def predict(self, *arguments: Any, **options: Any) -> Any:
-        """Return the classes of the examples. The arguments are described at
-        `Estimator.predict`.
-        """
+        """Return the classes of the examples. For the arguments, see `Estimator.predict`."""
         as_iterable = options.get("as_iterable", True)
         if options.get("outputs") is not None:
             return super().predict(*arguments, **options)
@@ -112,7 +110,7 @@ class _Regressor(_Canned):
     _shows_only = _SCORES
 
     def predict(self, *arguments: Any, **options: Any) -> Any:
-        """Return the predicted values of the examples. The arguments are described at
+        """Return the predicted values of the examples. For the arguments, see
         `Estimator.predict`.
         """
         as_iterable = options.get("as_iterable", True)

@@ -101,8 +101,7 @@ class BaseEstimator:
         hooks: Any = None,
         log_progress: bool = True,
     ) -> dict[str, Any]:
-        """Return a dict from names to metrics of the last checkpoint. The inputs are described at
-        `fit`.
+        """Return a dict from names to metrics of the last checkpoint. For the inputs, see `fit`.
 
         Args:
           metrics: a dict from names to additional metrics. A metric is a MetricSpec, or a function

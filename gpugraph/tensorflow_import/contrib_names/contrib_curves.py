@@ -150,7 +150,7 @@ def precision_recall_at_equal_thresholds(
     thresholds, not with their product.
 
     Args:
-      labels: bools in the shape of the predictions. Raises TypeError for other dtypes.
+      labels: bools in the shape of the predictions. Raises TypeError for any other dtype.
       predictions: numbers in [0, 1].
       num_thresholds: the number of thresholds, by default 201.
     """

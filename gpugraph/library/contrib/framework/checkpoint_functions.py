@@ -63,8 +63,8 @@ def assign_from_checkpoint(
 ) -> tuple[Operation, dict[Tensor, Any]]:
     """Return an operation that sets variables to values of a checkpoint, and the feeds for its run.
 
-    Raises ValueError if a variable is not in the checkpoint, or has another shape in the
-    checkpoint.
+    Raises ValueError if a variable is not in the checkpoint, or if its shape in the checkpoint
+    differs.
 
     Args:
       var_list: a list of variables, or a dict from names in the checkpoint to variables or to lists

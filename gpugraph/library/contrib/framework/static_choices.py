@@ -19,7 +19,7 @@ def smart_constant_value(pred: Any) -> bool | None:
     """Return the value of `pred`, which is a bool, 0, 1 or a bool tensor. If the tensor's value is
     not known, return None.
 
-    Raises TypeError for other values.
+    Raises TypeError for any other value.
     """
     if not isinstance(pred, (Tensor, Variable)) and not _is_bool(pred):
         raise TypeError(

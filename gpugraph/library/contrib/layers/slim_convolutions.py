@@ -125,7 +125,7 @@ def _convolution(name: str, dimensions: int, of: str, formats: str) -> Any:
     """Return the function `name`: a convolution along `dimensions` axes.
 
     Args:
-      of, formats: phrases for its docstring.
+      of, formats: phrases for the docstring of this function.
     """
 
     @with_options()
@@ -211,8 +211,8 @@ def separable_convolution2d(
     `tf.layers`.
 
     The fields of `LayerOptions` are passed as separate arguments. `pointwise_initializer` is by
-    default the initializer of the depthwise convolution. Raises ValueError for another data format,
-    and TypeError for inputs that are not floating point.
+    default the initializer of the depthwise convolution. Raises ValueError for an unsupported data
+    format, and TypeError for inputs that are not floating point.
 
     Args:
       num_outputs: the number of channels of the result. If `num_outputs` is None, only the
