@@ -124,7 +124,7 @@ class LoopGradients:
     def exit_reached(
         self, tensor: Tensor, has_gradient: Callable[[Operation], bool]
     ) -> tuple[list[Tensor], list[Tensor]]:
-        """Record that the Exit `tensor` was reached, with or without a gradient.
+        """Record that the Exit `tensor` was reached, whether or not it has a gradient.
 
         Returns two lists: the loop's Exits with a gradient, and the loop's Exits without a
         gradient. Both lists are empty while other Exits of the loop are pending.
