@@ -68,8 +68,7 @@ def to_code(
     indentation: str = "  ",
     experimental_optional_features: Any = None,
 ) -> str:
-    """Return the source code of `to_graph(entity)`. The parameters and errors are those of
-    `to_graph`.
+    """Return the source code of `to_graph(entity)`. For the parameters and errors, see `to_graph`.
 
     Args:
       indentation: ignored.

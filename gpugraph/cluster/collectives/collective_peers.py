@@ -168,7 +168,7 @@ class CollectivePeers:
         """Notify the leader that a member will not join in a step, or no longer waits.
 
         The leader receives the notice before the member joins in another step, and before the
-        member's session is closed. The parameters are those of `CollectiveGroups.leave`.
+        member's session is closed. For the parameters, see `CollectiveGroups.leave`.
         """
         if leader == self.task:
             self.groups.leave(key, wait, error, attempt, is_own)

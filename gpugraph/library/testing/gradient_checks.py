@@ -1,5 +1,5 @@
 """The functions `compute_gradient` and `compute_gradient_error`, which compare gradients with
-finite differences. Both are computed as Jacobians.
+finite differences. The gradients and the finite differences are computed as Jacobians.
 
 A Jacobian has a row for each number in x and a column for each number in y. Each complex number has
 two rows or two columns, for its real and its imaginary part.

@@ -187,7 +187,7 @@ def load_variable_slot_initializer(
 ) -> Callable[..., Any]:
     """Return an initializer of a slot that is partitioned in the same way as its variable.
 
-    The other arguments are those of `load_and_remap_matrix_initializer`.
+    For the other arguments, see `load_and_remap_matrix_initializer`.
 
     Args:
       primary_partition_info: the partition_info of the variable. This argument replaces the

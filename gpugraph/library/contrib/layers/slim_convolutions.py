@@ -111,7 +111,7 @@ def convolution(
 ) -> Tensor:
     """Return activation_fn(convolution(inputs, weights) + biases), for 1 to 3 spatial axes.
 
-    The other arguments and the errors are those of `convolution2d`.
+    For the other arguments and the errors, see `convolution2d`.
 
     Args:
       conv_dims: the number of spatial axes, or None for the rank of the inputs minus 2.
