@@ -61,7 +61,8 @@ def maybe_mask_score(
     memory_mask: Any = None,
     score_mask_value: Any = None,
 ) -> Any:
-    """Return scores [batch, time] with a value after the ends of the sequences.
+    """Return scores [batch, time], in which the steps after the end of each sequence have the value
+    `score_mask_value`.
 
     Raises ValueError if both lengths and a mask are passed.
 
@@ -69,7 +70,7 @@ def maybe_mask_score(
       memory_mask: a bool tensor [batch, time], false for the steps to mask. Before TensorFlow 1.14,
         the third argument was `score_mask_value`. Therefore a number is treated as
         `score_mask_value`.
-      score_mask_value: the value, -inf by default.
+      score_mask_value: by default -inf.
     """
     if isinstance(memory_mask, (int, float)):
         memory_mask, score_mask_value = None, memory_mask
