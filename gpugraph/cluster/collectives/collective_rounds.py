@@ -8,11 +8,11 @@ at this place any more. A member that waits at that place, or reaches that place
 well. A member beyond that place is not affected. So members whose steps fail together remain
 synchronized, even if they are notified late of each other's failure.
 
-If two members have not yet met in a collective, they may meet at any place. If one of them fails
-before that, their last meeting in another collective decides whether the failure affects the other
-member. Each member counts its steps that contain any collective since that meeting, and these
-counts are compared. If a member's session has not met any other member, the member receives the
-error of a failure once, provided that the failure is less than 10 seconds old.
+If two members have not yet met in a collective, they may meet even if their places differ. If one
+of them fails before that, their last meeting in another collective decides whether the failure
+affects the other member. Each member counts its steps that contain any collective since that
+meeting, and these counts are compared. If a member's session has not met any other member, the
+member receives the error of a failure once, provided that the failure is less than 10 seconds old.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ class CollectiveHistory:
         """Return whether a waiting member must fail because another member has left a step.
 
         If the failed member has met an earlier session on the waiting member's device, the waiting
-        member continues to wait. The two members may then meet at any place.
+        member continues to wait. The two members may then meet even if their places differ.
         """
         if attempt.device == failed.device:
             return False
