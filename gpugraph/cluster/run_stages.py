@@ -15,14 +15,13 @@ So a run never deadlocks with itself, regardless of its placement
 Operations that can't be separated have one level and one task. These are the operations of a branch
 or loop, and operations that share a TensorArray or a stack (`session/partial_run_graph.py`). A
 branch and its gradient are inseparable, so the operations between them, such as the loss, have the
-same level, and a collective between them is executed as one in a branch.
-Variables, handles, and constants without control inputs are in every stage of their task that needs
-them.
+same level, and a collective between them is executed like a collective in a branch. Variables,
+handles, and constants without control inputs are in every stage of their task that needs them.
 
 As in one process, a read of a variable after a write in the same run returns the written value
-(`compile/lowering/read_after_write.py`). The last write on which the read depends belongs to a
-stage, and the value that the variable has at the end of that stage is fed to the read. This value
-replaces the output of the Identity `read`, which all readers of the variable share.
+(`compile/lowering/read_after_write.py`). For this, the value that the variable has at the end of
+the writing stage is fed to the reading stage. The fed value replaces the output of the Identity
+`read`, which all readers of the variable share.
 """
 
 from __future__ import annotations
@@ -199,7 +198,7 @@ class _Cutter:
         """Return the operations in units, each after the units that it needs.
 
         A unit is a group of inseparable operations, or the members of a collective, or a single
-        operation. Units that need each other are joined to one. For example, a branch and its
+        operation. Units that need each other are joined into one. For example, a branch and its
         gradient are inseparable, and the loss is between them.
         """
         wholes: list[Sequence[Operation]] = []

@@ -150,8 +150,8 @@ def mapped(name: SegmentName) -> Any | None:
 
 
 class SegmentLease:
-    """The first bytes of a segment, shared by several holders. The last `drop` returns the segment
-    to its pool.
+    """The use of the first bytes of a segment by several holders. When the last holder calls
+    `drop`, the segment returns to its pool.
 
     If a step fails, a reader might still use the memory. The lease is then never dropped, and the
     memory is never reused. The system frees the memory when neither this process nor the reader

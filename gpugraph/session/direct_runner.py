@@ -275,7 +275,7 @@ class DirectRunner(Runner):
         return self.session.last_traced()
 
     def graph_record(self, plan: Plan) -> GraphRecord:
-        """Return an explanation of a run whose feeds have the shapes of `values`.
+        """Return a record of the compiled graph of a plan.
 
         The first call compiles the graph once more, because plans do not keep it.
         """
@@ -286,7 +286,7 @@ class DirectRunner(Runner):
         return plan.graph_record
 
     def explain(self, values: Sequence[Any]) -> Explanation:
-        """Return an explanation of how a run is executed whose feeds have the shapes of `values`.
+        """Return an explanation of a run whose feeds have the shapes of `values`.
 
         If the run has no plan yet, compile it.
         """

@@ -386,8 +386,8 @@ def _as_array(value: Any) -> Any:
 
 
 def _without_large_base(array: Any) -> Any:
-    """Return an array. If it is a small part of a larger array that it keeps alive, return a
-    copy.
+    """Return the array. If it is a view of a small part of a larger array, return a copy, so that
+    the larger array can be freed.
     """
     base = array.base
     return array if base is None or 2 * array.nbytes >= base.nbytes else array.copy()

@@ -5,7 +5,7 @@ the sizes that have differed so far are left open (`base/sizes`). The passes the
 sets of shapes, and each set only needs binding. A unit is valid for the sets of shapes that meet
 its conditions (such as "more than one row"). Other sets need another unit. If the runner has too
 many units, further sets of shapes are compiled to exact plans. This also happens if the sizes of
-many tensors depend on values, because a unit then saves little.
+many tensors depend on values, because a unit then saves little time.
 """
 
 from __future__ import annotations
@@ -181,7 +181,7 @@ class OpenShapes:
 
         Args:
           first: the shapes by which the passes estimate and compare.
-          reported: the reported sizes, or None if no size may be open that kernels report.
+          reported: the reported sizes, or None if the sizes that kernels report must not be open.
         """
         sizes = [size for shape in shapes for size in shape]
         hints = [size for shape in first for size in shape]

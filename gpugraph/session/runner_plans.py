@@ -149,8 +149,8 @@ class RunnerPlans:
         self.exact[shapes] = cached
 
     def _found_other(self, shapes: Shapes, reported: Mapping[str, int]) -> bool:
-        """Make the next run of these shapes use another opened plan, and return True, if there is
-        one whose conditions the reported sizes meet.
+        """If the reported sizes meet the conditions of another opened plan, make the next run of
+        these shapes use that plan. Return whether there is such a plan.
         """
         before = self.exact.get(shapes)
         if self.open_shapes is None or before is None or not reported:

@@ -1,7 +1,7 @@
 """Trial calls of parts of a function, whose operations are removed from the graph again.
 
-Only such a call shows whether a loop's condition is a tensor, and the dtypes of the variables that
-the loop's body assigns.
+Only such a call determines whether a loop's condition is a tensor, and the dtypes of the variables
+that the loop's body assigns.
 """
 
 from __future__ import annotations

@@ -89,7 +89,7 @@ def enter_nodes(nodes: NodeImport, has_own_frames: bool = True) -> None:
 
     Args:
       nodes: the finished operations.
-      has_own_frames: whether their frames are other frames than those of the graph.
+      has_own_frames: whether their frames are separate from the graph's frames of the same name.
     """
     functions = nodes.graph._functions
     for name, function in nodes.library.functions.items():
@@ -179,8 +179,8 @@ def _is_element(key: str, item: Any) -> bool:
 
 
 def _without_unknown_defaults(graph_def: Any, producer_op_list: Any) -> Any:
-    """Return a copy of a GraphDef without those attrs that only the GraphDef's producer has and
-    that have their default values.
+    """Return a copy of a GraphDef without attrs that only the GraphDef's producer has, if they have
+    their default values.
     """
     defaults = {
         (op.name, attr.name): attr.default_value

@@ -221,7 +221,7 @@ class Strategy:
 
 
 def get_loss_reduction() -> ReduceOp:
-    """Return how the losses of the replicas are combined: `ReduceOp.SUM`.
+    """Return the ReduceOp that combines the losses of the replicas: `ReduceOp.SUM`.
 
     If losses are scaled for an estimator, return `ReduceOp.MEAN`, unless the last loss function of
     `tf.losses` returned a sum.

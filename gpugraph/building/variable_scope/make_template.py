@@ -81,7 +81,7 @@ class _FirstCall:
         self.place = place
 
     def share(self) -> None:
-        """Permit the rest of this call to reuse variables that the first calls in other threads
+        """Allow this call to reuse, from now on, variables that the first calls in other threads
         create.
         """
         for scope in self.scopes[self.place :]:

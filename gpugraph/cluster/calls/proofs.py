@@ -193,9 +193,7 @@ class CallerProofs:
                 raise UnauthenticatedError.of_no_node("This call was made before")
 
     def _make_room(self, now: int) -> None:
-        """If there are too many callers, forget those whose calls are all so old that their proofs
-        are no longer valid.
-        """
+        """If there are too many callers, forget the callers whose proofs have all expired."""
         if len(self._callers) < _MAX_CALLERS:
             return
         callers = self._callers.items()

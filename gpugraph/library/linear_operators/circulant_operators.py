@@ -228,10 +228,10 @@ class LinearOperatorCirculant(BaseCirculant):
 
 
 class LinearOperatorCirculant2D(BaseCirculant):
-    """Block circulant matrices with circulant blocks: convolutions along two axes. The
-    spectrum is [..., n0, n1].
+    """Block circulant matrices with circulant blocks: convolutions along two axes. The spectrum is
+    [..., n0, n1].
 
-    The arguments are those of `LinearOperatorCirculant`.
+    For the arguments, see `LinearOperatorCirculant`.
     """
 
     def __init__(
@@ -252,7 +252,7 @@ class LinearOperatorCirculant3D(BaseCirculant):
     """Circulant matrices of three nested levels: convolutions along three axes. The spectrum is
     [..., n0, n1, n2].
 
-    The arguments are those of `LinearOperatorCirculant`.
+    For the arguments, see `LinearOperatorCirculant`.
     """
 
     def __init__(

@@ -81,8 +81,8 @@ class CodeRecord(NamedTuple):
 class Explanation:
     """The device of each op of a run with the reason, the transfers, and the report of each pass.
 
-    `pipelines` has a text for each iterator of the session, with the elements, the time and the
-    fullness of each stage. Iterators are measured from the first explanation on.
+    `pipelines` has a text for each iterator of the session, with the number of elements, the time,
+    and the fill level of the buffer of each stage. The measurement starts at the first explanation.
 
     `codes` holds the code that ran each step when the plan was explained. A later explanation of
     the same plan may have more native steps.

@@ -93,8 +93,8 @@ def get_test_data(
 ) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
     """Return random data as ((x, y), (x, y)), for training and for tests.
 
-    The inputs of a class are near the number of the class. Without classes, each label is a number
-    near which the inputs are.
+    The inputs of a class are near the number of the class. If `classification` is false, each label
+    is a number, and the inputs are near this number.
     """
     count = num_train + num_test
     if classification:
@@ -111,7 +111,7 @@ def get_test_data(
 
 
 def load_batch(fpath: str, label_key: str = "labels") -> tuple[Any, Any]:
-    """Return the images [n, 3, 32, 32] and the labels of a file of CIFAR."""
+    """Return the images [n, 3, 32, 32] and the labels in a CIFAR file."""
     with open(os.fspath(fpath), "rb") as file:
         batch = pickle.load(file, encoding="latin1")
     return batch["data"].reshape(-1, 3, 32, 32), batch[label_key]

@@ -94,7 +94,7 @@ class ExternalOptimizerInterface:
     ) -> None:
         """Minimize the loss, and assign the resulting values to the variables.
 
-        The other arguments are those of `Session.run`.
+        For the other arguments, see `Session.run`.
 
         Args:
           session: by default the default session.

@@ -149,7 +149,7 @@ class Layer(LayerWeights, LayerNodes, Module):
     def compute_output_signature(self, input_signature: Any) -> Any:
         """Return TensorSpecs of the outputs for inputs with these TensorSpecs.
 
-        Raises TypeError for inputs of another class.
+        Raises TypeError for inputs that are not TensorSpecs.
         """
         for spec in flatten(input_signature):
             if not isinstance(spec, TensorSpec):

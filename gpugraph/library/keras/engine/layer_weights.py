@@ -202,7 +202,9 @@ class LayerWeights(LayerLosses):
         return values
 
     def set_weights(self, weights: Sequence[Any]) -> None:
-        """Set the values of `weights`. Raises ValueError if the number or a shape differs."""
+        """Set the values of `weights`. Raises ValueError if the number of arrays or the shape of an
+        array is wrong.
+        """
         variables = self.weights
         if len(variables) != len(weights):
             raise ValueError(
@@ -275,7 +277,7 @@ class LayerWeights(LayerLosses):
 
         The penalty of `regularizer` is added to the layer's losses, unless the variable existed
         already and is shared. Raises ValueError for a trainable variable with the synchronization
-        ON_READ, and TypeError for other keyword arguments.
+        ON_READ, and TypeError for an unknown keyword argument.
 
         Args:
           name: by default "Variable".

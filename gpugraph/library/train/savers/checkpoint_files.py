@@ -206,8 +206,8 @@ def checkpoint_exists(checkpoint_prefix: Any) -> bool:
 
 
 def get_checkpoint_mtimes(checkpoint_prefixes: Sequence[str]) -> list[float]:
-    """Return when each existing checkpoint was written, in seconds since 1970. Missing checkpoints
-    are skipped.
+    """Return the time at which each existing checkpoint was written, in seconds since 1970. Missing
+    checkpoints are skipped.
     """
     return [
         files.Stat(paths[0]).mtime_nsec / 1e9 for paths in map(_files, checkpoint_prefixes) if paths
