@@ -149,7 +149,7 @@ class RunnerPlans:
         self.exact[shapes] = cached
 
     def _found_other(self, shapes: Shapes, reported: Mapping[str, int]) -> bool:
-        """If the reported sizes meet the conditions of another opened plan, make the next run of
+        """If the reported sizes meet the conditions of another open plan, make the next run of
         these shapes use that plan. Return whether there is such a plan.
         """
         before = self.exact.get(shapes)

@@ -81,8 +81,8 @@ class _FirstCall:
         self.place = place
 
     def share(self) -> None:
-        """Allow this call to reuse, from now on, variables that the first calls in other threads
-        create.
+        """Allow this call to reuse variables from now on. Other threads, in which the first call of
+        the template is also in progress, create these variables.
         """
         for scope in self.scopes[self.place :]:
             if not scope.reuse:
@@ -249,8 +249,8 @@ class Template(Trackable):
 
     @property
     def _checkpoint_dependencies(self) -> list[TrackableReference]:
-        """The templates that the first call has called, followed by the remaining variables under
-        their names in the scope.
+        """The templates that the function called during this template's first call, followed by all
+        other variables of the template, under their names in its scope.
         """
         prefix = self.variable_scope_name or ""
         inner = {(template.variable_scope_name or "/"): template for template in self._inner}

@@ -102,7 +102,7 @@ class OpenProgram(LoopProgram):
 
         Args:
           run_plain: a function that runs the step of a node in NumPy, with the current sizes.
-          flush: a function that runs the stage with the number that it receives.
+          flush: a function that runs a stage. Its argument is the number of the stage.
           restart: a function that prepares a new start of the run with another plan, and returns
             the error to raise. It receives the number of a stage, and the names of the sizes that
             must be known before the stage and have no value.

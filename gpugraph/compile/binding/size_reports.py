@@ -66,8 +66,8 @@ class Report(NamedTuple):
 
 
 class Flush(NamedTuple):
-    """A position in the order of nodes at which words are written, and the reports on which these
-    words depend.
+    """A position in the order of nodes at which the words of native calls are written, and the
+    reports on which these words depend.
     """
 
     position: int
@@ -97,8 +97,9 @@ class Reports:
         self._check_effects()
 
     def part_of(self, storage: Storage) -> int:
-        """Return the number of flushes that must precede the use of a buffer, because its size is
-        not known before or its tensor is computed later.
+        """Return the number of flushes (positions at which words are written) that must precede the
+        use of a buffer. A flush must come first if the buffer's size depends on it, or if the
+        tensor is computed after it.
         """
         names = self._names([storage.size])
         part = 0
@@ -152,7 +153,9 @@ class Reports:
         return {name for size in sizes for name in self._trace.reports_in(size)}
 
     def _check_effects(self) -> None:
-        """Raise NotReportedError if a node before the last flush has a side effect."""
+        """Raise NotReportedError if a node has a side effect and runs before the last position at
+        which words are written.
+        """
         reports = [report for flush in self.flushes for report in flush.reports]
         names = {name for report in reports for name in report.all_names}
         if not reports or not names.issuperset(self._trace.report_names):

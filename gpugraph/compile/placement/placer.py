@@ -3,9 +3,9 @@
 Ops that must share a device form a group: ops colocated by an attr (`_class`), a variable and the
 ops that have a reference to it as an input, and variables with the same shared name. A group may be
 on any device that the requests and kernels of all members permit. Among these, the device with the
-highest priority is chosen (GPU before CPU). Ops of other runs that refer to the group's variable
-are also members, unless no device could then run all members. The following rules take precedence,
-in this order:
+highest priority is chosen (GPU before CPU). If possible, this device can also run the ops outside
+the current run that refer to the group's variable. The following rules take precedence, in this
+order:
 
   1. If a variable has memory on a device since an earlier run, it and its group stay there. If
      copies share the memory of the first copy, they stay on the devices of their replicas.
@@ -164,7 +164,7 @@ def _candidates_of(
     unit: Unit, candidates: Candidates, group: ColocationGroup
 ) -> tuple[list[str], str]:
     """Return the devices that can run the group, and the reason. If possible, return only devices
-    that can also run the ops of other runs that refer to the group's variables.
+    that can also run the ops outside the current run that refer to the group's variables.
     """
     kin = [other for node in group.nodes for other in unit.kin.get(node.id, ())]
     if kin:

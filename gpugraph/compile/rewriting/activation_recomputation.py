@@ -82,17 +82,15 @@ def recompute(unit: Unit) -> Outcome:
 
 
 def _recomputed(unit: Unit, passes: _Passes) -> list[Node]:
-    """Add a copy of each forward node whose value is recomputed for late nodes, and return the
-    copies.
-    """
+    """Add a copy of each forward node whose value gradients recompute. Return the copies."""
     if not passes.late:
         return []
     return _Copies(unit, passes, _Choice(unit, passes)).add()
 
 
 def _calls(place: GuardedPlace) -> list[_Passes]:
-    """Return the nodes of each call of a function that is decorated with `recompute_grad`: the ops
-    of the call as forward nodes, and the ops of its gradient as late nodes.
+    """Return an object for each call of a function that is decorated with `recompute_grad`. The ops
+    of the call are its forward nodes, and the ops of the call's gradient are its late nodes.
     """
     forward: dict[int, list[Node]] = {}
     late: dict[int, set[int]] = {}
@@ -109,7 +107,9 @@ def _calls(place: GuardedPlace) -> list[_Passes]:
 
 
 def _all_passes(unit: Unit) -> Iterator[_Passes]:
-    """Yield the forward and the late nodes of each place."""
+    """Yield the forward nodes and the late nodes of each place (the nodes with one loop and one
+    guard).
+    """
     scope = unit.target.config.graph_options.rewrite_options.memory_optimizer_target_node_name_scope
     all_places = places(unit)
     named = _named(unit, scope or SCOPE)
@@ -129,8 +129,8 @@ def _named(unit: Unit, scope: str) -> set[int]:
 
 
 def _end(unit: Unit, place: GuardedPlace, named: set[int]) -> int:
-    """Return the maximum depth of those ops of the place whose outputs gradients read, or -1 if
-    there are no such ops.
+    """Return the maximum depth of the nodes of a place whose outputs gradients read, or -1 if there
+    are no such nodes.
     """
     depth = place.depth
     taken = [
@@ -144,9 +144,16 @@ def _end(unit: Unit, place: GuardedPlace, named: set[int]) -> int:
 
 
 class _Passes:
-    """The forward nodes of a place, up to depth `end`, and the ids of the late nodes of the place.
+    """The forward nodes of one place, up to depth `end`, and the ids of its late nodes.
+
+    A place consists of the nodes with the same loop and the same guard. Late nodes are the nodes of
+    the gradients, which read the recomputed values.
 
     Args:
+      place: the place.
+      forward: its forward nodes.
+      late: the ids of its late nodes.
+      end: the depth of the last forward node.
       is_call: whether the program requests, through `recompute_grad`, that all forward nodes are
         recomputed.
     """
@@ -169,8 +176,8 @@ class _Passes:
         return node.node_class not in _FLOWING and not self._is_behind(node)
 
     def late_users(self, node: Node) -> Iterator[Edge]:
-        """Yield the edges through which late nodes read the outputs of a node, or views of its
-        outputs.
+        """Yield the edges through which late nodes (nodes of gradients) read the outputs of a node,
+        or views of its outputs.
         """
         for edge in node._out:
             if edge.is_control:
@@ -292,7 +299,9 @@ class _Copies:
         self.trigger_of: dict[int, Node] = {}
 
     def add(self) -> list[Node]:
-        """Add the copies, make the late nodes read them, and return the copies."""
+        """Add the copies, and make the late nodes (nodes of gradients) read the copies. Return the
+        copies.
+        """
         uses = [edge for node in self.passes.order for edge in self._uses(node)]
         self._find_triggers(uses)
         for node in self.passes.forward:
@@ -305,8 +314,8 @@ class _Copies:
         return list(self.copy_of.values())
 
     def _uses(self, node: Node) -> list[Edge]:
-        """Return the input edges of a late node that come from nodes to be recomputed. If the late
-        node has no trigger, return an empty list.
+        """Return the input edges of a node that come from nodes to be recomputed. Return an empty
+        list if the node is not a late node (a node of the gradients), or if it has no trigger.
         """
         if node.id not in self.passes.late or self._trigger(node) is None:
             return []
@@ -314,8 +323,8 @@ class _Copies:
         return [edge for edge in node.input_edges() if edge.src.id in chosen]
 
     def _trigger(self, node: Node) -> Node | None:
-        """Return the deepest late input of a late node, or None if it has no late input. The
-        recomputed values that the node reads are computed only after this input.
+        """Return the deepest input of a node that is behind all forward nodes, or None if there is
+        no such input. The recomputed values that the node reads are computed only after this input.
         """
         depth, end = self.passes.depth, self.passes.end
         late = [edge.src for edge in node.input_edges() if depth.get(edge.src.id, -1) > end]

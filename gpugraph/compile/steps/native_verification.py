@@ -207,8 +207,8 @@ def spread(step: Candidate, expected: Sequence[Any]) -> list[Any]:
 
 
 def _trials(step: Candidate) -> Iterator[tuple[Sequence[Any], float]]:
-    """Yield the step's results for slightly changed inputs, and the weight of their difference from
-    the original results.
+    """Yield pairs of the step's results for slightly changed inputs, and a factor. The tolerance of
+    an element is the factor times the difference between these results and the original results.
     """
     random = np.random.default_rng(0)
     for trial in range(_TRIALS):

@@ -21,13 +21,16 @@ _ALIGNMENT = 64
 class MemoryLayout:
     """Offsets in one block of memory for the values that only members of the step use.
 
-    An offset is reused after the last use of its value. If fused steps differ only in the names of
-    their nodes, they have a common layout.
+    An offset is reused after the last use of its value. Fused steps that differ only in the names
+    of their nodes share one layout.
 
-    `plain` tells, for each member, whether its kernel is a plain function of the arrays, which need
-    not be bound. `takes` has a callable for each member. It receives the arrays of all values, and
-    returns the member's inputs, followed by its outputs. `in_place` is a dict from an output of the
-    step to the inputs whose memory it may reuse. Its entries are computed on demand.
+    Attributes:
+      plain: for each member, whether its kernel is a plain function of the arrays. A plain
+        function is called with the arrays, without a binding.
+      takes: for each member, a callable that receives the arrays of all values and returns the
+        member's inputs, followed by its outputs.
+      in_place: maps an output of the step to the inputs whose memory it may reuse. Entries are
+        computed when they are first needed.
     """
 
     __slots__ = ("_numbers", "_places", "_size", "in_place", "plain", "takes")

@@ -382,8 +382,8 @@ def resize_image_with_pad(
 def _padded_in_a_run(
     source: Tensor, old: tuple[Any, Any], targets: tuple[Any, Any], method: int, corners: bool
 ) -> Tensor:
-    """Resize and pad images in the same way as `resize_image_with_pad`, if a size is known only in
-    a run.
+    """Resize and pad images in the same way as `resize_image_with_pad`, with ops that compute the
+    new sizes in a run. This is necessary if a size is unknown before the run.
     """
 
     def cast(size: Any, dtype: dtypes.DType) -> Any:

@@ -288,7 +288,9 @@ class DenseTable(MutableTable):
         return listed, shape
 
     def replace(self, keys: Any, values: Any) -> None:
-        """Remove all keys, and insert the keys of exported buckets, but not the reserved keys."""
+        """Remove all keys, and then insert the keys and values that `export` has returned. Empty
+        and deleted keys mark unused buckets, and are skipped.
+        """
         listed, _ = self._rows(keys.reshape(-1, *self.key_shape))
         rows = values.reshape(-1, *self.types.value_shape)
         if len(listed) != len(rows):
