@@ -5,8 +5,8 @@ and pools contain their scratch memory.
     plan B  [ activations ]                            one block, as large as A's arena
 
 A plan's steps are bound to addresses. So plans that run alternately are bound to one block per
-device, which has the size of their largest arena. A run acquires the `RunMemory` until it ends.
-Nothing in an arena or in scratch memory outlives a run. Data that lives longer (variables,
+device, which has the size of their largest arena. A run holds the `RunMemory` from its start to its
+end. Nothing in an arena or in scratch memory outlives a run. Data that lives longer (variables,
 constants, captured graphs) has separate memory. If a run begins while another run is using the
 memory, it does not wait. Instead, the plan of the new run is moved to other memory.
 

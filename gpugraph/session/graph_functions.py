@@ -140,8 +140,8 @@ class KernelFunction:
             self._part.idle.append(instance)
 
     def kernel(self, values: Sequence[Any]) -> DirectKernel | None:
-        """Return the kernel of the piece, which must be a cut. Return None if the plan for values
-        of these shapes has no such kernel.
+        """Return the kernel of the piece's op. The caller must ensure that the piece is a single op
+        at a cut. Return None if the plan for values of these shapes has no such kernel.
         """
         instance = self._instance()
         try:

@@ -236,8 +236,8 @@ class RunnerPlans:
         self._waiting.append(self._cache.add(plan, forget))
 
     def _open(self, plan: Plan, unit: UnitForShapes) -> bool:
-        """Make a plan accept all shapes of its unit. Return False if the plan is busy or cannot
-        accept them.
+        """Make a plan accept all shapes of its unit. Return False if the plan is busy, or if it
+        cannot accept these shapes.
         """
         if not plan.lock.acquire(blocking=False):
             return False

@@ -229,8 +229,8 @@ class Template(Trackable):
 
     @property
     def variable_scope(self) -> VariableScope | None:
-        """The scope of the template's variables. It is None before the first call, unless
-        `create_scope_now_` is set.
+        """The scope of the template's variables. If `create_scope_now_` is false, it is None until
+        the template is called.
         """
         return self._scope
 

@@ -82,8 +82,8 @@ class LoopGroup(StepGroup):
 
     Args:
       dying: the cells that are released after the loop.
-      entered: a callable that returns whether any value enters the loop. If none does, the loop
-        does not run.
+      entered: a callable that returns whether any value enters the loop. If no value enters,
+        the loop does not run.
     """
 
     loop_steps: LoopSteps

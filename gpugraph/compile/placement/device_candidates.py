@@ -214,7 +214,7 @@ def _runs_on(node: Node, device_type: str) -> bool:
 
 def _why_not(group: ColocationGroup, device_type: str) -> str:
     """Return the reason why the group can't run on a device type, with the name of the first node
-    without a kernel for it.
+    that has no kernel for this device type.
     """
     for node in group.nodes:
         entry = find_kernel(node.type, device_type, node.attrs)

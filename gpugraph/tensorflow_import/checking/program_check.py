@@ -194,8 +194,8 @@ class Reader(ast.NodeVisitor):
         ]  # the path relative to `tensorflow` of each name; None for a name bound to another object
 
     def collect_module(self, tree: ast.Module) -> None:
-        """Bind the module's imports and aliases. This must happen before the functions that use
-        them are visited.
+        """Record the names that the module binds by imports and aliases. This must happen before a
+        function that uses these names is visited.
         """
         for node in _statements(tree):
             if isinstance(node, ast.Import | ast.ImportFrom | ast.Assign):

@@ -155,8 +155,9 @@ class HostGPU:
             self._enqueue(stream, "failure", run)
 
     def note_failure(self, error: DriverError) -> None:
-        """Record the error of a command, unless an earlier error has not been raised yet. If the
-        error is fatal, also drop all commands of this GPU.
+        """Record the error of a command, which is raised later. If an earlier error is still
+        waiting to be raised, keep the earlier error instead. If the error is fatal, also drop all
+        commands of this GPU.
         """
         if self._error is None:
             self._error = error

@@ -167,9 +167,10 @@ def _check(axes: Sequence[CopyAxis], item: int) -> None:
 def _transposed(
     axes: Sequence[CopyAxis], item: int, starts: Sequence[Any], touched: tuple[Span, Span]
 ) -> Work | None:
-    """Return a launch that computes the copy as a transpose in tiles. Return None unless elements
-    that are adjacent in the target are not adjacent in the source, and an axis of the source is
-    contiguous.
+    """Return a launch that computes the copy as a transpose in tiles.
+
+    A transpose is worthwhile if an axis of the source is contiguous, and if elements that are
+    adjacent in the target are not adjacent in the source. In all other cases, return None.
     """
     outside, last = list(axes[:-1]), axes[-1]
     if last.target != item or last.source == item or last.size < 8:

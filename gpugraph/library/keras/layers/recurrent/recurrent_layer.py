@@ -258,8 +258,8 @@ class RNN(ConfiguredLayer):
     ) -> Any:
         """Run the cell along the inputs.
 
-        States and constants may also follow the inputs in a list. Raises ValueError if Keras layers
-        created only some of them.
+        States and constants may also follow the inputs in a list. Raises ValueError if some of
+        these tensors are outputs of Keras layers and others are not.
 
         Args:
           initial_state: the initial states, instead of zeros or a stateful layer's states.
