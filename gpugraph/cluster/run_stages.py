@@ -146,10 +146,10 @@ class _Cutter:
         return group is not None and group.is_spread and not group.is_inside
 
     def _note_inside(self, op: Operation) -> None:
-        """Mark the operation as a collective in a branch or a loop, if it is a collective over
-        several processes.
+        """If the operation is a collective over several processes, mark it as a collective in a
+        branch or a loop.
 
-        A plan with such a collective waits for the other members. The other members must be in
+        A plan with such a collective waits for the other members. All other members must be in
         other sessions, because otherwise two stages of one run could wait for each other. Raises
         UnimplementedError if two members are in this run.
         """

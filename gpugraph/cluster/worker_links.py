@@ -240,8 +240,8 @@ class RemoteWorker(SessionMemory):
         tell_end(self.peer, step, error)
 
     def close_session(self, handle: str) -> None:
-        """Make the worker drop the session `handle`, if it has this session. Do nothing if the
-        server is gone.
+        """Drop the session `handle` on the worker. Do nothing if the worker does not have this
+        session, or if the server is gone.
         """
         with self._lock:
             is_known = self._versions.pop(handle, None) is not None

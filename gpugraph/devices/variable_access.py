@@ -103,7 +103,7 @@ class RunAccess:
         ] = ()  # runs of this thread that this run interrupts, in a signal handler
 
     def collides(self, other: RunAccess) -> bool:
-        """Return whether this run and the other run must not overlap.
+        """Return whether this run and another run must not overlap.
 
         Two runs collide if both runs use a variable and at least one of them writes it. A run does
         not collide with a run that it interrupts.

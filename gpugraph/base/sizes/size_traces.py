@@ -95,11 +95,13 @@ class SizeTrace:
 
     @property
     def report_names(self) -> Set[str]:
-        """The names of the reported sizes that the trace uses."""
+        """The names of the sizes that the trace uses and that kernels report in a run."""
         return self._reports.keys()
 
     def reports_in(self, size: Any) -> set[str]:
-        """Return the names of the reported sizes on which a Size depends."""
+        """Return the names of the sizes on which a Size depends and that kernels report in a
+        run.
+        """
         return self._names_in([_terms(size)])
 
     def _names_in(self, pending: list[Terms]) -> set[str]:
@@ -206,7 +208,9 @@ class SizeTrace:
                 self._equal[roots[1]] = roots[0]
 
     def _represents(self, atom: int) -> tuple[bool, int]:
-        """Return a sort key for equal atoms. The first atom represents the others."""
+        """Return a sort key for equal atoms. The atom with the lowest key represents all of these
+        atoms.
+        """
         return self._depends_on_reports(atom), atom
 
     def _depends_on_reports(self, atom: int) -> bool:
@@ -254,7 +258,9 @@ class Size:
         self.hint = value
 
     def reports(self) -> set[str]:
-        """Return the names of the reported sizes on which this size depends."""
+        """Return the names of the sizes on which this size depends and that kernels report in a
+        run.
+        """
         return self.trace.reports_in(self)
 
     def __add__(self, other: Any) -> Any:

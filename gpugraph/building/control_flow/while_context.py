@@ -134,8 +134,7 @@ class WhileContext(LoopContext):
     def adopt_enter(self, entered: Tensor) -> None:
         """Add to this loop an Enter that was created outside of all contexts.
 
-        The Enter receives the current control dependencies as control inputs, if it is allowed to
-        wait for them.
+        The current control dependencies for which the Enter may wait become its control inputs.
         """
         state = self.graph._scope
         op = entered.op

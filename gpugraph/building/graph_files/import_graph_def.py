@@ -179,8 +179,8 @@ def _is_element(key: str, item: Any) -> bool:
 
 
 def _without_unknown_defaults(graph_def: Any, producer_op_list: Any) -> Any:
-    """Return a copy of a GraphDef without attrs that only the GraphDef's producer has, if they have
-    their default values.
+    """Return a copy of a GraphDef. Attrs that this version of an op lacks are removed if they have
+    the default values of the GraphDef's producer.
     """
     defaults = {
         (op.name, attr.name): attr.default_value

@@ -44,8 +44,8 @@ _SHA = "sha256"
 
 
 class MessageProofs:
-    """An object that authenticates the messages of one call or stream, and checks the messages of
-    the other side.
+    """An object that authenticates the messages that this process sends in one call or stream, and
+    checks the messages that it receives.
 
     Args:
       key: the key of this call. If the key is empty, messages are not authenticated.

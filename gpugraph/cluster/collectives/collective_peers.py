@@ -314,8 +314,8 @@ class PeerWire:
             raise self._mailbox.failure.bare()
 
     def finish(self) -> None:
-        """Drop the mailbox. Before this call, this member must have sent and received
-        everything.
+        """Drop the mailbox. The caller must ensure that this member has sent and received all its
+        arrays.
         """
         self._peers.mailboxes.end(self._meeting.step)
 

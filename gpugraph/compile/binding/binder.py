@@ -145,7 +145,7 @@ class Binder(StepList):
         return [entry.step for entry in self.with_stretches(self.entries)]
 
     def visit(self, node: Node) -> None:
-        """Add the step of a node, if the node does something in a run."""
+        """If a node does something in a run, add a step for the node."""
         if self.branches is not None:
             self.guard = self.branches.enter(node)
             if self.branches.visit(node):

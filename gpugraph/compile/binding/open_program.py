@@ -370,9 +370,9 @@ class OpenProgram(LoopProgram):
                 self._native(opened, plain if member.calls.may_fail else nothing_refused)
 
     def _opened(self, node: Node, member: MemberStep) -> Opened | None:
-        """Bind a native step to open sizes, if possible.
+        """Return the native step, bound to open sizes if possible.
 
-        This is impossible if the C code itself contains a size, because it would have to be
+        This is impossible if the C code itself contains a size, because the code would have to be
         compiled for each set of shapes.
         """
         assert member.calls is not None

@@ -166,7 +166,7 @@ class ReportStep:
         self._results = self.step.computed(list(map(self._sizes.array, self._inputs)))
 
     def write(self) -> None:
-        """Copy the kernel's outputs to the plan's memory. The caller must have enlarged the memory
+        """Copy the kernel's outputs to the plan's memory. The caller must first enlarge the memory
         for the reported size.
         """
         for view, result in zip(self._outputs, self._results):

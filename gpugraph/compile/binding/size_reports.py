@@ -43,8 +43,8 @@ to the position at which it began.
 
 
 class NotReportedError(Exception):
-    """The error for a unit with sizes that depend on values, if a run can't write these sizes into
-    its native calls.
+    """The error for a unit with sizes that depend on values. It is raised if these sizes can't be
+    written into the unit's native calls during a run.
     """
 
 
@@ -130,8 +130,9 @@ class Reports:
             yield Flush(len(self.unit.order), reports)
 
     def _needs(self, node: Node) -> set[str]:
-        """Return the names of all reported sizes that must be known before a node runs: sizes on
-        which its tensors or attrs depend, and sizes from kernels that write one of its inputs.
+        """Return the names of all reported sizes that must be known before a node runs. These are
+        the sizes on which the node's tensors or attrs depend, and the sizes that are reported by
+        the kernels of its inputs.
         """
         homes, values = self.unit.homes, list(node.attrs.values())
         keys = [(node.id, slot) for slot in range(len(node.output_types))]

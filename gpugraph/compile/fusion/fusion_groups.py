@@ -172,7 +172,7 @@ class _Search:
     def _barred_groups(
         self, edges: Sequence[Edge], groups: Sequence[Group | None], reach_by_edge: Sequence[int]
     ) -> int:
-        """Return the bits of the groups from which a node reads, but which it must not join.
+        """Return the bits of the groups that a node reads but must not join.
 
         A node must not join a group if a path from the group to the node leads through other groups
         or nodes. It must not join either if it reads a value that is complete only at the end of
@@ -237,7 +237,7 @@ def _join(
 
 
 def _depend(one: Group, other: Group) -> bool:
-    """Return whether either group depends on the other group."""
+    """Return whether one of the two groups depends on the other group."""
     return bool(one.above & other.bits or other.above & one.bits)
 
 

@@ -167,8 +167,8 @@ class _Search:
         return bool(before) and bool(after) and before[-1] == after[-1]
 
     def _try_append(self, chain: _Chain, edge: Edge) -> bool:
-        """Append the op at the end of the edge to the chain, if an epilogue may continue with this
-        op. Return whether the op was appended.
+        """Append the op at the end of the edge to the chain, provided that an epilogue may continue
+        with this op. Return whether the op was appended.
         """
         node, done = edge.dst, chain.epilogue
         if "Relu" in done or not are_ours(self.unit, [node]):

@@ -177,8 +177,8 @@ def _as_it_is(op: Operation) -> tuple[OpDef, dict[str, Any], Sequence[DType], Se
 
 
 def _read_or_referred(op: Operation, dtypes: Sequence[DType]) -> list[DType]:
-    """Return the dtypes that the inputs of an op's node have. An input has a reference dtype only
-    if it must be a reference.
+    """Return the dtypes of the inputs of an op's node. An input has a reference dtype only if the
+    op requires a reference.
     """
     refs = ref_slots(op)
     return [dtype if slot in refs else dtype.base_dtype for slot, dtype in enumerate(dtypes)]

@@ -71,7 +71,8 @@ def followers(unit: Unit) -> Callable[[Node], Iterable[Node]]:
 def in_waves(
     depth: Mapping[I, int], after: Callable[[I], Iterable[I]], calling: Collection[Item]
 ) -> dict[I, int]:
-    """Return new depths, with which all calls of a wave come after the other ops of the wave.
+    """Return new depths. At the new depths, the calls of a wave come after all ops of the wave that
+    are not calls.
 
     Args:
       depth: the current depth of each item.

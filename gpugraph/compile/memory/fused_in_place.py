@@ -27,10 +27,10 @@ from gpugraph.ops.fusion.fused_members import FusedMember
 
 
 def fused_in_place(node: Node, slot: int) -> list[int]:
-    """Return the inputs of a `_Fused` node that output `slot` may overwrite, if the shapes are
-    equal.
+    """Return the inputs of a `_Fused` node that output `slot` may overwrite.
 
-    The result assumes that all other outputs have separate memory.
+    The caller must ensure that the input and the output have equal shapes, and that all other
+    outputs have separate memory.
     """
     known = node.attrs["layout"].in_place
     if slot not in known:

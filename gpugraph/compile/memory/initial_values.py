@@ -156,9 +156,9 @@ class _Chains:
         )
 
     def _fits(self, edge: Edge, variable: Node) -> bool:
-        """Return whether a tensor may be computed in the variable's memory. It must have a single
-        reader, the variable's device, dtype and shape, and a kernel whose output sizes are known
-        before the run.
+        """Return whether a tensor may be computed in the variable's memory. The tensor must have a
+        single reader, and the device, dtype and shape of the variable. The output sizes of its
+        kernel must be known before the run.
         """
         node, slot = edge.src, edge.src_output
         users = [out for out in node._out if not out.is_control and out.src_output == slot]

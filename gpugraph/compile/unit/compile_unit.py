@@ -309,8 +309,8 @@ class Unit:
         """Add an op that reads the outputs `sources`. The op replaces the node `like`, or is needed
         because of `like`.
 
-        The op has the name of `like` or, with a `suffix`, the name `like/suffix`. It has the origin
-        and the devices of `like`, unless `device` is passed.
+        The op has the name of `like`, or the name `like/suffix` if a `suffix` is passed. It has the
+        origin and the devices of `like`, unless `device` is passed.
         """
         node = self.graph.add_node(
             self.graph.new_name(f"{like.name}/{suffix}") if suffix else like.name,

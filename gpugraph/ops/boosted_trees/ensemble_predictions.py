@@ -130,8 +130,8 @@ handle_op(
 
 
 def _corrected(metadata: Any, nodes: Any, logits: Any) -> Any:
-    """Return the nodes that replace nodes of a pruned tree, and add the changes of their logits to
-    `logits`.
+    """Return, for each node, the node that has replaced it in the pruned tree, or the node itself.
+    Add the change of the logit that each replacement causes to `logits`.
     """
     pruned = metadata.post_pruned_nodes_meta
     if not pruned:

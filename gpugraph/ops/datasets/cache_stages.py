@@ -55,7 +55,9 @@ class Cached(Passed):
             self.rows = [row(block, n) for block in blocks for n in range(length(block))]
 
     def elements(self, pipeline: Pipeline) -> Elements:
-        """Iterate over the cached elements, or over the source if they are not complete."""
+        """Iterate over the cached elements. If the cache is not complete yet, iterate over the
+        source.
+        """
         source = None if self.is_full else self.source.elements(pipeline)
         return CachedElements(self, source, pipeline)
 

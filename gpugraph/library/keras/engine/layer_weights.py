@@ -343,9 +343,9 @@ class LayerWeights(LayerLosses):
         partitions.
 
         Args:
-          trainable: whether to train the variable. A partition whose own `trainable` is False is
-            not trained, unless that is only because the layer is not trainable. A variable getter
-            of the program may return a tensor, which is treated as trainable.
+          trainable: whether to train the variable. In a trainable layer, a partition whose
+            attribute `trainable` is False is not trained. A variable getter of the program may
+            return a tensor, which is treated as trainable.
         """
         for part in variable_parts(variable):
             is_trained = trainable and (getattr(part, "trainable", True) or not self.trainable)

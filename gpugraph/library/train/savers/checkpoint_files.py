@@ -39,7 +39,7 @@ def generate_checkpoint_state_proto(
     are rewritten to be relative to `save_dir`.
 
     The last path is the latest checkpoint, `model_checkpoint_path`, which is appended if it is
-    missing. Raises ValueError if timestamps are passed, but not one for each path.
+    missing. Raises ValueError if timestamps are passed and their number is not the number of paths.
     """
     paths = list(all_model_checkpoint_paths or ())
     if not paths or paths[-1] != model_checkpoint_path:

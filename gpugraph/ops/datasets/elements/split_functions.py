@@ -2,8 +2,8 @@
 need no random number, and one for all other ops.
 
 Random numbers must be drawn in the order of the elements. Therefore only one thread may call the
-function that draws them. Several threads may call the other function, which for example decodes,
-parses or multiplies, before the consumer requests its results.
+function that draws them. Several threads may call the function with the costly ops, which for
+example decodes, parses or multiplies, before the consumer requests the results.
 """
 
 from __future__ import annotations
