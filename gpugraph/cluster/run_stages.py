@@ -43,6 +43,8 @@ from gpugraph.session.partial_run_graph import PartialRunGraph, is_in_each_part,
 class RunStage:
     """The work of a task at one level.
 
+    All stages of a task in a run read and write the part's store, a dict of values.
+
     Args:
       feeds: tensors, with the keys of their values in the part's store.
       fetches: the tensors to store, by key.
@@ -188,17 +190,20 @@ class _Cutter:
     # -- levels
 
     def _find_levels(self) -> None:
-        """Compute the level of each operation. All operations of a unit have the same level."""
+        """Compute the level of each operation. Operations that can't be separated have the same
+        level.
+        """
         for unit in self._units():
             self._find_writes(unit)
             level = max((self._min_level(op) for op in unit), default=0)
             self.levels |= dict.fromkeys(unit, level)
 
     def _units(self) -> list[list[Operation]]:
-        """Return the operations in units, each after the units that it needs.
+        """Return the operations in groups. The operations of a group have one level, and a group
+        comes after all groups that it needs.
 
-        A unit is a group of inseparable operations, or the members of a collective, or a single
-        operation. Units that need each other are joined into one. For example, a branch and its
+        A group consists of inseparable operations, of the members of a collective, or of a single
+        operation. Groups that need each other are joined into one. For example, a branch and its
         gradient are inseparable, and the loss is between them.
         """
         wholes: list[Sequence[Operation]] = []
@@ -225,10 +230,10 @@ class _Cutter:
         return units
 
     def _join(self, unit: Sequence[Operation]) -> None:
-        """Prepare operations that need each other to run in one stage.
+        """Prepare the operations `unit`, which need each other, to run in one stage.
 
-        The plan of the stage waits for the collectives among them. Raises UnimplementedError if
-        this is not possible.
+        The plan of the stage waits for the collectives among these operations. Raises
+        UnimplementedError if this is not possible.
         """
         tasks = sorted({self.task_of[op] for op in unit})
         inseparable = next((op for op in unit if op in self.graph.groups), unit[0])

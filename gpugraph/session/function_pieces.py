@@ -3,11 +3,10 @@ inputs, such as DecodeJpeg and StringSplit.
 
     decode | flip, crop, scale | where | gather, sum
 
-The shapes of all tensors between two cuts can be computed from the shapes of the inputs of this
-part. Therefore each part of the function between two cuts is a run whose shapes are all known at
-its start. One native call can execute such a run for any sizes (`compile/binding/open_plan.py`). An
-op at a cut is called alone, and its results need no copy. Ops on strings, which are not native, are
-called alone too.
+The ops between two cuts form a piece. All shapes in a piece can be computed from the shapes of its
+inputs. Therefore a run of a piece knows all shapes at its start. One native call can execute such a
+run for any sizes (`compile/binding/open_plan.py`). An op at a cut is called alone, and its results
+need no copy. Ops on strings, which are not native, are called alone too.
 
 A function is not cut if it has branches or loops, or if a control dependency or a handle would
 cross a cut.
@@ -31,7 +30,7 @@ from gpugraph.session.lazy_choices import choices_in, deferred_in
 
 
 class FunctionPiece(NamedTuple):
-    """A part of a function: a run of its graph.
+    """The part of a function between two cuts, or a single op at a cut.
 
     Args:
       feeds: the tensors that earlier pieces return, or arguments of the function.

@@ -193,9 +193,9 @@ _MOST_SEARCHES = 16
 class CutCall:
     """A call of a single op whose output sizes depend on the values of inputs.
 
-    The first call runs the op in a plan. Later calls use the kernel of this plan, if it can be
-    called on arrays. If the kernel raises an error, the plan runs the op again, because the plan's
-    error names the node and the user's line.
+    The first time that the object is called, the op runs in a plan. Later calls use the kernel of
+    this plan, if the kernel can be called on arrays. If the kernel raises an error, the plan runs
+    the op again, because the plan's error names the node and the user's line.
     """
 
     __slots__ = ("_call", "_kernels", "_searches")

@@ -43,8 +43,8 @@ def advice(
 def _recomputation(
     compiled: Compile, target: Target, request: RunRequest, device: str, available: int
 ) -> Iterator[str]:
-    """Yield a line for the lowest degree of recomputation with which the arena fits, if there is
-    one.
+    """Yield a line for the lowest degree of recomputation with which the arena fits. If no degree
+    is sufficient, yield nothing.
     """
     for degree, fields in _DEGREES.items():
         try:
@@ -63,8 +63,8 @@ def _recomputation(
 def _smaller_batch(
     compiled: Compile, target: Target, request: RunRequest, device: str, available: int
 ) -> Iterator[str]:
-    """Yield a line for the maximum batch size with which the arena fits, if there is one. There is
-    none unless all feeds have the same first size.
+    """Yield a line for the maximum batch size with which the arena fits. Yield nothing if there is
+    no such batch size, or if the first sizes of the feeds differ.
     """
     rows = _common_rows(request)
     if rows < 2:

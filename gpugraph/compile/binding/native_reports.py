@@ -1,11 +1,11 @@
 """Native code for kernels that report a size.
 
 Such a kernel computes outputs whose number of rows depends on values. There are two kinds of native
-code for it. If the kernel has a counter, as that of Where does, the counter counts the rows first.
-When the size is reported, the op's function writes the outputs. For any other kernel, the function
-writes its outputs to side buffers, which have room for the largest possible outputs. When the size
-is reported, the rows are copied from the side buffers to the outputs. Outputs whose sizes are not
-reported are written to their own memory immediately.
+code for it. Some kernels, such as the kernel of Where, have a counter. The counter counts the rows
+first. When the size is reported, the op's function writes the outputs. For any other kernel, the
+function writes its outputs to side buffers, which have room for the largest possible outputs. When
+the size is reported, the rows are copied from the side buffers to the outputs. Outputs whose sizes
+are not reported are written to their own memory immediately.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ def native_report(
 
 
 class _Report:
-    """An object that builds the calls of one kernel. It binds them to arrays, and also to views
-    with open sizes.
+    """An object that builds the calls of one kernel. It binds the calls to arrays, and also to
+    views with open sizes.
     """
 
     def __init__(

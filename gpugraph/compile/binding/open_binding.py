@@ -41,8 +41,8 @@ class OpenBinder(Binder):
 
     @classmethod
     def of(cls, binder: Binder, parts: OpenParts) -> OpenBinder:
-        """Return an open binder for the unit of `parts`. The plan must already have been bound by
-        `binder`.
+        """Return an open binder for the unit of `parts`. The caller must bind the plan with
+        `binder` first.
         """
         unit = parts.unit
         opened = cls.__new__(cls)
@@ -155,9 +155,7 @@ class _OpenCandidate(Candidate):
 
 
 def run_of(binder: Binder, node: Node, key: tuple[str, str]) -> Run:
-    """Bind a node with a binder of single nodes, and return the callable of its step with the key
-    `key`.
-    """
+    """Bind a single node, and return the callable of the step with the key `key`."""
     for entry in _entries(binder, node):
         if (entry.step.kind, entry.step.part) == key:
             return entry.step.run

@@ -77,8 +77,8 @@ class OpenProgram(LoopProgram):
       natives: maps the index of an instruction to its native call.
       bound: the steps that are bound to arrays for each set of sizes.
       bools: maps the index of an instruction to the view of the bool that it tests or sets.
-      kinds: maps each pair of an open shape and a dtype of a container's elements to the addresses
-        of the words that hold the number of this pair.
+      kinds: maps a pair (open shape, dtype) of a container's elements to the addresses of the words
+        that hold the number of this pair.
       reasons: maps the name of a native step or copy to the reason why it must be bound to arrays
         for each set of sizes.
       loops: for each loop, the indices of its first instruction and of the instruction after it,
@@ -103,9 +103,9 @@ class OpenProgram(LoopProgram):
         Args:
           run_plain: a function that runs the step of a node in NumPy, with the current sizes.
           flush: a function that runs a stage. Its argument is the number of the stage.
-          restart: a function that prepares a new start of the run with another plan, and returns
-            the error to raise. It receives the number of a stage, and the names of the sizes that
-            must be known before the stage and have no value.
+          restart: a function that lets the run begin again with another plan, and returns the error
+            to raise. Its arguments are the number of a stage, and the names of the sizes that must
+            be known before the stage and have no value.
         """
         super().__init__(binder.copies, flags)
         self._binder, self._trace, self._run_plain = binder, trace, run_plain
@@ -225,8 +225,8 @@ class OpenProgram(LoopProgram):
 
     def _refuse_report(self, report: ReportStep) -> None:
         """Run a kernel that reports a size in NumPy, after its native call has rejected its input.
-        NumPy raises the error. If the reason was a negative integer in place of a size, no error is
-        raised, and another plan runs.
+        NumPy raises the error. If a negative integer was used as a size, no error is raised, and
+        another plan runs.
         """
         if report.step_record.op_type == "_Lengths":
             for stage, pairs in enumerate(self.reports, 1):

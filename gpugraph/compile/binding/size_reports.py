@@ -1,9 +1,9 @@
-"""Sizes that kernels report in a run. These sizes divide the run into parts. At the start of each
-part, more sizes are known.
+"""Sizes that kernels report in a run. These sizes divide the run into stages. At the start of each
+stage, more sizes are known.
 
     order      a   where   b   |   gather   c   unique   |   d
     known      fed sizes           size of where             size of unique
-    memory     the buffers of a part are above the buffers of earlier parts
+    memory     the buffers of a stage are above the buffers of earlier stages
 
 A run of a plan starts with the sizes that were reported in the previous run. If a kernel reports
 another size, the words of the remaining instructions are written again before the first instruction
@@ -97,9 +97,9 @@ class Reports:
         self._check_effects()
 
     def part_of(self, storage: Storage) -> int:
-        """Return the number of flushes (positions at which words are written) that must precede the
-        use of a buffer. A flush must come first if the buffer's size depends on it, or if the
-        tensor is computed after it.
+        """Return the number of the stage in which a buffer gets its memory. This is the number of
+        flushes (positions at which words are written) that must precede the use of the buffer. A
+        flush must come first if it writes the buffer's size, or if the tensor is computed after it.
         """
         names = self._names([storage.size])
         part = 0

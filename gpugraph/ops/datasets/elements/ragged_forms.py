@@ -1,5 +1,5 @@
 """Vectorization of ops over ragged elements, which are vectors whose lengths differ from element to
-element. Examples are the parts of strings and the features of Examples.
+element. For example, splitting strings and parsing Examples return ragged elements.
 
     text      "a b"   ""   "c d e"
     values    a  b  c  d  e         the vectors, one after the other
@@ -30,10 +30,10 @@ from gpugraph.ops.framework.op_declaration import raw_ops
 
 
 class Ragged(NamedTuple):
-    """The vectors of all elements.
+    """The vectors of all elements, as one tensor of values with the row and the column of each
+    value.
 
-    If `is_place` is true, the tensor contains the indices of a sparse vector. Its `values` are then
-    not needed.
+    If `is_place` is true, the vectors are the indices of sparse vectors, and `values` is not used.
     """
 
     values: Tensor

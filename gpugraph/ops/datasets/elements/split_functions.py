@@ -23,8 +23,9 @@ _COSTLY = ("Decode", "Parse", "Resize", "Crop", "MatMul", "BatchMatMul", "Conv",
 def parts_of(function: GraphFunction) -> tuple[GraphFunction, GraphFunction] | None:
     """Return two functions, or None if the function has no costly ops that need no random number.
 
-    Threads may call the first function ahead. Its results are the arguments of the second function.
-    Both functions are built once, on the first call of `parts_of`.
+    The first function has these costly ops, and threads may call it before its results are needed.
+    Its results are the arguments of the second function. Both functions are built once and then
+    kept.
     """
     graph = function.graph
     if graph.parts is None:

@@ -181,7 +181,7 @@ class Stage:
 
     def begun(self) -> int:
         """Return the number of iterations that were started, or 0 if the next iteration does not
-        depend on it.
+        depend on this number.
         """
         return 0
 

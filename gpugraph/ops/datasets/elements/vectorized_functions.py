@@ -1,10 +1,10 @@
 """Vectorized functions, which are copies of functions that compute many stacked elements in one
 call.
 
-A function qualifies if each of its ops has a form for stacked elements (`row_forms`), or for
-vectors whose lengths differ (`ragged_forms`). The results have the same bits as the results of a
-separate call for each element. An op whose inputs are all constant runs once for all elements. It
-must therefore not draw random numbers or read variables.
+A function can be vectorized if each of its ops can be vectorized, for stacked elements
+(`row_forms`) or for vectors whose lengths differ (`ragged_forms`). The results have the same bits
+as the results of a separate call for each element. An op whose inputs are all constant runs once
+for all elements. It must therefore not draw random numbers or read variables.
 """
 
 from __future__ import annotations
@@ -207,7 +207,7 @@ def _differs_by_call(op: Operation) -> bool:
 def rows_of(
     function: GraphFunction, are_ragged: Sequence[bool] | None = None
 ) -> RowsFunction | None:
-    """Return `vectorized(function, are_ragged)`, which is computed only on the first call. By
+    """Return `vectorized(function, are_ragged)`. The result is computed once and then kept. By
     default no argument is ragged.
     """
     graph = function.graph
