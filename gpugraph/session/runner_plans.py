@@ -1,8 +1,8 @@
 """The plans of one runner, and the search for the plan that fits the shapes of its feeds.
 
     exact    a plan for one set of shapes
-    opened   a plan for all sets of shapes for which a unit is valid. It exists once the steps have
-             their final code (`compile/binding/open_plan.py`)
+    opened   an open plan, for all sets of shapes for which a unit is valid. It exists once the
+             steps have their final code (`compile/binding/open_plan.py`)
     open     a plan for all shapes without a unit. It exists after several exact plans, leaves the
              varying sizes open, and allocates tensors during a run
 
@@ -119,8 +119,8 @@ class RunnerPlans:
         return usable
 
     def promote(self, shapes: Shapes) -> None:
-        """Replace the plan of these shapes with a plan in which the reported sizes are open, if
-        that plan is ready.
+        """If a plan in which the reported sizes are open is ready, let it replace the plan of these
+        shapes.
         """
         self.returning.discard(shapes)
         cached = self.exact.get(shapes)
@@ -136,8 +136,9 @@ class RunnerPlans:
             self._apart[shapes] = cached
 
     def run_apart(self, shapes: Shapes, reported: Mapping[str, int]) -> None:
-        """Make the next run of these shapes use another plan: one whose conditions the reported
-        sizes meet, or else one that allocates tensors in the run.
+        """Make the next run of these shapes use another plan. If the reported sizes meet the
+        conditions of another open plan, this plan is used. Otherwise the other plan allocates
+        tensors in the run.
         """
         if self._found_other(shapes, reported):
             return

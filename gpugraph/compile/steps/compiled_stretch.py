@@ -388,7 +388,7 @@ def _nanoseconds(entry: GuardedStep) -> float:
 
 @uninterrupted
 def _piece(entry: GuardedStep, known: Programs) -> Piece | str:
-    """Return the native code of an entry, or the reason why the entry has no native code. This
+    """Return the native code of a step, or the reason why the step has no native code. This
     function never raises an error.
     """
     if entry.native is None:

@@ -22,8 +22,8 @@ _SLICE_S = 0.05  # interval of checks for cancellation
 
 
 def with_concurrent_calls(entries: Sequence[GuardedStep]) -> list[GuardedStep]:
-    """Return the entries. Adjacent calls that do not depend on each other are merged into one
-    entry.
+    """Merge adjacent calls that do not depend on each other into one step. Return the resulting
+    list of steps.
 
     If a check that a variable is initialized is between two calls, the check is moved before the
     calls.
@@ -52,8 +52,8 @@ def _is_call(entry: GuardedStep) -> bool:
 
 
 def _goes_with(entry: GuardedStep, call: GuardedStep) -> bool:
-    """Return whether an entry is a call of a user function at the same depth as `call`. Calls at
-    one depth do not depend on each other.
+    """Return whether a step is a call of a user function at the same depth as `call`. Calls at one
+    depth do not depend on each other.
     """
     return _is_call(entry) and entry.guard == call.guard and entry.step.depth == call.step.depth
 

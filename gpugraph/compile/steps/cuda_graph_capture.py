@@ -83,7 +83,7 @@ class Capture:
         self.replay()
 
     def codes(self) -> Iterator[tuple[Step, StepCode]]:
-        """Yield each step with its code. The code tells whether the step is captured, will be
+        """Yield each step with its code, which states whether the step is captured, will be
         captured, or is never captured.
         """
         code = GRAPH if self.replay is not None else StepCode("waiting", "captured after a run")
@@ -92,7 +92,7 @@ class Capture:
         return ((step, code) for step, _ in step_codes(self.steps))
 
     def notes(self, codes: Mapping[str, StepCode]) -> Sequence[str]:
-        """Return lines for the report that tell whether the steps are captured."""
+        """Return lines for the report that state whether the steps are captured."""
         if self.reason:
             return [f"not captured {self.range}, for {self.reason}"]
         return [f"captured {self.range}{'' if self.replay else ', after a run'}"]
@@ -107,8 +107,8 @@ class Capture:
 def with_captures(
     entries: Sequence[GuardedStep], devices: dict[str, Any], report_lines: list[str]
 ) -> list[GuardedStep]:
-    """Return the entries. Adjacent entries that one GPU can run as a CUDA graph are merged into one
-    entry.
+    """Merge adjacent steps that one GPU can run as a CUDA graph into one step. Return the resulting
+    list of steps.
     """
     stretches: list[GuardedStep] = []
     for _, group in groupby(entries, key=_stretch_key):
@@ -132,7 +132,7 @@ def with_captures(
 
 def _without_late_guards(members: Iterable[GuardedStep]) -> list[GuardedStep]:
     """Return the members without the checks of variables that an earlier member initializes. A
-    merged entry runs its checks first, so these checks would fail.
+    merged step runs all checks first, so these checks would fail.
     """
     assigned: set[int] = set()
     needed = []
@@ -162,8 +162,8 @@ def _with_joined(
 
 
 def _stretch_key(entry: GuardedStep) -> Any:
-    """Return a key of an entry. Entries with equal keys can be in one capture. An entry that can't
-    be captured has a unique key.
+    """Return a key of a step. Adjacent steps with equal keys can be in one capture. A step that
+    can't be captured has a unique key.
     """
     step = entry.step
     if step.kind == "guard":

@@ -187,7 +187,7 @@ class DynamicStep:
         return self._context(list(inputs), list(output_shapes), [])
 
     def code_of(self, piece: Piece) -> Any:
-        """Return the compiled code of a piece, or None if the code is not compiled yet."""
+        """Return the compiled form of a step's native code, or None if it is not compiled yet."""
         assert piece.source is not None
         return prepare_source(*piece.source).get(self.jit.waits)
 

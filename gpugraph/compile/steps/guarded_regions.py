@@ -221,7 +221,7 @@ class Flags:
 
 
 def with_regions(flags: Flags, entries: Iterable[GuardedStep]) -> list[GuardedStep]:
-    """Return the entries. Adjacent entries with equal guards are merged into regions."""
+    """Merge adjacent steps with equal guards into regions. Return the resulting list of steps."""
     regions: list[GuardedStep] = []
     for guard, group in groupby(entries, key=lambda entry: entry.guard):
         members = list(group)

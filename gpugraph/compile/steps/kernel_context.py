@@ -108,7 +108,7 @@ class KernelMemory(NamedTuple):
     pools: dict[str, ScratchPool]
 
     def pooled(self, device: Device, num_bytes: int, but: Collection[Block], user: str) -> Block:
-        """Return a block that several steps share and that is none of the blocks `but`. Add the
+        """Return a block that several steps share and that is not among the blocks `but`. Add the
         lease of the block to `owned`.
         """
         pool = self.pools.setdefault(device.name, ScratchPool(device))
@@ -195,7 +195,7 @@ class KernelBinding:
     def _pooled(
         self, shape: tuple[int, ...], dtype: DType, but: Collection[Block]
     ) -> tuple[Any, Block]:
-        """Return an array in a block that several steps share and that is none of the blocks
+        """Return an array in a block that several steps share and that is not among the blocks
         `but`.
         """
         num_bytes = max(prod(shape), 1) * dtype.itemsize

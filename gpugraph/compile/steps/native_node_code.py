@@ -396,8 +396,8 @@ def _likeness(step: Candidate) -> Hashable | None:
 
 
 def compile_pieces(pieces: Sequence[Piece]) -> list[Prepared[Any] | None]:
-    """Start to compile the pieces in the background. Return the code of each piece, or None for a
-    piece that has no source.
+    """Start to compile native code of steps in the background. Return the compiled code of each
+    piece, or None if the piece has no source.
 
     Files of `kernels/` come first, since their ops take longest in NumPy. The programs follow,
     largest amount of computation first. The compiled code of all pieces is cached as one file for

@@ -33,10 +33,11 @@ def with_native_stretches(
     verifies: bool = False,
     begins: bool = False,
 ) -> list[GuardedStep]:
-    """Return the entries. Adjacent entries that may become native are merged into runs of steps.
+    """Merge adjacent steps that may become native into runs of steps. Return the resulting list of
+    steps.
 
     Args:
-      in_loop: whether the entries belong to a loop. If so, even a single small step becomes a run
+      in_loop: whether the steps belong to a loop. If so, even a single small step becomes a run
         of steps, since the whole iteration may become one call.
       waits, verifies: the arguments of `CompiledStretch`.
       begins: whether to compile the steps before their first run.
@@ -55,8 +56,8 @@ def with_native_stretches(
 
 
 def _stretch_key(entry: GuardedStep) -> Any:
-    """Return a key of an entry. Adjacent entries with equal keys form a run of steps. An entry that
-    can't be part of a run of steps has a unique key.
+    """Return a key of a step. Adjacent steps with equal keys form a run of steps. A step that can't
+    be part of a run of steps has a unique key.
     """
     is_single = entry.step.kind in ("kernel", "guard", "copy")
     if not is_single or entry.sets or entry.reads or entry.assigns:

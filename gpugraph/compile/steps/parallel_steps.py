@@ -23,11 +23,11 @@ from gpugraph.plan import Clock, Step, StepCode, StepGroup, note_step
 def with_parallel_steps(
     entries: Sequence[GuardedStep], lanes: int, clock: Clock
 ) -> list[GuardedStep]:
-    """Return the entries. Adjacent entries of one group are merged into a step, which runs them in
-    at most `lanes` threads.
+    """Merge adjacent steps of one group into a step, which runs them in at most `lanes` threads.
+    Return the resulting list of steps.
 
-    If a check that a variable is initialized is between two entries of a group, the check is moved
-    before these entries.
+    If a check that a variable is initialized is between two steps of a group, the check is moved
+    before these steps.
     """
     result: list[GuardedStep] = []
     group: list[GuardedStep] = []

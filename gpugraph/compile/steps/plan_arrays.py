@@ -165,7 +165,9 @@ class Arrays:
         return self.refusals.get(device.name)
 
     def home(self, node: Node, slot: int) -> tuple[TensorId, Home]:
-        """Return the key of the tensor at input `slot`, and the place where it is stored."""
+        """Return the key of the tensor at input `slot`, and its `Home` (storage, shape and
+        dtype).
+        """
         edge = node.input_edge(slot)
         key = (edge.src.id, edge.src_output)
         return key, self.unit.homes[key]

@@ -76,11 +76,9 @@ class StepList(Arrays):
     def with_stretches(
         self, entries: Sequence[GuardedStep], in_loop: bool = False
     ) -> list[GuardedStep]:
-        """Return the entries. Adjacent entries that become native calls or one CUDA graph are
-        merged.
-
-        Independent calls of user functions are also merged into one step, and so are large products
-        that run at the same time.
+        """Merge adjacent steps that become native calls or one CUDA graph. Also merge independent
+        calls of user functions, and large products that run at the same time. Return the resulting
+        list of steps.
         """
         entries = with_concurrent_calls(entries)
         if self.groups:

@@ -62,7 +62,7 @@ class Stretch(StepGroup):
 
 
 def stretch_of(members: Sequence[GuardedStep], code: StretchCode) -> GuardedStep:
-    """Return one entry for a run of steps with equal guards.
+    """Return one step that executes a run of steps with equal guards.
 
     Args:
       code: the object that runs the steps.
@@ -72,5 +72,5 @@ def stretch_of(members: Sequence[GuardedStep], code: StretchCode) -> GuardedStep
 
 
 def without_guards(members: Sequence[GuardedStep]) -> list[GuardedStep]:
-    """Return the entries without the checks that variables are initialized."""
+    """Return the steps without the checks that variables are initialized."""
     return [entry for entry in members if entry.step.kind != "guard"]

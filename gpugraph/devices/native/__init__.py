@@ -137,8 +137,8 @@ def threads_of(call: Callable[[], int]) -> int:
 
 
 def beside(calls: Sequence[Callable[[], int]]) -> Callable[[], int]:
-    """Return one call that makes these native calls at the same time, and returns the first nonzero
-    status of them.
+    """Return one call that makes these native calls at the same time. It returns the first nonzero
+    status of these calls, or 0.
     """
     runtime = RUNTIME.get(True)
     assert runtime is not None, "there are calls, so there is a runtime"

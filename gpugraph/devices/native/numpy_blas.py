@@ -95,8 +95,8 @@ class _Blas(NamedTuple):
 
 @cache
 def _blas() -> _Blas | None:
-    """Return the functions of NumPy's BLAS, or None if it has no functions with known names. They
-    are found through NumPy's extension module.
+    """Return the functions of NumPy's BLAS, or None if it has no functions with known names. The
+    functions are found through NumPy's extension module.
     """
     module = getattr(np, "_core", None)
     path = getattr(getattr(module, "_multiarray_umath", None), "__file__", None)
@@ -254,10 +254,10 @@ def products(triples: Sequence[tuple[Any, Any, Any]]) -> Call:
 
     The shapes are a: (..., m, k), b: (..., k, n) and out: (..., m, n), with equal leading axes. All
     arrays are float32, or all are float64. One of the last two axes of a and of b must be
-    contiguous. In out, the last axis must be contiguous. In each array, one of the last two axes is
-    therefore contiguous. The stride of the other one must be a positive multiple of the element
-    size, and at least the length of a row or column. Leading axes of a and b may have any strides,
-    including 0. The call must not run in two threads at the same time.
+    contiguous. In out, the last axis must be contiguous. If one of the last two axes of an array is
+    contiguous, the stride of the other axis must be a positive multiple of the element size, and at
+    least the length of a row or column. Leading axes of a and b may have any strides, including 0.
+    The call must not run in two threads at the same time.
 
     Raises NotNativeError if the dtypes or strides do not meet these conditions, or if `out`
     overlaps itself or an input. Raises InternalError if the shapes don't match, if `out` is
