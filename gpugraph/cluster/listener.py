@@ -226,8 +226,8 @@ class Listener:
     def _serve_stream(
         self, handlers: Handlers, proofs: MessageProofs, frames: Iterator[bytes], context: Any
     ) -> Iterator[bytes]:
-        """Answer the frames of a stream. If the core can answer the stream, do so in this thread.
-        Otherwise yield the answers.
+        """Answer the frames of a stream. If the core can answer the stream, send the answers in
+        this thread. Otherwise yield the answers.
         """
         try:
             caller = Caller(context)

@@ -213,10 +213,10 @@ class Plan:
     clock. If the plan has a single step, `alone` is this step. `run_unguarded` then calls it
     directly, and errors are attributed to it.
 
-    `watched` are the variables whose memory is bound to steps. If the memory of one of them has
-    `moved`, the plan is stale. The lock is reentrant. A kernel may call the session, and this call
-    may need the very plan that is executing the kernel. Such a call does not deadlock, because it
-    finds that the plan is `running`.
+    `watched` has the variables to whose memory the steps are bound. If the memory of one of these
+    variables has `moved`, the plan is stale. The lock is reentrant. A kernel may call the session,
+    and this call may need the very plan that is executing the kernel. Such a call does not
+    deadlock, because it finds that the plan is `running`.
 
     Args:
       variables: all variables that the plan uses.

@@ -245,8 +245,8 @@ def merge_versions(graph: Graph, versions: VersionDef) -> None:
 
 
 def _names(graph: Graph, index: GraphDefIndex, scope: str) -> dict[str, str]:
-    """Map the name of each node in the file to a name in the graph, which is in `scope` and
-    unique.
+    """Map the name of each node in the file to a unique name in the graph, in the name scope
+    `scope`.
     """
     if not graph._ops:
         return {name: f"{scope}{name}" for name in index.names}

@@ -202,8 +202,8 @@ class FusibleOps:
         return *key, *values
 
     def _key_of_attrs(self, attrs: Mapping[str, Any]) -> Hashable:
-        """Return a key of the attrs. If they can't be hashed, the key is the id of the attrs, which
-        is unique because the nodes keep them alive.
+        """Return a key of the attrs. If the attrs can't be hashed, the key is the id of the dict of
+        attrs. This id is unique, because the nodes keep the dict alive.
         """
         key: Hashable
         try:

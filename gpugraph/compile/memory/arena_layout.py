@@ -56,8 +56,8 @@ class Relayout:
         """Derive the layout from the offsets of the unit's buffers.
 
         Args:
-          part_of: a function that returns the part of a run at whose start the size of a buffer
-            becomes known. Buffers of earlier parts are below buffers of later parts.
+          part_of: a function that returns the stage of a run at whose start the size of a buffer
+            becomes known. Buffers of earlier stages are below buffers of later stages.
         """
         self._stackings: dict[str, Stacking] = {}
         for device, group in _by_device(unit.storages).items():
@@ -96,10 +96,10 @@ def _orders(
     """Yield possible orders of buffers in the arena. Each order is a sequence with one sort key for
     each buffer.
 
-    Buffers of earlier parts are always below buffers of later parts. Within a part, three orders
-    are tried. The first is the order in the plan of all parts. The second is the order in a plan of
-    the part alone. The third is the second order, but buffers that are no longer live when the next
-    part begins come first.
+    Buffers of earlier stages are always below buffers of later stages. Within a stage, three orders
+    are tried. The first is the order in the plan of all stages. The second is the order in a plan
+    of the stage alone. The third is the second order, but buffers that are no longer live when the
+    next stage begins come first.
     """
     top = 1 + max(offsets)
     yield [part * top + offset for part, offset in zip(parts, offsets)]

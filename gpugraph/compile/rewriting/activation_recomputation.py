@@ -147,7 +147,7 @@ class _Passes:
     """The forward nodes of one place, up to depth `end`, and the ids of its late nodes.
 
     A place consists of the nodes with the same loop and the same guard. Late nodes are the nodes of
-    the gradients, which read the recomputed values.
+    gradients that read the recomputed values.
 
     Args:
       place: the place.

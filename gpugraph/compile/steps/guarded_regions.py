@@ -179,7 +179,9 @@ class Flags:
         return needed(guard, self.within)
 
     def guard(self, guard: Guard) -> int:
-        """Return the index of the flag of a guard, which must not be the empty guard."""
+        """Return the index of the flag of a guard. The guard must not be empty, because an empty
+        guard has no flag.
+        """
         atoms = self.atoms(guard)
         return self._flag(atoms[0] if len(atoms) == 1 else guard)
 

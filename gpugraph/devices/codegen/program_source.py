@@ -79,7 +79,7 @@ class ProgramSource:
     # -- addresses
 
     def declaration(self, name: str, value: str, kind: str = "") -> str:
-        """Return the declaration of a variable, which the code may leave unused.
+        """Return the declaration of a variable. The code need not use the variable.
 
         Args:
           kind: the C type of the variable, by default the type of indices.

@@ -5,8 +5,8 @@ and the functions are bound to arrays.
     run = file.bind("gg_conv2d", parameters, arrays)        a native call
     run()
 
-A file is compiled for one dtype, or for both float32 and float64. In the latter case the dtype of
-the arrays selects the function. host_source.h declares the functions' arguments.
+A file is compiled for one dtype, or for both float32 and float64. If it is compiled for both, the
+dtype of the arrays selects the function. host_source.h declares the functions' arguments.
 """
 
 from __future__ import annotations

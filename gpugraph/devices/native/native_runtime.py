@@ -225,8 +225,8 @@ class _Shared:
         self._unsound = ""  # why the loaded code is not used
 
     def start(self) -> Compilation:
-        """Return the compilation of the runtime, which is started by the first call. If an earlier
-        search found no compiler, search again.
+        """Start to compile the runtime if no earlier call has done so. Return the compilation. If
+        an earlier search found no compiler, search again.
         """
         if self._compilation is None or (self._was_refused and not compiler().reason):
             self._was_refused = bool(compiler().reason)

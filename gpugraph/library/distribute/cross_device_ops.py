@@ -19,8 +19,8 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 def devices_of(destinations: Any) -> tuple[str, ...]:
-    """Return the devices of a destination, which is a value, a device name, or a list of device
-    names.
+    """Return the devices of a destination. A destination is a value, a device name, or a list of
+    device names.
     """
     if isinstance(destinations, str):
         return (canonical_device(destinations),)

@@ -107,9 +107,7 @@ class BaseCirculant(LinearOperator):
         return shape(self._spectrum)[-self._depth :]
 
     def convolution_kernel(self, name: str = "convolution_kernel") -> Tensor:
-        """Return the kernel of the convolution, which is the inverse Fourier transform of the
-        spectrum.
-        """
+        """Return the convolution's kernel, the inverse Fourier transform of the spectrum."""
         with self._scope(name):
             return cast(self._inverse(as_complex(self._spectrum)), self.dtype)
 

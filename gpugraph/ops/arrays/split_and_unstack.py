@@ -176,8 +176,8 @@ _split = op(
 
 
 def _part_lengths(value: Any, length: int | None) -> Lengths:
-    """Return the sizes of the parts, which `value` contains. A size of -1 is replaced by `length`
-    minus the sum of all other sizes.
+    """Return the list `value` of the sizes of parts. A size of -1 is replaced by `length` minus the
+    sum of all other sizes.
 
     Args:
       length: the size of the split axis. If it is None, -1 is replaced by None.

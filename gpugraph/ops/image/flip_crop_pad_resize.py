@@ -28,8 +28,8 @@ from gpugraph.ops.random.random_ops import random_uniform
 
 
 def as_images(image: Any, name: str = "image") -> tuple[Tensor, int]:
-    """Return `image` as a tensor, and the axis of its height, which is 0 for one image and 1 for
-    several.
+    """Return `image` as a tensor, and the index of its height axis: 0 for one image, and 1 for
+    several images.
 
     A tensor of unknown rank, such as the result of `decode_image`, is treated as one image. Raises
     ValueError for ranks other than 3 and 4.

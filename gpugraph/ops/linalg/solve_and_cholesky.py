@@ -250,8 +250,8 @@ def _bind_cholesky(_: KernelContext, matrices: Any, out: Any) -> Callable[[], An
 
 
 def _cholesky_back(op: Any, dy: Any) -> Any:
-    """Return the gradient of the input, which is symmetric (Smith, 1995). Only the lower triangle
-    is read.
+    """Return the gradient of the input (Smith, 1995). The gradient is symmetric, although only the
+    lower triangle of the input is read.
     """
     factor = op.outputs[0]
     middle = matmul(factor, dy, adjoint_a=True)

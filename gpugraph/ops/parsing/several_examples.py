@@ -1,5 +1,5 @@
-"""Functions that do the work of the ops which parse one Example or SequenceExample, for several
-messages at once.
+"""Functions that parse several Examples or SequenceExamples at once. Their results are those of the
+ops that parse a single message.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ SHARING = {"container": Attr("string", ""), "shared_name": Attr("string", "")}
 
 
 def infer_handle(_: InferContext) -> Sequence[TensorShape]:
-    """Return the shape of a handle, which is a scalar."""
+    """Return the shape of a handle: a scalar."""
     return [SCALAR]
 
 

@@ -1,6 +1,6 @@
 """Gradient functions of reductions by segment.
 
-They are used for sorted and unsorted segments. In this module, a part is a slice of the data, which
+They are used for sorted and unsorted segments. In this module, a part is a slice of the data that
 has one segment id. The gradient of a part is computed from the gradient of its segment. A part with
 a negative id is in no segment, so its gradient is 0. Divisions by the number of parts give 0 for an
 empty segment, because second gradients would be NaN otherwise.

@@ -95,7 +95,7 @@ def _pieces(compiled: Pattern, text: Any, parts: Sequence[Any], everywhere: bool
 
 
 def _matches(compiled: Pattern, text: Any) -> Iterator[Spans]:
-    """Yield the spans of the matches, which do not overlap. An empty match directly after another
+    """Yield the spans of the matches. Matches do not overlap. An empty match directly after another
     match is skipped.
     """
     start, last = 0, -1

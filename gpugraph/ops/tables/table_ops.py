@@ -185,8 +185,8 @@ def _bytes(text: Any) -> bytes:
 
 
 def _value_shape(context: InferContext) -> TensorShape | None:
-    """Return the shape of a value, which the node that creates the table determines, or None if it
-    is unknown.
+    """Return the shape of a table's value, or None if it is unknown. The node that creates the
+    table determines the shape.
     """
     op_type, attrs = context.maker(0) or ("", {})
     return as_shape(attrs.get("value_shape", ())) if "HashTable" in op_type else None

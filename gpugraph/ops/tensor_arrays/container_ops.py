@@ -146,7 +146,7 @@ def infer_scalar(index: int, what: str) -> InferFunction:
 
 
 def element_kind(shape: Sequence[int], dtype: DType) -> Kind:
-    """Return the kind of an element, which consists of its shape and dtype."""
+    """Return the kind of an element, a pair of its shape and dtype."""
     return tuple(shape), dtype.base_dtype
 
 

@@ -79,7 +79,8 @@ class CodeRecord(NamedTuple):
 
 
 class Explanation:
-    """The device of each op of a run with the reason, the transfers, and the report of each pass.
+    """An explanation of how a run is executed: the device of each op and the reason for it, the
+    transfers between devices, and the report of each pass.
 
     `pipelines` has a text for each iterator of the session, with the number of elements, the time,
     and the fill level of the buffer of each stage. The measurement starts at the first explanation.

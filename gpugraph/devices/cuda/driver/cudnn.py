@@ -129,9 +129,7 @@ class Descriptor:
         return min(count.value, len(values))
 
     def descriptors(self, name: str, kind: str, most: int) -> list[Descriptor]:
-        """Return the values of an attribute, which are at most `most` descriptors of type
-        `kind`.
-        """
+        """Return the values of an attribute: up to `most` descriptors of type `kind`."""
         descriptors = [Descriptor(self._library, kind) for _ in range(most)]
         for descriptor in descriptors:
             descriptor._kept.append(self)  # the graph, for a configuration of an engine

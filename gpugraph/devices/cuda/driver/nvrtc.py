@@ -230,8 +230,8 @@ def header_folders(library: str, major: int) -> tuple[str, ...]:
 
 
 def _headers_major(folder: str) -> int:
-    """Return the major CUDA version of the headers in a folder, which cuda_runtime_api.h or cuda.h
-    defines. If the version is unknown, return 0.
+    """Return the major CUDA version of the headers in a folder. The header cuda_runtime_api.h or
+    cuda.h defines the version. If the version is unknown, return 0.
     """
     for name in ("cuda_runtime_api.h", "cuda.h"):
         try:

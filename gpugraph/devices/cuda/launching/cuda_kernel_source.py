@@ -135,9 +135,7 @@ class CudaSource(ProgramSource):
         return pointers + [("long long ", name) for name in numbers]
 
     def _within(self, lines: list[str]) -> list[str]:
-        """Return the body of a kernel, which is `lines` surrounded by the declarations that all
-        kernels have.
-        """
+        """Return the body of a kernel: the declarations that all kernels have, around `lines`."""
         sizes = {name: f"(gg_index){name}_" for name in ("rows", "inner", "parts", "rows_each")}
         if self.program.narrow:
             sizes["inner"] = str(self.program.narrow)

@@ -198,7 +198,9 @@ class NumpyTerms:
         return number if self.shape(number) == shape else self.copy(number, shape)
 
     def copy(self, value: int, shape: tuple[int, ...]) -> int:
-        """Add a copy of a value, which broadcasts to `shape`."""
+        """Add a copy of a value. The copy has the shape `shape`, to which the value is
+        broadcast.
+        """
         return self._add((value, shape), _Value(shape, self.dtype(value), _copy, (value,)))
 
     def _walk(self, node: Expression, names: dict[str, int], element: DType) -> int:

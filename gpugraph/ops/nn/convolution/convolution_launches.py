@@ -162,7 +162,7 @@ class _Product(NamedTuple):
 
 
 def _forward(layout: Layout, signature: Signature) -> _Product:
-    """Return the product for the convolution, which multiplies the windows' elements by the filter.
+    """Return the convolution as a matrix product of the windows' elements and the filter.
 
     The matrices have shapes [places, window x channels] and [window x channels, outputs]. A place
     is one position of the window.

@@ -220,8 +220,8 @@ class Weighted(_FixedLaw):
 
 
 def _shares(weights: Any) -> tuple[Any, Any]:
-    """Return each class's share of its own slot, in [0, 1], and the alias of the slot, which has
-    the remaining share.
+    """Return each class's share of its own slot, in [0, 1], and the alias of each slot, the class
+    that has the remaining share.
     """
     count = len(weights)
     total = np.cumsum(weights.astype(np.float64))[-1]
