@@ -116,8 +116,8 @@ class Listener:
 
     @property
     def incarnation(self) -> int:
-        """The random number of this server, which the proofs of its callers contain. Other servers
-        reject these proofs.
+        """The random number of this server. Its callers' proofs contain the number, so other
+        servers reject these proofs.
         """
         return self._proofs.incarnation
 

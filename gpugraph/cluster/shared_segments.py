@@ -297,7 +297,7 @@ class SegmentPool:
         return memory
 
     def forget(self, names: Iterable[SegmentName]) -> None:
-        """Unmap the segments of failed steps, whose owners never use these segments again."""
+        """Unmap the segments of failed steps. The owners of these segments never use them again."""
         with self._lock:
             for name in names:
                 self._mapped.pop(name, None)

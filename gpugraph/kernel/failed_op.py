@@ -1,5 +1,5 @@
-"""The record of the op that raised an error, which is an attribute of the error. Without it, a step
-that runs several ops could not name the op that failed.
+"""The record of the op that raised an error. The record is an attribute of the error. Without it, a
+step that runs several ops could not name the op that failed.
 """
 
 from __future__ import annotations

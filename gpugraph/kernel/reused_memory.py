@@ -32,7 +32,7 @@ _LOOKS = 8
 
 
 class _Lease(np.ndarray):
-    """A view of a buffer, which returns the buffer to the pool when it is deleted.
+    """A view of a buffer. When the view is deleted, it returns the buffer to the pool.
 
     All arrays in the buffer, and all their views, refer to the lease. The buffer is a bytearray,
     because NumPy would replace the lease by the buffer if the buffer were an array, too.

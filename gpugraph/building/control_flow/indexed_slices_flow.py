@@ -52,7 +52,7 @@ def switch_gradient(grad: Tensor | IndexedSlices, pred: Tensor, name: str) -> tu
 
 
 def can_accumulate(grad: IndexedSlices) -> bool:
-    """Return whether the shape of a row is known, which is required to start a sum with a row of
+    """Return whether the shape of a row is known. This is required to start a sum with a row of
     zeros.
     """
     return bool(grad.values.shape[1:].is_fully_defined())

@@ -289,7 +289,9 @@ class WhileContext(LoopContext):
         return state.end(op, grad)
 
     def _backward(self) -> LoopPair:
-        """Return the record of this loop and of its backward loop, which is the current context."""
+        """Return the record of this loop and of its backward loop. The current context must be the
+        backward loop.
+        """
         now = current(self.graph)
         state = None if now is None else now.grad_state
         assert state is not None, f"no backward loop of '{self.name}' is being made"

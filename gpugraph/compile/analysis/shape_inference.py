@@ -249,8 +249,8 @@ class Inference:
                 self.pushed[root.id] = None
 
     def popped(self, node: Node) -> Any:
-        """Return the constant that a StackPopV2 returns because all pushes to its stack push it. If
-        there is no such constant, return None.
+        """Return the constant that a StackPopV2 returns, if all pushes to its stack push the same
+        constant. Otherwise return None.
         """
         root = container_of(node)
         return None if root is None else self.pushed.get(root.id)

@@ -1,4 +1,4 @@
-"""The single step of an open plan, which runs the plan's program as one native call or step by
+"""The single step of an open plan. This step runs the plan's program as one native call or step by
 step.
 """
 

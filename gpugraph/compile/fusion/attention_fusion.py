@@ -85,8 +85,8 @@ class _Search:
         self.passed: list[Node] = []
 
     def around(self, softmax: Node) -> _Group | None:
-        """Return the group that `softmax` and its neighbors form, or None if they are not an
-        attention or no kernel supports it.
+        """Return the group that `softmax` and its neighbors form, or None if these ops are not an
+        attention or if no kernel supports the group.
         """
         last = only_taker(softmax, self.roots)
         while last is not None and last.dst.type == "Identity":

@@ -1,4 +1,4 @@
-"""Fused nodes. Each replaces a group of ops, which become its members."""
+"""Fused nodes. A fused node replaces a group of ops, which are then the members of the node."""
 
 from __future__ import annotations
 

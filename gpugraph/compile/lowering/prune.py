@@ -1,8 +1,8 @@
 """Prune: create the runtime graph with only the ops that the fetches and targets of a run need.
 
 The pass follows data and control inputs backward from the fetches and targets. A fed tensor becomes
-an `_Arg`, and the op that computes it is dropped, unless another of its outputs is needed. Each
-fetched tensor gets a `_Retval`. A control dependency on a fed placeholder becomes a control
+an `_Arg`. The op that computes the tensor is dropped, unless another output of the op is needed.
+Each fetched tensor gets a `_Retval`. A control dependency on a fed placeholder becomes a control
 dependency on its `_Arg`. `RunRequest.connections` maps tensors to other tensors that replace them.
 
 Resource variables become reference variables: see `compile/lowering/resource_variable_lowering.py`.

@@ -48,8 +48,8 @@ def _lines(unit: Unit) -> list[str]:
 
 
 class Relayout:
-    """The layout of a unit's arenas for any values of its open sizes. It contains the list of the
-    buffers below each buffer, which is the same for all values.
+    """The layout of a unit's arenas for any values of its open sizes. For each buffer, it contains
+    the list of the buffers below. These lists are the same for all values.
     """
 
     def __init__(self, unit: Unit, part_of: Callable[[Storage], int] = lambda _: 0) -> None:

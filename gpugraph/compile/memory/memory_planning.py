@@ -94,7 +94,7 @@ class _Output:
 
 
 class _Planner:
-    """A traversal of the order, which assigns storages.
+    """A traversal of the nodes in their order. It assigns a storage to each output.
 
     Attributes:
       position: the position of the current node.

@@ -72,8 +72,8 @@ that must run before the tensor is read.
 
 
 def waits_of_read(edge: Edge) -> frozenset[Node]:
-    """Return the nodes that must run before `edge` reads a variable, because they may write it. If
-    the edge carries a value instead of a reference, the result is empty.
+    """Return the nodes that may write the variable that `edge` reads, and that must run before this
+    read. If the edge carries a value instead of a reference, the result is empty.
     """
     if not edge.src.output_types[edge.src_output].is_ref_dtype:
         return frozenset()

@@ -1,10 +1,10 @@
 """Dependency optimization: removes ops that have no effect and whose only outputs are control
 edges.
 
-The function `tuple`, which gradients use, waits for the gradients of all inputs before it returns
-any of them. So an op may be a control input although no op reads its results. If such an op has no
-effect, it is removed, and its inputs become control inputs of the ops that waited for it. As in
-Grappler, `RewriterConfig.dependency_optimization` controls this pass.
+The function `tuple`, which gradients use, waits until the gradients of all inputs are computed
+before it returns a gradient. So an op may be a control input although no op reads its results. If
+such an op has no effect, it is removed, and its inputs become control inputs of the ops that waited
+for it. As in Grappler, `RewriterConfig.dependency_optimization` controls this pass.
 
 In a loop that changes only its own stacks and TensorArrays, nothing can observe whether a `tuple`
 waits for pure ops. So these control inputs are removed from the NoOp of the `tuple`, and the

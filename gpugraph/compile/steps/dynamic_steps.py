@@ -248,8 +248,8 @@ class DynamicStep:
             self.device.write(self._prepared(result, array.shape, slot), array)
 
     def _may_keep(self, returned: Sequence[Any], slot: int) -> bool:
-        """Return whether a returned array may be used as the output without a copy. It may if it is
-        large and nothing else refers to it.
+        """Return whether a returned array may be used as the output without a copy. This is the
+        case if the array is large and nothing else refers to it.
         """
         if not isinstance(self.device, HostDevice) or not is_from_empty_array(returned[slot]):
             return False

@@ -1,4 +1,4 @@
-"""The unit: the record of one compilation, which the passes read and change.
+"""The unit: the record of one compilation. The passes read and change the unit.
 
 Each pass sets fields of the unit and adds a `PassReport`. If the session verifies plans, `verify`
 checks the unit's invariants after each pass.
@@ -135,7 +135,7 @@ def node_error(node: Node, message: str) -> InvalidArgumentError:
 
 
 def at_node(node: Node) -> str:
-    """Return the last part of an error message, which names a node and its origin."""
+    """Return the last part of an error message. It names a node and the node's origin."""
     return f"\n\t [[node {node.name} (defined at {node.origin})]]"
 
 
@@ -172,8 +172,8 @@ class Storage:
 
 
 class Lane(NamedTuple):
-    """The label of a lane. A lane consists of nodes on one device, which may run at the same time
-    as the lanes of the same phase on other devices.
+    """The label of a lane. A lane consists of nodes on one device. It may run at the same time as
+    the lanes of the same phase on other devices.
     """
 
     phase: int
@@ -244,7 +244,7 @@ class Unit:
       lanes: the lanes of nodes that may run in parallel with nodes of other devices.
       homes, storages, arena_sizes: the memory of each tensor, the storages in arenas, and the sizes
         of the arenas.
-      modes: for each node, a text that tells how it gets its memory.
+      modes: for each node, a text that states how its outputs get memory.
       runs_once: whether the plan is valid for a single run.
       programs: the programs of generated kernels by node, if sizes are open.
       reported: for each node, the Sizes that its kernel reports.
@@ -397,8 +397,9 @@ class Unit:
 
     @property
     def host(self) -> str:
-        """The name of the session's first device, whose memory holds host inputs, feeds and
-        fetches."""
+        """The name of the session's first device. The memory of this device holds host inputs,
+        feeds and fetches.
+        """
         return self.target.devices[0].name
 
     def kernel(self, node: Node) -> Kernel:

@@ -42,7 +42,7 @@ class Comparisons(unittest.TestCase):
         self.assertEqual(as_dtype(dtype).base_dtype, as_dtype(expected_dtype))
 
     def evaluate(self, tensors: Any) -> Any:
-        """Return the values of a tensor or of a structure of tensors, which a session evaluates."""
+        """Evaluate a tensor, or a structure of tensors, in a session. Return the values."""
         raise NotImplementedError("a test case evaluates by its session")
 
     def _array(self, value: Any) -> Any:

@@ -29,7 +29,7 @@ def _session() -> Any:
 
 
 def _numbers(array: Any) -> Any:
-    """Return a real vector of an array's numbers, which uses the memory of the array.
+    """Return a real vector of an array's numbers. The vector is a view of the array.
 
     A complex number becomes two real numbers.
     """

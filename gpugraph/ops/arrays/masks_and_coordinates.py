@@ -30,8 +30,7 @@ from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 def sequence_mask(
     lengths: Any, maxlen: Any = None, dtype: Any = dtypes.bool, name: str | None = None
 ) -> Tensor:
-    """Return a mask for each length: mask[..., j] = j < lengths[...]. A mask is True at as many
-    first positions as its length.
+    """Return a mask for each length: mask[..., j] = j < lengths[...].
 
     The shape of the result is lengths.shape + (maxlen,). `maxlen` defaults to the largest length.
     If `dtype` is not bool, the elements are 1 and 0. Raises ValueError if maxlen is not a scalar.

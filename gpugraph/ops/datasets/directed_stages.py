@@ -1,5 +1,5 @@
-"""The stage that reads each element from one of several datasets, which a selector dataset
-chooses.
+"""The stage that reads each element from one of several datasets. A selector dataset chooses the
+dataset of each element.
 """
 
 from __future__ import annotations

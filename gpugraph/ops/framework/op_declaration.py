@@ -230,8 +230,8 @@ def _device_kernel(
 def _for_bfloat16(
     kernel: Kernel | HostOnly, op_def: OpDef, writes: tuple[int, ...]
 ) -> Kernel | HostOnly:
-    """Return a copy of the kernel that records `writes`, the indices of the inputs that it writes,
-    and whether it is `direct`.
+    """Return a copy of the kernel in which `writes`, the indices of the inputs that the kernel
+    writes, and `direct` are set.
 
     A `direct` kernel receives bfloat16 arrays. All other kernels receive float32 arrays instead. If
     an op also accepts strings, its kernel is direct, because it only copies values.

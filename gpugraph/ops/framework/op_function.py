@@ -1,4 +1,4 @@
-"""OpFunction, the Python function of an op type, which adds its operations to graphs.
+"""OpFunction, the Python function of an op type. A call adds an operation to the graph.
 
 Its arguments are the op's inputs in order, then its attrs, and the operation's `name`. Values that
 are not tensors become constants in the operation's name scope (`add/y`). In the common case, in

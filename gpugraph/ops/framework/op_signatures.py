@@ -205,9 +205,7 @@ EXAMPLES = {
 
 
 def example_of(op_type: str) -> str:
-    """Return the example of an op type as text, which is the end of the op's docstring, or "" if
-    there is no example.
-    """
+    """Return the example at the end of an op's docstring as text, or "" if there is no example."""
     if op_type not in EXAMPLES:
         return ""
     expression, value = EXAMPLES[op_type]

@@ -1,5 +1,5 @@
-"""Ranks and pseudo-inverses of matrices, which are computed from singular values, and normalization
-of tensors.
+"""Ranks and pseudo-inverses of matrices, and normalization of tensors. Ranks and pseudo-inverses
+are computed from singular values.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Native kernels of regular expressions (host_regex.h), which run a pattern's automaton.
+"""Native kernels that match regular expressions by running a pattern's automaton (host_regex.h).
 
 Patterns whose matches could depend on the version of Unicode, and patterns with a long program, are
 matched by `regex_engine` instead.

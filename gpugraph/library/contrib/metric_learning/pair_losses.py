@@ -37,8 +37,8 @@ from gpugraph.ops.reductions.reduction_functions import (
 
 
 def _distances(embeddings: Tensor, squared: bool = False) -> Tensor:
-    """Return the matrix of the Euclidean distances between rows. If `squared` is true, return their
-    squares.
+    """Return the matrix of the Euclidean distances between rows. If `squared` is true, return the
+    squares of the distances.
 
     A distance of 0 has a gradient of 0.
     """

@@ -1,5 +1,5 @@
-"""Optimizers outside of the graph, which evaluate a loss and its gradients through runs of a
-Session.
+"""Optimizers that run outside of the graph. They evaluate a loss and its gradients through runs of
+a Session.
 
 `ScipyOptimizerInterface` calls `scipy.optimize.minimize`.
 """

@@ -18,8 +18,8 @@ class RMSPropOptimizer(OneOpUpdate, Optimizer):
     epsilon), then var -= mom.
 
     The slot "momentum" contains mom. The slot "rms" contains the running mean of the gradient's
-    square, whose initial value is 1. If `centered` is true, the slot "mg" contains the running mean
-    of the gradient, and rms - mg**2 replaces rms in the formula.
+    square. The initial value of this mean is 1. If `centered` is true, the slot "mg" contains the
+    running mean of the gradient, and rms - mg**2 replaces rms in the formula.
 
     >>> v = tf.Variable(4.0)
     >>> train = tf.train.RMSPropOptimizer(0.1).minimize(tf.square(v))

@@ -322,7 +322,7 @@ def restored(current: Any, part: Any) -> Any:
 
 
 class Function:
-    """A function of the program with its captured values, which a stage calls.
+    """A function of the program that a stage calls, with its captured values.
 
     `place` is the number of the place in the dataset that calls the function. Each place has its
     own random streams.

@@ -111,8 +111,8 @@ def _sum_rows(ones: Any, x: Any, out: Any) -> None:
 
 
 class _Value(NamedTuple):
-    """A value of a program. It is the result of a NumPy function of other values, whose indices are
-    in `operands`.
+    """A value of a program. It is the result of a NumPy function of other values. `operands` has
+    the indices of these values.
     """
 
     shape: tuple[int, ...]
@@ -191,7 +191,7 @@ class NumpyTerms:
         type: DType | None = None,
         fails: tuple[str, str] = ("", ""),
     ) -> int:
-        """Add an elementwise expression of values, which broadcast."""
+        """Add an elementwise expression of values. The values are broadcast."""
         tree = parse(kernel if isinstance(kernel, str) else kernel.expression)
         shape = np.broadcast_shapes(*(self.shape(value) for value in inputs))
         number = self._walk(tree, dict(zip("xyz", inputs)), type or self.dtype(inputs[-1]))

@@ -50,8 +50,8 @@ def _window_attrs(attrs: Any) -> dict[str, Any]:
 
 
 def _batch_places(context: KernelContext, image: Any) -> Any:
-    """Return the offset of each image in the flattened batch, which is added to its positions. The
-    result has shape [n, 1, 1, 1].
+    """Return the offset of each image in the flattened batch, with shape [n, 1, 1, 1]. The offset
+    is added to the positions in the image.
     """
     count, size = image.shape[0], image.size // max(1, image.shape[0])
     step = size if context.attrs["include_batch_in_index"] else 0
@@ -62,7 +62,7 @@ _MOST_PLACES = 1 << 31
 
 
 def _native(function: str) -> RowSource:
-    """Return the native kernel of a max pooling with positions, whose first argument is the
+    """Return the native kernel of a max pooling with positions. Its first argument is the
     images.
     """
 

@@ -107,9 +107,9 @@ class _Places:
     """The index of the largest element of each window. The callables in `calls` compute the indices
     in each run.
 
-    As in TensorFlow, the first element of a window in an image is the largest until a larger
-    element follows, even if it is NaN. In volumes, a window that has only NaN and -inf has no
-    largest element.
+    As in TensorFlow, the first element of a window in an image counts as the largest until a larger
+    element follows, even if the first element is NaN. In volumes, a window that has only NaN and
+    -inf has no largest element.
     """
 
     def __init__(self, layout: Layout, context: KernelContext, source: Any, shape: Any) -> None:

@@ -91,8 +91,8 @@ def place_type(count: int) -> str:
 
 
 def pack_width(count: int, max_width: int) -> int:
-    """Return the number of elements that are loaded at once, which is at most `max_width`. It is 8
-    if 8 divides `count`, 4 if only 4 divides it, and otherwise 1.
+    """Return the number of elements that are loaded at once. It is 8, 4 or 1: the largest of these
+    numbers that divides `count` and is at most `max_width`.
     """
     return next((width for width in (8, 4) if width <= max_width and count % width == 0), 1)
 
