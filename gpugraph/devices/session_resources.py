@@ -243,7 +243,7 @@ class Resources:
 
     def go_to(self, key: str, position: Any) -> None:
         """Make the state of a kernel continue at a position. If the state does not exist yet, it
-        will start there.
+        will start at this position.
         """
         with self.lock:
             if key in self.states:

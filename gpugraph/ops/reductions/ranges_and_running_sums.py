@@ -132,8 +132,8 @@ def _has_dtype(value: Any) -> bool:
 
 
 def _widest(values: Sequence[Any]) -> DType:
-    """Return the dtype of the values that comes last in `_RANKED`. Raises TypeError if a dtype is
-    not in `_RANKED`.
+    """Return, among the dtypes of the values, the one that comes last in `_RANKED`. Raises
+    TypeError if a dtype is not in `_RANKED`.
     """
     types = [
         value.dtype.base_dtype if _has_dtype(value) else as_dtype(constant_array(value))

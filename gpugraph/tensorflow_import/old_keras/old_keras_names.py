@@ -53,8 +53,8 @@ def is_placeholder(x: Any) -> bool:
 
 
 class TFOptimizer:
-    """A wrapper of an optimizer of `tf.train`. `compile` of a model accepts both, so a call returns
-    the optimizer itself.
+    """A wrapper of an optimizer of `tf.train`. A model's `compile` also accepts the optimizer
+    without a wrapper, so a call of this class returns the optimizer itself.
     """
 
     def __new__(cls, optimizer: Any) -> Any:
