@@ -191,7 +191,7 @@ _Noise = Callable[[Any], Any]
 def spread(step: Candidate, expected: Sequence[Any]) -> list[Any]:
     """Return the tolerance of each element of a step's results.
 
-    If the computation with changed inputs fails, it is ignored.
+    A computation with changed inputs that fails is ignored.
 
     Args:
       step: the step, with copies of its arrays from before the step ran.

@@ -117,8 +117,8 @@ class ObjectCache:
 
     @uninterrupted
     def store(self, key: str, content: bytes) -> bool:
-        """Store a content under its key. Return whether the content was stored. If not, set
-        `reason`, unless the content is too large.
+        """Store a content under its key. Return whether the content was stored. If an error
+        prevents this, set `reason`.
         """
         name = self._name(key)
         if self.reason or len(content) > _MOST_ENTRY_BYTES - _DIGEST:

@@ -111,7 +111,8 @@ def _infer_reshape(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _empty_shape(source: TensorShape, asked: Sequence[int | None]) -> TensorShape:
-    """Return the requested shape `asked`, which contains a 0, with its unknown size inferred.
+    """Return the requested shape `asked`. It contains a size 0, and its unknown size is replaced by
+    the inferred size.
 
     The unknown size is the product of the nonzero sizes of `source` divided by the product of the
     nonzero sizes of `asked`. Raises a Misfit if `source` is not empty.

@@ -1,5 +1,5 @@
-"""Quotients and remainders. There are ops that return exact quotients, ops that round them down or
-towards zero, and ops that return 0 where the divisor is 0.
+"""Quotients and remainders. Some ops return exact quotients, some round quotients down or towards
+zero, and some return 0 where the divisor is 0.
 
 On the host, division of integers by zero raises InvalidArgumentError. Kernels on a GPU can't raise
 errors, so on a GPU the quotient is 0. The only quotient of integers that overflows is the lowest

@@ -65,7 +65,7 @@ def constant(
     Args:
       value: a Python value or an array.
       dtype: the dtype. By default it follows from the value: float32 for floats, int32 for ints.
-      shape: the shape, by default the shape of the value. A scalar fills it.
+      shape: the shape, by default the shape of the value. A scalar value is repeated.
       verify_shape: whether the value must have exactly this shape.
 
     >>> session.run(tf.constant([[1, 2], [3, 4]]))

@@ -94,7 +94,9 @@ class CandidateDistribution(Protocol):
 
 
 class _FixedLaw:
-    """Base class of the distributions that do not depend on the true classes of earlier runs."""
+    """Base class of the distributions that remain the same in all runs, whatever the true classes
+    of earlier runs are.
+    """
 
     def __init__(self, range_max: int) -> None:
         self.range = self.possible = range_max
