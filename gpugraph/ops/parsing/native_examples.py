@@ -154,7 +154,7 @@ class NativeExamples:
 
         Args:
           field: 1 for the features of Examples, or of the context of SequenceExamples. 2 for
-            feature lists, whose counts are 0.
+            feature lists. The numbers of values are then 0 in the result.
         """
         if not self.is_ready:
             return None
