@@ -1,5 +1,5 @@
-"""`tf.manip`: functions that rearrange the elements of a tensor, which `tf` has under the same
-names.
+"""`tf.manip`: functions that rearrange the elements of a tensor. `tf` has the same functions under
+the same names.
 """
 
 from gpugraph.ops.arrays.reshape_and_transpose import reshape as reshape

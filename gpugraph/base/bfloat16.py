@@ -28,9 +28,6 @@ BFLOAT16: type[Any] | None = None if _ML_DTYPES is None else _ML_DTYPES.bfloat16
 def is_bfloat16(dtype: np.dtype[Any]) -> bool:
     """Return whether a NumPy dtype is bfloat16. Return False for any dtype if `ml_dtypes` is
     missing.
-
-    BFLOAT16 is checked for None first, because NumPy treats None as float64 in a comparison of
-    dtypes.
     """
     return BFLOAT16 is not None and dtype == BFLOAT16
 

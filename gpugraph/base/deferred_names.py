@@ -66,7 +66,9 @@ class _Package(ModuleType):
         super().__setattr__(name, value)
 
     def __reduce__(self) -> tuple[Callable[[str], Any], tuple[str]]:
-        """Pickle the package by its name, so that a function that refers to it can be pickled."""
+        """Pickle the package by its name, so that functions that refer to the package can be
+        pickled.
+        """
         return importlib.import_module, (self.__name__,)
 
 
@@ -136,8 +138,8 @@ def _value(module: str, name: str, is_module: bool) -> Any:
 
 
 def _sources(package: str) -> _Sources:
-    """Return, for each name among a package's deferred imports, the module that defines it and the
-    name that it has there.
+    """Return, for each name among a package's deferred imports, the module that defines the object,
+    and the name of the object in that module.
     """
     for statement in _statements(package):
         if isinstance(statement, ast.If) and ast.unparse(statement.test) == "TYPE_CHECKING":
@@ -154,8 +156,8 @@ def _statements(module: str) -> list[ast.stmt]:
 
 
 def _listed(statements: list[ast.stmt]) -> _Sources:
-    """Return, for each name that the statements define, the module that defines it and the name
-    that it has there.
+    """Return, for each name that the statements define, the module that defines the object, and the
+    name of the object in that module.
     """
     known: _Sources = {}
     for statement in statements:

@@ -124,9 +124,7 @@ class Dimension:
         return self._value
 
     def is_compatible_with(self, other: object) -> bool:
-        """Return whether the two sizes can be the same. They can if they are equal, or if at least
-        one of them is unknown.
-        """
+        """Return whether the two sizes are equal, or at least one of them is unknown."""
         size = as_size(other)
         return self._value is None or size is None or self._value == size
 

@@ -237,7 +237,9 @@ for _class in (
 
 
 def exception_type_from_error_code(error_code: int) -> type[OpError]:
-    """Return the class for a code from 1 to 16. Raises KeyError for any other, including OK."""
+    """Return the error class for a code from 1 to 16. Raises KeyError for any other code, including
+    the code OK.
+    """
     return _CLASSES[error_code]
 
 

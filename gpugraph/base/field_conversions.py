@@ -46,7 +46,7 @@ def to_float(where: str, value: Any) -> float:
 
 
 def to_str(where: str, value: Any) -> str:
-    """Return `value`, which must be a string. Raises TypeError if it is not."""
+    """Return `value`. Raises TypeError if it is not a string."""
     if not isinstance(value, str):
         raise wrong(where, "a string", value)
     return value

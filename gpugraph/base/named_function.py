@@ -56,7 +56,8 @@ def with_signature(signature: Signature) -> Callable[[Callable[..., Any]], Calla
 def _unexpected_keyword(signature: Signature, kwargs: Mapping[str, Any]) -> str:
     """Return the text of Python's error for the first keyword that is not a parameter, or "".
 
-    Python reports such a keyword before it reports a missing argument, `Signature.bind` after it.
+    Python reports such a keyword before a missing argument, but `Signature.bind` reports the
+    missing argument first.
     """
     parameters = signature.parameters
     if any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters.values()):

@@ -51,7 +51,8 @@ class _Descriptor:
 
 
 class Message:
-    """Base class of messages: records of declared fields, which are passed by keyword or assigned.
+    """Base class of messages, which are records of declared fields. The values of fields are passed
+    by keyword or assigned.
 
     Two messages are equal if they have the same class, if the same nested messages are present in
     both, and if all their fields are equal. None as an argument means the field's default. A dict

@@ -1,5 +1,5 @@
 """Writing and removal of large files. Threads sync a file while it is written, and free the blocks
-of a removed one.
+of a removed file.
 
 If a file were synced only when it is complete, the program would be idle for half of the total
 time. Instead, one thread writes and another syncs the written part, while the program computes the

@@ -56,9 +56,10 @@ def _add_machine(parser: argparse.ArgumentParser) -> None:
 
 
 def _take_options(options: argparse.Namespace) -> None:
-    """Set `options.gpus` and `options.memory`. Both options may also follow the program, in front
-    of its arguments. A note on standard error names those that do. An option that is in front of
-    the program is the program's if it follows too.
+    """Set `options.gpus` and `options.memory`. Both options may also follow the program's name
+    directly. If an option follows the name, a note on standard error names this option. If an
+    option occurs both before and after the program's name, the second occurrence is an argument of
+    the program.
     """
     machine, after = argparse.ArgumentParser(add_help=False), options.arguments
     machine.error = options.parser.error  # type: ignore[method-assign]

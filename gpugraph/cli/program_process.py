@@ -346,7 +346,7 @@ def _drop_frames(error: BaseException | None) -> None:
     """Remove this package's frames from the tracebacks of an error, so that they start in the
     program.
 
-    An error may be its own cause, or the cause of an error that it causes.
+    The causes of an error may form a cycle.
     """
     known: set[int] = set()
     pending = [error]

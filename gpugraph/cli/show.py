@@ -217,10 +217,11 @@ def _parsed(kinds: Iterable[str], content: bytes) -> Iterator[Any]:
 
 
 def _is_likely(message: Any) -> bool:
-    """Return whether a parsed message is plausible.
+    """Return whether a parsed message probably has the correct type: whether it has nodes, and all
+    names of op types are valid.
 
-    A message of another type can often be parsed as well, but then the names of op types are
-    invalid.
+    The bytes of a message of a different type can often be parsed too, but the names of op types
+    are then invalid.
     """
     kind = message.DESCRIPTOR.name
     if kind == "SavedModel":

@@ -103,9 +103,9 @@ def _free_port(host: str, port: int) -> int:
     """Return `port` if it is free at all addresses of the host, else 0. If `port` is 0, return any
     port that is free.
 
-    If a host name has several addresses, gRPC is satisfied if gRPC can bind one of them. So one
-    server could get a port at localhost's IPv4 address, and another server the same port at its
-    IPv6 address. A client that connects to localhost might then reach either server.
+    If a host name has several addresses, gRPC accepts a port that it can bind at only one of them.
+    Two servers could then have the same port, one at localhost's IPv4 address and one at its IPv6
+    address. A client of localhost might reach either server.
     """
     number = port
     hosts = ("127.0.0.1", "::1") if host == "localhost" else (host.strip("[]") or None,)

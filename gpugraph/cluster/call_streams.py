@@ -7,9 +7,9 @@ with several concurrent calls uses several streams (`core_streams.StreamPool`). 
 each frame with one frame, except for frames of `ONE_WAY` methods.
 
 A client that was killed or interrupted, or a master whose process has ended, no longer receives
-answers. The step that it started must then end. If the step continued to wait, for example for an
-element of a queue, that element would be lost. `Caller` therefore notifies the step when its caller
-is gone. A client keeps a stream open as long as it exists, so a server can detect sessions whose
+answers. The step that it started must then end. Otherwise the step might, for example, take an
+element from a queue that nobody receives. `Caller` therefore notifies the step when its caller is
+gone. A client keeps a stream open as long as it exists, so a server can detect sessions whose
 client is gone (`SessionClients`).
 """
 

@@ -3,10 +3,10 @@
 The compiler's placer chooses among the devices of all tasks, with the master's devices first. When
 a task compiles its part of the run, the placer chooses again among that task's own devices.
 Operations that can't be separated are colocated. An op that reads a resource handle is placed on
-the task of the op that creates the handle. All operations of a branch or a loop go to one task,
-which the computing operations of the branch or loop must request. Ops that only pass a tensor into
-the branch or loop (a Switch, an Enter) also go to this task, although they request the device of
-their tensor.
+the task of the op that creates the handle. All operations of a branch or a loop go to one task. If
+its operations request several tasks, the run raises UnimplementedError. Ops that only pass a tensor
+into the branch or loop (a Switch, an Enter) also go to this task, although they request the device
+of their tensor.
 """
 
 from __future__ import annotations

@@ -120,10 +120,11 @@ def _addresses(job: Any, tasks: Any) -> dict[int, str]:
 
 
 def check_addresses(cluster: ClusterSpec) -> None:
-    """Raise ValueError if two tasks of a cluster that is to run have the same address.
+    """Raise ValueError if two tasks of a cluster have the same address.
 
-    Port 0 is any free port. An evaluator of an estimator is no part of the cluster, so that
-    programs write any address for it.
+    Port 0, which means any free port, may occur several times. The job "evaluator" is not checked,
+    because an estimator's evaluator is not part of the cluster, and programs may give it any
+    address.
     """
     task_of: dict[str, str] = {}
     for job, tasks in cluster._tasks.items():
@@ -138,7 +139,7 @@ def check_addresses(cluster: ClusterSpec) -> None:
 
 
 def task_number(value: Any) -> int:
-    """Return the number of a task as an int: an integer, or a text of one.
+    """Convert a task number, which is an integer or its text, to an int.
 
     Raises ValueError for any other value, such as 0.5 or -1.
     """

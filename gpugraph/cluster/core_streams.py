@@ -253,7 +253,9 @@ class CoreFrames:
             yield frame
 
     def answer(self, frame: bytes | None) -> None:
-        """Send the answer to the last frame, unless it is None. Then request the next frame."""
+        """Send `frame` as the answer to the last received frame, unless `frame` is None. Then
+        request the next frame.
+        """
         if frame is None:
             self._ask()
         else:

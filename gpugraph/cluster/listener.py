@@ -116,8 +116,8 @@ class Listener:
 
     @property
     def incarnation(self) -> int:
-        """The random number of this server, which the proofs of its callers contain. Other servers
-        reject these proofs.
+        """The random number of this server. Its callers' proofs contain the number, so other
+        servers reject these proofs.
         """
         return self._proofs.incarnation
 
@@ -226,8 +226,8 @@ class Listener:
     def _serve_stream(
         self, handlers: Handlers, proofs: MessageProofs, frames: Iterator[bytes], context: Any
     ) -> Iterator[bytes]:
-        """Answer the frames of a stream. If the core can answer the stream, do so in this thread.
-        Otherwise yield the answers.
+        """Answer the frames of a stream. If the core can answer the stream, send the answers in
+        this thread. Otherwise yield the answers.
         """
         try:
             caller = Caller(context)

@@ -388,9 +388,7 @@ class Master:
         return handle in self._sessions
 
     def leave_collectives(self, handle: str) -> None:
-        """Notify all sessions that share collectives with a session that the session's client is
-        gone.
-        """
+        """Notify all sessions that share collectives with this session that its client is gone."""
         for link in self.session(handle).links.values():
             link.leave_collectives(handle)
 

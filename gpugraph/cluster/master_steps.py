@@ -67,8 +67,8 @@ class MasterStep:
             self._failure = None  # it refers to this object through the frames of the step
 
     def _end(self, error: BaseException) -> None:
-        """End the parts that are still in progress. If the step has failed with another
-        error before `error`, raise that error.
+        """End the parts that are still in progress. If the step has already failed with an earlier
+        error, raise the earlier error.
         """
         for part_run, _ in self.part_runs[self.num_ended :]:
             part_run.cancel()

@@ -28,7 +28,8 @@ class StepNames(NamedTuple):
 
 
 class StageSpec(NamedTuple):
-    """A stage of a part (`run_stages.Stage`), with names in place of tensors and operations.
+    """A stage of a part (`run_stages.Stage`), with names in place of tensors and operations. The
+    part's store is a dict with the values that its stages receive and pass to each other.
 
     Args:
       feeds, fetches: pairs of a tensor and its key in the part's store.

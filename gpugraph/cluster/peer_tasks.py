@@ -64,7 +64,7 @@ class PeerTasks:
         write_values(message.value, values, partial(self._parcels.put, owners=owners), share)
 
     def is_near(self, task: str) -> bool:
-        """Return whether a task and this process share memory."""
+        """Return whether a task and this process are on one machine, where they share memory."""
         return self._peer(task).is_near()
 
     def forget(self, step: int) -> None:

@@ -6,7 +6,7 @@
      |   once all addresses are known, each actor starts its server
      '-- a thread supervises them: a new process gets its server back, at the old address
 
-Ray is an extra, `gpugraph[ray]`. Ray pickles the functions of `run` and their
+Ray is an extra, `gpugraph[ray]`. Ray pickles the functions that `RayCluster.run` calls, and their
 data. Messages between the servers contain no pickles.
 """
 

@@ -15,14 +15,13 @@ So a run never deadlocks with itself, regardless of its placement
 Operations that can't be separated have one level and one task. These are the operations of a branch
 or loop, and operations that share a TensorArray or a stack (`session/partial_run_graph.py`). A
 branch and its gradient are inseparable, so the operations between them, such as the loss, have the
-same level, and a collective between them is executed as one in a branch.
-Variables, handles, and constants without control inputs are in every stage of their task that needs
-them.
+same level, and a collective between them is executed like a collective in a branch. Variables,
+handles, and constants without control inputs are in every stage of their task that needs them.
 
 As in one process, a read of a variable after a write in the same run returns the written value
-(`compile/lowering/read_after_write.py`). The last write on which the read depends belongs to a
-stage, and the value that the variable has at the end of that stage is fed to the read. This value
-replaces the output of the Identity `read`, which all readers of the variable share.
+(`compile/lowering/read_after_write.py`). For this, the value that the variable has at the end of
+the writing stage is fed to the reading stage. The fed value replaces the output of the Identity
+`read`, which all readers of the variable share.
 """
 
 from __future__ import annotations
@@ -43,6 +42,8 @@ from gpugraph.session.partial_run_graph import PartialRunGraph, is_in_each_part,
 @dataclass
 class RunStage:
     """The work of a task at one level.
+
+    All stages of a task in a run read and write the part's store, a dict of values.
 
     Args:
       feeds: tensors, with the keys of their values in the part's store.
@@ -147,10 +148,10 @@ class _Cutter:
         return group is not None and group.is_spread and not group.is_inside
 
     def _note_inside(self, op: Operation) -> None:
-        """Mark the operation as a collective in a branch or a loop, if it is a collective over
-        several processes.
+        """If the operation is a collective over several processes, mark it as a collective in a
+        branch or a loop.
 
-        A plan with such a collective waits for the other members. The other members must be in
+        A plan with such a collective waits for the other members. All other members must be in
         other sessions, because otherwise two stages of one run could wait for each other. Raises
         UnimplementedError if two members are in this run.
         """
@@ -189,17 +190,20 @@ class _Cutter:
     # -- levels
 
     def _find_levels(self) -> None:
-        """Compute the level of each operation. All operations of a unit have the same level."""
+        """Compute the level of each operation. Operations that can't be separated have the same
+        level.
+        """
         for unit in self._units():
             self._find_writes(unit)
             level = max((self._min_level(op) for op in unit), default=0)
             self.levels |= dict.fromkeys(unit, level)
 
     def _units(self) -> list[list[Operation]]:
-        """Return the operations in units, each after the units that it needs.
+        """Return the operations in groups. The operations of a group have one level, and a group
+        comes after all groups that it needs.
 
-        A unit is a group of inseparable operations, or the members of a collective, or a single
-        operation. Units that need each other are joined to one. For example, a branch and its
+        A group consists of inseparable operations, of the members of a collective, or of a single
+        operation. Groups that need each other are joined into one. For example, a branch and its
         gradient are inseparable, and the loss is between them.
         """
         wholes: list[Sequence[Operation]] = []
@@ -226,10 +230,10 @@ class _Cutter:
         return units
 
     def _join(self, unit: Sequence[Operation]) -> None:
-        """Prepare operations that need each other to run in one stage.
+        """Prepare the operations `unit`, which need each other, to run in one stage.
 
-        The plan of the stage waits for the collectives among them. Raises UnimplementedError if
-        this is not possible.
+        The plan of the stage waits for the collectives among these operations. Raises
+        UnimplementedError if this is not possible.
         """
         tasks = sorted({self.task_of[op] for op in unit})
         inseparable = next((op for op in unit if op in self.graph.groups), unit[0])

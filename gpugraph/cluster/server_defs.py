@@ -19,7 +19,7 @@ def server_def_of(
     protocol: str | None,
     config: ConfigProto | None,
 ) -> Any:
-    """Return the ServerDef of a server. The parameters are those of `Server`.
+    """Return the ServerDef of a server. For the parameters, see `Server`.
 
     Raises TypeError if the first argument is neither a ServerDef nor a cluster, ValueError if the
     job is unknown, or if the job or task is missing although the cluster has several tasks, and

@@ -150,8 +150,8 @@ def mapped(name: SegmentName) -> Any | None:
 
 
 class SegmentLease:
-    """The first bytes of a segment, shared by several holders. The last `drop` returns the segment
-    to its pool.
+    """The use of the first bytes of a segment by several holders. When the last holder calls
+    `drop`, the segment returns to its pool.
 
     If a step fails, a reader might still use the memory. The lease is then never dropped, and the
     memory is never reused. The system frees the memory when neither this process nor the reader
@@ -297,7 +297,7 @@ class SegmentPool:
         return memory
 
     def forget(self, names: Iterable[SegmentName]) -> None:
-        """Unmap the segments of failed steps, whose owners never use these segments again."""
+        """Unmap the segments of failed steps. The owners of these segments never use them again."""
         with self._lock:
             for name in names:
                 self._mapped.pop(name, None)

@@ -68,9 +68,7 @@ class LocalWorker:
         self._worker.close_session(handle)
 
     def leave_collectives(self, handle: str) -> None:
-        """Notify the members that share collectives with a session that the session's client is
-        gone.
-        """
+        """Notify the members that share collectives with this session that its client is gone."""
         self._worker.leave_collectives(handle, CLIENT_IS_GONE)
 
     def clear(self, containers: Sequence[str]) -> None:
@@ -101,8 +99,8 @@ class LocalRun:
         self._on_failure = function
 
     def cancel(self) -> None:
-        """Do nothing. The thread that calls this method is the thread that executes the run, so the
-        run is not in progress.
+        """Do nothing. The thread that calls this method also executes the run, so the run is not in
+        progress at that time.
         """
 
 
@@ -242,8 +240,8 @@ class RemoteWorker(SessionMemory):
         tell_end(self.peer, step, error)
 
     def close_session(self, handle: str) -> None:
-        """Make the worker drop the session `handle`, if it has this session. Do nothing if the
-        server is gone.
+        """Drop the session `handle` on the worker. Do nothing if the worker does not have this
+        session, or if the server is gone.
         """
         with self._lock:
             is_known = self._versions.pop(handle, None) is not None
@@ -253,8 +251,7 @@ class RemoteWorker(SessionMemory):
                 self.peer.call("CloseWorkerSession", message, limit_s=CLEANING_S)
 
     def leave_collectives(self, handle: str) -> None:
-        """Notify the members that share collectives with a session that the session's client is
-        gone.
+        """Notify the members that share collectives with this session that its client is gone.
 
         Does not wait for the answer.
         """

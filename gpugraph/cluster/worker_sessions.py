@@ -65,7 +65,7 @@ class TaskPart(NamedTuple):
       is_alone: whether the part exchanges no tensors with other tasks and has no collective over
         several processes.
       waits: whether the part may wait for other runs.
-      lent: the keys of those results of collectives that are sent or fetched. These results are
+      lent: the keys of the results of collectives that are sent or fetched. These results are
         copied, because the next run overwrites the memory of the collectives.
       copied: the keys of received values that are fetched. These values are copied.
     """

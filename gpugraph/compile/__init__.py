@@ -164,17 +164,17 @@ _OPEN_NOTE = ("a number with ? in these reports is that of the first shapes",)
 
 
 class OpenUnit:
-    """A run that is compiled once for feeds whose sizes are unknown ("open"). `plan` returns a plan
-    for known sizes.
+    """A run that is compiled once for feeds whose sizes are open. `plan` returns a plan for known
+    sizes.
     """
 
     def __init__(self, target: Target, request: RunRequest, trace: SizeTrace) -> None:
         """Compile the run.
 
-        Raises the error of a pass. If the shapes of an op in a branch or a loop don't match, raises
-        the op's error. The caller then compiles without open sizes, since only that compilation
-        gives the right error message. Raises NotReportedError if sizes depend on values and the
-        plan can't receive such sizes during a run.
+        Raises the error of a pass. If the shapes of an op in a branch or a loop don't match, the
+        constructor raises the error of this op. The caller then compiles without open sizes, since
+        only that compilation gives the right error message. Raises NotReportedError if sizes depend
+        on values and the plan can't receive such sizes during a run.
 
         Args:
           request: the run. The shapes of its feeds contain Sizes of `trace`.
@@ -241,8 +241,8 @@ class OpenUnit:
 
 
 class Opening(NamedTuple):
-    """The data needed to make a plan an open plan: the plan's unit with open sizes, and the binder
-    that created the plan.
+    """The data for making a plan an open plan: the unit with open sizes from which the plan was
+    bound, and the binder that created the plan.
     """
 
     unit: OpenUnit
@@ -250,10 +250,10 @@ class Opening(NamedTuple):
 
     def open(self, plan: Plan, fed: FedSizes, lock: Any) -> bool:
         """Make `plan` an open plan, which runs with all shapes that its unit allows. Return False
-        if the plan can't be opened, or can't be opened yet.
+        if this is impossible, or not possible yet.
 
         Args:
-          fed: the correspondence between the sizes of the feeds and the inputs of the unit's trace.
+          fed: a mapping between the sizes of the feeds and the inputs of the unit's trace.
           lock: the session's lock. The caller must hold the plan's lock.
         """
         plan.warm = plan.warm or all(state.initialized for state in plan.variables)
@@ -274,8 +274,8 @@ def _first_part(_: Storage) -> int:
 def part_of_memory(target: Target, request: RunRequest) -> float:
     """Return the fraction of a GPU's free memory that the arena of the requested run would occupy.
 
-    If there are several GPUs, return the largest fraction. If an arena does not fit, the session's
-    idle plans are dropped first. Raises ResourceExhaustedError if the arena still does not fit.
+    If there are several GPUs, return the largest fraction. If an arena does not fit, drop the
+    session's idle plans first. Raises ResourceExhaustedError if the arena still does not fit.
     """
     gpus = [device for device in target.devices if device.device_type == "GPU"]
     with _without_collector():
@@ -293,7 +293,7 @@ def compile_record(target: Target, request: RunRequest) -> GraphRecord:
 
 
 def _fitted(target: Target, request: RunRequest) -> Unit:
-    """Compile the request, with recomputation of activations and swapping of tensors as the setting
+    """Compile the request. Recompute activations and swap tensors as the setting
     `memory_optimization` requires.
     """
     rewrites = target.config.graph_options.rewrite_options
@@ -341,8 +341,8 @@ _DEGREES = {0: "nothing", CHEAP: "cheap ones", ALL: "all between checkpoints"}
 
 
 def _time_of_recomputation(unit: Unit) -> str:
-    """Return the summary of the recomputation pass. If recomputation increases the modelled time of
-    a step, the summary includes the increase.
+    """Return the summary of the recomputation pass, including the increase of the modelled time of
+    a step, if there is any.
     """
     (summary,) = [
         report.summary for report in unit.reports if report.name == "activation_recomputation"
@@ -353,7 +353,7 @@ def _time_of_recomputation(unit: Unit) -> str:
 
 def _degrees_tried(units: Sequence[Unit], limit: int) -> list[str]:
     """Return report lines with the memory and time of each degree of recomputation that was tried.
-    If no degree fits into `limit` bytes, the last line states that no degree fits.
+    If none fits into `limit` bytes, the last line states this.
     """
     sizes = [sum(unit.arena_sizes.values()) for unit in units]
     lines = [
@@ -371,8 +371,8 @@ def _swapped(target: Target, request: RunRequest, unit: Unit, by_heuristics: boo
     swapped, return `unit` itself.
 
     Args:
-      by_heuristics: whether the tensors are chosen by the time for which they are idle. Swaps that
-        are chosen in this way are undone if the arenas of the GPUs do not shrink.
+      by_heuristics: whether to choose the tensors by the time for which they are idle. Such swaps
+        are undone if the arenas of the GPUs do not shrink.
     """
     if "GPU" not in unit.device_types.values():
         unit.amend("host_swapping", f"nothing: no GPU. {target.no_gpu}", ())
@@ -410,9 +410,7 @@ def _compiled(
 
 
 def _report_unused(unit: Unit) -> None:
-    """Add a report of the settings that the user has changed but that have no effect on this
-    unit.
-    """
+    """Add a report of the settings that the user has changed without an effect on this unit."""
     names = unused(unit.target.config)
     if names:
         with unit.report("settings") as set_outcome:

@@ -161,9 +161,9 @@ def _check_contents(unit: Unit) -> None:
     """Check that whenever a tensor is read, its memory contains the value that was written as this
     tensor.
 
-    The order is replayed, and the content of each block of memory and of each tensor is recorded.
-    Reading a reference reads the current content. A Recv reads the input of its Send, and fetches
-    are read at the end.
+    This function replays the order, and records the content of each block of memory and of each
+    tensor. A read of a reference returns the current content. A Recv reads the input of its Send,
+    and fetches are read at the end.
     """
     replay = _Replay(unit)
     sends = {recv.id: send for send, recv in unit.send_recv_pairs}
@@ -182,8 +182,8 @@ def _check_contents(unit: Unit) -> None:
 
 
 class _Replay:
-    """The contents of memory at a point of the order. A storage has several contents at the same
-    time if they were written under guards that are never true together.
+    """The contents of memory at a point of the order. A storage may have several contents, if they
+    were written under guards that are never true together.
     """
 
     def __init__(self, unit: Unit) -> None:
@@ -208,7 +208,7 @@ class _Replay:
         self._held[_bytes(storage)] = [*left, (frame, guard, content)]
 
     def _reading(self, edge: Edge) -> tuple[Frame | None, Guard]:
-        """Return the frame that reads the tensor of an edge, and the guard of the read."""
+        """Return the frame in which the tensor of an edge is read, and the guard of the read."""
         source, user, flow = edge.src, edge.dst, self.unit.flow
         if flow is None:
             return None, ALWAYS
@@ -265,8 +265,8 @@ class _Replay:
             raise _fail(edge.dst, f"'{source.name}' was overwritten before it is read")
 
     def _entered(self, storage: Storage, frame: Frame | None, guard: Guard) -> bool:
-        """Return whether the last write to the memory happened outside of the loop in which the
-        memory is read.
+        """Return whether the loop that reads the memory did not write it, so that the last write
+        happened outside of the loop.
         """
         if frame is None or frame.parent is None:
             return False
@@ -347,9 +347,7 @@ def _bytes(storage: Storage) -> object:
 
 
 def _leaves(unit: Unit, node: Node) -> bool:
-    """Return whether the node is an Exit that shares the storage of a loop variable's last
-    value.
-    """
+    """Return whether the node is an Exit that has the storage of a loop variable's last value."""
     is_view = unit.modes.get(node.id, "").startswith("view")
     return node.node_class is NodeClass.EXIT and is_view
 

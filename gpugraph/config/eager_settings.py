@@ -12,9 +12,10 @@ def get_device_policy() -> str:
 
 
 def set_device_policy(device_policy: str | None) -> None:
-    """Store how eager execution treats inputs on another device. The stored value has no effect.
+    """Store the policy of eager execution for inputs on another device. The stored value has no
+    effect.
 
-    Raises ValueError if the value is not one of those listed.
+    Raises ValueError if the value is not one of the values below.
 
     Args:
       device_policy: "explicit", "warn", "silent", "silent_for_int32", or None for the default.

@@ -218,8 +218,8 @@ def is_on(name: str) -> bool:
 
 
 def thread_count() -> int:
-    """Return the number of threads that a kernel may use, which is GPUGRAPH_THREADS or, by default,
-    the number of processors.
+    """Return the number of threads that a kernel may use: GPUGRAPH_THREADS or, by default, the
+    number of processors.
 
     Raises InvalidArgumentError if GPUGRAPH_THREADS is not a positive integer.
     """

@@ -1,5 +1,5 @@
-"""The CPU device, which runs NumPy kernels on host memory. The preferred factory of the allocator
-registry creates the device's allocator.
+"""The CPU device, which runs NumPy kernels on host memory. The factory with the highest priority in
+the allocator registry creates the device's allocator.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ class CPUDevice(HostDevice):
         )
 
     def constant(self, value: NDArray[Any]) -> NDArray[Any] | None:
-        """Return `value`, the array of a Const, if it is C-contiguous, so that kernels can use it
-        in place. Otherwise return None.
+        """Return `value`, the array of a Const, if kernels can use it in place because it is
+        C-contiguous. Otherwise return None.
         """
         return value if value.flags.c_contiguous else None
 
 
 def _of_host_memory(allocator: Allocator) -> Allocator:
-    """Return the allocator unchanged. Raises InvalidArgumentError if the allocator does not
-    implement `host_region`, which returns the bytes at an address.
+    """Return the allocator unchanged. Raises InvalidArgumentError if the allocator has no method
+    `host_region`, which returns the bytes at an address.
     """
     inner = allocator
     while (
@@ -61,7 +61,9 @@ def _of_host_memory(allocator: Allocator) -> Allocator:
 
 
 class CPUDeviceFactory:
-    """The factory of CPU devices. It creates `device_count["CPU"]` devices, by default one."""
+    """The factory of CPU devices. It creates as many devices as `device_count["CPU"]` requests, by
+    default one.
+    """
 
     def create_devices(self, options: SessionOptions, name_prefix: str) -> list[CPUDevice]:
         """Create the CPU devices of a session."""

@@ -2,8 +2,8 @@
 
 A device owns an allocator, and its arrays are views of memory from this allocator. The device binds
 kernels to arrays, copies arrays to and from the host, and tests whether an array is in its memory.
-`HostDevice` implements these functions with NumPy in host memory. The CPU and virtual GPUs are host
-devices. Other devices derive from `Device`.
+`HostDevice` implements these methods with NumPy in host memory. The CPU and virtual GPUs are host
+devices. CUDA GPUs and emulated GPUs derive from `Device` directly.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ class DeviceAttributes(NamedTuple):
 
 
 class Block:
-    """An array and the allocation of which it is a view.
+    """An array, and the allocation that contains its bytes.
 
     The memory is deallocated once: by `release`, or when the last reference to the block is
     dropped. So if several plans hold the memory, such as the memory of a variable, it is freed when
-    the last of them drops it.
+    the last of these plans drops it.
     """
 
     __slots__ = ("address", "array", "device")
@@ -86,11 +86,12 @@ class Device(ABC):
       name: the full name, such as `/job:j/replica:r/task:t/device:TYPE:0`.
 
     Attributes:
-      has_kernels: whether the device has a launcher, `kernels`, that may bind steps instead of the
-        method `bind`. The attribute is true for CUDA and emulated GPUs.
+      has_kernels: whether the device has a launcher, `kernels`, which can bind steps in place of
+        the method `bind`. The attribute is true for CUDA and emulated GPUs.
       shares_memory: whether kernels of the device may access the memory of all other devices whose
         `shares_memory` is true.
-      shared_bytes: the maximum shared memory of a block in bytes, for kernels of the launcher.
+      shared_bytes: the maximum number of bytes of shared memory of a thread block, for kernels of
+        the launcher.
     """
 
     has_kernels = False
@@ -163,8 +164,9 @@ class Device(ABC):
         """Return an object for the error flags of one plan's kernels. For a device without
         `kernels`, return None.
 
-        Its method `check()` raises the error of a flag that is set. `wait()` first waits for all
-        enqueued commands. `release()` frees the flags.
+        The object has the following methods. `check()` raises the error of a flag that is set.
+        `wait()` waits for all enqueued commands, and then calls `check()`. `release()` frees the
+        flags.
         """
         return None
 
@@ -183,18 +185,18 @@ class Device(ABC):
 
         The object has these methods: `leave` begins the copy to the host, and `left` makes later
         commands wait for this copy. `come` begins the copy back to `target`, and `back` makes later
-        commands wait for this copy. `finish` waits after a failed run, and `release` frees the host
-        memory.
+        commands wait for that copy. `finish` waits for the copies after a failed run, and `release`
+        frees the host memory.
         """
         return None
 
     def memory_note(self) -> str:
-        """Return text to be added to out-of-memory messages."""
+        """Return additional text for out-of-memory messages."""
         return ""
 
     def give_regions_back(self) -> None:
-        """Return regions that have no allocations to the system. Do nothing unless the allocator is
-        a BFC allocator.
+        """Return memory regions without allocations to the system. Do nothing unless the allocator
+        is a BFC allocator.
         """
         allocator = self.allocator
         while isinstance(allocator, AllocatorWrapper):
@@ -212,10 +214,10 @@ class Device(ABC):
         """Allocate a block of `num_bytes` without an array. Return None if there is not enough
         memory.
 
-        If the first attempt fails, `reclaim` releases idle plans, and the allocation is repeated.
+        If the first attempt fails, `reclaim` releases idle plans, and the device tries again.
 
         Args:
-          block: an existing block without memory, which receives the memory; or None for a new
+          block: an existing block without memory, which receives the memory, or None for a new
             block. The block owns the memory as soon as it is allocated, so that an interrupt can't
             leak it.
           owner: the owner's name, for messages.
@@ -238,8 +240,8 @@ class Device(ABC):
     def allocate(self, shape: tuple[int, ...], dtype: DType, owner: str) -> Block:
         """Allocate a new array and return its block.
 
-        If there is not enough memory, raises ResourceExhaustedError with the owner, shape, limit
-        and largest free block.
+        Raises ResourceExhaustedError if there is not enough memory. The message contains the owner,
+        the shape, the limit and the largest free block.
 
         Args:
           owner: the name of a node, for messages.
@@ -262,7 +264,7 @@ class Device(ABC):
 
 
 def _nothing_to_reclaim() -> None:
-    """Do nothing. This function is the default of `Device.reclaim`, for a device that is in no
+    """Do nothing. This function is the default of `Device.reclaim`, for a device that belongs to no
     session.
     """
 
@@ -298,8 +300,8 @@ class HostDevice(Device):
             array[()] = value  # for a scalar, a quarter of np.copyto's time
 
     def writing(self, array: NDArray[Any]) -> Callable[[Any], None]:
-        """Return a callable that assigns its argument to the array. If possible, the callable is
-        one of NumPy's own methods, which is faster.
+        """Return a callable that assigns its argument to the array. If possible, the callable is a
+        method of the NumPy array, which is faster.
         """
         return partial(array.__setitem__, ... if array.dtype.hasobject else ())
 
@@ -314,8 +316,8 @@ class HostDevice(Device):
     def copy_from(
         self, source: Device, array: NDArray[Any], target: NDArray[Any]
     ) -> Callable[[], Any]:
-        """Return a callable that copies `array` on `source` into `target`. Between host devices the
-        callable assigns directly. Otherwise `copy_from` calls `read` and `write`.
+        """Return a callable that copies `array` on `source` into `target`. If `source` is a host
+        device, the callable is an assignment of NumPy. Otherwise it calls `read` and `write`.
         """
         if not isinstance(source, HostDevice):
             return lambda: self.write(target, source.read(array))
@@ -329,8 +331,8 @@ class HostDevice(Device):
         return reference(kernel).bind(context, arrays)
 
     def check_memory(self, context: KernelContext, arrays: Sequence[NDArray[Any]]) -> None:
-        """Do nothing. A device that has its own memory space overrides this method to reject arrays
-        in other memory.
+        """Do nothing. A device with its own memory space overrides this method to reject arrays in
+        other memory.
         """
 
     def refuse_foreign(self, name: str, arrays: Sequence[NDArray[Any]]) -> None:

@@ -77,9 +77,7 @@ class DeviceFactory:
 
     @classmethod
     def device_priority(cls, device_type: str) -> int:
-        """Return the priority of a device type's factory. If no factory is registered, return
-        -1.
-        """
+        """Return the priority of a device type's factory, or -1 if the type has no factory."""
         entry = cls._entries.get(device_type)
         return entry.priority if entry is not None else -1
 
@@ -97,8 +95,8 @@ class DeviceFactory:
     def add_devices(cls, options: SessionOptions, name_prefix: str) -> list[Device]:
         """Create all devices for these options, the CPUs first.
 
-        Raises NotFoundError if there is no CPU factory, or if that factory creates no device.
-        Raises AlreadyExistsError if two devices have the same name.
+        Raises NotFoundError if there is no CPU factory, or if it creates no device. Raises
+        AlreadyExistsError if two devices have the same name.
         """
         cpu = cls.get_factory("CPU")
         if cpu is None:

@@ -1,4 +1,4 @@
-"""Device listing: the devices that a session would have, without a session."""
+"""The list of the devices that a session would have. No session is created for it."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def list_local_devices(session_config: ConfigProto | None = None) -> list[Device
 
 
 def unusable_gpus() -> tuple[str, ...]:
-    """Return, for each visible GPU that can't be used, a sentence with the reason. If no GPU can be
-    used, return an empty tuple.
+    """Return a sentence with the reason for each visible GPU that can't be used. If there is no
+    such GPU, return an empty tuple.
     """
     return detect().left_out
 

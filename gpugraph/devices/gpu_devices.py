@@ -1,10 +1,10 @@
 """GPU devices: one factory creates CUDA GPUs, emulated GPUs or virtual GPUs.
 
 A virtual GPU is a device of type GPU with its own memory space and memory limit on the host.
-Programs are placed, partitioned and planned for a virtual GPU in the same way as for a CUDA GPU.
-Binding a kernel to arrays in the memory of another device raises an error. So placement and memory
-use can be tested without a GPU. A virtual GPU runs the NumPy `Call` of each kernel, so its results
-are equal to the CPU's bit by bit. An emulated GPU runs CUDA kernels on the host.
+Programs are placed, partitioned and planned for a virtual GPU in the same way as for a CUDA GPU. If
+a kernel is bound to arrays in the memory of another device, an error is raised. So placement and
+memory use can be tested without a GPU. A virtual GPU runs the NumPy `Call` of each kernel, so its
+results are equal to the CPU's bit by bit. An emulated GPU runs CUDA kernels on the host.
 """
 
 from __future__ import annotations
@@ -38,21 +38,23 @@ _PROCESS_LIMIT = 16384
 
 def _is_emulating() -> bool:
     """Return whether GPUGRAPH_VIRTUAL_GPUS requests emulated GPUs instead of virtual GPUs. Raises
-    InvalidArgumentError if its value is invalid.
+    InvalidArgumentError if the variable's value is invalid.
     """
     return setting("GPUGRAPH_VIRTUAL_GPUS") == "emulated"
 
 
 def _limits_of_process() -> list[int]:
     """Return the memory limits in MiB of the virtual GPUs that GPUGRAPH_VIRTUAL_GPU_COUNT requests.
-    These GPUs are created in sessions with options that request neither virtual nor emulated GPUs.
-    Raises InvalidArgumentError if the variable's value is invalid.
+    A session gets these GPUs unless its options request virtual or emulated GPUs. Raises
+    InvalidArgumentError if the variable's value is invalid.
     """
     return [_PROCESS_LIMIT] * whole_number(COUNT_SETTING, "GPUs")
 
 
 class VirtualGPUDevice(HostDevice):
-    """A device of type GPU that runs NumPy kernels. It has its own memory space on the host."""
+    """A device of type GPU that runs NumPy kernels. It has its own memory space, which is host
+    memory.
+    """
 
     def __init__(self, name: str, index: int, memory_limit: int) -> None:
         allocator = GPUBFCAllocator(
@@ -128,8 +130,8 @@ def _refuse_conflicts(options: GPUOptions) -> None:
 
 
 def no_gpu_reason(options: SessionOptions) -> str:
-    """Return the reason why a session with these options has no GPU, for placement errors. If the
-    session has a GPU, return "".
+    """Return the reason why a session with these options has no GPU, for placement errors. Return
+    "" if the session has a GPU.
     """
     if options.config.device_count.get("GPU") == 0:
         return 'ConfigProto.device_count["GPU"] is 0'

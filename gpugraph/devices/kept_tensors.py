@@ -11,7 +11,7 @@ from gpugraph.base.errors import InvalidArgumentError, invalid_argument
 
 
 class SupportsRead(Protocol):
-    """The interface of a tensor's memory that can be read."""
+    """The interface of a tensor's memory from which the tensor can be read."""
 
     def read(self) -> Any:
         """Return a host copy of the tensor."""

@@ -33,8 +33,8 @@ def memory_use(device: Device) -> MemoryUse:
 
 
 def give_back_idle(devices: Sequence[Device], reclaim: Callable[[], object]) -> int:
-    """Call `reclaim`, which releases idle plans, and return free regions of the devices to the
-    system. Return the decrease of the reserved memory in bytes.
+    """Call `reclaim`, which releases idle plans, and return free memory regions of the devices to
+    the system. Return the number of bytes by which the reserved memory has decreased.
     """
     before = _reserved(devices)
     reclaim()

@@ -31,28 +31,26 @@ _SHORT_TYPES = {"float16": "half", "float32": "float", "float64": "double"}
 
 
 class HeldMemory(NamedTuple):
-    """A line of the message: a number of bytes, and a description of the tensor that occupies
-    them.
-    """
+    """One entry of the message's list: a number of bytes, and the tensor that occupies them."""
 
     num_bytes: int
     text: str
 
 
 class MemorySpace(Protocol):
-    """The properties of a device, or of pinned memory, that the message needs."""
+    """The properties that the message needs of a device, or of pinned memory."""
 
     name: str
     allocator: Allocator
     owners: dict[int, tuple[int, str]]
 
     def memory_note(self) -> str:
-        """Return text that is added to the message."""
+        """Return additional text for the message."""
 
 
 @dataclass
 class PlainSpace:
-    """A memory space that is not a device. It has a name and an allocator."""
+    """A memory space that belongs to no device. It has a name and an allocator."""
 
     name: str
     allocator: Allocator
@@ -64,8 +62,7 @@ class PlainSpace:
 
 
 class StepMemory(NamedTuple):
-    """The memory that a step would need. This record describes a step that is rejected before it
-    runs.
+    """The memory that a step would need if it ran. The step is rejected before it begins.
 
     Args:
       place: the first op for which memory does not suffice, with the user's line.
@@ -108,7 +105,7 @@ def out_of_memory(
 
     Args:
       requested: a description of the requested memory, such as the result of `tensor_words`.
-      owner: the op that has requested it.
+      owner: the op that has requested the memory.
       step: the memory that the step needs, if the whole step is rejected.
     """
     stats = device.allocator.get_stats()
@@ -137,8 +134,8 @@ def out_of_memory(
 
 
 def _heading(held: Sequence[HeldMemory]) -> str:
-    """Return the line above the list of holders. The line states the fraction of the occupied
-    memory that the list covers.
+    """Return the heading of the list of holders, with the fraction of the occupied memory that the
+    list covers.
     """
     total = sum(holder.num_bytes for holder in held)
     named = sum(holder.num_bytes for holder in held[:MAX_HOLDERS])

@@ -5,10 +5,10 @@ and pools contain their scratch memory.
     plan B  [ activations ]                            one block, as large as A's arena
 
 A plan's steps are bound to addresses. So plans that run alternately are bound to one block per
-device, which has the size of their largest arena. A run acquires the `RunMemory` for its duration.
-Nothing in an arena or in scratch memory outlives a run. Data that lives longer (variables,
-constants, captured graphs) has separate memory. If a run finds the memory in use, the run does not
-wait. The plan of the run is moved to other memory instead.
+device, which has the size of their largest arena. A run holds the `RunMemory` from its start to its
+end. Nothing in an arena or in scratch memory outlives a run. Data that lives longer (variables,
+constants, captured graphs) has separate memory. If a run begins while another run is using the
+memory, it does not wait. Instead, the plan of the new run is moved to other memory.
 
 If the arena of a plan is larger than the block, the plan gets a new block. If the old blocks are
 not small compared with the new block, the plans in them are dropped. When these plans run the next
@@ -54,7 +54,7 @@ class SharedBlock(Block):
       number: the number of the block. Blocks are numbered in the order of their creation.
 
     Attributes:
-      is_left: whether the last user has left. After that, no user can be added.
+      is_left: whether the last user has left the block. After that, no user can be added.
       is_given_up: whether the plans of this block must be compiled again for another block.
     """
 
@@ -81,8 +81,8 @@ class SharedBlock(Block):
         return lease
 
     def leave(self, lease: Lease) -> None:
-        """Remove a user. If an interrupt (Ctrl-C) has ended a call of this method, the method may
-        be called again.
+        """Remove a user. If an interrupt (Ctrl-C) ends this method early, it may be called
+        again.
         """
         with _USERS:
             self.users.pop(lease, None)
@@ -93,7 +93,7 @@ class SharedBlock(Block):
             self.note_users()
 
     def note_users(self) -> None:
-        """Record the owners of the memory for messages. This method does nothing. A subclass
+        """Record the owners of the memory for messages. The base class records nothing. A subclass
         overrides this method if the owners depend on the block's users.
         """
 
@@ -116,7 +116,7 @@ class ArenaBlock(SharedBlock):
 
 
 class Lease:
-    """The right of one user to use a `SharedBlock`. `SharedBlock.lease` returns a lease.
+    """The right of one user to use a `SharedBlock`, as `SharedBlock.lease` returns it.
 
     Args:
       user: a name for messages.
@@ -156,7 +156,7 @@ class RunMemory:
 
     def lease(self, device: Device, num_bytes: int, user: str) -> Lease | None:
         """Return a lease of the device's block for an arena of `num_bytes`. If the block is too
-        small, the block is replaced. If there is not enough memory, return None.
+        small, it is replaced by a larger one. If there is not enough memory, return None.
         """
         block = self._largest(device)
         lease = block.lease(user, num_bytes) if block and block.num_bytes >= num_bytes else None
@@ -220,7 +220,7 @@ class ScratchPool:
     def lease(self, num_bytes: int, but: Collection[Block], owner: str) -> Lease:
         """Return a lease of a block with at least `num_bytes`.
 
-        If there is not enough memory, raises ResourceExhaustedError with the owner.
+        Raises ResourceExhaustedError, with the owner's name, if there is not enough memory.
 
         Args:
           but: blocks that the step already uses, which must not be returned.

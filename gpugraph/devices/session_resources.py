@@ -23,7 +23,7 @@ from gpugraph.devices.variable_copies import Copies, Separation, VariableCopies
 
 
 class BoundPlan(Protocol):
-    """A plan that is bound to a variable's memory. A plan whose `stale` is set must not run
+    """A plan that is bound to a variable's memory. If `stale` is set, the plan must not run
     again.
     """
 
@@ -63,8 +63,8 @@ class VariableState:
         return self.block.array
 
     def reserve(self, shape: tuple[int, ...]) -> Block:
-        """Return memory of this shape for the variable. If the variable has no such memory,
-        allocate it. In this case, plans that are bound to the old memory become stale.
+        """Return memory of this shape for the variable. If the variable's memory has another shape,
+        new memory is allocated, and plans that are bound to the old memory become stale.
 
         The old memory is freed when the last of these plans is released.
         """
@@ -86,8 +86,8 @@ class VariableState:
             other.device.write(other.reserve(tuple(source.shape)).array, source)
 
     def equals(self, other: VariableState) -> bool:
-        """Return whether another variable has the same bits. Both variables must be on devices that
-        use the same memory.
+        """Return whether the values of two variables are equal bit by bit. Both variables must be
+        on devices that use the same memory.
         """
         if self.initialized is not other.initialized:
             return False
@@ -97,7 +97,7 @@ class VariableState:
         return mine.shape == others.shape and bool(mine.tobytes() == others.tobytes())
 
     def release(self) -> None:
-        """Drop the memory. After that, the variable is uninitialized."""
+        """Drop the memory. The variable is then uninitialized."""
         self.initialized = False
         self.block = None
 
@@ -106,7 +106,7 @@ def uninitialized(name: str, by_handle: bool) -> FailedPreconditionError:
     """Return the error for a variable that is read before it is initialized.
 
     Args:
-      by_handle: whether it is a resource variable.
+      by_handle: whether the variable is a resource variable.
     """
     advice = (
         "Run its initializer first, for example session.run(tf.global_variables_initializer()), or"
@@ -166,10 +166,10 @@ class Resources:
     def variable(
         self, container: str, name: str, device: Device, dtype: DType, is_copy: bool = False
     ) -> VariableState:
-        """Return the variable with this container and name. If it does not exist, create it on
-        `device`.
+        """Return the variable with this container and name. If the variable does not exist, create
+        it on `device`.
 
-        Raises InternalError if it exists on another device, since variables do not move.
+        Raises InternalError if the variable exists on another device, since variables do not move.
 
         Args:
           is_copy: whether the variable is used as the common memory of copies on several devices.
@@ -189,8 +189,8 @@ class Resources:
             return state
 
     def share(self, copies: Copies, dtype: DType) -> bool:
-        """Make the first of these equal copies hold the value of all copies. Return False if the
-        copies can't share the value, because another copy already has memory, or because the copies
+        """Store the value of these equal copies in the memory of the first copy. Return False if
+        they can't share the value, because another copy already has memory, or because the copies
         were separated earlier.
         """
         with self.lock:
@@ -207,8 +207,7 @@ class Resources:
         """Give each of the copies separate memory. Plans that are bound to the common memory become
         stale.
 
-        The `Separation` is completed by the first run of a plan that is bound to the separate
-        memory.
+        The first run of a plan that is bound to the separate memory completes the separation.
         """
         with self.lock:
             is_shared = self.copies.of(copies.first) is not None
@@ -225,8 +224,8 @@ class Resources:
                 watcher.stale = True
 
     def home(self, container: str, name: str) -> str | None:
-        """Return the name of the device that holds the variable's memory. If there is no such
-        variable, return None.
+        """Return the name of the device that holds the variable's memory, or None if there is no
+        such variable.
         """
         state = self.variables.get((container, name))
         return state.device.name if state is not None else None
@@ -243,7 +242,9 @@ class Resources:
             return self.states[key]
 
     def go_to(self, key: str, position: Any) -> None:
-        """Make the state of a kernel continue at a position. The state need not exist yet."""
+        """Make the state of a kernel continue at a position. If the state does not exist yet, it
+        will start at this position.
+        """
         with self.lock:
             if key in self.states:
                 self.states[key].go_to(position)
@@ -317,7 +318,7 @@ class Resources:
 
 
 def _end(held: Any) -> None:
-    """Stop the threads and close the files of an object that the session has dropped."""
+    """Stop the threads of an object that the session has dropped, and close its files."""
     end = getattr(held, "end_of_session", None)
     if end is not None:
         end()

@@ -3,18 +3,18 @@
 The variables that a plan reads and writes are known before it runs. A run of the plan enters the
 session's table with these two sets. If another run in the table uses one of the variables, the run
 waits, unless both runs only read this variable. So no update of a resource variable is lost, and no
-run reads a partly written value. TensorFlow prevents lost updates and partial reads with one lock
-per variable. Here, unlike in TensorFlow, the values that a run reads also do not change until the
-run ends. Runs are admitted in the order of their arrival, but a run may overtake runs with which it
-does not collide. While a step waits for other runs, its run leaves the table (`WaitingRun`).
+run reads a partly written value. TensorFlow ensures this with one lock per variable. Here, unlike
+in TensorFlow, the values that a run reads also do not change until the run ends. Runs are admitted
+in the order of their arrival, but a run may overtake runs with which it does not collide. While a
+step waits for other runs, its run leaves the table (`WaitingRun`).
 
 Reference variables are not protected in this way. Their ops have `use_locking`.
 
 Copies of a variable that share one memory are separated by the first run of a plan that changes one
-copy alone (`Separation`). This run is alone in the table with all copies. A run of a plan that is
-bound to the common memory is then refused when it enters, and its plan is compiled again. If such a
-run has only left the table while a step waits, it can't begin again. Its later changes of the
-common memory are then copied to each copy that no other run has changed alone in the meantime.
+copy alone (`Separation`). During this run, no other run that uses a copy is in the table. If a plan
+is bound to the common memory, its next run is refused, and the plan is compiled again. A run that
+is waiting in the middle can't be refused any more. When it continues, its changes of the common
+memory are copied to each copy that no other run has changed since the separation.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Separation(Protocol):
 
 
 class SharedVariable(Protocol):
-    """A variable that may be the common memory of several copies."""
+    """A variable whose memory several copies may share."""
 
     @property
     def separation(self) -> Separation | None:
@@ -57,10 +57,10 @@ class SharedVariable(Protocol):
 
 
 class AccessTable:
-    """The runs that currently use resource variables, and the runs that wait for them.
+    """The runs that currently use resource variables, and the runs that wait for these runs.
 
     Attributes:
-      epoch: the number of separations of copies.
+      epoch: the number of separations of copies so far.
     """
 
     def __init__(self) -> None:
@@ -103,7 +103,7 @@ class RunAccess:
         ] = ()  # runs of this thread that this run interrupts, in a signal handler
 
     def collides(self, other: RunAccess) -> bool:
-        """Return whether this run and the other run must not overlap.
+        """Return whether this run and another run must not overlap.
 
         Two runs collide if both runs use a variable and at least one of them writes it. A run does
         not collide with a run that it interrupts.
@@ -118,15 +118,15 @@ class RunAccess:
         """Wait until no earlier run collides with this run, then enter the table. During the wait,
         `check` is called repeatedly, and may raise an error to end the wait.
 
-        Raises SeparatedCopiesError if the plan needs another compilation, because copies of
-        variables do not share memory any more.
+        Raises SeparatedCopiesError if the plan must be compiled again, because copies of variables
+        do not share memory any more.
         """
         self._enter(check)
         if self._epoch != self.table.epoch:
             self._fit()
 
     def enter_again(self, check: Callable[[str], None]) -> None:
-        """Enter the table again in the middle of a run, as `enter` does."""
+        """Enter the table again after a step in the middle of the run has waited."""
         while True:
             epoch = self.table.epoch
             if epoch != self._epoch:
@@ -174,9 +174,11 @@ class RunAccess:
                     self._admit()
 
     def _fit(self) -> None:
-        """Complete the separations with which the plan was compiled. Raise SeparatedCopiesError if
-        the plan still uses the common memory of copies that are separated. This run must be in the
-        table.
+        """Complete the separations with which the plan was compiled. The caller must have entered
+        this run in the table.
+
+        Raises SeparatedCopiesError if the plan still uses the common memory of copies that are
+        separated.
         """
         for separation in self.separations:
             if not separation.is_done:
@@ -194,8 +196,8 @@ class RunAccess:
         return [separation for separation in found if separation is not None and separation.is_done]
 
     def _note_separations(self) -> None:
-        """Update this run, which is in progress, for separations that other runs have completed
-        meanwhile.
+        """Adapt this run, which is in progress, to separations that other runs have completed since
+        it began.
         """
         for separation in self._find_separated():
             if separation not in self._separated and not separation.ids().isdisjoint(self.writes):

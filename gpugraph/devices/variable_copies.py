@@ -1,9 +1,9 @@
 """Copies of one variable that are always equal and share one memory.
 
-A strategy gives each replica's device a copy of a variable, and changes all copies alike. On
-devices that share memory, the first copy holds the value of all of them, and a plan changes it once
-(`compile/rewriting/shared_copies.py`). If a plan changes only one of the copies, the copies are
-separated for the rest of the session. All plans that are compiled from then on are bound to
+A strategy gives each replica's device a copy of a variable, and changes all copies in the same way.
+On devices that share memory, the first copy holds the value of all copies, and a plan changes it
+once (`compile/rewriting/shared_copies.py`). If a plan changes only one of the copies, the copies
+are separated for the rest of the session. All plans that are compiled from then on are bound to
 separate memory. Older plans, which are bound to the common memory, may still run until the first
 run of a new plan. This run copies the common value to the memory of each copy
 (`variable_access.py`).
@@ -29,7 +29,7 @@ class Copies(NamedTuple):
 
     @property
     def first(self) -> Key:
-        """The key of the copy whose memory all other copies share."""
+        """The key of the first copy, whose memory all copies share."""
         return self.keys[0]
 
 
@@ -45,7 +45,9 @@ class VariableCopies:
         self.separated: set[Key] = set()
 
     def of(self, key: Key) -> Copies | None:
-        """Return the set of copies that contains the variable `key` and shares memory, or None."""
+        """Return the copies that share memory with the variable `key`, including the variable
+        itself, or None if there are none.
+        """
         return self._shared.get(key)
 
     def add(self, copies: Copies) -> None:
@@ -67,7 +69,7 @@ class VariableCopies:
 
 
 class CopyState(Protocol):
-    """The variable of one copy (`VariableState`)."""
+    """The variable of one copy, as `VariableState` implements it."""
 
     block: Any
     separation: Any
@@ -87,7 +89,7 @@ class Separation:
 
     Attributes:
       is_done: whether the separation is complete, so that each copy has its own value.
-      has_moved: whether a copy got other memory in the separation, so that plans that are bound to
+      has_moved: whether a copy got new memory in the separation, so that plans that are bound to
         the previous memory are stale.
     """
 

@@ -3,11 +3,7 @@ together.
 
 Examples usually have the form that protobuf writes: one `Features` message. Each entry in this
 message is a name followed by a feature, and each feature is one list. NumPy then reads the n-th
-entries of all examples in one step:
-
-    example 0    0a size | 0a size 0a size NAME 12 size [0a|12|1a] size LIST | 0a size ...
-    example 1    0a size | 0a size 0a size NAME 12 size [0a|12|1a] size LIST | ...
-                 ^ one position for each example: all sizes, tags and ends of a step are checked
+entries of all examples in one step, and checks their sizes and tags.
 
 Other forms raise `Irregular`. The caller then parses the examples one by one (`example_bytes`).
 """

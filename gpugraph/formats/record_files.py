@@ -182,7 +182,7 @@ class InflatedFile:
     """A reader that decompresses a file. `read(n)` returns at most n bytes, and no bytes at the
     end.
 
-    Raises DataLossError if the file has another format or is truncated.
+    Raises DataLossError if the file is not compressed in this format, or if it is truncated.
 
     Args:
       kind: "ZLIB", "GZIP", or "" for an uncompressed file.

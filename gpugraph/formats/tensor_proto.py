@@ -85,8 +85,8 @@ def tensor_proto_of(array: NDArray[Any], dtype: DType, shape: Sequence[int]) -> 
 def write_tensor(
     proto: Any, array: NDArray[Any], dtype: DType, shape: Sequence[int], as_values: bool = False
 ) -> None:
-    """Fill an empty TensorProto. The arguments and errors are those of `tensor_proto_of`, except
-    for two arguments.
+    """Fill an empty TensorProto. For the arguments that are not listed, and for the errors, see
+    `tensor_proto_of`.
 
     Args:
       proto: the empty TensorProto.

@@ -21,9 +21,9 @@ from gpugraph.graph.op_def import ArgDef, AttrDef, OpDef
 def read_attr(attr: AttrDef, value: Any, op_type: str, function: str = "") -> Any:
     """Convert `value` to the attr's kind and check it against the attr's bounds.
 
-    Raises TypeError if the value has another kind, or is a dtype that the op does not accept.
-    Raises ValueError if the attr does not permit a number or string, if a shape is invalid, or if a
-    list is too short.
+    Raises TypeError if the value does not have the attr's kind, or is a dtype that the op does not
+    accept. Raises ValueError if the attr does not permit a number or string, if a shape is invalid,
+    or if a list is too short.
 
     Args:
       function: the name of the Python function that the program has called, for error messages.

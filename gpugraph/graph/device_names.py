@@ -8,7 +8,7 @@ parsed once and cached, because placement repeats the same few queries for every
 
 There are two ways to combine requests. In `merge_specs`, the inner request overrides the outer
 request field by field, as nested `tf.device` blocks do. `combine_specs` combines the requests of
-nodes that must share a device, and rejects a conflict. The rules are those of TensorFlow's
+nodes that must share a device, and rejects a conflict. The rules are the same as in TensorFlow's
 python/framework/device_spec.py and core/util/device_name_utils.cc.
 """
 

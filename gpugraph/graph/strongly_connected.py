@@ -9,10 +9,11 @@ _T = TypeVar("_T")
 
 
 def strongly_connected(items: Iterable[_T], needs: Callable[[_T], Iterable[_T]]) -> list[list[_T]]:
-    """Return the strongly connected components (Tarjan's algorithm), each after those it needs.
+    """Return the strongly connected components (Tarjan's algorithm). A component comes after all
+    components that it needs.
 
-    Two items are in one component if each of them needs the other, directly or by other items. The
-    walk is iterative, so chains may have any length, and takes time linear in items and needs.
+    Two items are in one component if each of them needs the other, directly or through other items.
+    The walk is iterative, so chains may have any length, and takes time linear in items and needs.
 
     Args:
       items: the items, which are hashable.

@@ -1,6 +1,7 @@
 """Timeline: TensorFlow's conversion of step statistics to a Chrome trace.
 
-Names, arguments and defaults are those of `tensorflow/python/client/timeline.py` of 1.15.
+Names, arguments and defaults are the same as in `tensorflow/python/client/timeline.py` of
+TensorFlow 1.15.
 """
 
 from __future__ import annotations

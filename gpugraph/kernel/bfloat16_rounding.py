@@ -1,5 +1,5 @@
-"""Runs float32 kernels on bfloat16. Inputs are widened to float32, and results are rounded to the
-nearest value (ties to even).
+"""Execution of float32 kernels on bfloat16. Inputs are widened to float32, and results are rounded
+to the nearest value (ties to even).
 
 Only kernels that move elements handle bfloat16 themselves. For any other kernel, bfloat16 inputs
 are converted to float32, which is exact. The kernel runs on float32, and its outputs are rounded.
@@ -35,8 +35,8 @@ def bind_widened(
     """Bind a kernel to float32 arrays in place of bfloat16 arrays. Return the callable that each
     run calls.
 
-    Arrays with the same memory share one float32 array, so that an output that overwrites an input
-    still does so.
+    Arrays with the same memory are replaced by one float32 array, so that an output that overwrites
+    an input still does so.
 
     Args:
       bind: a function that binds the kernel to a context and arrays.
@@ -71,8 +71,8 @@ def bind_widened(
 
 
 def _as_declared(arrays: Sequence[Any], types: Sequence[DType]) -> list[Any]:
-    """Return the arrays that a kernel returned. Arrays with the declared dtype bfloat16 are rounded
-    to bfloat16.
+    """Return the arrays that a kernel has returned, rounded to bfloat16 if this is their declared
+    dtype.
     """
     return [
         np.asarray(array).astype(BFLOAT16) if dtype.base_dtype is bfloat16 else array
@@ -81,7 +81,9 @@ def _as_declared(arrays: Sequence[Any], types: Sequence[DType]) -> list[Any]:
 
 
 def _type(dtype: DType) -> DType:
-    """Return float32 for bfloat16 and for references to bfloat16. Return other dtypes unchanged."""
+    """Return float32 for bfloat16 and for references to bfloat16. Return any other dtype
+    unchanged.
+    """
     return float32 if dtype.base_dtype is bfloat16 else dtype
 
 
@@ -107,7 +109,7 @@ class _Widened:
         return getattr(self._context, name)
 
     def array(self, array: Any) -> Any:
-        """Return the float32 array that replaces a bfloat16 array. Return other arrays
+        """Return the float32 array that replaces a bfloat16 array. Return any other array
         unchanged.
         """
         if not is_bfloat16(array.dtype):
@@ -118,6 +120,6 @@ class _Widened:
         return self._wide[key]
 
     def value(self, index: int) -> Any:
-        """Return the value of host input `index`. bfloat16 is converted to float32."""
+        """Return the value of host input `index`, converted to float32 if it is bfloat16."""
         array = self._context.value(index)
         return array.astype(np.float32) if is_bfloat16(array.dtype) else array

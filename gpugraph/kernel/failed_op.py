@@ -1,5 +1,5 @@
-"""A record, stored on an error, of the op that raised the error. Without it, a step that runs
-several ops could not name the op that failed.
+"""The record of the op that raised an error. The record is an attribute of the error. Without it, a
+step that runs several ops could not name the op that failed.
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from typing import Any
 
 
 def note_op(error: BaseException, name: str, origin: Any) -> None:
-    """Record the op that raised an error, and the op's origin, on the error. If the error already
-    has such a record, keep that record.
+    """Record on an error the name and origin of the op that raised it. If the error already has
+    such a record, keep that record.
     """
     error.__dict__.setdefault("_raised_in", (name, origin))
 

@@ -32,8 +32,9 @@ class Call(NamedTuple):
     called once, when the arrays are bound. `make` returns a callable without arguments, which each
     run calls. So everything that follows from sizes and attrs is computed once.
 
-    Host inputs (whose values are known when the kernel is bound) are not among the arguments:
-    `context.value` reads them. `op`, the declaration of an op, sets `direct` and `writes`.
+    Host inputs (whose values are known when the kernel is bound) are not among the arguments.
+    `context.value` returns them. `op`, the function that declares an op, sets `direct` and
+    `writes`.
 
     Args:
       dynamic: whether the sizes of the outputs depend on the values of the inputs. The call then
@@ -70,7 +71,7 @@ class Call(NamedTuple):
         return self._bind(context, arrays)
 
     def is_plain(self, signature: Signature) -> bool:
-        """Return whether `bind` only passes the arrays to `function`, without conversions."""
+        """Return whether `bind` passes the arrays to `function` without conversions."""
         return self.make is None and (self.direct or not has_bfloat16(signature))
 
     def _bind(self, context: KernelContext, arrays: Sequence[Any]) -> Callable[[], Any]:
@@ -94,10 +95,10 @@ class Elementwise(NamedTuple):
 
 class Reduction(NamedTuple):
     """A reduction by the C expression `combine`, which combines the result so far, `a`, with the
-    element `b`. The first `a` is `start`.
+    next element `b`. The first `a` is `start`.
 
     Args:
-      map: an expression of `x`, which is applied to each element before the element is combined.
+      map: an expression of `x`, which is applied to each element before it is combined.
       finish: an expression of the result `a` and the number of elements `n`, which is applied at
         the end.
     """

@@ -13,15 +13,15 @@ SIZES = "sizes"
 
 
 class Arg(int):
-    """An array argument of a launch. Its value is an index into the inputs (without host inputs)
-    followed by the outputs.
+    """An array argument of a launch. Its value is an index into a sequence that consists of the
+    inputs (without host inputs) and then the outputs.
     """
 
 
 class Scratch(NamedTuple):
     """A launch argument: scratch memory of `size` elements.
 
-    Arguments with equal names in one kernel share the memory.
+    Arguments of one kernel that have equal names use the same memory.
     """
 
     name: str
@@ -56,14 +56,14 @@ class MovableState(Protocol):
         """Return the numbers on `device`. If the numbers are on the host, call `put` to move them
         to the device.
 
-        Raises NotImplementedError, with the reason, if the numbers are on another device.
+        Raises NotImplementedError, with the reason, if the numbers are on a different device.
         """
 
 
 class State(NamedTuple):
     """A launch argument: the state that the session keeps for the op (`KernelContext.state`).
 
-    All plans that run the op use and change the same state.
+    All plans that run the op use and change this state.
 
     Args:
       make: a function that creates the state.
@@ -102,8 +102,8 @@ class Launch(NamedTuple):
 
     Args:
       arguments: arrays (`Arg`, `Scratch`, `State`), `ErrorFlag`, 64-bit integers, doubles.
-      types: macros for dtypes. The macro `T` defines T (the type in memory), T_VALUE (the type of
-        the computation), T_LOAD(x) and T_STORE(x).
+      types: dtypes by macro name. A macro name `T` defines T (the type in memory), T_VALUE (the
+        type of the computation), T_LOAD(x) and T_STORE(x).
       defines: other macros.
       file: the CUDA file, if it is not the file of the kernel.
       aligned: maps a macro to an array and a number of bytes. The macro is 1 if the address of the

@@ -21,17 +21,15 @@ from gpugraph.kernel.signature_and_context import Signature
 
 
 class Builder(Protocol):
-    """Builds a program of array operations. Each method that adds a value returns the value's
-    number.
+    """An object that builds a program of array operations. Each method that adds a value returns
+    the index of the value.
     """
 
     def constant(self, value: Any, dtype: DType) -> int:
         """Add a constant, which becomes part of the generated source."""
 
     def index(self, size: int, dtype: DType) -> int:
-        """Add the vector 0, 1, ... size - 1. The vector contains the index of each element along
-        the last axis.
-        """
+        """Add the vector 0, 1, ... size - 1 along the last axis."""
 
     def apply(
         self,
@@ -45,7 +43,7 @@ class Builder(Protocol):
 
         Args:
           dtype: the dtype of the result.
-          type: the expression's `T`, by default the dtype of the last input.
+          type: the dtype of `T` in the expression, by default the dtype of the last input.
           fails: an expression of the same inputs, and a message. If the expression is true for an
             element, the run raises InvalidArgumentError with that message.
         """

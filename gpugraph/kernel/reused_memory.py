@@ -1,8 +1,9 @@
-"""The memory of large arrays, which is used again once nobody holds an array any more.
+"""The memory of large arrays. When an array is no longer used, its memory is used for another
+array.
 
     array = empty_array((256, 256, 3), np.dtype(np.uint8))
 
-Fresh memory costs a page fault for each 4 KiB, which takes as long as writing it. The memory that
+New memory causes a page fault for each 4 KiB, which takes as long as writing 4 KiB. The memory that
 was freed last is used first, because it is still in the processor's cache.
 """
 
@@ -31,7 +32,7 @@ _LOOKS = 8
 
 
 class _Lease(np.ndarray):
-    """A view of a buffer, which returns the buffer to the pool when it is deleted.
+    """A view of a buffer. When the view is deleted, it returns the buffer to the pool.
 
     All arrays in the buffer, and all their views, refer to the lease. The buffer is a bytearray,
     because NumPy would replace the lease by the buffer if the buffer were an array, too.
@@ -82,8 +83,8 @@ _POOL = _Pool()
 
 
 def is_from_empty_array(array: Any) -> bool:
-    """Return whether an array is one that `empty_array` returned, with memory that is used again,
-    or the only view of such an array.
+    """Return whether an array is the result of `empty_array`, with reused memory, or the only view
+    of such an array.
     """
     base: Any = getattr(array, "base", None)  # arrays of GPUs have none
     if type(base) is _Lease:
@@ -93,7 +94,7 @@ def is_from_empty_array(array: Any) -> bool:
 
 
 def is_only_in(arrays: Sequence[Any], place: int) -> bool:
-    """Return whether nothing but a sequence refers to the array at index `place`."""
+    """Return whether only the sequence refers to the array at index `place`."""
     return sys.getrefcount(arrays[place]) == _IN_ONE_PLACE
 
 
@@ -115,8 +116,8 @@ _OF_BASE = _references_to_base()
 
 
 def empty_array(shape: tuple[int, ...], dtype: Any) -> Any:
-    """Return an array of undefined content. If it is large, its memory may have been that of an
-    array which was deleted.
+    """Return an array of undefined content. If it is large, it may get the memory of an array that
+    was deleted.
     """
     size = math.prod(shape) * dtype.itemsize
     if dtype.hasobject or not LARGE_ARRAY <= size <= _MOST_BYTES:

@@ -2,8 +2,9 @@
 
     SEVERAL["ParseSingleExample"](context, [[example, default], [example, default]])
 
-A pipeline calls such an op once for each element. The common part of many short calls, and the
-transitions between Python and native code, then take more time than the computation.
+A pipeline calls such an op once for each element. Separate calls would spend more time on work that
+all calls have in common, and on transitions between Python and native code, than on the
+computation.
 """
 
 from __future__ import annotations

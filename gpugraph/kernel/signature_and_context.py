@@ -81,14 +81,14 @@ class KernelContext(Signature, Protocol):
         """
 
     def passing(self, slot: int, shape: tuple[int, ...], dtype: DType) -> Any:
-        """Return temporary array number `slot` of this step. The array is valid while the step
-        runs.
+        """Return the temporary array of this step with number `slot`. The array is valid while the
+        step runs.
 
         Other steps use the same memory at other times.
         """
 
     def state(self, make: Callable[[], Any]) -> Any:
-        """Return the node's state in the session, which all plans share.
+        """Return the node's state in the session, which is the same for all plans.
 
         If the state does not exist yet, create it by a call of `make`.
         """
@@ -120,8 +120,8 @@ class KernelContext(Signature, Protocol):
         """Arrange for `container.release()` to be called when the plan is released."""
 
     def new_handle(self, block: Any) -> Any:
-        """Return a handle for a block from `allocate`. With the handle, the session can keep the
-        block's tensor.
+        """Return a handle for a block from `allocate`, with which the session can keep the block's
+        tensor.
         """
 
     @property

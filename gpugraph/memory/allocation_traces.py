@@ -64,8 +64,8 @@ class AllocationTrace:
 
     @classmethod
     def parse(cls, text: str) -> AllocationTrace:
-        """Return the trace that `text` describes. Raises InvalidArgumentError, with the line, if
-        the text is malformed.
+        """Return the trace that `text` describes. Raises InvalidArgumentError, with the malformed
+        line, if `text` is malformed.
         """
         events = []
         for number, line in enumerate(text.splitlines(), 1):
@@ -118,7 +118,9 @@ class AllocationTrace:
 
 
 class PolicyPeak(NamedTuple):
-    """The number of bytes that a policy needs for a trace, and its ratio to the lower bound."""
+    """The number of bytes that a policy needs for a trace, and the ratio of this number to the
+    lower bound.
+    """
 
     policy: str
     peak_bytes: int
@@ -185,8 +187,8 @@ def replay_size_classes(trace: AllocationTrace) -> int:
 
 
 def size_class(num_bytes: int) -> int:
-    """Return the size of the block for a request, which is the request rounded up to a multiple of
-    256 bytes with three significant bits.
+    """Return the size of the block for a request: the number of bytes rounded up to a multiple of
+    256 bytes with at most three significant bits.
     """
     size = -(-num_bytes // 256) * 256
     unit = max(1 << max(size.bit_length() - 3, 0), 256)

@@ -37,8 +37,8 @@ class HostRegion(NamedTuple):
 
 
 class LiveAllocation(NamedTuple):
-    """A range in use, with its address, the bytes requested, the bytes allocated, and the
-    allocation's number.
+    """A range in use: its address, the number of bytes requested, the number of bytes allocated,
+    and the number of the allocation.
     """
 
     address: int
@@ -54,7 +54,7 @@ class AddressHolder(Protocol):
 
 
 class Allocator(ABC):
-    """Hands out byte ranges of one memory. See the module's docstring for the rules."""
+    """An object that hands out byte ranges of one memory. The module's docstring has the rules."""
 
     @property
     @abstractmethod
@@ -65,8 +65,8 @@ class Allocator(ABC):
     def allocate_raw(
         self, num_bytes: int, *, retry: bool = False, optional: bool = False
     ) -> int | None:
-        """Return the address of at least `num_bytes` free bytes, aligned to 64 bytes or more.
-        Return None on failure.
+        """Return the address of `num_bytes` or more free bytes, aligned to 64 bytes or more. Return
+        None on failure.
         """
 
     @abstractmethod
@@ -76,9 +76,9 @@ class Allocator(ABC):
     def allocate_for(
         self, holder: AddressHolder, num_bytes: int, *, optional: bool = False
     ) -> bool:
-        """Allocate as `allocate_raw` does, and store the address in `holder`.
+        """Allocate memory like `allocate_raw`, and store the address in `holder`.
 
-        Returns whether that succeeded. Subclasses override this so that no exception, such as
+        Return whether memory was allocated. Subclasses override this so that no exception, such as
         KeyboardInterrupt, can occur between the allocation and the store.
         """
         holder.address = self.allocate_raw(num_bytes, optional=optional)
@@ -95,7 +95,7 @@ class Allocator(ABC):
         return False
 
     def requested_size(self, address: int) -> int:
-        """Return the bytes requested for a live allocation.
+        """Return the number of bytes that were requested for a live allocation.
 
         Raises FailedPreconditionError if sizes are not tracked.
         """
@@ -104,8 +104,8 @@ class Allocator(ABC):
         )
 
     def allocated_size(self, address: int) -> int:
-        """Return the bytes allocated, which may exceed the bytes requested. Raises the errors of
-        `requested_size`.
+        """Return the number of bytes allocated, which may exceed the number of bytes requested.
+        Raises the same errors as `requested_size`.
         """
         return self.requested_size(address)
 
@@ -137,8 +137,8 @@ class Allocator(ABC):
         )
 
     def live_allocations(self) -> list[LiveAllocation]:
-        """Return the ranges in use, sorted by address. If they are not tracked, return an empty
-        list.
+        """Return the ranges in use, sorted by address. If the allocator does not track them, return
+        an empty list.
         """
         return []
 
@@ -238,7 +238,7 @@ def unknown_address(name: str, wanted: str, address: object) -> InvalidArgumentE
     """Return the error for an address that is not in use.
 
     Args:
-      wanted: the failed action in the message, such as "to free".
+      wanted: the failed action, such as "to free", for the message.
     """
     shown = f"{address:#x}" if isinstance(address, int) else repr(address)
     return invalid_argument(

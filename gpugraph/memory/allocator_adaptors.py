@@ -7,8 +7,8 @@ stacked in any order.
     LoggingAllocator     a line of the log for each call
     FailingAllocator     refuses chosen requests, as an allocator without memory does
 
-They are modelled on the resource adaptors of RMM (RAPIDS Memory Manager). Addresses are addresses
-of the inner allocator.
+They are modelled on the resource adaptors of RMM (RAPIDS Memory Manager). All addresses come from
+the inner allocator.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _logger = logging.getLogger(__name__)
 
 
 class RecordingAllocator(AllocatorWrapper):
-    """Records allocations and frees in `trace`. Buffers are numbered from 1, in order of
-    allocation.
+    """An allocator that records allocations and frees in `trace`. Buffers are numbered from 1, in
+    order of allocation.
     """
 
     def __init__(self, allocator: Allocator) -> None:
@@ -63,8 +63,8 @@ class RecordingAllocator(AllocatorWrapper):
 
 
 class LoggingAllocator(AllocatorWrapper):
-    """Logs each call and its result. The function `log` receives a line of text. By default, it is
-    the method `info` of a logger.
+    """An allocator that logs each call and its result. The function `log` receives a line of text.
+    By default, it is the method `info` of a logger.
     """
 
     def __init__(self, allocator: Allocator, log: Callable[[str], object] = _logger.info) -> None:

@@ -2,9 +2,9 @@
 
 The factory with the highest priority is used. If several factories have this priority, the one
 registered first is used. `get_allocator` creates the process's allocator on its first call and
-returns it on every call. After that no factory can be added, since the new factory might have a
-higher priority. `new_allocator` creates another allocator on each call, for a device with separate
-memory.
+returns it on every call. After the first call, no factory can be added, since the new factory might
+have a higher priority. `new_allocator` creates another allocator on each call, for a device with
+separate memory.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class _Entry:
 
 
 class AllocatorRegistry:
-    """The process's factories. All methods are class methods and thread-safe."""
+    """The factories of the process. All methods are class methods and thread-safe."""
 
     _entries: ClassVar[list[_Entry]] = []
     _lock: ClassVar[threading.RLock] = new_rlock()
@@ -47,8 +47,8 @@ class AllocatorRegistry:
         """Add a factory, which is a callable without arguments that returns a new Allocator.
 
         Raises InvalidArgumentError if the name is empty or the priority is negative. Raises
-        AlreadyExistsError if a factory with this name and priority is registered, and
-        FailedPreconditionError after `get_allocator`.
+        AlreadyExistsError if a factory with this name and priority is registered. Raises
+        FailedPreconditionError if `get_allocator` has been called.
         """
         if not name:
             raise invalid_argument("An allocator factory needs a name.")
@@ -69,10 +69,10 @@ class AllocatorRegistry:
 
     @classmethod
     def unregister(cls, name: str, priority: int) -> None:
-        """Remove a factory, and the allocator that it created for `get_allocator`, if any.
+        """Remove a factory, and the allocator that `get_allocator` has created with it, if any.
 
-        If that allocator was the one that `get_allocator` returned, factories can be added again.
-        Raises NotFoundError if the factory is not registered.
+        If there was such an allocator, factories can be added again. Raises NotFoundError if the
+        factory is not registered.
         """
         with cls._lock:
             entry = cls._find(name, priority)
@@ -94,7 +94,7 @@ class AllocatorRegistry:
 
     @classmethod
     def new_allocator(cls) -> Allocator:
-        """Return a new allocator at each call. Raises NotFoundError if no factory is registered."""
+        """Create and return a new allocator. Raises NotFoundError if no factory is registered."""
         with cls._lock:
             factory = cls._best().factory
         return factory()

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class AllocatorStats:
-    """The counters of one allocator. All are bytes, except for `num_allocs`. A limit of None means
-    no limit.
+    """The counters of one allocator. All counters are bytes, except for `num_allocs`. A limit of
+    None means no limit.
     """
 
     num_allocs: int = 0
@@ -34,8 +34,8 @@ class AllocatorStats:
             self.largest_alloc_size = num_bytes
 
     def record_reserved(self, num_bytes: int) -> None:
-        """Count `num_bytes` obtained from the layer below. A negative number means bytes that were
-        returned to that layer.
+        """Count `num_bytes` that were obtained from the layer below. A negative number means bytes
+        that were returned to that layer.
         """
         self.bytes_reserved += num_bytes
         self.peak_bytes_reserved = max(self.peak_bytes_reserved, self.bytes_reserved)

@@ -45,7 +45,9 @@ _PLACE_BY_RANK_UP_TO = 1_000
 
 
 class Lifetime(NamedTuple):
-    """A buffer of `size` bytes that is live from step `first` to step `last`, both included."""
+    """A buffer of `size` bytes that is live from step `first` to step `last`, including both
+    steps.
+    """
 
     size: int
     first: int
@@ -85,7 +87,7 @@ def plan_offsets(lifetimes: Sequence[Lifetime], alignment: int = 64) -> ArenaPla
 
 
 def lower_bound(lifetimes: Sequence[Lifetime]) -> int:
-    """Return the maximum of live bytes over all steps. No plan can be smaller."""
+    """Return the maximum of live bytes over all steps. No plan can need less memory."""
     change: dict[int, int] = defaultdict(int)
     for size, first, last in lifetimes:
         change[first] += size
@@ -94,7 +96,7 @@ def lower_bound(lifetimes: Sequence[Lifetime]) -> int:
 
 
 def check_offsets(lifetimes: Sequence[Lifetime], plan: ArenaPlan) -> None:
-    """Raise InternalError, with the buffers' indices, if a plan is wrong.
+    """Raise InternalError, with the indices of buffers, if a plan is wrong.
 
     A plan is wrong if the numbers of offsets and lifetimes differ, if a buffer extends beyond the
     block, or if two buffers that are live at the same step share bytes.
@@ -128,7 +130,7 @@ def _forget(
 def _check_neighbours(
     live: list[tuple[int, int]], i: int, lifetimes: Sequence[Lifetime], plan: ArenaPlan
 ) -> None:
-    """Compare a new buffer with the nearest live buffers below and above it.
+    """Check that a new buffer does not overlap the nearest live buffers below and above it.
 
     This is sufficient, because the other live buffers are known to be disjoint.
     """
@@ -143,7 +145,7 @@ def _check_neighbours(
 
 
 class _Buffers(NamedTuple):
-    """The lifetimes of non-empty buffers as one list per field. Sizes are rounded up to the
+    """The lifetimes of non-empty buffers as one list for each field. Sizes are rounded up to the
     alignment.
     """
 
@@ -219,7 +221,7 @@ Small buffers are not moved in the order, since they fit into any gap.
 
 
 class _Holes:
-    """The free byte ranges below the top of a growing block. Adjacent ranges are joined."""
+    """The free byte ranges (holes) below the top of a growing block. Adjacent holes are joined."""
 
     __slots__ = ("_by_size", "_size_at", "_start_of_end", "top")
 
@@ -312,9 +314,9 @@ def _place(buffers: _Buffers, order: Sequence[int]) -> ArenaPlan:
 
 
 def _tightest_gap(placed: list[tuple[int, int, int, int]], size: int, first: int, last: int) -> int:
-    """Return the start of the smallest gap of at least `size` bytes during the steps [first, last].
+    """Return the start of the smallest gap of `size` or more bytes during the steps [first, last].
 
-    If there is no such gap, return the end of the highest buffer that lives during these steps.
+    If there is no such gap, return the end of the highest buffer that is live during these steps.
 
     Args:
       placed: the buffers placed so far as (start, end, first, last), sorted by start.

@@ -1,7 +1,7 @@
-"""Restacking, which computes new offsets for an arena if the sizes of its buffers differ from the
-plan.
+"""Restacking: new offsets for an arena whose buffers have sizes other than those for which it was
+planned.
 
-For any two buffers that are live at the same step, a plan determines which of them lies below the
+For any two buffers that are live at the same step, a plan determines which of them is below the
 other. If this order is kept, each buffer can be placed on top of the buffers below it for any
 sizes:
 
@@ -20,11 +20,11 @@ from gpugraph.memory.arena_planning import ArenaPlan, Lifetime
 
 
 def buffers_below(lifetimes: Sequence[Lifetime], offsets: Sequence[int]) -> list[list[int]]:
-    """Return, for each buffer, the buffers that lie directly below it in the plan.
+    """Return, for each buffer, the buffers that are directly below it in the plan.
 
-    Buffer A lies below buffer B if both are live at a common step and A has the lower offset. If
-    the offsets are equal, because a buffer is empty, the buffer with the lower index lies below.
-    Buffer A lies directly below buffer B if no third buffer lies between them.
+    Buffer A is below buffer B if both are live at a common step and A has the lower offset. If the
+    offsets are equal, because a buffer is empty, the buffer with the lower index is below the
+    other. Buffer A is directly below buffer B if no third buffer is between them.
     """
     ranked = sorted(range(len(offsets)), key=lambda buffer: offsets[buffer])
     begun, ended = (
@@ -45,7 +45,7 @@ def buffers_below(lifetimes: Sequence[Lifetime], offsets: Sequence[int]) -> list
 
 
 class _Until:
-    """A set of items, each with a time, that returns the items up to a given time.
+    """A set of items, each with a time. Its methods return the items up to a given time.
 
     A result is an integer in which bit i is set if item i belongs to the result.
     """

@@ -1,7 +1,7 @@
 """The host's allocator, which is BFC over host memory with the machine's memory as its limit.
 
-TensorFlow uses malloc here. This allocator has the same name as TensorFlow's, but also tracks
-sizes, keeps statistics and reports failures.
+TensorFlow uses malloc here. This allocator has the same name as TensorFlow's. Unlike malloc, it
+tracks sizes, keeps statistics and reports failures.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 If the inner allocator tracks sizes, the wrapper counts the bytes that the inner allocator
 allocates. Otherwise it counts the bytes requested. A request that would exceed the limit returns
-None immediately, even with `retry`, since only this consumer could bring its use below the limit.
+None immediately, even with `retry`, since no other consumer can free memory of this limit.
 
 The requested bytes are reserved before the inner allocator is called. Several threads together
 therefore never exceed the limit, and no lock is held while the inner allocator waits. If the
@@ -29,7 +29,8 @@ _logger = logging.getLogger(__name__)
 
 
 class LimitingAllocator(AllocatorWrapper):
-    """Limits the bytes in use through this wrapper to `limit_bytes`, and keeps separate statistics.
+    """An allocator that limits the bytes in use through it to `limit_bytes`, and has separate
+    statistics.
 
     Raises InvalidArgumentError if the limit is negative.
     """

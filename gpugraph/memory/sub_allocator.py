@@ -4,10 +4,10 @@ A sub-allocator hands out a few large regions, which BFC splits into chunks. `Ho
 hands out host memory. `FakeSubAllocator` hands out addresses without memory, to simulate the memory
 of any device. The sub-allocators for CUDA devices, which call the driver, are defined elsewhere.
 
-Host regions are anonymous private mappings, which are zeroed and page-aligned. Their pages use
-memory only after they are touched. A large region therefore costs nothing until it is used. Linux
-is advised to back regions of 4 MiB and more with huge pages. A freed region is unmapped only when
-no array refers to its buffer, so arrays over freed memory stay valid.
+Host regions are anonymous private mappings, which are zeroed and page-aligned. A page uses memory
+only after it is first accessed, so a large region costs nothing until it is used. Linux is asked to
+back regions of 4 MiB and more with huge pages. A freed region is unmapped only when no array refers
+to its buffer, so arrays over freed memory stay valid.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _HUGE_PAGES_FROM = 4 << 20
 
 
 class SubAllocator(ABC):
-    """Obtains and frees whole regions of memory, for an allocator."""
+    """An object that obtains and frees whole regions of memory for an allocator."""
 
     @abstractmethod
     def alloc(self, alignment: int, num_bytes: int) -> int | None:
@@ -55,7 +55,7 @@ class HostRegions:
     """A thread-safe table of regions of host memory.
 
     Args:
-      kind: the kind of memory that messages name, "host" or "pinned".
+      kind: the kind of memory, "host" or "pinned", for messages.
     """
 
     def __init__(self, kind: str) -> None:
@@ -95,7 +95,7 @@ class HostRegions:
 
 
 class HostSubAllocator(SubAllocator):
-    """Regions of host memory that can be viewed as buffers."""
+    """A sub-allocator of host memory whose regions can be viewed as buffers."""
 
     def __init__(self) -> None:
         self._regions = HostRegions("host")
@@ -195,9 +195,7 @@ def _map(num_bytes: int) -> mmap.mmap | None:
 
 
 def _advise(buffer: mmap.mmap, advice: int) -> None:
-    """Pass advice (`madvise`) about a buffer to the operating system. Ignore the error on a system
-    without huge pages.
-    """
+    """Call `madvise` for a buffer. Ignore the error on a system without huge pages."""
     try:
         buffer.madvise(advice)
     except OSError:
@@ -207,7 +205,7 @@ def _advise(buffer: mmap.mmap, advice: int) -> None:
 def no_such_region(
     sub_allocator: SubAllocator, address: int, num_bytes: int
 ) -> InvalidArgumentError:
-    """Return the error of `free` for a region that the sub-allocator does not have."""
+    """Return the error that `free` raises for a region that the sub-allocator does not have."""
     return invalid_argument(
         f"{type(sub_allocator).__name__} has no region of {num_bytes} bytes at {address:#x}."
     )

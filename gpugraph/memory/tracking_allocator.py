@@ -9,9 +9,8 @@ There are three cases, as in TensorFlow:
 - Otherwise, only requests are counted. The high watermark and the live bytes stay 0, and frees are
   not recorded.
 
-The wrapper's owner holds one reference, and so does each live allocation. `get_records_and_unref`
-drops the owner's reference. When the last allocation has been freed as well, the wrapper is spent
-and refuses further use.
+After `get_records_and_unref`, the wrapper can be used until its last allocation has been freed.
+Then it is spent and refuses further use.
 
 The lock is reentrant, because the garbage collector may run a finalizer that frees memory while
 this thread holds it. The counts stay correct even if a finalizer interrupts a method of this
@@ -43,7 +42,7 @@ class _Local(NamedTuple):
 
 
 class TrackingAllocator(AllocatorWrapper):
-    """Counts allocations and their bytes.
+    """An allocator that counts its allocations and their bytes.
 
     Args:
       track_sizes: whether to track sizes here if the inner allocator does not.
@@ -87,7 +86,7 @@ class TrackingAllocator(AllocatorWrapper):
         return address
 
     def deallocate_raw(self, address: int | None) -> None:
-        """Free a range. Record the call if the size of the range is tracked."""
+        """Free a range. If the size of the range is tracked, record the call."""
         if address is None:
             return
         size: int | None = None
@@ -111,14 +110,14 @@ class TrackingAllocator(AllocatorWrapper):
         return self._local or self._inner.tracks_allocation_sizes
 
     def requested_size(self, address: int) -> int:
-        """Return the bytes requested for a live allocation."""
+        """Return the number of bytes that were requested for a live allocation."""
         if not self._local:
             return self._inner.requested_size(address)
         return self._live(address, "for the requested size of").num_bytes
 
     def allocated_size(self, address: int) -> int:
-        """Return the bytes allocated. If the wrapper itself tracks sizes, these are the bytes
-        requested.
+        """Return the number of bytes allocated. If the wrapper itself tracks sizes, this is the
+        number of bytes requested.
         """
         if not self._local:
             return self._inner.allocated_size(address)
@@ -131,7 +130,9 @@ class TrackingAllocator(AllocatorWrapper):
         return self._live(address, "for the allocation id of").allocation_id
 
     def get_sizes(self) -> tuple[int, int, int]:
-        """Return the bytes allocated in total, the peak of live bytes, and the bytes still live."""
+        """Return the total of all bytes allocated so far, the peak of live bytes, and the number of
+        live bytes.
+        """
         with self._lock:
             return self._total, self._high_watermark, self._allocated
 
@@ -141,7 +142,7 @@ class TrackingAllocator(AllocatorWrapper):
             return list(self._records)
 
     def get_records_and_unref(self) -> list[AllocRecord]:
-        """Return the records and clear the list. The wrapper becomes spent when all its allocations
+        """Return the records and clear the list. The wrapper becomes spent once all its allocations
         have been freed.
 
         Raises FailedPreconditionError if the wrapper is spent already.

@@ -1,5 +1,5 @@
-"""The index from op types to the modules that declare them, by which op families are imported on
-first use.
+"""The index from op types to the modules that declare them. With its help, op families are imported
+on first use.
 
 A program that uses a function imports the function's module. Code that only has an op type (a
 gradient, a graph from a file, a compiler pass, a Python operator) finds the module here.

@@ -16,8 +16,8 @@ class BufferRecord(NamedTuple):
     the plan's order at which it is live.
 
     Args:
-      shape, dtype: the shape and dtype of the buffer's first tensor. Later tensors may reuse the
-        buffer.
+      shape, dtype: the shape and dtype of the first tensor in the buffer. Later tensors may reuse
+        the buffer.
     """
 
     op: str
@@ -40,8 +40,8 @@ class ArenaRecord(NamedTuple):
 
     Args:
       num_bytes: the size of the arena.
-      bound: the maximum number of bytes that are live at the same time. For this order of nodes, no
-        arena can be smaller.
+      bound: the maximum number of bytes that are live at the same time. No arena for this order of
+        nodes can be smaller.
       place, node, origin: the position in the order at which the maximum occurs, the node at this
         position, and the line of the program that created the node.
       buffers: all buffers in the arena.
@@ -66,8 +66,8 @@ class LoopRecord(NamedTuple):
     until its gradient, or the end of the run, releases it.
 
     Args:
-      tensors: the tensors that one iteration keeps, largest first. If a tensor's size is known only
-        in a run, 0 bytes are recorded.
+      tensors: the tensors that one iteration keeps, largest first. A tensor whose size is known
+        only in a run has 0 bytes here.
     """
 
     loop: str
@@ -76,5 +76,5 @@ class LoopRecord(NamedTuple):
 
     @property
     def num_bytes(self) -> int:
-        """The sum of the known sizes, in bytes."""
+        """The sum of the known sizes of the tensors, in bytes."""
         return sum(tensor.num_bytes for tensor in self.tensors)

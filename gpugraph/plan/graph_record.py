@@ -17,8 +17,8 @@ LASTING = frozenset({"variable", "constant"})
 
 
 class StorageRecord(NamedTuple):
-    """Memory that tensors share. It is live from position `span[0]` to position `span[1]` of the
-    order.
+    """Memory that one or more tensors use. It is live from position `span[0]` to position `span[1]`
+    of the order.
     """
 
     kind: str
@@ -30,8 +30,8 @@ class StorageRecord(NamedTuple):
 
 
 class TensorRecord(NamedTuple):
-    """One output of a node. Its shape is None if it is known only in a run. The index of its
-    storage is -1 if it has none.
+    """One output of a node. Its shape is None if it is known only in a run. If the output has no
+    storage, the index of the storage is -1.
     """
 
     dtype: DType
@@ -44,7 +44,7 @@ class NodeRecord(NamedTuple):
 
     Args:
       members: the names of the operations that a fused node computes.
-      received: for a `_Recv`, the received tensor and the device that sends it.
+      received: for a `_Recv`, the name of the received tensor and the device that sends it.
       seconds: the estimated time of the node (`compile/analysis/step_time_model.py`).
     """
 
@@ -77,7 +77,7 @@ class NodeRecord(NamedTuple):
 
     @property
     def inputs(self) -> list[str]:
-        """The node's inputs in the notation of a NodeDef."""
+        """The node's inputs in the notation of a NodeDef, such as `x:1` or `^x`."""
         return self.node_def.input
 
 
@@ -88,7 +88,7 @@ class GraphRecord(NamedTuple):
     storages: Sequence[StorageRecord]
 
     def by_name(self) -> Mapping[str, tuple[int, NodeRecord]]:
-        """Return a dict from the name of each node to its position and the node."""
+        """Return a dict from the name of each node to its position and its record."""
         return {node.name: (place, node) for place, node in enumerate(self.nodes)}
 
     def after(self, first: GraphRecord) -> GraphRecord:
@@ -103,8 +103,8 @@ class GraphRecord(NamedTuple):
     def live_bytes(self, device: str) -> list[int]:
         """Return the number of bytes that are live on a device, for each position of the order.
 
-        This includes the live part of the plan's arena, and variables and constants, which are
-        always live. Memory of tensors whose size is known only in a run is not included.
+        The bytes include the live part of the plan's arena, and all variables and constants. They
+        do not include tensors whose size is known only in a run.
         """
         changes = [0] * (len(self.nodes) + 1)
         for storage in self.storages:

@@ -1,4 +1,4 @@
-"""Time spans of the threads that read data pipelines, and the switch that watches all pipelines.
+"""Time spans of the threads that read data pipelines, and the switch for watching all pipelines.
 
 The ops of datasets record spans only within a `recording_spans` block.
 """
@@ -21,7 +21,8 @@ class Span(NamedTuple):
     the epoch.
 
     Args:
-      depth: the number of enclosing calls in the same thread.
+      depth: the number of calls of other iterators, in the same thread, inside which this call
+        takes place.
     """
 
     thread: str
@@ -38,7 +39,7 @@ _OFFSET = time.time_ns() - time.perf_counter_ns()
 
 
 def note(name: str, kind: str, depth: int, begun: int, ended: int) -> None:
-    """Record the span of a call if spans are being recorded.
+    """Record the span of a call, if a `recording_spans` block is active.
 
     Args:
       begun, ended: the times of `time.perf_counter_ns` at the start and the end of the call.
@@ -71,8 +72,8 @@ def spans_between(begun: int, ended: int) -> list[Span]:
 
 
 class WatchAll:
-    """A switch for watching iterators, and the watches of the iterators that were initialized while
-    the switch was on.
+    """A switch. While it is on, each iterator that is initialized is watched, and its watch is
+    recorded here.
     """
 
     def __init__(self) -> None:

@@ -6,10 +6,12 @@ All names, devices, memory and kernels are fixed. A step is a callable without a
 a callable that receives an array, and a fetch is a callable that returns an array. The names in the
 graph are used only as labels in messages and statistics.
 
-A well-formed plan (see `compile/verification.py`):
-  - the inputs of each step are written by earlier steps, or before the run,
-  - a step reads and writes only memory of the device that runs it, except for the copies of a Recv,
-  - nothing outlives a run except variables.
+In a well-formed plan (see `compile/verification.py`):
+
+  - The inputs of each step are written by earlier steps, or before the run.
+  - A step reads and writes only memory of the device that runs it, except for the copies of a
+    Recv.
+  - Nothing outlives a run except variables.
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ class PlanKey(NamedTuple):
 
 
 class Mailbox(Protocol):
-    """A buffer through which one step passes a tensor to another, under a rendezvous key."""
+    """A buffer through which one step passes a tensor to another step, under a rendezvous key."""
 
     def send(self, key: str, value: Any, is_dead: bool = False) -> None:
         """Store a value.
@@ -71,8 +73,8 @@ class FeedSlot(NamedTuple):
     """A fed tensor.
 
     Args:
-      load: a function that stores an array of this dtype and shape as the tensor's value for the
-        run.
+      load: a function that stores an array of this dtype and shape as the value of the tensor in
+        the next run.
     """
 
     name: str
@@ -135,7 +137,7 @@ class Placement(NamedTuple):
 
 
 class OpenSizes(Protocol):
-    """The open sizes of a plan, which can run many sets of shapes
+    """The open sizes of a plan that can run many sets of shapes
     (`compile/binding/open_plan.py`).
     """
 
@@ -145,23 +147,23 @@ class OpenSizes(Protocol):
         """
 
     def described(self, shapes: tuple[tuple[int, ...], ...]) -> Plan:
-        """Return a copy of the plan. Its reports are for feeds of these shapes."""
+        """Return a copy of the plan whose reports are for feeds of these shapes."""
 
 
 class UnfitShapesError(Exception):
-    """An open plan cannot run the shapes of the feeds."""
+    """The error for feeds whose shapes an open plan can't run."""
 
 
 class SeparatedCopiesError(Exception):
-    """A plan is bound to the common memory of copies of a variable that do not share memory any
-    more.
+    """The error for a plan that is bound to the common memory of a variable's copies, after the
+    copies were separated.
 
     It is raised before the run has any effect.
     """
 
 
 class UnfitReportError(Exception):
-    """A size that a kernel reported in a run does not fit the open plan.
+    """The error for a size that a kernel reported in a run and that does not fit the open plan.
 
     It is raised before the run has any effect.
 
@@ -211,10 +213,10 @@ class Plan:
     clock. If the plan has a single step, `alone` is this step. `run_unguarded` then calls it
     directly, and errors are attributed to it.
 
-    `watched` are the variables whose memory is bound to steps. If the memory of one of them has
-    `moved`, the plan is stale. The lock is reentrant. A kernel may call the session, and this call
-    may need the very plan that is executing the kernel. Such a call does not deadlock, because it
-    finds that the plan is `running`.
+    `watched` has the variables to whose memory the steps are bound. If the memory of one of these
+    variables has `moved`, the plan is stale. The lock is reentrant. A kernel may call the session,
+    and this call may need the very plan that is executing the kernel. Such a call does not
+    deadlock, because it finds that the plan is `running`.
 
     Args:
       variables: all variables that the plan uses.
@@ -272,8 +274,8 @@ class Plan:
         return {device: arena.num_bytes for device, arena in self.arenas.items()}
 
     def current_reports(self, step_codes: Iterable[tuple[Step, StepCode]]) -> Sequence[PassReport]:
-        """Return the reports of the passes. Notes on the code that currently runs the steps are
-        added to the report of `binder`.
+        """Return the reports of the passes. The report of `binder` has additional notes on the code
+        that currently runs the steps.
         """
         codes = {step.label: code for step, code in step_codes}
         groups = [step.group for step in all_steps(self.steps) if step.group is not None]

@@ -41,7 +41,7 @@ class Step:
     """One action of a run, with the name of the node that it executes.
 
     Args:
-      group: the group of steps that this step runs, or None for a single step.
+      group: the group of steps that this step runs, or None if it is a single step.
       code: a function that returns the `StepCode` that currently runs a single step.
       part: a text that distinguishes several steps of the same node. It is empty for the step that
         runs the node's kernel.
@@ -97,24 +97,23 @@ class StepGroup(ABC):
         """Return report lines on the current state of the steps.
 
         Args:
-          codes: a dict from the labels of the plan's steps to the code of each step.
+          codes: a dict from the label of each step of the plan to its code.
         """
         return ()
 
     def codes(self) -> Iterator[tuple[Step, StepCode]]:
-        """Yield each single step with the code that runs it. Checks that variables are initialized
-        are omitted.
+        """Yield each single step with the code that runs it. Steps that check whether variables are
+        initialized are omitted.
         """
         return step_codes(self.steps)
 
     def unguarded(self) -> Run:
-        """Return a callable that does the same as `run`, without checking that variables are
-        initialized.
-        """
+        """Return a callable that runs the steps without checking that variables are initialized."""
         return self.run
 
     def parts(self, traced: bool) -> Sequence[Step] | None:
-        """Return the steps that a run with a trace or a time limit executes one by one.
+        """Return the steps of the group, for a run with a trace or a time limit, which executes
+        steps one by one.
 
         If the group must run as a whole, return None.
 
@@ -136,12 +135,12 @@ class Access(Protocol):
         """
 
     def enter_again(self, check: Callable[[str], None]) -> None:
-        """Enter again in the middle of a run, after `leave`."""
+        """Enter the table again in the middle of a run, after `leave`."""
 
     def leave(self) -> None:
         """Remove this run's entry from the table of runs, so that other runs can proceed.
 
-        If the entry is not in the table, do nothing.
+        If the table has no entry of this run, do nothing.
         """
 
 
@@ -149,8 +148,8 @@ class WaitingRun:
     """A callable that runs a step which may wait for other runs, or which calls user functions that
     may never return.
 
-    While the step waits, other runs may use the variables of its run. Signal handlers are called
-    when the step polls for signals. A fork does not wait for the run.
+    While the step waits, other runs may use the variables of its run. If the step polls for
+    signals, signal handlers are called. A fork does not wait for the run.
     """
 
     __slots__ = ("access", "clock", "step_run")
@@ -220,8 +219,8 @@ def all_steps(steps: Iterable[Step]) -> Iterator[Step]:
 
 
 def step_codes(steps: Iterable[Step]) -> Iterator[tuple[Step, StepCode]]:
-    """Yield each single step with the code that currently runs it. Checks that variables are
-    initialized are omitted.
+    """Yield each single step with the code that currently runs it. Steps that check whether
+    variables are initialized are omitted.
     """
     for step in steps:
         if step.group is not None:
@@ -231,7 +230,9 @@ def step_codes(steps: Iterable[Step]) -> Iterator[tuple[Step, StepCode]]:
 
 
 def note_step(error: BaseException, step: Step) -> None:
-    """Annotate an error with the step that raised it, unless an inner step has done so."""
+    """Annotate an error with the step that raised it, unless the error has an annotation with an
+    inner step.
+    """
     error.__dict__.setdefault("_failed_step", step)
 
 
@@ -244,7 +245,7 @@ def failed_step(error: BaseException) -> Step | None:
 
 @contextmanager
 def noting_step(step: Step) -> Iterator[None]:
-    """Annotate errors that the block raises with this step."""
+    """Annotate each error that the `with` block raises with this step."""
     try:
         yield
     except Exception as error:

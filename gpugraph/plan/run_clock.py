@@ -35,7 +35,7 @@ class TimeLimit(NamedTuple):
         """Raise DeadlineExceededError if the limit has been reached.
 
         Args:
-          where: the place in the run, for the message.
+          where: the place in the run, for the error message.
         """
         if monotonic() > self.ends:
             raise DeadlineExceededError(
@@ -54,7 +54,7 @@ FetchDestination = Callable[[int, Any], Any]
 
 class Clock:
     """The clock of a plan's runs, which ends a run early if necessary. Long steps call `check`
-    while `armed` is set.
+    repeatedly while `armed` is set.
     """
 
     __slots__ = (
@@ -79,15 +79,15 @@ class Clock:
         return self._limit is not None
 
     def start(self, limit: TimeLimit | None) -> None:
-        """Set the time limit at the start of a run. None means no limit, and is also passed at the
-        end of a run.
+        """Set the time limit at the start of a run, or None for no limit. At the end of a run, None
+        is passed as well.
         """
         self._limit = limit
         self.armed = self._cancelled or limit is not None or self.interrupted
 
     def cancel(self) -> None:
-        """Make this run and all later runs raise CancelledError at the next check. This method is
-        thread-safe.
+        """Cancel this run and all later runs. Each raises CancelledError at its next check. This
+        method is thread-safe.
         """
         self._cancelled = self.armed = True
         self.stop[0] = 1
@@ -98,22 +98,24 @@ class Clock:
         self.stop[0] = 1
 
     def go_on(self) -> None:
-        """Clear the record of a signal, because its handler has been called, or the run's caller
-        will call it.
+        """Clear the record of a signal. Its handler has been called, or the run's caller will call
+        it.
         """
         self.interrupted = False
         self.armed = self._cancelled or self._limit is not None
         self.stop[0] = self._cancelled
 
     def check_cancelled(self, where: str) -> None:
-        """Raise CancelledError if the run was cancelled. This does not check the time limit or
+        """Raise CancelledError if the run was cancelled. This method ignores the time limit and
         signals.
         """
         if self._cancelled:
             raise CancelledError(None, None, f"Run call was cancelled {where}")
 
     def check_ended(self, where: str) -> None:
-        """Raise CancelledError or DeadlineExceededError if the run must end."""
+        """Raise CancelledError if the run was cancelled, or DeadlineExceededError if its time limit
+        has been reached.
+        """
         self.check_cancelled(where)
         if self._limit is not None:
             self._limit.check(where)

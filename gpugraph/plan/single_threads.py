@@ -1,7 +1,7 @@
 """Threads in which a native kernel uses only the calling thread.
 
-Threads that compute elements side by side already occupy the processors. A kernel that divides its
-work among more threads would only make them wait for each other.
+Threads that compute elements of a dataset at the same time already occupy the processors. If their
+kernels used more threads, the threads would only wait for each other.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ _SETTERS: list[Callable[[], bool]] = []
 
 
 def provide_single_thread(setter: Callable[[], bool]) -> None:
-    """Register the function of the native runtime that applies the setting to the calling thread.
+    """Register the function of the native runtime that limits native kernels to the calling thread.
 
     Args:
       setter: a function that returns whether the runtime is loaded.

@@ -1,5 +1,5 @@
-"""The kind of code that currently runs a step. Reports show which steps are native, and why other
-steps are not.
+"""The kind of code that currently runs a step. Reports show which steps are native, and why the
+remaining steps are not.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PLAIN = StepCode("plain", "it moves tensors or flags")
 
 
 def plain_code() -> StepCode:
-    """Return PLAIN, the code of a step that never becomes native because it only copies tensors or
-    sets flags.
+    """Return PLAIN, the code of a step that only copies tensors or sets flags and therefore never
+    becomes native.
     """
     return PLAIN

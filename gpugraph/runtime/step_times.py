@@ -21,8 +21,8 @@ class StepTime(NamedTuple):
       begun: the time at which the executor began with the step.
       started, returned: the times before and after the call of the step.
       ended: the time at which the device had completed the step.
-      sized: how many more bytes the device's allocator had in use after the step than before the
-        run, for tensors whose size is known only in the run.
+      sized: the increase of the bytes in use on the device from the start of the run to the end of
+        the step. It is due to tensors whose size is known only in the run.
       code: the kind of code that ran the step, if the step is not a group.
     """
 
@@ -63,8 +63,8 @@ class StepTrace:
         self.before = {device: count() for device, count in self.in_use.items()}
 
     def sized(self, device: str) -> int:
-        """Return how many more bytes of a device are in use now than before the run. The number is
-        at least 0.
+        """Return the increase of the bytes in use on a device since the start of the run. The
+        result is at least 0.
         """
         count = self.in_use.get(device)
         return max(count() - self.before[device], 0) if count is not None else 0

@@ -265,7 +265,7 @@ class BaseSession:
         that were set up for this handle, whose feeds are available, and that have not run yet.
         Between two parts, the session may run parts of other handles, or `run`. The handle expires
         after the last feed and fetch. If a part fails, all later parts with the handle raise the
-        same error. If the handle is empty, this method is `run`.
+        same error. If the handle is empty, this method does the same as `run`.
 
         Raises the errors of `run`. Raises RuntimeError if an operation is among the fetches. Raises
         InvalidArgumentError if the handle is invalid, or if a tensor was not set up, was already

@@ -57,8 +57,9 @@ class Session(BaseSession):
     ) -> None:
         """Clear resource containers on `target` and close its live sessions.
 
-        If the target is a server, all sessions on it, including those of other processes, raise
-        AbortedError from then on. Raises NotFoundError if no session factory accepts the target.
+        If the target is a server, all sessions on it, including the sessions of other processes,
+        raise AbortedError from then on. Raises NotFoundError if no session factory accepts the
+        target.
 
         Args:
           containers: the names of the containers, or None for all of them.

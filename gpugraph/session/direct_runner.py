@@ -315,7 +315,7 @@ class DirectRunner(Runner):
         return plan.graph_record
 
     def explain(self, values: Sequence[Any]) -> Explanation:
-        """Return an explanation of how a run is executed whose feeds have the shapes of `values`.
+        """Return an explanation of a run whose feeds have the shapes of `values`.
 
         If the run has no plan yet, compile it.
         """

@@ -20,7 +20,7 @@ def flatten_feeds(feed_dict: Mapping[Any, Any]) -> tuple[list[Any], list[Any]]:
 
     Keys that are nested tuples are replaced by their elements. Keys of types that were registered
     with `register_session_run_conversion_functions` are replaced by their tensors. Raises TypeError
-    if the structure of a value is not the structure of its key.
+    if a value and its key have different structures.
     """
     keys: list[Any] = []
     values: list[Any] = []

@@ -3,11 +3,10 @@ inputs, such as DecodeJpeg and StringSplit.
 
     decode | flip, crop, scale | where | gather, sum
 
-The shapes of all tensors between two cuts can be computed from the shapes of the inputs of this
-part. Therefore each part of the function between cuts is a run of which all shapes are known when
-it starts. One native call can execute such a run for any sizes (`compile/binding/open_plan.py`). An
-op at a cut is called alone, and its results need no copy. Ops on strings, which are not native, are
-called alone too.
+The ops between two cuts form a piece. All shapes in a piece can be computed from the shapes of its
+inputs. Therefore a run of a piece knows all shapes at its start. One native call can execute such a
+run for any sizes (`compile/binding/open_plan.py`). An op at a cut is called alone, and its results
+need no copy. Ops on strings, which are not native, are called alone too.
 
 A function is not cut if it has branches or loops, or if a control dependency or a handle would
 cross a cut.
@@ -31,15 +30,15 @@ from gpugraph.session.lazy_choices import choices_in, deferred_in
 
 
 class FunctionPiece(NamedTuple):
-    """A part of a function: a run of its graph.
+    """The part of a function between two cuts, or a single op at a cut.
 
     Args:
       feeds: the tensors that earlier pieces return, or arguments of the function.
       fetches: the tensors that later pieces use, or results of the function.
       targets: the operations that run even if no tensor needs them.
       has_seeds: whether an operation of the piece draws random numbers.
-      values: for each feed, the tensor with whose value it is fed. This may be another tensor of
-        the same shape if the piece only uses the shape.
+      values: for each feed, the tensor whose value is fed. If the piece only uses the shape of the
+        feed, this may be another tensor of the same shape.
       cut: the operation, if the piece is a single operation at a cut. Otherwise it is None.
     """
 
@@ -114,8 +113,8 @@ class _Levels:
             self.cuts.add(op)
 
     def _inputs(self, op: Operation) -> list[Tensor]:
-        """Return the inputs of an op. If the op needs the shape of a choice, return a tensor of the
-        same shape, which is there before the choice.
+        """Return the inputs of an op. If the op only needs the shape of a choice, return another
+        tensor of this shape, which is available before the choice.
         """
         is_shape = op.type in _SHAPES
         return [self._of_same_shape(t) if is_shape else t for t in op._inputs]

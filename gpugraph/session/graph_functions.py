@@ -140,8 +140,8 @@ class KernelFunction:
             self._part.idle.append(instance)
 
     def kernel(self, values: Sequence[Any]) -> DirectKernel | None:
-        """Return the kernel of the piece, which must be a cut. Return None if the plan for values
-        of these shapes has no such kernel.
+        """Return the kernel of the piece's op. The caller must ensure that the piece is a single op
+        at a cut. Return None if the plan for values of these shapes has no such kernel.
         """
         instance = self._instance()
         try:
@@ -193,9 +193,9 @@ _MOST_SEARCHES = 16
 class CutCall:
     """A call of a single op whose output sizes depend on the values of inputs.
 
-    The first call runs the op in a plan. Later calls use the kernel of this plan, if it can be
-    called on arrays. If the kernel raises an error, the plan runs the op again, because the plan's
-    error names the node and the user's line.
+    The first time that the object is called, the op runs in a plan. Later calls use the kernel of
+    this plan, if the kernel can be called on arrays. If the kernel raises an error, the plan runs
+    the op again, because the plan's error names the node and the user's line.
     """
 
     __slots__ = ("_call", "_kernels", "_searches")
@@ -386,8 +386,8 @@ def _as_array(value: Any) -> Any:
 
 
 def _without_large_base(array: Any) -> Any:
-    """Return an array. If it is a small part of a larger array that it keeps alive, return a
-    copy.
+    """Return the array. If it is a view of a small part of a larger array, return a copy, so that
+    the larger array can be freed.
     """
     base = array.base
     return array if base is None or 2 * array.nbytes >= base.nbytes else array.copy()

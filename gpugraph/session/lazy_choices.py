@@ -3,8 +3,7 @@
     Select(chance < 0.5, ReverseV2(image), image)
 
 The choice returns one of the two arrays without a copy. If a tensor is only used by choices and its
-op can be called alone, its computation is deferred until a choice needs it, as in the branches of a
-condition.
+op can be called alone, its computation is deferred until a choice needs it.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ the sizes that have differed so far are left open (`base/sizes`). The passes the
 sets of shapes, and each set only needs binding. A unit is valid for the sets of shapes that meet
 its conditions (such as "more than one row"). Other sets need another unit. If the runner has too
 many units, further sets of shapes are compiled to exact plans. This also happens if the sizes of
-many tensors depend on values, because a unit then saves little.
+many tensors depend on values, because a unit then saves little time.
 """
 
 from __future__ import annotations
@@ -98,15 +98,15 @@ class OpenShapes:
         reporting: Shapes | None = None,
         is_last: bool = False,
     ) -> UnitForShapes | None:
-        """Return a unit for a set of shapes. Return None if no size has varied yet and kernels have
-        not reported sizes, or if there would be too many units.
+        """Return a unit for a set of shapes. Return None if no size has varied and no size was
+        reported so far, or if there would be too many units.
 
         Args:
-          reported: a dict from nodes to the sizes that their kernels have reported in a run.
+          reported: the sizes that kernels have reported in an earlier run, by name.
           reporting: the shapes of the feeds in that run, if they differ from `shapes`.
-          is_last: whether that was the last run of these shapes. If so, the unit must also be valid
-            for the reported sizes. This has no effect if no size depends on values, or if there are
-            too many such units.
+          is_last: whether that run was the last run with these shapes. If so, the unit must also be
+            valid for the reported sizes. This has no effect if no size depends on values, or if
+            there are too many units with reported sizes.
         """
         ranks = tuple(map(len, shapes))
         sizes = [size for shape in shapes for size in shape]
@@ -159,8 +159,8 @@ class OpenShapes:
         open too.
 
         Args:
-          reporting: the shapes of the run in which kernels have reported the sizes. Passes use
-            them if the reported sizes do not fit `shapes`.
+          reporting: the shapes of the feeds in the run that reported the sizes. If the reported
+            sizes contradict `shapes`, the passes use `reporting` for their estimates.
         """
         try:
             try:
@@ -180,8 +180,8 @@ class OpenShapes:
         both sets of shapes become a single input of the size trace.
 
         Args:
-          first: the shapes by which the passes estimate and compare.
-          reported: the reported sizes, or None if no size may be open that kernels report.
+          first: the shapes with which the passes estimate and compare sizes.
+          reported: the reported sizes. If it is None, reported sizes must not be open.
         """
         sizes = [size for shape in shapes for size in shape]
         hints = [size for shape in first for size in shape]

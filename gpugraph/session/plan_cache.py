@@ -20,10 +20,10 @@ a `spare`, which is a replica of the plan, compiled once more, that can run at t
 Therefore two runs of the same fetches that wait for each other, nested runs, and runs that never
 end do not block other runs. Idle replicas are dropped when a later run finds them.
 
-All plans of a session time-share one block of memory. If a run of another plan is using this block,
-a run does not wait. Its plan is compiled again, for memory that only the plans of its runner
-time-share. If another plan is also using this memory, each new plan of the runner has separate
-memory.
+All plans of a session time-share one block of memory. If the run of another plan is using this
+block, a new run does not wait. The plan of the new run is compiled again, for memory that only the
+plans of its runner time-share. If another plan is also using this memory, each new plan of the
+runner has separate memory.
 """
 
 from __future__ import annotations

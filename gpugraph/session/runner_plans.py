@@ -1,8 +1,8 @@
 """The plans of one runner, and the search for the plan that fits the shapes of its feeds.
 
     exact    a plan for one set of shapes
-    opened   a plan for all sets of shapes for which a unit is valid. It exists once the steps have
-             their final code (`compile/binding/open_plan.py`)
+    opened   an open plan, for all sets of shapes for which a unit is valid. It exists once the
+             steps have their final code (`compile/binding/open_plan.py`)
     open     a plan for all shapes without a unit. It exists after several exact plans, leaves the
              varying sizes open, and allocates tensors during a run
 
@@ -123,8 +123,8 @@ class RunnerPlans:
         return usable
 
     def promote(self, shapes: Shapes) -> None:
-        """Replace the plan of these shapes with a plan in which the reported sizes are open, if
-        that plan is ready.
+        """If a plan in which the reported sizes are open is ready, let it replace the plan of these
+        shapes.
         """
         self.returning.discard(shapes)
         cached = self.exact.get(shapes)
@@ -140,8 +140,9 @@ class RunnerPlans:
             self._apart[shapes] = cached
 
     def run_apart(self, shapes: Shapes, reported: Mapping[str, int]) -> None:
-        """Make the next run of these shapes use another plan: one whose conditions the reported
-        sizes meet, or else one that allocates tensors in the run.
+        """Make the next run of these shapes use another plan. If the reported sizes meet the
+        conditions of another open plan, this plan is used. Otherwise the other plan allocates
+        tensors in the run.
         """
         if self._found_other(shapes, reported):
             return
@@ -165,8 +166,8 @@ class RunnerPlans:
                 self._misses[opening.unit] = misses
 
     def _found_other(self, shapes: Shapes, reported: Mapping[str, int]) -> bool:
-        """Make the next run of these shapes use another opened plan, and return True, if there is
-        one whose conditions the reported sizes meet.
+        """If the reported sizes meet the conditions of another open plan, make the next run of
+        these shapes use that plan. Return whether there is such a plan.
         """
         before = self.exact.get(shapes)
         if self.open_shapes is None or before is None or not reported:
@@ -254,8 +255,8 @@ class RunnerPlans:
         self._waiting.append(self._cache.add(plan, forget))
 
     def _open(self, plan: Plan, unit: UnitForShapes) -> bool:
-        """Make a plan accept all shapes of its unit. Return False if the plan is busy or cannot
-        accept them.
+        """Make a plan accept all shapes of its unit. Return False if the plan is busy, or if it
+        cannot accept these shapes.
         """
         if not plan.lock.acquire(blocking=False):
             return False

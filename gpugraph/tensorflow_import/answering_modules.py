@@ -150,8 +150,8 @@ class TensorFlowFinder(MetaPathFinder, Loader):
         return None
 
     def refuse(self, fullname: str, path: str) -> None:
-        """Record a module as missing, and raise the error of the import that searches for it, with
-        similar names.
+        """Record a module as missing. If an import statement searches for it, raise
+        ModuleNotFoundError or ImportError. The message contains the reason or similar names.
         """
         self.missing.add(path)
         if reason := instead_of(path):

@@ -171,7 +171,9 @@ def _prefixes(path: str) -> list[str]:
 
 
 def _reason(path: str) -> str:
-    """Return the reason of the first row that contains a path. If there is none, return ""."""
+    """Return the reason why the TensorFlow name `path` is omitted. If several rows of the table
+    match the name, the first of these rows gives the reason. If no row matches, return "".
+    """
     places = [_PLACES[prefix] for prefix in _prefixes(path) if prefix in _PLACES]
     places += [place for place, pattern in _WILD if pattern.match(path)]
     return list(LEFT_OUT.values())[min(places)] if places else ""

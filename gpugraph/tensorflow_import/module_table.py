@@ -1,5 +1,4 @@
-"""TensorFlow's modules that are not public modules of this package, and where their names are
-found.
+"""TensorFlow's modules that are not public modules of this package, and the sources of their names.
 
 A row is a path relative to `tensorflow` and the sources that are searched for a name, in this
 order:
@@ -377,8 +376,8 @@ contrib.training.python.training.(hparam training): tf.contrib.training
 
 
 class Row(NamedTuple):
-    """The sources of a module's names. They are the target of each single name, and modules of
-    which all names are used.
+    """The sources of a module's names. They are the targets of single names, and modules whose
+    names are all used.
     """
 
     names: dict[str, str]

@@ -134,7 +134,7 @@ def parameters_of(text: str) -> Parameters:
 
 
 def _value(text: str) -> Any:
-    """Return the value of a default, which is a number, a bool, a dtype or a text."""
+    """Return the default that a text describes: a number, a bool, a dtype or a string."""
     if not text:
         return None
     try:

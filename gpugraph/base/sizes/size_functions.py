@@ -20,8 +20,7 @@ def estimates(sizes: Sequence[Any]) -> tuple[Any, ...]:
     """Return sizes by which to choose between kernels that are correct for all sizes.
 
     A size that kernels report is replaced by its hint, the value of an earlier run. The choice then
-    does not become a condition on a size that may differ in each run. It only depends on fed sizes,
-    so the results for a set of shapes do not depend on the sets that were run before.
+    does not become a condition on a size that may differ in each run.
     """
     return tuple([hint(s) if type(s) is Size and s.reports() else s for s in sizes])
 

@@ -22,8 +22,9 @@ LITERALS = _Literals()
 def literals_refused() -> Iterator[None]:
     """Raise OpenSizeError if this thread uses a Size as an int inside the block.
 
-    Otherwise a Size records a condition and returns its value. Inside the block, that value would
-    become part of generated code, which would then be valid for a single value of the size.
+    Outside of the block, a Size records a condition and returns its value. Inside the block, that
+    value would become part of generated code, which would then be valid for a single value of the
+    size.
     """
     before, LITERALS.are_refused = LITERALS.are_refused, True
     try:

@@ -107,11 +107,13 @@ class SizeTrace:
 
     @property
     def report_names(self) -> Set[str]:
-        """The names of the reported sizes that the trace uses."""
+        """The names of the sizes that the trace uses and that kernels report in a run."""
         return self._reports.keys()
 
     def reports_in(self, size: Any) -> set[str]:
-        """Return the names of the reported sizes on which a Size depends."""
+        """Return the names of the sizes on which a Size depends and that kernels report in a
+        run.
+        """
         return self._names_in([_terms(size)])
 
     def _names_in(self, pending: list[Terms]) -> set[str]:
@@ -141,9 +143,9 @@ class SizeTrace:
 
         Args:
           inputs: the values of the input sizes.
-          reported: the reported sizes by name. A size that is missing, or all if it is None, is
-            the one that the trace was created with. Conditions on it are not checked, since a run
-            decides them.
+          reported: the reported sizes by name. A missing size has the value with which the trace
+            was created, and conditions on it are not checked. If `reported` is None, all sizes are
+            missing.
         """
         atoms = list(inputs)
         unknown = self._reports.keys() - (reported or {}).keys()
@@ -227,9 +229,9 @@ class SizeTrace:
         return outcome
 
     def _equate(self, left: Terms, right: Terms) -> None:
-        """Let an atom represent another one, if the difference of two sizes that are equal from now
-        on is a multiple of the difference of these atoms. The representing atom must not depend on
-        reported sizes, because it must be known before the other one.
+        """Record that two sizes are equal. If this makes two atoms equal, let one of them represent
+        the other. The representing atom must not depend on reported sizes, because its value must
+        be known first.
         """
         if right or len(left) != 2:
             return
@@ -240,7 +242,9 @@ class SizeTrace:
                 self._equal[roots[1]] = roots[0]
 
     def _represents(self, atom: int) -> tuple[bool, int]:
-        """Return a key by which the atom that represents another one comes first."""
+        """Return a sort key for equal atoms. The atom with the lowest key represents all of these
+        atoms.
+        """
         return self._depends_on_reports(atom), atom
 
     def _depends_on_reports(self, atom: int) -> bool:
@@ -288,7 +292,9 @@ class Size:
         self.hint = value
 
     def reports(self) -> set[str]:
-        """Return the names of the reported sizes on which this size depends."""
+        """Return the names of the sizes on which this size depends and that kernels report in a
+        run.
+        """
         return self.trace.reports_in(self)
 
     def __add__(self, other: Any) -> Any:

@@ -23,10 +23,10 @@ def to_graph(
 ) -> Any:
     """Return the converted form of a function, method or class.
 
-    Its `if`, `while` and `for` statements, its `and`, `or` and `not` operators, and its conditional
-    expressions become ops such as `tf.cond` and `tf.while_loop` where they depend on tensors. A
-    method becomes a function with the object as its first argument; the methods of a class are
-    converted in a subclass.
+    If they depend on tensors, `if`, `while` and `for` statements, `and`, `or` and `not`, and
+    conditional expressions become ops such as `tf.cond` and `tf.while_loop`. A method becomes a
+    function with the object as its first argument. The methods of a class are converted in a
+    subclass.
 
     Raises ConversionError, a ValueError, if the source code is not available or contains statements
     that can't be converted. Raises ModuleNotFoundError if the package diastatic-malt is not
@@ -68,8 +68,7 @@ def to_code(
     indentation: str = "  ",
     experimental_optional_features: Any = None,
 ) -> str:
-    """Return the source code of `to_graph(entity)`. The parameters and errors are those of
-    `to_graph`.
+    """Return the source code of `to_graph(entity)`. For the parameters and errors, see `to_graph`.
 
     Args:
       indentation: ignored.

@@ -47,8 +47,8 @@ def as_artifact(function: Any) -> Any:
 
 
 def is_artifact(function: Any) -> bool:
-    """Return whether a function needs no conversion, because a conversion created it or the user
-    excluded it.
+    """Return whether a function needs no conversion, because a conversion created the function, or
+    because the user excluded the function from conversion.
     """
     return hasattr(function, _ARTIFACT)
 

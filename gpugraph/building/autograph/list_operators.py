@@ -28,8 +28,8 @@ class ListPopOpts(NamedTuple):
 
 
 class ListStackOpts(NamedTuple):
-    """The element type of a list to be stacked, and a function that is called with any value that
-    is not a list.
+    """The options of `list_stack`: the element type of the list, and the function to call with a
+    value that is not a list.
     """
 
     element_dtype: Any

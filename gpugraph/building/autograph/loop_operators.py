@@ -79,7 +79,7 @@ def staged_while(
     symbol_names: Sequence[str],
     opts: dict[str, Any],
 ) -> None:
-    """Build a `tf.while_loop` for a `while` statement. The parameters are those of `while_stmt`."""
+    """Build a `tf.while_loop` for a `while` statement. For the parameters, see `while_stmt`."""
     names = list(symbol_names)
     before = tuple(get_state())
     values, shapes = initial_values(body, get_state, set_state, names)

@@ -1,6 +1,4 @@
-"""Tests that tell the operators of converted functions whether a value is a tensor, and of which
-kind.
-"""
+"""Functions that return whether a value is a tensor of a certain kind."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Trial calls of parts of a function, whose operations are removed from the graph again.
+"""Trial calls of parts of a function. The operations that a trial call creates are removed from the
+graph again.
 
-Only such a call shows whether a loop's condition is a tensor, and the dtypes of the variables that
-the loop's body assigns.
+Only a trial call can determine whether a loop's condition is a tensor. It also determines the
+dtypes of the variables that the loop's body assigns.
 """
 
 from __future__ import annotations

@@ -52,9 +52,9 @@ def add_check_numerics_ops() -> Operation:
     """Return an operation that checks all float tensors that the default graph contains at the time
     of the call.
 
-    If a tensor contains a NaN or an infinity, the run raises InvalidArgumentError. Each check has
-    the previous check as a control input, so the error names the first tensor, in the order of
-    creation, that contains a NaN or an infinity, and the line that created it.
+    If a tensor contains a NaN or an infinity, the run raises InvalidArgumentError. The tensors are
+    checked in the order of their creation. The error names the first tensor that contains a NaN or
+    an infinity, and the line that created the tensor.
 
     Raises ValueError if the graph has branches or loops, because an op outside of them can't depend
     on their tensors.

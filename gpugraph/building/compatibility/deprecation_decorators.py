@@ -162,8 +162,8 @@ def deprecated_argument_lookup(new_name: str, new_value: Any, old_name: str, old
 
 
 def unchanged(*names: Any, **options: Any) -> Any:
-    """Return the decorated function unchanged. If called with options, return a decorator that does
-    this.
+    """Return the decorated function unchanged. If called with options, return a decorator that
+    returns its function unchanged.
 
     This function replaces decorators that have no effect here, such as `@tf_export("nn.f")` and,
     without parentheses, `@should_use_result`.

@@ -155,8 +155,8 @@ class AutomaticControlDependencies:
                 self._effects[op] = None
 
     def _record(self, op: Operation, keys: Iterable[Any], is_read: bool) -> None:
-        """Make `op` wait for conflicting earlier uses of its resources, and record it as their
-        latest use.
+        """Make `op` wait for conflicting earlier uses of its resources, and record the op as the
+        latest use of these resources.
         """
         for key in keys:
             last = self._uses.get(key, _Uses(None, ()))
@@ -207,7 +207,9 @@ class AutomaticControlDependencies:
                 self._effects[op] = None
 
     def summary(self) -> dict[Any, bool]:
-        """Return, for each resource that the ops of the block use, whether they only read it."""
+        """Return, for each resource that the ops of the block use, whether these ops only read the
+        resource.
+        """
         return {key: uses.write is None for key, uses in self._uses.items()}
 
     # -- trial calls

@@ -23,7 +23,7 @@ from gpugraph.ops.tensor_arrays.tensor_array import TensorArray, build_ta_with_n
 
 
 def parts_of(value: Any) -> list[Any]:
-    """Return the components of a value, which are convertible to tensors.
+    """Return the components of a value. Each component can be converted to a tensor.
 
     The component of a TensorArray is its flow. A value that is not composite is its own component.
     """

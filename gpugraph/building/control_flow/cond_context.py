@@ -140,7 +140,8 @@ class CondContext(ControlFlowContext):
 
         Args:
           grads: the gradients at the two outputs of the Switch. This context's branch uses only one
-            of these outputs. The gradient at the other output is zeros from `zeros_for_switch`.
+            of these outputs. The gradient at the unused output is zeros from
+            `zeros_for_switch`.
         """
         if grads[1 - self.branch] is None:
             return [None, None]

@@ -243,8 +243,8 @@ def _is_inside(context: ControlFlowContext, outer: ControlFlowContext | None) ->
 
 
 def _meets_in_gradients(loop: LoopContext, source: LoopContext | None) -> bool:
-    """Return whether ops of `loop` may use tensors of `source` because one loop computes gradients
-    of the other.
+    """Return whether ops of `loop` may use tensors of `source` because one of the two loops
+    computes the gradients of the other loop.
 
     This is true if `loop` is the backward loop of `source`, of a loop inside `source`, or of the
     loop around `source`. It is also true if `source` is the backward loop of `loop`, or the

@@ -124,7 +124,7 @@ class LoopGradients:
     def exit_reached(
         self, tensor: Tensor, has_gradient: Callable[[Operation], bool]
     ) -> tuple[list[Tensor], list[Tensor]]:
-        """Record that the Exit `tensor` was reached, with or without a gradient.
+        """Record that the Exit `tensor` was reached, whether or not it has a gradient.
 
         Returns two lists: the loop's Exits with a gradient, and the loop's Exits without a
         gradient. Both lists are empty while other Exits of the loop are pending.
@@ -259,7 +259,7 @@ def _shape_on_other_side(op: Operation, branch: CondContext) -> Tensor:
 def zeros_for_switch(op: Operation, tensor: Tensor) -> Tensor:
     """Return zeros like `tensor`, an output of the Switch `op` into a branch.
 
-    The zeros are alive only if the branch is not taken, which is when they are the gradient.
+    The zeros are alive only if the branch is not taken. In this case, they are the gradient.
     """
     branch = op._control_flow_context
     other = raw_ops.Switch(op._inputs[0], branch.pred)[1 - branch.branch]

@@ -21,8 +21,8 @@ from gpugraph.ops.framework.tensor_conversion import constant
 
 
 def merge_gradients(grads: Sequence[Any], source: Tensor, name: str) -> Tensor | IndexedSlices:
-    """Return a Merge of `grads`, the gradients at `source` from two branches. In a run, one of them
-    is alive.
+    """Return a Merge of `grads`, the gradients at `source` from two branches. Each run computes
+    only one of these gradients.
 
     If one gradient is IndexedSlices, the result is IndexedSlices too, and a dense gradient is
     converted to slices of all its rows. The dense shape is the shape of `source`, not of a
@@ -40,8 +40,8 @@ def merge_gradients(grads: Sequence[Any], source: Tensor, name: str) -> Tensor |
 
 
 def switch_gradient(grad: Tensor | IndexedSlices, pred: Tensor, name: str) -> tuple[Any, Any]:
-    """Return the two outputs of a Switch of `grad` on `pred`, first for false, then for true. In a
-    run, one of them is dead.
+    """Return the two outputs of a Switch of `grad` on `pred`, first for false, then for true. In
+    each run, one of these outputs has a value and the other is dead.
     """
     if not isinstance(grad, IndexedSlices):
         return switch(grad, pred, name)
@@ -52,7 +52,7 @@ def switch_gradient(grad: Tensor | IndexedSlices, pred: Tensor, name: str) -> tu
 
 
 def can_accumulate(grad: IndexedSlices) -> bool:
-    """Return whether the shape of a row is known, which is required to start a sum with a row of
+    """Return whether the shape of a row is known. This is required to start a sum with a row of
     zeros.
     """
     return bool(grad.values.shape[1:].is_fully_defined())

@@ -160,7 +160,7 @@ def map_fn(
 
 
 def _fold(type_name: str, from_end: bool, doc: str) -> Callable[..., Any]:
-    """Return `foldl` or, if `from_end`, `foldr`."""
+    """Return `foldl`. If `from_end` is true, return `foldr`."""
 
     @named(type_name, doc)
     def fold(

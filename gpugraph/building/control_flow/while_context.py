@@ -134,8 +134,7 @@ class WhileContext(LoopContext):
     def adopt_enter(self, entered: Tensor) -> None:
         """Add to this loop an Enter that was created outside of all contexts.
 
-        The Enter receives the current control dependencies as control inputs, if it is allowed to
-        wait for them.
+        The current control dependencies for which the Enter may wait become its control inputs.
         """
         state = self.graph._scope
         op = entered.op
@@ -290,7 +289,9 @@ class WhileContext(LoopContext):
         return state.end(op, grad)
 
     def _backward(self) -> LoopPair:
-        """Return the record of this loop and of its backward loop, which is the current context."""
+        """Return the record of this loop and of its backward loop. The current context must be the
+        backward loop.
+        """
         now = current(self.graph)
         state = None if now is None else now.grad_state
         assert state is not None, f"no backward loop of '{self.name}' is being made"

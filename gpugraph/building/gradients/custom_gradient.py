@@ -166,7 +166,8 @@ def _pair(results: Any, name: str) -> tuple[Any, list[Any]]:
 def _behind(tensors: Sequence[Tensor], among: set[Operation]) -> list[Operation]:
     """Return the operations in `among` on which the tensors depend.
 
-    Other threads may add operations to the graph during a call, such as those of other replicas.
+    During a call, other threads, such as the threads of other replicas, may add operations to the
+    graph.
     """
     waiting = [tensor.op for tensor in tensors if tensor.op in among]
     found = dict.fromkeys(waiting)

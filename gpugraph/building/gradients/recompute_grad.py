@@ -50,8 +50,7 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _values(ops: Sequence[Operation], variable: Any) -> list[Any]:
-    """Return the tensors to differentiate with respect to, to compute the gradient at a variable
-    that `ops` read.
+    """Return the tensors whose gradients add up to the gradient at a variable that `ops` read.
 
     In a loop, these are the tensors inside the loop that hold the variable's value, since the
     gradient of a single iteration can't leave the loop. Outside of loops, the value is the variable

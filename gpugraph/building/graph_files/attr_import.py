@@ -1,7 +1,7 @@
 """The attrs of a node in a file. The attrs are read according to the op type's signature, checked,
 and completed by defaults.
 
-The errors are those of TensorFlow's node_def_util.cc.
+The errors are the same as in TensorFlow's node_def_util.cc.
 """
 
 from __future__ import annotations

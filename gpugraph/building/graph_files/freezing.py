@@ -41,7 +41,7 @@ def convert_variables_to_constants(
       variable_names_blacklist: variables that are not frozen.
 
     Raises:
-      AssertionError: there is no node of such a name.
+      AssertionError: there is no node with one of the names in `output_node_names`.
       TypeError: `input_graph_def` is not a GraphDef.
       ValueError: the input of a read is not a variable; a read may read one of several variables
         and only some of them are frozen; a gather has batch dimensions; or an op other than a read

@@ -291,8 +291,8 @@ def _for(call: _Call) -> Results:
 
 
 def _of_shape(tensor: Tensor, shape: TensorShape) -> Tensor:
-    """Return `tensor` with the static shape `shape`, if this shape is compatible and more
-    specific.
+    """Return `tensor` with the static shape `shape`. If this shape is incompatible or not more
+    specific, return `tensor` unchanged.
     """
     if shape.is_compatible_with(tensor.shape) and tensor.shape.merge_with(shape) != tensor.shape:
         tensor = raw_ops.Identity(tensor)

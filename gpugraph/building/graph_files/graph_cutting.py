@@ -76,7 +76,7 @@ def extract_sub_graph(graph_def: Any, dest_nodes: Iterable[str]) -> Any:
 
     Raises:
       TypeError: `graph_def` is not a GraphDef, or `dest_nodes` is a string.
-      AssertionError: there is no node of such a name.
+      AssertionError: there is no node with one of the names in `dest_nodes`.
     """
     checked_message(graph_def, "GraphDef", "graph_def")
     if isinstance(dest_nodes, str):

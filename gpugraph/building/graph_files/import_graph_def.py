@@ -89,7 +89,7 @@ def enter_nodes(nodes: NodeImport, has_own_frames: bool = True) -> None:
 
     Args:
       nodes: the finished operations.
-      has_own_frames: whether their frames are other frames than those of the graph.
+      has_own_frames: whether their frames are separate from the graph's frames of the same name.
     """
     functions = nodes.graph._functions
     for name, function in nodes.library.functions.items():
@@ -179,8 +179,8 @@ def _is_element(key: str, item: Any) -> bool:
 
 
 def _without_unknown_defaults(graph_def: Any, producer_op_list: Any) -> Any:
-    """Return a copy of a GraphDef without those attrs that only the GraphDef's producer has and
-    that have their default values.
+    """Return a copy of a GraphDef. Attrs that this version of an op lacks are removed if they have
+    the default values of the GraphDef's producer.
     """
     defaults = {
         (op.name, attr.name): attr.default_value
@@ -245,8 +245,8 @@ def merge_versions(graph: Graph, versions: VersionDef) -> None:
 
 
 def _names(graph: Graph, index: GraphDefIndex, scope: str) -> dict[str, str]:
-    """Map the name of each node in the file to a name in the graph, which is in `scope` and
-    unique.
+    """Map the name of each node in the file to a unique name in the graph, in the name scope
+    `scope`.
     """
     if not graph._ops:
         return {name: f"{scope}{name}" for name in index.names}

@@ -1,5 +1,5 @@
-"""Import of MetaGraphDefs: their nodes, and their collections, which may contain variables,
-branches and loops.
+"""Import of MetaGraphDefs: the nodes, and the collections, which may contain variables, branches
+and loops.
 """
 
 from __future__ import annotations

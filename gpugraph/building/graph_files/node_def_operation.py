@@ -28,9 +28,7 @@ from gpugraph.graph.op_library import register_of_node_def
 def _make_of_node_def(
     op: Operation, node_def: Any, g: Any, inputs: Any, control_inputs: Any, input_types: Any
 ) -> None:
-    """Initialize `op` from a NodeDef. The parameters are those of the constructor of
-    `Operation`.
-    """
+    """Initialize `op` from a NodeDef. For the parameters, see the constructor of `Operation`."""
     checked_message(node_def, "NodeDef", "node_def")
     name = node_def.name
     if not is_name(name, inside=False):

@@ -97,8 +97,8 @@ class NodeImport:
         The active scopes are device scopes, control dependencies and control flow contexts.
 
         Args:
-          has_own_frames: whether a frame that the graph has already is another frame. It is the
-            same frame if the operations extend a copy of the graph.
+          has_own_frames: whether the frames of the operations are separate from the graph's frames
+            of the same name. They are the same frames if the operations extend a copy of the graph.
         """
         graph, ops = self.graph, [*self.ops.values()]
         if has_own_frames:
@@ -179,8 +179,8 @@ class NodeImport:
 
     def _sources(self, number: int) -> tuple[tuple[Tensor, ...], tuple[Operation, ...]]:
         """Return the inputs and control inputs of a node. If an input is a back edge, the op that
-        closes the loop does not exist yet. Another input temporarily replaces it until `_close`
-        sets it.
+        closes the loop does not exist yet. Until `_close` sets such an input, another tensor
+        replaces it.
         """
         inputs: list[Tensor | None] = []
         controls: dict[Operation, None] = {}

@@ -150,7 +150,7 @@ class Strategy:
     def make_dataset_iterator(self, dataset: Any) -> Any:
         """Return an iterator whose `get_next` divides each batch of a dataset among the replicas.
 
-        To initialize it, run the operations that its `initialize()` returns.
+        To initialize the iterator, run the operations that its method `initialize()` returns.
         """
         return self._extended._make_dataset_iterator(dataset)
 
@@ -221,7 +221,7 @@ class Strategy:
 
 
 def get_loss_reduction() -> ReduceOp:
-    """Return how the losses of the replicas are combined: `ReduceOp.SUM`.
+    """Return the ReduceOp that combines the losses of the replicas: `ReduceOp.SUM`.
 
     If losses are scaled for an estimator, return `ReduceOp.MEAN`, unless the last loss function of
     `tf.losses` returned a sum.

@@ -31,8 +31,8 @@ from gpugraph.memory import human_readable_bytes
 
 @dataclass(frozen=True)
 class Site:
-    """A line of the program that created a variable or requested an existing one. `times` counts
-    how often it did so.
+    """A line of the program that created a variable or requested an existing variable. `times` is
+    the number of these requests.
     """
 
     origin: Origin

@@ -81,8 +81,8 @@ class _FirstCall:
         self.place = place
 
     def share(self) -> None:
-        """Permit the rest of this call to reuse variables that the first calls in other threads
-        create.
+        """Allow this call to reuse variables from now on. Other threads, in which the first call of
+        the template is also in progress, create these variables.
         """
         for scope in self.scopes[self.place :]:
             if not scope.reuse:
@@ -229,8 +229,8 @@ class Template(Trackable):
 
     @property
     def variable_scope(self) -> VariableScope | None:
-        """The scope of the template's variables. It is None before the first call, unless
-        `create_scope_now_` is set.
+        """The scope of the template's variables. If `create_scope_now_` is false, it is None until
+        the template is called.
         """
         return self._scope
 
@@ -249,8 +249,8 @@ class Template(Trackable):
 
     @property
     def _checkpoint_dependencies(self) -> list[TrackableReference]:
-        """The templates that the first call has called, followed by the remaining variables under
-        their names in the scope.
+        """The templates that the function called during this template's first call, followed by all
+        other variables of the template, under their names in its scope.
         """
         prefix = self.variable_scope_name or ""
         inner = {(template.variable_scope_name or "/"): template for template in self._inner}

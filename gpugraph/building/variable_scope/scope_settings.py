@@ -46,7 +46,7 @@ def _setting(name: str, doc: str) -> Any:
 
 
 class VariableScope:
-    """The settings of the variables under `name`. None means that a setting is not set.
+    """The settings of the variables under `name`. A setting that is None has no effect.
 
     Args:
       reuse: with True, variables must exist. With False, variables must not exist. With AUTO_REUSE,
@@ -266,9 +266,8 @@ class ScopeStack(threading.local):
         return f"{prefix}_{index}" if index else prefix
 
     def leave(self, scope: VariableScope) -> None:
-        """Remove the innermost scope, which must be `scope`.
-
-        Raises RuntimeError, and changes nothing, if `scope` is not the innermost scope.
+        """Remove the innermost scope. If `scope` is not the innermost scope, change nothing and
+        raise RuntimeError.
         """
         self.check_innermost(scope)
         self.scopes.pop()

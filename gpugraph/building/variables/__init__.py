@@ -1,9 +1,9 @@
 """Variables, tensors that keep their value between runs, and a graph's collections of them.
 
-`variable` defines reference variables, `resource_variable` resource variables, and
-`reference_or_resource` the choice between the two. `variable_creators` calls functions of the
+`variable` defines reference variables, and `resource_variable` defines resource variables.
+`reference_or_resource` chooses between the two kinds. `variable_creators` calls functions of the
 program that may create a variable instead. `replication_modes` defines the modes of TensorFlow's
-distributed variables, and `partitioned_variable` variables that consist of parts.
+distributed variables. `partitioned_variable` defines variables that consist of parts.
 `variable_collections` lists a graph's variables and initializes them.
 """
 

@@ -1,5 +1,5 @@
-"""The resources of a graph that are no variables, such as ensembles of trees: how sessions create
-them, and which of them exist.
+"""Resources of a graph that are not variables, such as ensembles of trees, with the ops that create
+them and that report which of them exist.
 """
 
 from __future__ import annotations

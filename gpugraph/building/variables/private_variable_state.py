@@ -43,7 +43,9 @@ class PrivateVariableState:
     def _dense_var_to_tensor(
         self, dtype: Any = None, name: str | None = None, as_ref: bool = False
     ) -> Any:
-        """Return the value as a tensor. If `dtype` is another dtype, return NotImplemented."""
+        """Return the value as a tensor. If `dtype` is not the variable's dtype, return
+        NotImplemented.
+        """
         own_dtype = self.dtype.base_dtype  # type: ignore[attr-defined]
         if dtype is not None and not as_dtype(dtype).is_compatible_with(own_dtype):
             return NotImplemented

@@ -64,7 +64,8 @@ class ReplicatedState:
 
 
 def checked_modes(synchronization: Any, aggregation: Any, name: object) -> tuple[Any, Any]:
-    """Return both modes as enums. Without a mode, return AUTO and NONE respectively.
+    """Return both modes as enums. The default is AUTO for `synchronization`, and NONE for
+    `aggregation`.
 
     Raises ValueError if a mode is invalid.
     """

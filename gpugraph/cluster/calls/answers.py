@@ -72,7 +72,7 @@ def failed(error: OpError) -> bytes:
 
 
 def content_of(answer: memoryview | bytes) -> bytes:
-    """Return the serialized response in an answer, or raise the error that the answer describes."""
+    """Return the serialized response in an answer. Raises the error if the answer describes one."""
     content = bytes(answer[1:])
     if answer[:1] == b"\1":
         raise error_of(messages_pb2.SERVICE_MESSAGES["Failure"].FromString(content))
@@ -80,7 +80,10 @@ def content_of(answer: memoryview | bytes) -> bytes:
 
 
 def answered(method: str, answer: memoryview | bytes) -> Any:
-    """Return the method's response in an answer, or raise the error that the answer describes."""
+    """Parse an answer to a call of `method` and return the response message.
+
+    Raises the error that the answer describes, if it describes one.
+    """
     return messages_pb2.SERVICE_MESSAGES[METHODS[method][1]].FromString(content_of(answer))
 
 

@@ -35,8 +35,8 @@ and constant.
 def drop_requests(listening: socket.socket, shares: Mapping[str, float]) -> None:
     """Make a listening socket drop some of the SYN packets of some hosts.
 
-    The new filter replaces the socket's previous filter. Only the last `MAX_HOSTS` hosts are used.
-    Raises OSError if the kernel rejects the filter.
+    The new filter replaces the socket's previous filter. Only the last `MAX_HOSTS` entries of
+    `shares` are used. Raises OSError if the kernel rejects the filter.
 
     Args:
       shares: the fraction to drop (0 to 1) for each host. A host is an IPv4 address or the first 64

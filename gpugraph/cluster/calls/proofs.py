@@ -44,8 +44,8 @@ _SHA = "sha256"
 
 
 class MessageProofs:
-    """An object that authenticates the messages of one call or stream, and checks the messages of
-    the other side.
+    """An object that authenticates the messages that this process sends in one call or stream, and
+    checks the messages that it receives.
 
     Args:
       key: the key of this call. If the key is empty, messages are not authenticated.
@@ -193,9 +193,7 @@ class CallerProofs:
                 raise UnauthenticatedError.of_no_node("This call was made before")
 
     def _make_room(self, now: int) -> None:
-        """If there are too many callers, forget those whose calls are all so old that their proofs
-        are no longer valid.
-        """
+        """If there are too many callers, forget the callers whose proofs have all expired."""
         if len(self._callers) < _MAX_CALLERS:
             return
         callers = self._callers.items()

@@ -1,12 +1,12 @@
 """A limit on the rate at which gRPC delivers calls of methods that the server has not registered.
 
 Callers with the key use method names that nobody can derive without it (`proofs.service_of`). So
-calls of unregistered methods come from strangers, or from callers with a wrong key, which must
-receive an error. The Python package grpcio requests the next call from gRPC's C core as soon as it
-has received one. With ten thousand pending calls, the process would do little else. Calls that are
-not requested wait in the core, which holds a few thousand calls and drops all further calls. The
-limit uses internals of grpcio's server, which are not a public interface. If a release of grpcio
-has different internals, such calls are delivered without a limit.
+calls of unregistered methods come from strangers or from callers with a wrong key. Each of these
+calls must be answered with an error. The Python package grpcio requests the next call from gRPC's C
+core as soon as it has received one. With ten thousand pending calls, the process would do little
+else. Calls that are not requested wait in the core, which holds a few thousand calls and drops all
+further calls. The limit uses internals of grpcio's server, which are not a public interface. If a
+release of grpcio has different internals, such calls are delivered without a limit.
 """
 
 from __future__ import annotations

@@ -230,7 +230,7 @@ class GrpcSession(SessionBackend):
         """Do nothing: the factory's `reset` has cleared the containers of the server."""
 
     def close(self) -> None:
-        """Close the session on the server, if the server can be reached."""
+        """Close the session on the server. If the server can't be reached, do nothing."""
         if self._is_closed:
             return
         self._is_closed = True

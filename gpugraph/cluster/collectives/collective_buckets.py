@@ -35,8 +35,8 @@ class CollectiveSpec(NamedTuple):
         members, in the order of their devices.
       leader: the task where the members of all tasks meet.
       is_whole: whether all members are in one run.
-      is_inside: whether the collective is in a branch or a loop. If the collective is in a branch
-        or a loop, the plan itself waits for the result.
+      is_inside: whether the collective is in a branch or a loop. If so, the plan itself waits for
+        the result.
     """
 
     operations: Sequence[str]
@@ -47,7 +47,7 @@ class CollectiveSpec(NamedTuple):
 
 
 class CollectiveGroup(NamedTuple):
-    """Those members of one collective that are in a run.
+    """The members of one collective that are in a run.
 
     Args:
       is_spread: whether the collective spans several processes.

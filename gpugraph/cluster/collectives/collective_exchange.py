@@ -1,9 +1,9 @@
 """The exchange of data between the members of a collective, and the order of reduction.
 
-One member computes each element of the result, and sends it unchanged to the other members. The
-order of the summands depends only on the number of members and the element's index. So the results
-of all members are equal bit by bit, and equal inputs give equal results in every run. The order
-differs between the three algorithms. The size of the array determines the algorithm:
+Each element of the result is computed by a single member, which sends it unchanged to all other
+members. The order of the summands depends only on the number of members and the element's index. So
+the results of all members are equal bit by bit, and equal inputs give equal results in every run.
+The order differs between the three algorithms. The size of the array determines the algorithm:
 
     halving and doubling  small arrays: log2(n) exchanges to reduce halves, log2(n) to gather
     ring                  large arrays: n parts circulate; all members always send and receive

@@ -173,8 +173,8 @@ class CollectiveGroups:
     def _end_late(
         self, waiting: _Waiting, attempt: Participation
     ) -> list[tuple[str, str, Outcome]]:
-        """End the waits of members for the member of `attempt` in a step that this member has left
-        or passed.
+        """End the waits for the member of `attempt` in steps that this member has left or
+        passed.
         """
         history = self._history(waiting.key)
         late = {wait: history.lateness(other, attempt) for wait, other in waiting.attempts.items()}
@@ -210,8 +210,8 @@ class CollectiveGroups:
         Otherwise return None.
 
         If another member has failed in this step, the error of that member is returned. A closed
-        session is reported only once to each of the other sessions. If a session that has received
-        this error joins again, that session waits for the session that replaces the closed session.
+        session is reported only once to each of the other sessions. After that, the other session
+        waits for the session that replaces the closed session.
         """
         key, member, attempt = joining.key, joining.member, joining.attempt
         history, waiting = self._history(key), self._waiting.get(key)

@@ -15,7 +15,7 @@ instance keys.
 
 
 class MeetingMember(NamedTuple):
-    """The members of a collective on one task and in one session, which join together as one
+    """The members of a collective on one task and in one session. They join together, as one
     member.
 
     Args:

@@ -20,7 +20,7 @@ class SessionEnd(NamedTuple):
     """The end of a session.
 
     Args:
-      informed: the sessions that have received the error.
+      informed: the sessions that have received the error that reports this end.
       was_restarted: whether the session has ended because its server was restarted.
     """
 
@@ -72,7 +72,7 @@ class CollectivePartners:
         return known[-2] if len(known) > 1 else 0
 
     def sessions_of(self, task: str, incarnation: int) -> list[str]:
-        """Return the sessions of a task's server of which a member has had a meeting."""
+        """Return the sessions of a task's server whose members have had a meeting."""
         meetings = [members for known in self._known.values() for members in known.values()]
         met = {member for members in meetings for member in members}
         return sorted({x.session for x in met if (x.task, x.incarnation) == (task, incarnation)})
@@ -97,9 +97,9 @@ class CollectivePartners:
     def lost(
         self, key: MeetingKey, member: MeetingMember, present: Container[str]
     ) -> SessionEnd | None:
-        """Return the end of a session that `member` has met: in the group of `key`, or in any group
-        if the session's server was restarted. Return None if there is no such session, or if
-        `member` has been notified already.
+        """Return the end of a session that `member` has met in the group of `key`. If the session's
+        server was restarted, a meeting in any group is sufficient. Return None if there is no such
+        session, or if `member` has been notified already.
 
         Args:
           present: the devices whose members wait now. If a closed session has had one of these

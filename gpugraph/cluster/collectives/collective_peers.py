@@ -1,9 +1,9 @@
 """Communication of a collective's members with each other and with their leader.
 
 Arrays that members send each other are kept in a mailbox until they are requested, like tensors
-between stages, and are sent over the same connections. Such an array carries the number of the
-meeting where a tensor between stages carries the number of the step. A member that has waited for a
-long time checks whether the other member's server still answers.
+between stages, and are sent over the same connections. An array is sent with the number of the
+meeting, in place of the number of the step that is sent with a tensor. A member that has waited for
+a long time checks whether the other member's server still answers.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ class CollectivePeers:
         """Notify the leader that a member will not join in a step, or no longer waits.
 
         The leader receives the notice before the member joins in another step, and before the
-        member's session is closed. The parameters are those of `CollectiveGroups.leave`.
+        member's session is closed. For the parameters, see `CollectiveGroups.leave`.
         """
         if leader == self.task:
             self.groups.leave(key, wait, error, attempt, is_own)
@@ -314,8 +314,8 @@ class PeerWire:
             raise self._mailbox.failure.bare()
 
     def finish(self) -> None:
-        """Drop the mailbox. Before this call, this member must have sent and received
-        everything.
+        """Drop the mailbox. The caller must ensure that this member has sent and received all its
+        arrays.
         """
         self._peers.mailboxes.end(self._meeting.step)
 

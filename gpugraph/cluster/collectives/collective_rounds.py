@@ -8,11 +8,11 @@ at this place any more. A member that waits at that place, or reaches that place
 well. A member beyond that place is not affected. So members whose steps fail together remain
 synchronized, even if they are notified late of each other's failure.
 
-If two members have not yet met in a collective, they may meet at any place. If one of them fails
-before that, another collective in which the two have met decides whether the failure affects the
-other member. For this, the numbers of their steps with any collective since that
-meeting are compared. If a member's session has not met any other member, the member receives the
-error of a failure once, provided that the failure is less than 10 seconds old.
+If two members have not yet met in a collective, they may meet even if their places differ. If one
+of them fails before that, their last meeting in another collective decides whether the failure
+affects the other member. Each member counts its steps that contain any collective since that
+meeting, and these counts are compared. If a member's session has not met any other member, the
+member receives the error of a failure once, provided that the failure is less than 10 seconds old.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ class CollectiveHistory:
         has left.
 
         If the two members have not met in this collective yet, their last meeting in another
-        collective of the group decides, or one in another group. Returns None if the two members
-        have not met at all.
+        collective of the group decides. If there is none, their last meeting in another group
+        decides. Returns None if the two members have not met at all.
         """
         order = self._order(attempt, failed)
         if order is not None:
@@ -105,8 +105,8 @@ class CollectiveHistory:
         return None
 
     def _forget_older(self, attempt: Participation) -> None:
-        """Drop the failures of the device's earlier session, if that session has not met any other
-        session.
+        """Drop the failures of an earlier session on the same device, if that session has not met
+        any other session.
         """
         for failure in list(self._failures.values()):
             device, session, _ = failure.attempt
@@ -130,8 +130,8 @@ class CollectiveHistory:
     def concerns(self, failed: Participation, attempt: Participation) -> bool:
         """Return whether a waiting member must fail because another member has left a step.
 
-        A member in a new session continues to wait if the failed member has met an earlier session
-        on the same device. After a restart, the two members meet at any place.
+        If the failed member has met an earlier session on the waiting member's device, the waiting
+        member continues to wait. The two members may then meet even if their places differ.
         """
         if attempt.device == failed.device:
             return False

@@ -1,3 +1,3 @@
-"""Analyses that several passes use: control flow, shapes, references, purity, fusibility, step
-times.
+"""Analyses that several passes use: control flow, shapes, references, purity, fusibility, and the
+times of steps.
 """

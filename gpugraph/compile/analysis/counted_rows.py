@@ -1,4 +1,4 @@
-"""The outputs whose number of rows a kernel counts in a run, and the names of these numbers."""
+"""The outputs whose number of rows a kernel counts during a run, and the names of these numbers."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class CountedRows(NamedTuple):
     """A number of rows that a kernel counts during a run.
 
     Args:
-      suffix: the end of the number's name, after the name of the node. It is empty if the kernel
-        counts a single number.
+      suffix: the end of the number's name, which follows the name of the node. The suffix is empty
+        if the kernel counts a single number.
       slots: the indices of the outputs that have this number of rows.
     """
 

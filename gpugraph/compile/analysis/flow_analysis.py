@@ -2,9 +2,9 @@
 under which the op runs.
 
 Ops with equal guards (`compile/unit/guards.py`) become regions of the plan, and a region is run or
-skipped as a whole. In the guards of ops outside of a loop, the whole loop is a single op, which
-runs if its inputs may be alive. Inside a loop, guards are relative to the start of an iteration. If
-the graph has no control flow, `unit.flow` remains None.
+skipped as a whole. For ops outside of a loop, the whole loop is a single op, which runs if its
+inputs may be alive. Inside a loop, guards are relative to the start of an iteration. If the graph
+has no control flow, `unit.flow` remains None.
 
 If an input of an op is dead, the op is dead too, even if the input is a control edge or comes from
 another device. There are two exceptions. A Merge is alive if one of its data inputs is alive,
@@ -167,8 +167,8 @@ class _Guards:
 
     def _enter(self, frame: Frame) -> None:
         """Record the guard under which a loop runs, which consists of the literals that all its
-        Enters have in common. For its leading Enters (see `_note_leading`), record the complete
-        guards as well.
+        Enters have in common. For leading Enters (see `_note_leading`), also record the complete
+        guards.
         """
         flow = self.flow
         guards = {node.id: self._all(list(node._in)) for node in frame.enters}
@@ -208,7 +208,8 @@ class _Guards:
         """Return the guard that an Enter has inside its loop.
 
         A loop-invariant Enter is alive in every iteration. Any other Enter is alive only in the
-        first iteration. If only the loop's Merge reads the Enter, the guard omits this restriction.
+        first iteration. The guard contains this restriction unless the loop's Merge is the only
+        reader.
         """
         guard = ALWAYS
         entered = self.flow.entered.get(node.id, ALWAYS)
@@ -250,7 +251,7 @@ class _Guards:
 
     def _note_pred(self, node: Node) -> None:
         """Record the output that computes the predicate of a Switch, and the literals that the
-        guards of the Switch's two outputs contain in addition to its own guard.
+        guards of the Switch's two outputs have in addition to the guard of the Switch.
         """
         flow = self.flow
         edge = node.input_edge(1)
@@ -298,9 +299,8 @@ class _Guards:
                     return truth
 
     def _go_on(self, frame: Frame) -> Guard | None:
-        """Return the guard under which the loop has another iteration.
-
-        Returns None if the NextIterations of its loop variables have different guards.
+        """Return the guard under which the loop has another iteration, or None if the
+        NextIterations of its variables have different guards.
         """
         if frame in self.flow.carried:
             return None
@@ -310,8 +310,8 @@ class _Guards:
         return guards.pop() if len(guards) == 1 else None
 
     def _end(self, frame: Frame) -> None:
-        """Record the guard under which a loop has another iteration. Mark as irregular the Exits
-        that may be dead even though the loop has run.
+        """Record the guard under which a loop has another iteration. Mark an Exit as irregular if
+        it may be dead even though the loop has run.
         """
         flow = self.flow
         go_on = flow.go_on[frame] = self._go_on(frame)
@@ -328,9 +328,7 @@ class _Guards:
 
 
 def _opposite(guard: Guard) -> Guard | None:
-    """Return the negation of a guard that has at most one literal. For any other guard, return
-    None.
-    """
+    """Return the negation of a guard that has at most one literal, or None for a longer guard."""
     if not guard:
         return NEVER
     atoms = list(guard)

@@ -56,11 +56,11 @@ Shape = tuple[int, ...]
 
 
 class Space(NamedTuple):
-    """The elements over which a kernel iterates if it contains an op.
+    """The elements over which a kernel iterates if it contains a certain op.
 
     Attributes:
-      inside: for each output of the op, whether other ops of the same kernel may read it. Other ops
-        may not read an output that is complete only after the kernel has covered all rows.
+      inside: for each output of the op, whether other ops of the same kernel may read it. They may
+        not if the output is complete only after the kernel has covered all rows.
     """
 
     sizes: Shape
@@ -69,8 +69,8 @@ class Space(NamedTuple):
 
 
 def is_large(sizes: Shape) -> bool:
-    """Return whether tensors of these sizes are large enough for tiling (`LARGE`). For an open
-    size, the value in the first run is used.
+    """Return whether tensors of these sizes are large enough for tiling (`LARGE`). An open size
+    counts with its value in the first run.
     """
     return prod(map(hint, sizes)) >= LARGE
 
@@ -80,7 +80,7 @@ class Fusible(NamedTuple):
 
     Args:
       shapes_and_values: the input shapes, output shapes and host values for a `NodeSignature`.
-      kind: a number that all equal ops share.
+      kind: a number that is the same for all equal ops.
       slots: the indices of the inputs that are in device memory.
       call: the NumPy kernel.
     """
@@ -94,7 +94,7 @@ class Fusible(NamedTuple):
 
 
 def node_signature(unit: Unit, node: Node) -> NodeSignature | None:
-    """Return the node's signature. Return None if the size of an input or output, or the value of a
+    """Return the node's signature, or None if the size of an input or output, or the value of a
     host input, is unknown.
     """
     return _signature_over(unit, node, node.input_edges())
@@ -140,7 +140,7 @@ def kernels_on(unit: Unit, native: bool) -> dict[str, bool]:
 
 
 class FusibleOps:
-    """Those ops of a unit that may be members of groups.
+    """The ops of a unit that may be members of groups.
 
     Ops that differ only in their names, such as the ops of repeated layers, are examined once.
     """
@@ -153,15 +153,15 @@ class FusibleOps:
         self._attrs: dict[int, Hashable] = {}  # keys of attrs, by the id of the attrs
 
     def may_be(self, node: Node) -> bool:
-        """Return whether the op could be a member of a group: the op's device fuses ops, and the op
+        """Return whether the op could be a member of a group, because its device fuses ops, and it
         is stateless and has an output. Only `find` gives the final answer.
         """
         is_there = node.assigned_device in self._natives
         return is_there and not node.op_def.is_stateful and bool(node.output_types)
 
     def find(self, node: Node, edges: Sequence[Edge]) -> Fusible | None:
-        """Return the properties of an op for which `may_be` is true. If no group may contain it,
-        return None. Equal ops share one result.
+        """Return the properties of an op for which `may_be` is true, or None if no group may
+        contain it. Equal ops share one result.
 
         Args:
           edges: the edges that lead to the op's data inputs.
@@ -202,8 +202,8 @@ class FusibleOps:
         return *key, *values
 
     def _key_of_attrs(self, attrs: Mapping[str, Any]) -> Hashable:
-        """Return a key of the attrs. If the attrs can't be hashed, the key is their id, which is
-        unique because the nodes keep them alive.
+        """Return a key of the attrs. If the attrs can't be hashed, the key is the id of the dict of
+        attrs. This id is unique, because the nodes keep the dict alive.
         """
         key: Hashable
         try:
@@ -214,8 +214,8 @@ class FusibleOps:
         return key
 
     def _look(self, node: Node, edges: Sequence[Edge]) -> Fusible | None:
-        """Examine the first op that has a certain key. Return None if no group may contain the
-        op.
+        """Return the properties of the first op that has a certain key, or None if no group may
+        contain it.
         """
         signature = _signature_over(self._unit, node, edges)
         if signature is None or APART in node.attrs or SWAP_HINT in node.attrs:
@@ -269,8 +269,8 @@ def _refers(node: Node, edges: Sequence[Edge]) -> bool:
 def _space_of(
     expressions: Expressions, node: NodeSignature, is_shaped: bool, native: bool, gpu: bool
 ) -> Space | None:
-    """Return the iteration space of an op whose kernel consists of these expressions. If the op
-    can't be fused, return None.
+    """Return the iteration space of an op whose kernel consists of these expressions, or None if
+    the op can't be fused.
     """
     if native:
         input_types = [node.input_types[index] for index in node.device_inputs()]
@@ -322,8 +322,8 @@ def _with_ones(sizes: Shape, axes: frozenset[int]) -> Shape:
 def _space_of_decomposition(
     decomposition: Decomposition, node: NodeSignature, gpu: bool
 ) -> Space | None:
-    """Return the iteration space of an op that has a decomposition. To find this space, build the
-    op's kernel on trial. Return None if the decomposition is missing or not suitable.
+    """Return the iteration space of an op that has a decomposition, or None if the decomposition
+    does not suit a fused kernel. The op's kernel is built on trial to find this space.
     """
     trial = Fusion(gpu)
     inputs = [

@@ -1,5 +1,5 @@
-"""Cost estimates: the steps that are worth compiling, and the ops for which NumPy is faster than
-native code.
+"""Cost estimates: which steps are worth compiling, and for which ops NumPy is faster than native
+code.
 
 The estimates depend only on the ops and arrays, not on measurements. So a program gets the same
 code in each process, even on a busy machine.

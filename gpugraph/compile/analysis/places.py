@@ -33,8 +33,9 @@ class GuardedPlace(NamedTuple):
 
 
 def places(unit: Unit) -> list[GuardedPlace]:
-    """Return the places of a graph. Two kinds of ops are in no place: ops that never run, and ops
-    of a loop whose loop variables have different guards for another iteration.
+    """Return the places of a graph: the sets of ops with the same loop and the same guard. Two
+    kinds of ops are in no place: ops that never run, and ops of a loop whose variables may end in
+    different iterations.
 
     Raises InvalidArgumentError if a loop is not well-formed.
     """

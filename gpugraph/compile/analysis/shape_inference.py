@@ -4,13 +4,13 @@ The Merge of a loop variable starts with the shape of the value from the Enter. 
 the NextIteration has another shape, the Merge gets the common shape of both values, with unknown
 sizes where the two shapes differ. The traversal of the graph is repeated until no shape changes.
 Likewise, the elements of a stack or a TensorArray have the common shape of all values written to
-it, and reads from it return this shape. If all pushes to a stack push the same constant (a shape,
-in a gradient), its pops return that constant.
+it, and reads return this shape. If all pushes to a stack push the same constant (in a gradient, a
+shape), its pops return this constant.
 
 If the shape function of an op rejects its inputs and the op runs in every run, the compilation
 fails. If the op is in a branch or a loop, the error is raised when the op runs. The ops that depend
-on the failing op never have a value. A Merge that reads them has the common shape of its other
-inputs.
+on the failing op never have a value. A Merge that reads such an op has the common shape of its
+other inputs.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ class Inference:
         """Traverse `order` repeatedly until the shapes of loop variables and elements no longer
         change.
 
-        `visit` records the shapes and values of a node. At the end these records are cleared. The
-        caller must then visit the nodes one more time, with the final shapes of loop variables.
+        `visit` records the shapes and values of a node. At the end, these records are cleared. The
+        caller must then visit the nodes one more time, with the final shapes.
         """
         if not any(is_loop_merge(node) or node.type in _PUTS for node in order):
             self.has_converged = True
@@ -162,7 +162,7 @@ class Inference:
     def _with_reports(
         self, node: Node, shapes: Sequence[TensorShape], report_of: Callable[..., Any]
     ) -> Sequence[TensorShape]:
-        """Return the shapes. Unknown sizes are replaced by the sizes that the node's kernel will
+        """Return the shapes, with unknown sizes replaced by the sizes that the node's kernel will
         report.
         """
         counted = counted_rows(node)
@@ -196,8 +196,8 @@ class Inference:
         return [node for node in makers if node is not None]
 
     def _never(self, node: Node) -> Sequence[TensorShape]:
-        """Mark the node as one that never has a value. Return an unknown shape for each output that
-        is a value, and the shape of the variable for each output that is a reference.
+        """Record that the node never has a value. Return an unknown shape for each output that is a
+        value, and the shape of the variable for each output that is a reference.
         """
         self.failing.add(node.id)
         decl = DECLARATIONS.get(node.type)
@@ -270,8 +270,8 @@ class Inference:
                 self.pushed[root.id] = None
 
     def popped(self, node: Node) -> Any:
-        """Return the constant that all pushes to the stack of a StackPopV2 push. If there is no
-        such constant, return None.
+        """Return the constant that a StackPopV2 returns, if all pushes to its stack push the same
+        constant. Otherwise return None.
         """
         root = container_of(node)
         return None if root is None else self.pushed.get(root.id)
@@ -289,8 +289,8 @@ class Inference:
 
 
 def container_of(node: Node) -> Node | None:
-    """Return the node that creates the stack or TensorArray in the first input of a node. If this
-    node is not found, return None.
+    """Return the node that creates the stack or TensorArray in the first input of a node, or None
+    if this node is not found.
     """
     source = node.input_edge(0).src
     while source.node_class in _PASSING or source.type == "TensorArrayGradV3":
@@ -299,8 +299,8 @@ def container_of(node: Node) -> Node | None:
 
 
 def _by_rule(infer: ShapeRule, shapes: Sequence[TensorShape]) -> TensorShape | None:
-    """Return the shape of all outputs, computed by `infer`, a simple rule. If the rule raises an
-    error, return None. The caller then gets the full error from the op's shape function.
+    """Return the shape of all outputs, computed by `infer`, a simple rule. Return None if the rule
+    raises an error. The caller then gets the full error from the op's shape function.
     """
     try:
         return infer.rule(shapes)
@@ -309,10 +309,8 @@ def _by_rule(infer: ShapeRule, shapes: Sequence[TensorShape]) -> TensorShape | N
 
 
 def _waits(node: Node) -> bool:
-    """Return whether the node or an ancestor has a control input, which may be an assertion about
-    shapes.
-
-    Such an assertion fails before the node runs, with a better error message.
+    """Return whether the node or an ancestor has a control input. This input may be an assertion
+    about shapes, which fails before the node runs, with a better error message.
     """
     seen, stack = {node}, [node]
     while stack:

@@ -3,7 +3,7 @@ constant rates, without measurements.
 
 A node takes the time of a launch, plus the time of its arithmetic or of its memory accesses,
 whichever is longer. The rates are rounded figures of a mid-range GPU on PCI Express 3 x16, and of a
-processor with two cores. Only ratios of times on the same device are used.
+processor with two cores. Only the ratios between times on the same device matter.
 """
 
 from __future__ import annotations

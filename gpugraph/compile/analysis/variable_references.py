@@ -55,8 +55,8 @@ def _walk(nodes: Iterable[Node], doubtful: set[int]) -> dict[TensorId, Node]:
 
 
 def _changes_variable(node: Node, variables: dict[TensorId, Node]) -> bool:
-    """Return whether a loop's Merge refers to a variable at first, but after an iteration to
-    another variable or to none.
+    """Return whether a loop's Merge refers to one variable at first, and to another variable or to
+    none after an iteration.
     """
     variable = variables.get((node.id, 0))
     if node.node_class is not NodeClass.MERGE or variable is None:

@@ -1,3 +1,3 @@
-"""Binding: creates the plan from the unit, with memory, callables, and a report of each op's
-placement.
+"""Binding: the creation of the plan from the unit, with its memory and callables, and with a report
+of each op's placement.
 """

@@ -50,14 +50,14 @@ _NO_STEP = {NodeClass.CONSTANT, NodeClass.ARG, NodeClass.RETVAL}
 
 def bind(unit: Unit) -> Plan:
     """Return the plan of a unit. Raises ResourceExhaustedError if a device can't hold its arena or
-    a variable. If binding fails, the memory that was allocated is released.
+    a variable. If an error is raised, the memory that was allocated is released.
     """
     return bind_by(Binder(unit))
 
 
 def bind_by(binder: Binder) -> Plan:
-    """Bind the unit of `binder`, which is a new binder, and return the plan. Raises the errors of
-    `bind`.
+    """Bind the unit of `binder`, which is a new binder, and return the plan. Raises the same errors
+    as `bind`.
     """
     try:
         return _bound(binder.unit, binder)
@@ -140,15 +140,15 @@ class Binder(StepList):
         self.swap_copies = swap_copies(self)
 
     def steps(self) -> list[Step]:
-        """Return the steps of the plan, combined into regions, runs of native steps, and CUDA
-        graphs.
+        """Return the steps of the plan. Adjacent steps are combined into regions, runs of native
+        steps, and CUDA graphs.
         """
         if self.branches is not None:
             return self.branches.steps()
         return [entry.step for entry in self.with_stretches(self.entries)]
 
     def visit(self, node: Node) -> None:
-        """Add the step of a node, if the node does something in a run."""
+        """If a node does something in a run, add a step for the node."""
         if self.branches is not None:
             self.guard = self.branches.enter(node)
             if self.branches.visit(node):
@@ -168,8 +168,8 @@ class Binder(StepList):
 
     @uninterrupted
     def _compute(self, node: Node) -> None:
-        """Bind the node's kernel and add its step. If the node is a view, do nothing. If binding
-        raises an error, the step raises this error in each run.
+        """Bind the node's kernel and add its step, unless the node is a view. If binding raises an
+        error, add a step that raises this error in each run.
         """
         variables = self.refs(node)
         decl = DECLARATIONS.get(node.type)
@@ -243,7 +243,7 @@ class Binder(StepList):
 
     def _is_sized_at_run_time(self, bound: BoundNode) -> bool:
         """Return whether the kernel must be bound in each run, because the size of a tensor or the
-        value of a host input is known only then.
+        value of a host input becomes known only in the run.
         """
         if isinstance(bound.kernel, Sized) or reference(bound.kernel).waits:
             return True
@@ -288,7 +288,7 @@ class Binder(StepList):
 
     def _static_arrays(self, bound: BoundNode) -> list[Any]:
         """Return the arrays that the kernel receives: the inputs, followed by the outputs. Constant
-        host inputs are omitted, because the kernel receives their values.
+        host inputs are omitted, because the kernel receives their values instead.
         """
         values = self._host_values(bound)
         arrays = [
@@ -301,7 +301,7 @@ class Binder(StepList):
     def _candidate(
         self, bound: BoundNode, context: KernelBinding, arrays: Sequence[Any]
     ) -> Candidate | None:
-        """Return the data that native compilation of the step needs. Return None if the node has no
+        """Return the data for compiling the step to native code. Return None if the node has no
         native form on its device, or if its sizes are known only in the run.
         """
         node, slots = bound.node, bound.array_slots
@@ -324,18 +324,18 @@ class Binder(StepList):
         )
 
     def bound_run(self, bound: BoundNode) -> Run:
-        """Return the callable of a node's kernel, bound to arrays."""
+        """Bind a node's kernel to its arrays, and return the callable."""
         return bind_on_device(bound, self._static_context(bound), self._static_arrays(bound))
 
     def candidate(self, node: Node) -> Candidate | None:
-        """Return the data that native compilation of a node needs, or None if the node has no
-        native form.
+        """Return the data for compiling a node to native code, or None if the node has no native
+        form.
         """
         bound = self._bound_node(node, self.unit.kernel(node), self.refs(node))
         return self._candidate(bound, self._static_context(bound), self._static_arrays(bound))
 
     def _plain_reason(self, bound: BoundNode, run: Run) -> str:
-        """Return, for the report, why a step that is launched separately is not native code."""
+        """Return the reason, for the report, why a step is not native code."""
         if bound.runner.has_kernels:
             return "launched by itself" if isinstance(run, Enqueued) else "it runs on the host"
         return plain_reason(bound, self.jit, "a small step alone is as fast by NumPy")

@@ -1,5 +1,5 @@
-"""`BoundSet`: the steps of an open plan that are bound to one set of sizes. `can_open` tests
-whether a plan can be opened.
+"""`BoundSet`, the steps of an open plan that are bound to one set of sizes, and `can_open`, which
+tests whether a plan can become an open plan.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ SetKey = tuple[int, Shapes, tuple[int, ...]]
 
 
 class UnitOfSizes(NamedTuple):
-    """A compiled unit with open sizes, and the data that is needed to bind the unit to values of
-    these sizes.
+    """A compiled unit with open sizes, and the data for binding the unit to values of these
+    sizes.
     """
 
     parts: OpenParts
@@ -41,14 +41,12 @@ class UnitOfSizes(NamedTuple):
 class BoundSet(NamedTuple):
     """The steps of one stage that are bound to arrays of one set of sizes.
 
-    A native call reads its arguments from a block of memory, which consists of words of 64 bits.
-
     Args:
       runs: the callables of the NumPy steps.
       calls: pairs of the index of a native call and the call that replaces it for these sizes.
       owned: memory that is released with the set.
       keep: other objects that the steps use.
-      accesses: a dict from a step that accesses a container to its callable.
+      accesses: maps each step that accesses a container to its callable.
     """
 
     runs: Sequence[Run]

@@ -25,7 +25,7 @@ _Read = Callable[[], Any]
 
 
 class FeedsAndFetches:
-    """A factory of the feed slots and fetch slots of one plan, used after the plan's steps are
+    """An object that creates the slots of one plan's feeds and fetches, after the plan's steps are
     bound.
     """
 
@@ -77,7 +77,7 @@ class FeedsAndFetches:
 
     def _reader(self, node: Node, source: Node) -> tuple[_Read, Any]:
         """Return a callable that reads a fetched tensor as a new array. Also return the host array
-        that the callable copies, or None if there is no such host array.
+        that the callable copies, or None if the tensor is not a host array.
 
         A tensor of rank 0 is read as a NumPy scalar.
         """
@@ -125,8 +125,8 @@ class FeedsAndFetches:
         return fetch.read
 
     def end(self, device_name: str) -> FetchSlot:
-        """Return a slot that raises, at the end of a run, the errors that kernels have reported in
-        this device's memory.
+        """Return a slot that is read at the end of a run, and raises the errors that kernels on
+        this device have reported.
 
         The errors are raised even if no fetch waits for the device.
         """
@@ -136,8 +136,8 @@ class FeedsAndFetches:
 
 
 def _unshared(device: Device, read_array: _Read) -> Any:
-    """Return a tensor as an array that nothing else may change, or as a NumPy scalar. A large
-    result that only the plan refers to, until the run ends, needs no copy.
+    """Return a tensor as an array that nothing else may change, or as a NumPy scalar. A large array
+    is returned without a copy if only the plan refers to it.
     """
     array = read_array()
     if is_from_empty_array(array) and sys.getrefcount(array) == _OF_TENSOR:
@@ -157,7 +157,7 @@ _OF_TENSOR = _references()
 
 
 def reader_if_alive(flags: bytearray, flag: int, node: Node, read: _Read) -> _Read:
-    """Return a callable that calls `read` if the flag is set, and otherwise raises an error."""
+    """Return a callable that calls `read` if the flag is set, and raises an error if it is not."""
 
     def read_if_alive() -> Any:
         if not flags[flag]:

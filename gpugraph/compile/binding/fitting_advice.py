@@ -1,5 +1,5 @@
-"""Advice for a step that does not fit into a device's memory: a setting or a batch size that makes
-the step fit.
+"""Advice for a step that does not fit into a device's memory: a setting or a batch size with which
+the step would fit.
 
 The step is compiled again with each change, up to memory planning. So the sizes in the advice are
 exact.
@@ -43,7 +43,9 @@ def advice(
 def _recomputation(
     compiled: Compile, target: Target, request: RunRequest, device: str, available: int
 ) -> Iterator[str]:
-    """Yield a line for the lowest degree of recomputation with which the arena fits, if any."""
+    """Yield a line for the lowest degree of recomputation with which the arena fits. If no degree
+    is sufficient, yield nothing.
+    """
     for degree, fields in _DEGREES.items():
         try:
             unit = compiled(target, request, degree)
@@ -61,8 +63,8 @@ def _recomputation(
 def _smaller_batch(
     compiled: Compile, target: Target, request: RunRequest, device: str, available: int
 ) -> Iterator[str]:
-    """Yield a line for the maximum batch size with which the arena fits, if all feeds have the same
-    first size.
+    """Yield a line for the maximum batch size with which the arena fits. Yield nothing if there is
+    no such batch size, or if the first sizes of the feeds differ.
     """
     rows = _common_rows(request)
     if rows < 2:
@@ -88,7 +90,7 @@ def _smaller_batch(
 
 
 def _common_rows(request: RunRequest) -> int:
-    """Return the size of the first axis that all fed tensors except scalars share. If the sizes
+    """Return the size of the first axis of all fed tensors, not counting scalars. If the sizes
     differ or are unknown, return 0.
     """
     rows = {feed.shape[0] for feed in request.feeds if feed.shape}

@@ -14,7 +14,7 @@ from gpugraph.plan import LASTING, GraphRecord, NodeRecord, StorageRecord, Tenso
 
 
 def graph_record(unit: Unit) -> GraphRecord:
-    """Return the records of the nodes, in their order, and of the storages of a compiled unit."""
+    """Return the records of the nodes of a compiled unit, in their order, and of its storages."""
     places: dict[int, int] = {}
     storages: list[StorageRecord] = []
     for home in unit.homes.values():
@@ -37,8 +37,8 @@ def _storage_record(own: Storage) -> StorageRecord:
 
 
 def _bytes(home: Home) -> int:
-    """Return the size of a tensor in bytes. Return 0 if its shape is unknown, or if it holds
-    strings or handles.
+    """Return the size of a tensor in bytes, or 0 if its shape is unknown or it holds strings or
+    handles.
     """
     if home.shape is None or home.dtype.base_dtype in OBJECTS:
         return 0

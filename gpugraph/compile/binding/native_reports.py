@@ -1,11 +1,11 @@
 """Native code for kernels that report a size.
 
 Such a kernel computes outputs whose number of rows depends on values. There are two kinds of native
-code for it. A kernel with a counter (Where) is called twice: the counter counts the rows, and after
-the size was reported, the function of the op writes the outputs. For any other kernel, the function
-writes its outputs to side buffers, which have room for the largest possible outputs. After the size
-was reported, the rows are copied from the side buffers to the outputs. Outputs whose sizes are not
-reported are written to their own memory immediately.
+code for it. Some kernels, such as the kernel of Where, have a counter. The counter counts the rows
+first. When the size is reported, the op's function writes the outputs. For any other kernel, the
+function writes its outputs to side buffers, which have room for the largest possible outputs. When
+the size is reported, the rows are copied from the side buffers to the outputs. Outputs whose sizes
+are not reported are written to their own memory immediately.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ class NativeReport(NamedTuple):
 def native_report(
     step: Step, run: DynamicStep, binder: OpenBinder, trace: SizeTrace, sizes: CurrentSizes
 ) -> NativeReport | None:
-    """Return the native calls of a kernel that reports a size. If the kernel has no native code,
-    return None. Raises NotNativeError or another error if the code can't be bound to open sizes.
+    """Return the native calls of a kernel that reports a size, or None if it has no native code.
+    Raises NotNativeError or another error if the code can't be bound to open sizes.
 
     Args:
-      sizes: the current sizes. Copies that are bound to one set of sizes get their arrays from the
-        current sizes.
+      sizes: the current sizes, from which copies that are bound to one set of sizes get their
+        arrays.
     """
     if run.native is None:
         return None
@@ -60,7 +60,7 @@ def native_report(
 
 
 class _Report:
-    """A builder of the calls of one kernel. The builder binds these calls to arrays and also to
+    """An object that builds the calls of one kernel. It binds the calls to arrays, and also to
     views with open sizes.
     """
 
@@ -79,7 +79,7 @@ class _Report:
         self._views: Any = self._inputs(binder)
 
     def _inputs(self, binder: Binder) -> list[Any]:
-        """Return the inputs: the value of each constant, and the arrays of all other inputs."""
+        """Return the inputs: the values of constants, and the arrays of all other inputs."""
         values, homes = self.binder.plain.unit.values, binder.unit.homes
         if any(self.run.bound.inputs[slot][0] not in values for slot in self.run.bound.host):
             raise NotNativeError("a value on the host that is not constant")
@@ -117,7 +117,7 @@ class _Report:
         return [binder.array(binder.unit.homes[key]) for key in keys]
 
     def _aside(self, slot: int, key: TensorId) -> tuple[Any, Any, Opened]:
-        """Return an array and a view of a side buffer with room for the largest output, and the
+        """Return a side buffer with room for the largest output, as an array and as a view, and the
         call that copies its rows to the output.
         """
         home = self.binder.unit.homes[key]
@@ -147,7 +147,7 @@ class _Report:
         return move(*arrays) if arrays[1].size else sequence([])
 
     def _bounds(self, inputs: Sequence[Any]) -> Sequence[tuple[Any, ...]]:
-        """Return the shapes that the outputs cannot exceed."""
+        """Return an upper bound for the shape of each output."""
         assert self.native.sizes is not None
         context = self.run.context(inputs, [])
         return self.native.sizes(context, *self._taken(inputs))
@@ -162,7 +162,8 @@ class _Report:
 
         Args:
           outputs: the arrays of the outputs, and their views with open sizes.
-          shapes: the shapes of these arrays and of these views, if the call uses other shapes.
+          shapes: the shapes with which the call uses these arrays and views, if they are not the
+            shapes of the arrays and views themselves.
         """
         call = self._bound(function, self._arrays, outputs[0], shapes and shapes[0])
         with literals_refused(), self.trace.recording() as conditions:
@@ -185,7 +186,7 @@ class _Report:
 
 
 def _no_call(_: Binder) -> None:
-    """Return None, because the call can't be bound to one set of sizes."""
+    """Return None, because this call can't be bound to one set of sizes."""
 
 
 def _new_bytes(size: int) -> Any:

@@ -1,4 +1,4 @@
-"""Binding of native calls to open sizes. These calls contain `Size` objects in place of numbers."""
+"""Binding of native calls to open sizes, which are `Size` objects in place of numbers."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from gpugraph.plan import Run
 
 
 class OpenBinder(Binder):
-    """A binder of native calls to views with open sizes. `of` creates an OpenBinder from the binder
-    of the plan.
+    """A binder of native calls to views with open sizes. `of` creates it from the binder of the
+    plan.
 
     Args:
       constants: maps the id of a constant node whose value contains sizes to the array with its
@@ -41,8 +41,8 @@ class OpenBinder(Binder):
 
     @classmethod
     def of(cls, binder: Binder, parts: OpenParts) -> OpenBinder:
-        """Return an open binder for the unit of `parts`. The plan must already have been bound by
-        `binder`.
+        """Return an open binder for the unit of `parts`. The caller must bind the plan with
+        `binder` first.
         """
         unit = parts.unit
         opened = cls.__new__(cls)
@@ -85,8 +85,8 @@ class OpenBinder(Binder):
         return self._bound_node(node, self.unit.kernel(node), {})
 
     def is_lasting(self, node: Node) -> bool:
-        """Return whether the node's step is the same for all sizes. Such a step uses no memory of
-        the arena and no constant that contains sizes.
+        """Return whether the node's step is the same for all sizes, because it uses neither memory
+        of the arena nor a constant that contains sizes.
         """
         homes = self.unit.homes
         keys = [(edge.src.id, edge.src_output) for edge in node._in if edge.dst_input >= 0]
@@ -145,8 +145,8 @@ def _constant(node: Node | None) -> Any:
 
 
 class _OpenCandidate(Candidate):
-    """The data that native compilation of a step with open sizes needs. It has no memory for copies
-    of the step's arrays.
+    """The data for compiling a step with open sizes to native code. It has no memory for copies of
+    the step's arrays.
     """
 
     __slots__ = ()
@@ -156,9 +156,7 @@ class _OpenCandidate(Candidate):
 
 
 def run_of(binder: Binder, node: Node, key: tuple[str, str]) -> Run:
-    """Bind a node with a binder of single nodes. Return the callable of the node's step that has
-    the key `key`.
-    """
+    """Bind a single node, and return the callable of the step with the key `key`."""
     for entry in _entries(binder, node):
         if (entry.step.kind, entry.step.part) == key:
             return entry.step.run
@@ -166,8 +164,8 @@ def run_of(binder: Binder, node: Node, key: tuple[str, str]) -> Run:
 
 
 def bound_call(binder: Binder, node: Node) -> Run | None:
-    """Return the native call of a node for one set of sizes, or None if the node has no native call
-    for these sizes.
+    """Return the native call of a node for one set of sizes, or None if there is none for these
+    sizes.
     """
     candidates = [entry.native for entry in _entries(binder, node) if entry.native is not None]
     if not candidates:
@@ -185,8 +183,8 @@ def bound_call(binder: Binder, node: Node) -> Run | None:
 
 
 def _entries(binder: Binder, node: Node) -> list[GuardedStep]:
-    """Find the node of the binder's unit that has the same id as `node`, and bind it. Return the
-    steps that this binding adds.
+    """Find the node with the same id as `node` in the binder's unit, and bind it. Return the steps
+    that binding has added.
     """
     before = len(binder.entries)
     binder.visit(binder.unit.order[binder.positions[node.id]])

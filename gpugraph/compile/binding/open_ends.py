@@ -23,15 +23,15 @@ from gpugraph.plan import FeedSlot, FetchSlot, Plan
 
 
 class OpenEnds:
-    """The slots of the feeds and fetches of an open plan. A tensor that is not in the arena keeps
-    the slot that the plan had before.
+    """The slots of the feeds and fetches of an open plan. If a tensor is not in the arena, its slot
+    is that of the original plan.
     """
 
     def __init__(self, plan: Plan, binder: OpenBinder, words: OpenWords, flags: bytearray) -> None:
         """Create the slots. `attach` must be called before they are used.
 
         Args:
-          flags: the flags of branches.
+          flags: the flags that hold the values of branch conditions.
         """
         self._binder, self._words, self._flags = binder, words, flags
         self._start = 0

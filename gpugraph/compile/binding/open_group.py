@@ -1,4 +1,4 @@
-"""The single step of an open plan. The step runs the plan's program as one native call, or step by
+"""The single step of an open plan. This step runs the plan's program as one native call or step by
 step.
 """
 
@@ -87,15 +87,15 @@ class OpenGroup(StepGroup):
         return any(first < begin < end for first, end, _ in self.program.loops)
 
     def _interpret(self, begin: int, end: int) -> None:
-        """Run instructions one by one, starting at index `begin`, until the next instruction is
-        outside of [begin, end).
+        """Run instructions one by one, starting at index `begin`, until the next index is outside
+        of [begin, end).
         """
         self._next = begin
         while begin <= self._next < end:
             self._next = self._step(self._next)
 
     def _step(self, number: int) -> int:
-        """Run one instruction and return the index of the next instruction."""
+        """Run the instruction with this index, and return the index of the next instruction."""
         part = self.program.parts[number]
         target = part.target
         if target is not None:

@@ -12,12 +12,12 @@ polynomial of the fed sizes, plus the address of a buffer if the word is an addr
 
 A run has several stages if its kernels report sizes. Stage 0 runs at the start. Each later stage
 runs after the kernels that report the sizes which it needs. A stage is one native call
-(host_sizes.c). The native call of a stage computes the words, and again divides the work of all
-calls of that stage among threads.
+(host_sizes.c). It computes the words of the native calls up to the next stage, and divides their
+work among threads for the new sizes.
 
 Some steps are bound to arrays for each set of shapes instead: NumPy steps, native calls that can't
-be bound to open sizes, and native calls with conditions that the set does not meet (for example, a
-condition on the choice of the BLAS).
+be bound to open sizes, and native calls that are valid only under conditions which the set does not
+meet (for example, a condition on the choice of the BLAS).
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ MOST_SETS = 256
 
 
 class OpenPlan:
-    """A plan that runs any set of shapes that fits its unit."""
+    """A plan for all sets of shapes that fit its unit."""
 
     def __init__(
         self, plan: Plan, binder: Binder, unit: UnitOfSizes, fed: FedSizes, lock: Any
@@ -66,7 +66,7 @@ class OpenPlan:
         """Open a plan. The caller must hold the plan's lock.
 
         Args:
-          fed: the correspondence between the sizes of the feeds and the inputs of the unit's trace.
+          fed: a mapping between the sizes of the feeds and the inputs of the unit's trace.
           lock: the session's lock, which is held while the plan's memory grows.
         """
         self.plan, self.binder, self.unit = plan, binder, unit
@@ -116,7 +116,7 @@ class OpenPlan:
         plan.set_steps([Step.of(self.group, "program")])
 
     def _fill_words(self, opened: Unit) -> None:
-        """Add the words, constants and buffers that depend on sizes to the stages."""
+        """Add all words, constants and buffers that depend on sizes to the stages."""
         words, program, reports = self._words, self.program, self.unit.reports
         for stage, flush in enumerate(program.reports, 1):
             names = [names[0] for report, _ in flush for names in report.names]
@@ -148,8 +148,8 @@ class OpenPlan:
 
     @property
     def num_native(self) -> tuple[int, int]:
-        """Two counts: the native steps that receive new sizes as words, and the native steps in
-        total.
+        """The number of native steps that receive new sizes as words, and the number of all native
+        steps.
         """
         return sum(bool(native.calls) for native in self._natives), len(self._natives)
 
@@ -200,12 +200,14 @@ class OpenPlan:
         self._current = shapes
 
     def _begin_again(self) -> None:
-        """Return to the positions in the streams of random numbers at which the run began."""
+        """Move the streams of random numbers back to their positions at the beginning of the
+        run.
+        """
         for name, mark in self._marks.items():
             self.binder.unit.target.resources.go_to(name, mark)
 
     def _unfit(self, stage: int, names: Collection[str] = ()) -> UnfitReportError:
-        """Return the error of a run that begins again with another plan.
+        """Return the error for a run that must begin again with another plan.
 
         Args:
           stage: the number of the stage whose sizes do not fit.
@@ -251,8 +253,8 @@ class OpenPlan:
         return not is_in_loop and (bool(program.accesses) or bool(program.kinds))
 
     def _bind_stage(self, stage: int, shapes: Shapes) -> None:
-        """Bind the steps of a stage that need arrays of the current sizes. If the steps have been
-        bound to these sizes before, use the existing callables.
+        """Bind the steps of a stage that need arrays of the current sizes. If they were bound to
+        these sizes before, use the existing callables.
         """
         registers, program = self._registers, self.program
         rows = chain(*(rows.reported for rows in self._words.rows[1 : stage + 1]))
@@ -281,8 +283,9 @@ class OpenPlan:
         self._set_containers(key, bound_set)
 
     def _set_containers(self, key: SetKey, bound_set: BoundSet) -> None:
-        """Let accesses to containers use the elements' shapes and the callables of a set of sizes.
-        Before the last stage, shapes that depend on later reports are those of an earlier run.
+        """Let accesses to containers use the elements' shapes and the callables for one set of
+        sizes. Before the last stage, shapes that depend on later reports are those of an earlier
+        run.
         """
         self.program.sizes.runs = bound_set.accesses
         if key == self._kinds_of:
@@ -294,11 +297,11 @@ class OpenPlan:
                 ctypes.c_int64.from_address(place).value = number
 
     def _point(self, index: int, call: Run) -> None:
-        """Make an instruction of the program call `call`."""
+        """Let an instruction of the program call `call`."""
         ctypes.c_int64.from_address(self._places[index]).value = block_of(call)
 
     def described(self, shapes: Shapes) -> Plan:
-        """Return a copy of the plan with the reports and arenas for a set of shapes."""
+        """Return a copy of the plan whose reports and arenas are those for a set of shapes."""
         try:
             unit = self._resolved(shapes)
         except UnfitReportError:  # the last reports need another plan
@@ -318,7 +321,7 @@ class OpenPlan:
         return plan
 
     def _listed(self) -> PassReport:
-        """Return the program as text, in the form of a pass report."""
+        """Return the program as text, in a pass report."""
         natives, opened = self.num_native[1], self.num_native[0]
         summary = (
             f"{len(self.program.parts)} instructions: {natives} native ones, {opened} of them for "
@@ -343,8 +346,8 @@ class OpenPlan:
         self._drop_sets(0)
 
     def _drop_sets(self, first: int) -> None:
-        """Drop the bound steps of the stages from `first` on. They are bound to addresses that will
-        change.
+        """Drop the bound steps of the stages from `first` on, because the addresses to which they
+        are bound will change.
         """
         for stage in range(first, len(self._bound)):
             bound, self._bound[stage] = self._bound[stage], None
@@ -359,11 +362,11 @@ class OpenPlan:
         release()
 
     def _resolved(self, shapes: Shapes) -> Unit:
-        """Return the unit with the sizes for a set of shapes."""
+        """Return the unit with the sizes that it has for a set of shapes."""
         return self._at(self._values_of(shapes))
 
     def _at(self, values: SizeValues) -> Unit:
-        """Return a copy of the unit for these values of its sizes."""
+        """Return a copy of the unit in which the sizes have these values."""
         unit = self.unit.parts.at(values)
         unit.target, unit.advise = self.binder.unit.target, self.binder.unit.advise
         self.unit.relayout.apply(unit)
@@ -379,8 +382,8 @@ class OpenPlan:
                 home.storage.offset = self._start_of(opened)
 
     def _values_of(self, shapes: Shapes) -> SizeValues:
-        """Return the values of the sizes for a set of shapes, with the sizes that kernels have
-        reported last.
+        """Return the values of the sizes for a set of shapes. Sizes that kernels report have their
+        latest values.
         """
         reported = {
             name: int(self._registers[number])
@@ -435,7 +438,7 @@ class OpenPlan:
     # -- memory
 
     def _grow_asides(self, stage: int) -> None:
-        """Enlarge the buffers of a stage that are outside of the arena and too small. Buffers never
+        """Enlarge the buffers outside of the arena that are too small for a stage. Buffers never
         shrink.
         """
         values, is_variable = self._values(), False

@@ -4,9 +4,9 @@
     instructions      call call ...  if set jump  unless call call ...  again
 
 Native calls, copies, and accesses to stacks and TensorArrays are instructions. The sizes of each
-run are written into their words (`open_plan`). Flags and jumps are the same for all sizes. At a
-step without native code, the program returns to Python, which runs the step bound to the run's
-shapes.
+run are written into the words of these calls (`open_plan`). Flags and jumps are the same for all
+sizes. At a step without native code, the program returns to Python, which runs the step with the
+current sizes.
 """
 
 from __future__ import annotations
@@ -68,7 +68,9 @@ from gpugraph.plan import Run, Step, StepGroup, all_steps
 
 
 class NotOpenError(Exception):
-    """A plan can't become an open plan, because the sizes of one of its steps can't change."""
+    """The error for a plan that can't become an open plan, because one of its steps works for one
+    set of sizes only.
+    """
 
 
 class OpenProgram(LoopProgram):
@@ -78,7 +80,7 @@ class OpenProgram(LoopProgram):
       natives: maps the index of an instruction to its native call.
       bound: the steps that are bound to arrays for each set of sizes.
       bools: maps the index of an instruction to the view of the bool that it tests or sets.
-      kinds: maps each (open shape, dtype) of a container's elements to the addresses of the words
+      kinds: maps a pair (open shape, dtype) of a container's elements to the addresses of the words
         that hold the number of this pair.
       reasons: maps the name of a native step or copy to the reason why it must be bound to arrays
         for each set of sizes.
@@ -185,7 +187,7 @@ class OpenProgram(LoopProgram):
 
     @property
     def reported_names(self) -> Sequence[Sequence[Sequence[str]]]:
-        """The names of the reported sizes, by stage after the first."""
+        """The names of the reported sizes, for each stage after the first."""
         return [[names for report, _ in pairs for names in report.names] for pairs in self.reports]
 
     def stage_of(self, number: int) -> int:
@@ -198,7 +200,7 @@ class OpenProgram(LoopProgram):
         return self.bound[begins[stage] : begins[stage + 1]]
 
     def is_by_python(self, stage: int) -> bool:
-        """Return whether the kernel that reports the sizes of a stage is run by Python."""
+        """Return whether Python runs the kernel that reports the sizes of a stage."""
         return any(step.count is None for _, step in self.reports[stage - 1])
 
     def is_report(self, number: int) -> bool:
@@ -206,8 +208,8 @@ class OpenProgram(LoopProgram):
         return number in self._report_places
 
     def make_native(self, number: int, call: Run) -> None:
-        """Replace an instruction that returns to Python by a native call. If the native call fails,
-        Python runs the step of the instruction.
+        """Let a native call replace an instruction that returns to Python. If the native call
+        fails, Python runs the step of the instruction.
         """
         part = self.parts[number]
         self.parts[number] = part._replace(kind="call", call=call)
@@ -240,7 +242,7 @@ class OpenProgram(LoopProgram):
             self._flush_before(self._loop_ends[condition.name], condition)
 
     def _report(self, step: Step, run: DynamicStep, node: Node) -> None:
-        """Add the step of a node whose kernel reports a size."""
+        """Add the step of a node to the program. The node's kernel reports a size."""
         if run.bound.variables:
             raise NotOpenError(f"'{step.name}' reports a size of a variable")
         report = ReportStep(run, *self._tensors(run), self.sizes, step)
@@ -361,7 +363,7 @@ class OpenProgram(LoopProgram):
         self._python(step, self.bound[-1])
 
     def _index(self, step: Step, run: WriteIndex) -> None:
-        """Add a step that writes the index of the alive input of a Merge."""
+        """Add a step that writes the index of the Merge input that has a value."""
         view = self._binder.array(self._binder.unit.homes[run.key])
         number = run.array.dtype.type(run.value)
         bind = partial(bound_index, run.key, number)
@@ -432,10 +434,10 @@ class OpenProgram(LoopProgram):
                 self._native(opened, plain if member.calls.may_fail else nothing_refused)
 
     def _opened(self, node: Node, member: MemberStep) -> Opened | None:
-        """Bind a native step to open sizes, if possible.
+        """Return the native step, bound to open sizes if possible.
 
-        This is not possible if the code contains a size. The code would then have to be compiled
-        for each set of shapes.
+        This is impossible if the C code itself contains a size, because the code would have to be
+        compiled for each set of shapes.
         """
         assert member.calls is not None
         calls, step = member.calls.calls, member.entry.step

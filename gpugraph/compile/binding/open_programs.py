@@ -27,10 +27,10 @@ class _Extent:
 
 
 def open_programs(unit: Unit) -> dict[int, Fused]:
-    """Map the id of each CPU node that has expressions to its program.
+    """Return a dict from the id of each CPU node that has expressions to its generated program.
 
-    A program may depend on a size. For example, an axis of size 1 is omitted. Each such dependence
-    is recorded as a condition in the unit's trace.
+    A program may depend on a size. For example, an axis of size 1 is omitted. Such a dependence is
+    recorded as a condition in the unit's trace.
     """
     programs = {}
     for node in unit.order:

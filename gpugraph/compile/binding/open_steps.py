@@ -1,4 +1,4 @@
-"""The steps of an open plan: native calls, and steps that are bound for each set of sizes."""
+"""The steps of an open plan: native calls, and steps that are bound again for each set of sizes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Opened(NamedTuple):
     Args:
       calls: the calls with open sizes of which `call` consists, each with the words of its block
         that depend on sizes. The list is empty if the step can't be bound to open sizes.
-      conditions: comparisons of sizes that must be true for `calls` to be valid.
+      conditions: comparisons of sizes that must be true so that `calls` are valid.
       bind: a function that returns the call for one set of sizes, or None.
     """
 
@@ -62,7 +62,7 @@ def _is_zero_test(name: str, left: Any, right: Any, outcome: bool) -> bool:
 
 
 class NumPyStep:
-    """The callable of a NumPy step. It runs the step with the current sizes."""
+    """The callable of a step that NumPy computes with the current sizes."""
 
     def __init__(self, node: Node, step: Step) -> None:
         self.node: Node = node
@@ -82,7 +82,7 @@ class NumPyStep:
 
 
 class CurrentSizes:
-    """The current sizes and addresses. Steps that Python runs get their arrays from this object.
+    """The current sizes and addresses. Steps that Python runs get their arrays through this object.
 
     Attributes:
       runs: the callables of steps that access containers, for the current sizes.
@@ -96,8 +96,8 @@ class CurrentSizes:
         self._start: Callable[[Any], int] = id
 
     def attach(self, values: Callable[[], SizeValues], start: Callable[[Any], int]) -> None:
-        """Set the two functions that return the current values of sizes and the current address of
-        a buffer.
+        """Set the function that returns the current values of sizes, and the function that returns
+        the current address of a buffer.
         """
         self._values, self._start = values, start
 
@@ -159,7 +159,7 @@ class SizedStep:
 
 
 class AccessStep:
-    """A callable through which Python accesses a stack or TensorArray, with the current sizes."""
+    """A callable with which Python accesses a stack or TensorArray, with the current sizes."""
 
     def __init__(self, opened: ContainerAccess, sizes: CurrentSizes) -> None:
         """Create the callable.
@@ -206,8 +206,8 @@ class ReportStep:
         """Create the callable.
 
         Args:
-          inputs, outputs: the views of the inputs and outputs. For a constant input, the tuple
-            contains the value of the constant.
+          inputs, outputs: the views of the inputs and outputs. In place of a constant input,
+            `inputs` contains the value of the constant.
         """
         self.step, self._sizes, self.step_record = run, sizes, step
         self._inputs, self._outputs = inputs, outputs
@@ -231,8 +231,8 @@ class ReportStep:
         self._results = self.step.computed(list(map(self._sizes.array, self._inputs)))
 
     def write(self) -> None:
-        """Copy the kernel's outputs to the plan's memory. The memory must have been enlarged for
-        the reported size.
+        """Copy the kernel's outputs to the plan's memory. The caller must first enlarge the memory
+        for the reported size.
         """
         self._sizes.store(self.step, self._outputs, self._results)
         self._results = ()

@@ -22,8 +22,8 @@ from gpugraph.memory import Stacking
 
 
 class OpenWords:
-    """A builder of the stages of a program. Its methods fill `rows`, and `finish` creates the
-    stages from them.
+    """An object that builds the stages of a program. Its methods fill `rows`, and `finish` creates
+    the stages from them.
 
     Attributes:
       registers: the registers of all sizes.
@@ -41,8 +41,8 @@ class OpenWords:
         """Create the builder.
 
         Args:
-          reports: for each stage after the first, and each size reported before it, the size's
-            names.
+          reports: for each stage after the first, the names of each size that is reported before
+            it.
           storages: the buffers in the arena, followed by all other buffers.
         """
         stage_of = {
@@ -162,7 +162,7 @@ class OpenWords:
         return sizes
 
     def base_of(self, storage: Storage) -> int:
-        """Return the index of a buffer's address in `SizeStages.bases`."""
+        """Return the index in `SizeStages.bases` of the address of a buffer."""
         return self._bases[id(storage)]
 
     def finish(self) -> SizeStages:

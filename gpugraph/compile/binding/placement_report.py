@@ -1,5 +1,5 @@
-"""The placement report: the device, the loop and the guard of each op of a plan, and the reason for
-the device.
+"""The placement report, which contains the device, the loop and the guard of each op of a plan, and
+the reason for the device.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ def _absorbed(unit: Unit, placement_by_name: dict[str, Placement]) -> Iterator[P
 
 
 def _reason(unit: Unit, node: Node) -> str:
-    """Return the reason for a node's device as text. If the node has a loop or a guard, add
-    them.
+    """Return the reason for a node's device as text, followed by the node's loop and guard if it
+    has any.
     """
     reason = unit.reasons.get(node.id, "")
     if unit.flow is None:

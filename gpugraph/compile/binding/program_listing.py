@@ -24,7 +24,7 @@ MOST_REGISTERS = 4
 
 
 def listing(program: OpenProgram, trace: SizeTrace) -> list[str]:
-    """Return the lines of a program, followed by one line for each size that is the result of a
+    """Return the lines of a program, followed by a line for each size that is the result of a
     division.
     """
     names = trace.names
@@ -52,7 +52,7 @@ def _line(number: int, part: Part, program: OpenProgram, names: Sequence[str]) -
 
 
 def _kind(part: Part) -> str:
-    """Return the name under which an instruction is listed."""
+    """Return the name that the listing has for an instruction."""
     if isinstance(part.plain, AccessStep):
         return part.plain.form
     if isinstance(part.plain, ReportStep):

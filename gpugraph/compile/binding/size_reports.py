@@ -1,13 +1,13 @@
-"""Sizes that kernels report in a run. These sizes divide the run into parts, and at the start of
-each part more sizes are known.
+"""Sizes that kernels report in a run. These sizes divide the run into stages. At the start of each
+stage, more sizes are known.
 
     order      a   where   b   |   gather   c   unique   |   d
     known      fed sizes           size of where             size of unique
-    memory     the buffers of a part lie above the buffers of earlier parts
+    memory     the buffers of a stage are above the buffers of earlier stages
 
 A run of a plan starts with the sizes that were reported in the previous run. If a kernel reports
 another size, the words of the remaining instructions are written again before the first instruction
-that needs the size. Until then the run has had no effect, so it can still be restarted with another
+that needs the size. Until then the run has had no effect, so it can still begin again with another
 plan.
 """
 
@@ -59,7 +59,7 @@ class Report(NamedTuple):
 
     Args:
       names: for each number that the kernel counts, the names of the sizes that have this value.
-        There are several names for a number if equal nodes were merged into this node.
+        There are several names if equal nodes were merged into this node.
     """
 
     node: Node
@@ -118,8 +118,9 @@ class Reports:
         self._check_effects()
 
     def part_of(self, storage: Storage) -> int:
-        """Return the number of flushes that must have happened before the size of a buffer is known
-        and its tensor is live.
+        """Return the number of the stage in which a buffer gets its memory. This is the number of
+        flushes (positions at which words are written) that must precede the use of the buffer. A
+        flush must come first if it writes the buffer's size, or if the tensor is computed after it.
         """
         names = self._names([storage.size])
         part = 0
@@ -163,8 +164,9 @@ class Reports:
             yield Flush(len(self.unit.order), [])
 
     def _needs(self, node: Node) -> set[str]:
-        """Return the names of all reported sizes that must be known before a node runs. Its tensors
-        or attrs depend on these sizes, or the reporting kernel writes one of its inputs.
+        """Return the names of all reported sizes that must be known before a node runs. These are
+        the sizes on which the node's tensors or attrs depend, and the sizes that are reported by
+        the kernels of its inputs.
         """
         homes, values = self.unit.homes, list(node.attrs.values())
         keys = [(node.id, slot) for slot in range(len(node.output_types))]
@@ -186,7 +188,9 @@ class Reports:
         return {name for size in sizes for name in self._trace.reports_in(size)}
 
     def _check_effects(self) -> None:
-        """Raise NotReportedError if a node before the last flush has a side effect."""
+        """Raise NotReportedError if a node has a side effect and runs before the last position at
+        which words are written.
+        """
         reports = [report for flush in self.flushes for report in flush.reports]
         names = {name for report in reports for name in report.all_names}
         unused = self._trace.loop_sizes - names  # nothing depends on them (`_flushes`)

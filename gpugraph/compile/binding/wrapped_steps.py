@@ -15,7 +15,7 @@ from gpugraph.plan import Run, StepCode
 
 class BoundLater:
     """A NumPy step that binds its kernel when it is first called. If native code replaces the step
-    before that, the binding is never needed.
+    before its first call, the binding is never needed.
     """
 
     def __init__(self, bind: Callable[[], Run]) -> None:
@@ -28,7 +28,7 @@ class BoundLater:
         self._run()
 
     def release(self) -> None:
-        """Free the memory that only this step uses. The next call allocates the memory again."""
+        """Free the memory that only this step uses. The next call allocates it again."""
         release = getattr(self._run, "release", None)
         if release is not None:
             release()
@@ -42,7 +42,9 @@ def plain_step(reason: str) -> Callable[[], StepCode]:
 
 
 def initializing(run: Run, states: list[VariableState]) -> Run:
-    """Return a callable that calls `run` and then marks the variables `states` as initialized."""
+    """Return a callable that calls `run` and then marks the variables of `states` as
+    initialized.
+    """
     if isinstance(run, Enqueued):
         return run.assigning(states)
 

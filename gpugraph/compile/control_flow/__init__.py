@@ -1,1 +1,1 @@
-"""Branches and loops as steps of a plan."""
+"""Branches and loops of a graph, as steps of a plan."""

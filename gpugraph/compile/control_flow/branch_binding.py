@@ -52,7 +52,9 @@ class Branches:
         return guard
 
     def visit(self, node: Node) -> bool:
-        """Add the steps of a control flow node. Return False for all other nodes."""
+        """Add the steps of a control flow node. Return False if the node is not a control flow
+        node.
+        """
         if node.type == "_LoopEnd":
             self._close()
         elif node.node_class is NodeClass.MERGE:
@@ -92,7 +94,7 @@ class Branches:
 
     def _pass(self, node: Node) -> None:
         """Add a step that copies the input of a Switch, Enter, Exit, NextIteration or LoopCond. If
-        the output is a view, add none.
+        the output is a view of the input, add no step.
         """
         steps = self.step_list
         steps.refs(node)

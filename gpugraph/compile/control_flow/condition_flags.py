@@ -18,7 +18,7 @@ from gpugraph.plan import Run, Step
 
 
 class Conditions:
-    """For each open frame, the conditions whose flags are set by steps of the plan. A flag that is
+    """The conditions whose flags are set by steps of the plan, for each open frame. A flag that is
     set outside of a loop is also valid inside the loop.
     """
 
@@ -40,7 +40,7 @@ class Conditions:
         return any(what in known for known in self._known)
 
     def need(self, guard: Guard) -> None:
-        """Add the steps that set the flag of a guard, unless they exist already."""
+        """Add the steps that set the flag of a guard, unless the plan has them already."""
         if guard == ALWAYS:
             return
         atoms = self.flags.atoms(guard)
@@ -54,7 +54,7 @@ class Conditions:
 
     def need_literal(self, atom: Is) -> None:
         """Add the step that sets the two flags of a predicate, one for true and one for false,
-        unless it exists already.
+        unless the plan has this step already.
         """
         if self._is_known(atom.pred):
             return
@@ -80,9 +80,7 @@ class Conditions:
         return lambda: device.read(array).item()
 
     def predicate_array(self, atom: Is) -> Any:
-        """Return the array of a predicate if it holds one bool in host memory. Otherwise return
-        None.
-        """
+        """Return the array of a predicate if it holds one bool in host memory, or else None."""
         home = self.step_list.unit.homes[atom.pred]
         is_bool = home.shape == () and home.dtype.is_bool
         return self.step_list.array(home) if is_bool and self.step_list.is_plain(home) else None

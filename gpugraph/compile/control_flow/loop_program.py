@@ -8,8 +8,8 @@
     end:                                        behind:
 
 Native runs of steps, copies of loop variables, and accesses to stacks and TensorArrays become call
-instructions. Flags are bytes that instructions set and test. Python runs the steps without native
-code (`devices/native/iterations`).
+instructions. Flags are bytes that instructions set and test. If a step has no native code, Python
+runs it (`devices/native/iterations`).
 """
 
 from __future__ import annotations
@@ -62,12 +62,12 @@ class LoopPredicate(NamedTuple):
 
 
 class LoopSteps(NamedTuple):
-    """The steps of a loop, by phase. `condition.run()` returns the value of the condition.
+    """The steps of a loop, by phase. `condition.run()` returns whether there is another iteration.
 
     Args:
-      predicate: a `LoopPredicate`, or flags, that instructions test instead of running `condition`.
+      predicate: a `LoopPredicate` or flags, which instructions test instead of running `condition`.
         The loop continues if the predicate's array holds its `value`, or if one of the flags is
-        set. None if only `condition` can determine the result.
+        set. With None, `condition` runs.
     """
 
     start: Sequence[Step]
@@ -82,8 +82,8 @@ class LoopGroup(StepGroup):
 
     Args:
       dying: the cells that are released after the loop.
-      entered: a callable. If the callable returns False, no value enters the loop, and the loop
-        does not run.
+      entered: a callable that returns whether any value enters the loop. If no value enters,
+        the loop does not run.
     """
 
     loop_steps: LoopSteps
@@ -92,7 +92,7 @@ class LoopGroup(StepGroup):
 
 
 class Label:
-    """A position in a program that jumps can have as their target."""
+    """A position in a program that is the target of jumps."""
 
     __slots__ = ("place",)
 
@@ -104,7 +104,7 @@ class Part(NamedTuple):
     """A step as an instruction.
 
     If there is no native call, or the call rejects its input, Python calls `plain`. If `plain`
-    returns a false value and `leaves` is a label, the program continues at that label.
+    returns a false value and `leaves` is a label, the program continues at the label `leaves`.
     """
 
     step: Step
@@ -180,7 +180,7 @@ class LoopProgram:
         flag: int | None = None,
         target: Label | None = None,
     ) -> None:
-        """Add a control instruction, which is a jump or a change of a flag. It can't fail."""
+        """Add an instruction that jumps or changes a flag. Such an instruction can't fail."""
         address = 0 if flag is None else ctypes.addressof(self._flags) + flag
         self.parts.append(Part(step, kind, nothing_refused, None, address, target))
 
@@ -193,7 +193,7 @@ class LoopProgram:
         self.parts.append(Part(step, "python", plain, leaves=leaves))
 
     def _ask(self, loop_steps: LoopSteps, end: Label) -> None:
-        """Add a jump to `end` that is taken if the loop's condition is false."""
+        """Add instructions that jump to `end` if the loop's condition is false."""
         condition, predicate = loop_steps.condition, loop_steps.predicate
         if predicate is None:
             self._python(condition, condition.run, end)
@@ -221,8 +221,8 @@ class LoopProgram:
     # -- steps
 
     def _steps(self, steps: Iterable[Step]) -> None:
-        """Add steps, except for the steps that check whether variables are initialized. These
-        checks have run before the loop.
+        """Add steps, but no steps that check whether variables are initialized, because those have
+        run before the loop.
         """
         for step in steps:
             if step.kind != "guard":
@@ -245,7 +245,7 @@ class LoopProgram:
             self._do(step, step.run)
 
     def _do(self, step: Step, run: Run) -> None:
-        """Add the instructions that run a step."""
+        """Add the instructions of a step of any kind."""
         if isinstance(run, SetPredicate) and run.array is not None:
             self._set_predicate(step, run)
         elif isinstance(run, JoinFlags):
@@ -269,8 +269,8 @@ class LoopProgram:
             self._run(step, run)
 
     def _run(self, step: Step, run: Run) -> None:
-        """Add the instruction that executes a step. The instruction is a native call if the step
-        has one, and otherwise a return to Python.
+        """Add a single instruction that executes a step: a native call if the step has one, and
+        otherwise a return to Python.
         """
         if run is do_nothing:
             return
@@ -342,8 +342,8 @@ class LoopProgram:
         self._mark(behind)
 
     def _join(self, step: Step, run: JoinFlags) -> None:
-        """Add instructions that set a flag if all the flags of which it is the conjunction are set,
-        and otherwise clear it.
+        """Add instructions that set a flag if several other flags are set, and clear it
+        otherwise.
         """
         behind = Label()
         self._add(step, "clear", run.flag)
@@ -363,8 +363,8 @@ class LoopProgram:
             self._mark(behind)
 
     def _merge(self, step: Step, run: Merging) -> None:
-        """Add instructions that copy the only live input. If two inputs are alive, Python runs the
-        step, and the step raises the error.
+        """Add instructions that copy the only live input of a Merge. If two inputs are alive,
+        Python runs the step, and the step raises the error.
         """
         two, behind = Label(), Label()
         for place, (flag, move_input) in enumerate(run.inputs):

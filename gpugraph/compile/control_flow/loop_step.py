@@ -1,6 +1,6 @@
 """A `while` loop as one step that runs its body repeatedly.
 
-    entered     whether any value that enters is alive, or None if one is always alive
+    entered     whether any value enters the loop, or None if one always does
     start       copies the values that enter to the storage of the loop variables
     head        the part of each iteration before the condition
     condition   whether there is another iteration
@@ -33,8 +33,8 @@ class Loop(LoopGroup):
     """A callable that runs a loop.
 
     Args:
-      native: the native iterations, which are only used in runs whose variables are initialized.
-        None if native code is disabled.
+      native: the native iterations, or None if native code is disabled. They are only used in runs
+        whose variables are initialized.
     """
 
     def __init__(

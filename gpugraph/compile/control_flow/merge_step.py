@@ -13,8 +13,8 @@ from gpugraph.plan import Run
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Merging:
-    """The callable of a Merge step. A call of the object calls `run`. The fields after `run` are
-    the data that `run` uses.
+    """The callable of a Merge step. A call of the object calls `run`. The fields after `run`
+    contain the data that `run` uses.
     """
 
     run: Run
@@ -43,8 +43,7 @@ def merger(
       inputs: for each input, its flag (None if the input is always alive) and a callable that
         copies it to the output.
       alive: the flag to set if any input is alive, or None.
-      index: for each input, a callable that writes its index; or None if no op reads the index of
-        the live input.
+      index: for each input, a callable that writes its index; or None if no op reads the index.
     """
 
     def merge() -> None:
@@ -72,8 +71,8 @@ def merger(
 def _merger_of_two(
     flags: bytearray, first_flag: int, first: Run, second_flag: int, second: Run
 ) -> Run:
-    """Return a fast callable for the most common kind of Merge, which has two conditional inputs
-    and whose index is not read.
+    """Return a fast callable for the most common kind of Merge. This Merge has two conditional
+    inputs, and no op reads its index.
     """
 
     def merge() -> None:

@@ -57,7 +57,7 @@ class ProgramRun:
                 left = following if following in by_python else None
 
     def do(self, number: int) -> int:
-        """Execute, in Python, an instruction without native code. Return the index of the next
+        """Let Python execute an instruction without native code. Return the index of the next
         instruction.
         """
         part = self.parts[number]
@@ -72,12 +72,12 @@ class ProgramRun:
         return part.leaves.place if part.leaves is not None and is_left else number + 1
 
     def check(self) -> None:
-        """Raise the error of a run that must end, for example after its time limit."""
+        """Raise an error if the run must end, for example because its time limit has passed."""
         self.clock.check(f"in the loop '{self._loop_at(self.program.position)}'")
 
 
 class NativeIterations:
-    """The native form of a loop. It is available as soon as the code of the steps outside of
+    """The native form of a loop. It can be used as soon as the code of all steps outside of
     branches is compiled.
     """
 
@@ -105,9 +105,7 @@ class NativeIterations:
 
     @property
     def notes(self) -> Sequence[str]:
-        """Return lines about the native loop for the report. There are none before the loop is
-        native.
-        """
+        """Report lines about the native loop. There are none until the loop is native."""
         if self._program is None:
             return ()
         python = self._by_python
@@ -118,11 +116,11 @@ class NativeIterations:
 
     @property
     def by_python(self) -> Sequence[Step] | None:
-        """The steps of the native loop that Python runs, or None before the loop is native."""
+        """The steps of the native loop that Python runs, or None until the loop is native."""
         return None if self._program is None else self._by_python
 
     def begin_if_worthwhile(self) -> None:
-        """Compile all runs of steps together when NumPy has spent enough time on them."""
+        """Compile all runs of steps together once NumPy has spent enough time on them."""
         if not self._has_begun:
             self._has_begun = sum(code.spent for code in self._codes) >= WORTHWHILE_NS
             if self._has_begun:
@@ -131,7 +129,7 @@ class NativeIterations:
 
     def is_ready(self) -> bool:
         """Return whether the loop can run natively. The program is built when all runs of steps
-        outside of branches are native. It is built again when further runs of steps become native.
+        outside of branches are native. When more runs of steps become native, it is built again.
         """
         if self._program is None:
             is_any = any(code.final_steps is not None for code in self._codes)
@@ -147,7 +145,7 @@ class NativeIterations:
         self._run.run()
 
     def _build(self) -> None:
-        """Build the program from the code that is native at this time."""
+        """Build the program from the native code that exists at this time."""
         if runtime_reason(wait=False) != "":
             return
         program = LoopProgram(self.copies, self.flags)

@@ -39,8 +39,7 @@ from gpugraph.plan import NATIVE, Step, StepCode, StepGroup, step_codes
 
 
 class NativeLoop(StepGroup):
-    """A callable that runs a loop. Until its C function is compiled, the callable runs the loop's
-    steps. After that, the callable calls the function.
+    """A callable that runs a loop: its steps, or its C function once that is compiled.
 
     The callable does not check that variables are initialized.
     """
@@ -75,17 +74,15 @@ class NativeLoop(StepGroup):
         self.inputs, self._arrays, self._sizes = inputs, arrays, sizes
 
     def start_compilation(self) -> bool:
-        """Start the compilation of the function, if necessary. Return whether the function is
-        compiled.
+        """Start the compilation of the function, unless it was started before. Return whether the
+        function is compiled.
         """
         if self._prepared is None:
             self._prepared = self._compile()
         return self._prepared.get() is not None
 
     def opened(self, views: Sequence[Any]) -> tuple[Callable[[], int], OpenCall]:
-        """Return the call of the compiled function, and the form of this call for views with open
-        sizes.
-        """
+        """Return the call of the compiled function, and the same call for views with open sizes."""
         function = self._prepared.get() if self._prepared is not None else None
         assert function is not None, "the loop is compiled"
         call = function.call(self._arrays, self._sizes, stop=self.loop.clock.stop)
@@ -108,7 +105,7 @@ class NativeLoop(StepGroup):
 
     @property
     def failure(self) -> str:
-        """The text of the error that the function reports if the function fails."""
+        """The error message for a failure that the function reports."""
         function = self._prepared.get() if self._prepared is not None else None
         return "" if function is None else str(function.failure)
 
@@ -132,7 +129,7 @@ class NativeLoop(StepGroup):
         return [f"loop {self.loop.name}: {states.get(code.state, f'its steps ({reason})')}"]
 
     def _code(self) -> StepCode:
-        """Return the code of the iterations."""
+        """Return the `StepCode` of the loop's iterations."""
         if self._run is not None:
             return NATIVE
         if self._prepared is None:
@@ -146,8 +143,8 @@ class NativeLoop(StepGroup):
         return StepCode("waiting", "for the next run" if is_there else "for the compiler")
 
     def run(self) -> None:
-        """Run the loop. Call its native function if that is compiled and the run has no time
-        limit. Otherwise run the steps.
+        """Run the loop. If the native function is compiled and the run has no time limit, call the
+        function. Otherwise run the steps.
         """
         run = self._run
         if self.loop.clock.armed or (run is None and (run := self._ready()) is None):
@@ -213,8 +210,8 @@ def native_loop(
 
 
 class _Translation:
-    """The translation of a frame's nodes to values of a `Fusion`. Raises NotNativeError if a node
-    has no native form.
+    """The translation of a frame's nodes to values of a `Fusion`. The constructor raises
+    NotNativeError if a node has no native form.
     """
 
     def __init__(self, step_list: StepList, frame: Frame) -> None:
@@ -285,8 +282,8 @@ class _Translation:
             self._apply(node)
 
     def _leave(self, node: Node) -> None:
-        """Check that an Exit returns a loop variable, since the function stores only loop
-        variables.
+        """Raise NotNativeError unless an Exit returns a loop variable. The function stores only
+        loop variables.
         """
         homes = self.unit.homes
         variables = [homes[merge.id, 0].storage for merge in self.frame.merges]

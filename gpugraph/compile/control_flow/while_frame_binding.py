@@ -1,4 +1,4 @@
-"""Binding of a `while` frame to steps, which include its condition and the copies of its loop
+"""Binding of a `while` frame to steps, including its condition and the copies of its loop
 variables' values.
 """
 
@@ -33,9 +33,7 @@ from gpugraph.plan import Run, Step
 
 
 class _NextValue(NamedTuple):
-    """A copy of a loop variable's next value from the memory where it is computed to the variable's
-    memory.
-    """
+    """A copy of a loop variable's next value to the variable's memory."""
 
     merge: Node
     source: Place
@@ -109,8 +107,8 @@ class WhileFrameBinding:
         )
 
     def reset_step(self) -> Step | None:
-        """Return a step that clears the flags of Exits that may be dead after the loop. If there
-        are no such Exits, return None.
+        """Return a step that clears the flags of Exits that may be dead after the loop, or None if
+        there are no such Exits.
         """
         exits = [node for node in self.frame.exits if node.id in self.flow.irregular]
         if not exits:
@@ -140,9 +138,7 @@ class WhileFrameBinding:
         return head, is_going_on, [*next_values, *later]
 
     def _asking(self, atom: Is) -> Run:
-        """Return a callable that returns whether the predicate has the value that the atom
-        requires.
-        """
+        """Return a callable that returns whether the predicate of an atom has the atom's value."""
         array = self.conditions.predicate_array(atom)
         self.predicate = None if array is None else LoopPredicate(array, atom.value, atom.pred)
         predicate = self.conditions.predicate(atom)
@@ -160,8 +156,8 @@ class WhileFrameBinding:
         return partial(self.flags.values.__getitem__, flag)
 
     def _parts_at(self, atom: Is, go_on: Guard) -> tuple[list[Step], list[Step]] | None:
-        """Return the steps before and the steps after the loop's condition. If the steps can't be
-        divided at the condition, return None.
+        """Return the steps before and the steps after the loop's condition, or None if they can't
+        be divided there.
 
         The steps before the condition always run and do not set its flag. Each step after the
         condition sets flags, or runs only if the loop continues.
@@ -179,8 +175,8 @@ class WhileFrameBinding:
         return [entry.step for entry in head], [entry.step for entry in tail]
 
     def _carrying(self) -> tuple[Run, Step]:
-        """Return the condition of a loop whose variables may end in different iterations. Also
-        return the step that records which variables continue.
+        """Return the condition of a loop whose variables may end in different iterations, and the
+        step that records which variables continue.
         """
         flags = self.flags.values
         copies: list[tuple[int, int | None]] = []
@@ -200,8 +196,8 @@ class WhileFrameBinding:
     # -- flags
 
     def _flags_at_start(self) -> list[Step]:
-        """Return the steps that set flags at the start of the loop: the flags of its variables and
-        Enters, and the flags that are set only in the first iteration.
+        """Return the steps that set flags at the start of the loop. These are the flags of its
+        variables and Enters, and the flags that are true only in the first iteration.
         """
         guards: dict[Atom, Guard | None] = {}
         if self.frame in self.flow.carried:
@@ -223,8 +219,8 @@ class WhileFrameBinding:
         return steps
 
     def _first_atoms(self) -> list[Atom]:
-        """Return the atoms that are true only in the first iteration. These atoms belong to Enters
-        that are not loop-invariant.
+        """Return the atoms that are true only in the first iteration. They belong to Enters that
+        are not loop-invariant.
         """
         atoms = [Found(node.id, "first") for node in self.frame.enters]
         return [atom for atom in atoms if atom in self.flow.within]
@@ -238,8 +234,8 @@ class WhileFrameBinding:
         return self._flag_step(name, SetFlags(self.flags.values, flags, value))
 
     def _any_entered(self) -> AnyFlag | None:
-        """Return a callable that returns whether any input of the loop is alive. If an input is
-        always alive, return None.
+        """Return a callable that returns whether any input of the loop is alive, or None if an
+        input is always alive.
         """
         guards = [self.flow.entered.get(node.id) for node in self.frame.enters]
         if None in guards:
@@ -286,8 +282,8 @@ class WhileFrameBinding:
         return move(self.step_list, self.step_list.runner(merge), source, target, take)
 
     def _index_writer(self, merge: Node, slot: int) -> Run | None:
-        """Return a callable that writes `slot` to the Merge's index output. If no op reads that
-        output, return None.
+        """Return a callable that writes `slot` to the Merge's index output, or None if no op reads
+        that output.
         """
         if not any(edge.src_output == 1 for edge in merge._out):
             return None
@@ -332,8 +328,8 @@ class WhileFrameBinding:
         return steps
 
     def _is_local(self, storage: Storage) -> bool:
-        """Return whether every iteration writes the storage again, and no op reads it after the
-        loop.
+        """Return whether every iteration writes the storage again, and no op reads the storage
+        after the loop.
         """
         inside = self.begin <= storage.first and storage.last <= self.end
         return inside and storage not in self.entered
@@ -346,8 +342,8 @@ class WhileFrameBinding:
         return self.step_list.step(merge, run, part=part)
 
     def _aside(self, next_value: _NextValue) -> Place:
-        """Return a side buffer for a loop variable's next value. The value stays in the side buffer
-        until the value that it would overwrite has been copied.
+        """Return a side buffer for a loop variable's next value, which stays there until the value
+        that it would overwrite has been copied.
         """
         _, home = next_value.source
         kind = home.storage.kind if home.storage.kind in ("cell", "object") else "aside"

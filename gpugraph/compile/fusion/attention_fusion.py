@@ -77,7 +77,7 @@ class _Group(NamedTuple):
 
     Args:
       edges: the edges that carry the query, the key, the value, and the mask if there is one.
-      passed: the ops that will be removed, which are all except `last`.
+      passed: the ops that will be removed, which are all ops except `last`.
       scale: the factor of the scores.
       adj_y: whether the first product transposes the key.
       gradients, gates: the gradients, if there are any, and the NoOps between them.
@@ -104,8 +104,8 @@ class _Search:
         self.factor = 1.0
 
     def around(self, softmax: Node) -> _Group | None:
-        """Return the group that `softmax` and its neighbors form. Return None if these ops are not
-        an attention, or if no kernel supports the attention.
+        """Return the group that `softmax` and its neighbors form, or None if these ops are not an
+        attention or if no kernel supports the group.
         """
         readers = self._readers(softmax)
         products = [edge for edge in readers if _is_product(edge.dst, ("adj_x", "adj_y"))]
@@ -196,7 +196,7 @@ class _Search:
 
     def _behind(self, edge: Edge) -> Edge:
         """Follow `edge` backwards through Identities that have no other reader, and return the edge
-        into the first of these Identities. Return `edge` itself if there are none. Record the
+        into the first of them. If there are no Identities, return `edge` itself. Record the
         Identities in `passed`.
         """
         while edge.src.type == "Identity" and self._is_own(edge):
@@ -205,8 +205,8 @@ class _Search:
         return edge
 
     def _unmasked(self, edge: Edge) -> tuple[Edge, Edge | None]:
-        """If `edge` carries the sum of the scores and a mask, return the edges of both. Otherwise
-        return `edge` and None.
+        """If `edge` carries the sum of the scores and a mask, return the edges of the scores and
+        the mask. Otherwise return `edge` and None.
         """
         node = edge.src
         if node.type in _ADDITIONS and self._is_own(edge):
@@ -222,8 +222,8 @@ class _Search:
         return self._unscaled(self._behind(edge))[0].src.type in _PRODUCTS
 
     def _unscaled(self, edge: Edge) -> tuple[Edge, float]:
-        """Return the edge of the scores before they are scaled, and the factor. If the scores are
-        not scaled, the factor is 1.0.
+        """Return the edge of the scores before they are scaled, and the scale factor. If the scores
+        are not scaled, the factor is 1.0.
         """
         node, self.scaling = edge.src, None
         if node.type not in ("Mul", "RealDiv") or not self._is_own(edge):
@@ -269,8 +269,8 @@ class _Search:
 
 
 def _is_product(node: Node, plain: tuple[str, ...]) -> bool:
-    """Return whether a node is a batched matrix product that does not set the flags in `plain`,
-    such as `adj_x`.
+    """Return whether a node is a batched matrix product in which all flags listed in `plain`, such
+    as `adj_x`, are false.
     """
     return node.type in _PRODUCTS and not any(node.attrs[flag] for flag in plain)
 

@@ -4,9 +4,9 @@
   Relu6: one `_FusedConv2D`
 
 Intermediate results are not stored, so no other op may read them, and the ops that compute them may
-have no outgoing control edges. The new op has the name of the last op. The results of the new op
-are equal bit by bit to the results of the separate ops. Only convolutions with native code are
-replaced, on the CPU or a GPU, since fusion would not make NumPy faster.
+have no outgoing control edges. The new op has the name of the last op. Its results are equal bit by
+bit to the results of the separate ops. A convolution is replaced only if it has native code for its
+device, since fusion would not make NumPy faster.
 
 As in Grappler, `RewriterConfig.remapping` controls this pass.
 """
@@ -53,7 +53,7 @@ def remap(unit: Unit) -> Outcome:
 
 class _Group(NamedTuple):
     """The ops to fuse (a convolution, the addition of the bias, and the activation if there is
-    one), and the edge that carries the bias.
+    one), and the edge of the bias.
     """
 
     convolution: Node
@@ -63,8 +63,8 @@ class _Group(NamedTuple):
 
 
 def _group(unit: Unit, node: Node, roots: set[int]) -> _Group | None:
-    """Return the convolution `node` with the ops to fuse into it. Return None if there is no bias,
-    or if `node` has no native code.
+    """Return the convolution `node` with the ops to fuse into it, or None if there is no bias or
+    `node` has no native code.
     """
     if not _is_native(unit, node) or any(is_reference(edge) for edge in node.input_edges()):
         return None

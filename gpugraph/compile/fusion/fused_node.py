@@ -1,4 +1,4 @@
-"""Fused nodes. Each replaces a group of ops, which become its members."""
+"""Fused nodes. A fused node replaces a group of ops, which are then the members of the node."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from gpugraph.ops.fusion.op_expressions import build
 
 
 class Kind:
-    """The properties that are shared by all groups whose ops are equal except for their names.
+    """The common properties of all groups whose ops are equal except for their names.
 
     Attributes:
-      is_kernel: whether each of these groups can be one native kernel. None until
+      is_kernel: whether each of these groups can be one native kernel, or None until
         `Record.is_one_kernel` has determined it.
     """
 
@@ -39,8 +39,8 @@ class Record:
     Args:
       candidates: the group's ops by node id.
       roots: the ids of nodes that are fetched or run as targets.
-      kinds: the kinds of all groups so far, by their properties except names. If the group's kind
-        is new, the kind is added to `kinds`.
+      kinds: the kinds of all groups so far, by the properties of their ops except names. If the
+        group has a new kind, this kind is added to `kinds`.
     """
 
     def __init__(
@@ -79,8 +79,8 @@ class Record:
         )
 
     def _sources(self, node: Node, slots: Sequence[int]) -> list[TensorId]:
-        """Return the tensors that a node reads from device memory. Record in `inputs` those that
-        come from outside the group.
+        """Return the tensors that a node reads from device memory. Tensors from outside the group
+        are recorded in `inputs`.
         """
         edges = node.input_edges()
         if len(slots) < len(edges):
@@ -92,7 +92,7 @@ class Record:
         return keys
 
     def _leave(self, node: Node, is_root: bool) -> list[TensorId]:
-        """Return those outputs of the node that are read outside the group. If nothing reads the
+        """Return the outputs of the node that are read outside the group. If nothing reads the
         node, or it is a root, return its first output.
         """
         slots = set()
@@ -139,15 +139,15 @@ class Record:
 def _stored_shape(
     shape: tuple[int, ...], unit: Unit, key: int, slot: int
 ) -> tuple[int, ...] | None:
-    """Return the shape of an output if it has more elements than `shape`, the shape of the value
-    that the kernel computes for it. Otherwise return None.
+    """Return the shape of an output if the output has more elements than `shape`, the shape in
+    which the kernel computes the value. Otherwise return None.
     """
     stored = unit.shapes[key][slot]
     return None if stored.num_elements() == prod(shape) else stored.sizes  # type: ignore[return-value]
 
 
 def rewrite(record: Record, tiled: bool) -> tuple[Node, str]:
-    """Replace the nodes of the group by one `_Fused`. Return the new node and a line for the
+    """Replace the nodes of the group by one `_Fused`. Return the `_Fused` node and a line for the
     report.
 
     Args:

@@ -1,12 +1,13 @@
 """Fusion: each group of ops becomes one step.
 
 The search covers the whole placed graph before it is partitioned, because a fusion on one device
-can close a cycle that leads through another device. An op joins the group of one of its inputs if
+can close a cycle that leads through another device. An op joins the group of one of its inputs
+under these conditions:
 
-  - both have the same device, loop, guard and iteration space (`analysis/fusibility.py`); values
-    with one number per row may be combined with values that have a whole row,
-  - the input is available while the kernel runs (a sum over all rows is not),
-  - and no other input of the op depends on the group (the group stays convex).
+  - Both have the same device, loop, guard and iteration space (`analysis/fusibility.py`). Values
+    with one number per row may be combined with values that have a whole row.
+  - The input is available while the kernel runs. (A sum over all rows is not.)
+  - No other input of the op depends on the group, so that the group stays convex.
 
 With a C compiler, each group becomes one native kernel. Until the kernel is compiled, the NumPy
 kernels of the group's ops run. Without a compiler, only elementwise ops over large tensors are
@@ -78,8 +79,8 @@ def grouping(unit: Unit) -> Mapping[int, Group]:
 
 
 def _kernels(search: _Search, group: Group) -> Iterator[Record]:
-    """Yield the group's record if the group can be one kernel. Otherwise divide the group into
-    halves repeatedly, and yield the records of the parts that can be one kernel.
+    """Yield the records of groups that can each be one kernel. If the whole group can't be one, it
+    is divided into halves repeatedly.
     """
     todo = [group.nodes]
     while todo:
@@ -146,8 +147,8 @@ class _Search:
         fused, only record its dependencies.
 
         Args:
-          place: the loop and guard, which all nodes of a group share. None if the graph has no
-            control flow.
+          place: the loop and guard, which all nodes of a group have in common, or None if the graph
+            has no control flow.
         """
         candidate = self.candidates.get(node.id)
         dependencies = self.dependencies
@@ -174,8 +175,8 @@ class _Search:
         """Return the bits of the groups that a node reads but must not join.
 
         A node must not join a group if a path from the group to the node leads through other groups
-        or nodes, or if the node reads a value that is complete only at the end of the group's
-        kernel.
+        or nodes. It must not join either if it reads a value that is complete only at the end of
+        the group's kernel.
 
         Args:
           groups: for each edge into the node, the group of its source.
@@ -208,8 +209,8 @@ class _Search:
 def _join(
     groups: Sequence[Group | None], barred: int, key: Hashable, sizes: Shape, is_native: bool
 ) -> tuple[Group | None, bool]:
-    """Merge the groups that a node may join. Return the resulting group, and whether several groups
-    were merged. If the node may join no group, None is returned instead of a group.
+    """Merge the groups that a node may join. Return the resulting group, or None if there is none,
+    and whether several groups were merged.
 
     Args:
       groups: the groups of the node's inputs.
@@ -236,7 +237,7 @@ def _join(
 
 
 def _depend(one: Group, other: Group) -> bool:
-    """Return whether either group depends on the other group."""
+    """Return whether one of the two groups depends on the other group."""
     return bool(one.above & other.bits or other.above & one.bits)
 
 

@@ -3,8 +3,8 @@
 A set of groups is an integer with one bit for each group. If other groups were merged into a group,
 the group has the bits of those groups too. A node's note records the groups on which the node
 depends, and the time at which the note was written. Time is a counter. It is incremented whenever a
-group on which any node or group depends (`_depended_on` has one of its bits) gets more
-dependencies. Between two calls of `Dependencies.put` these invariants are true:
+group gets more dependencies, if some node or group depends on this group (`_depended_on` has its
+bits). Between two calls of `Dependencies.put` these invariants are true:
 
   - For a group that is not merged into another one, `above` is the set of all other groups on which
     the group depends, directly or through further groups and nodes.
@@ -34,9 +34,9 @@ class Group:
     Args:
       key: the device, loop and guard. Only groups with equal keys can be merged.
       bits: the group's own bit, and the bits of the groups that were merged into it.
-      above: the bits of all groups on which it depends.
-      has_taken_in: whether another group was merged into it.
-      into: the group into which it was merged, or None.
+      above: the bits of all groups on which the group depends.
+      has_taken_in: whether another group was merged into this group.
+      into: the group into which this group was merged, or None.
     """
 
     key: Hashable
@@ -82,8 +82,8 @@ class _Note:
 
 
 class Dependencies:
-    """All groups, and the groups on which nodes and groups depend. A node must be added after its
-    inputs.
+    """All groups, and the groups on which each node and each group depends. A node must be added
+    after its inputs.
     """
 
     def __init__(self) -> None:
@@ -115,8 +115,9 @@ class Dependencies:
     def note(self, node: Node, edges: Iterable[Edge]) -> tuple[list[int], list[Group | None], int]:
         """Record the dependencies of a node that may join a group.
 
-        Returns three results: for each edge, the bits of the groups on which the node depends
-        through it; for each edge, the group of its source or None; and the union of all these bits.
+        Return three results. The first contains, for each edge, the bits of the groups on which the
+        node depends through it. The second contains, for each edge, the group of its source or
+        None. The third is the union of all these bits.
 
         Args:
           edges: all edges into the node.
@@ -132,9 +133,8 @@ class Dependencies:
         return reach, groups, bits
 
     def note_loop(self, node: Node, frame: Frame) -> None:
-        """If the node is an Enter, add its dependencies to the dependencies of the loop. If the
-        node is an Exit, make the Exit depend on the dependencies of all Enters, because a loop runs
-        as a whole.
+        """If the node is an Enter, add its dependencies to those of the loop. If it is an Exit, add
+        the dependencies of all Enters to those of the Exit, because a loop runs as a whole.
         """
         note = self._notes[node.id]
         if node.node_class is NodeClass.ENTER:
@@ -144,7 +144,7 @@ class Dependencies:
             note.time = -1  # the dependencies of the loop may be incomplete by now
 
     def reach(self, node: Node) -> int:
-        """Return the bits of a node's group and of all groups that it depends on."""
+        """Return the bits of a node's group and of all groups on which the node depends."""
         bits, key = 0, node.id
         note = self._notes.get(key)
         if note is not None:
@@ -159,7 +159,7 @@ class Dependencies:
         return bits | group.bits | group.above
 
     def _closure(self, bits: int) -> int:
-        """Return the bits of these groups and of all groups on which they currently depend."""
+        """Return the bits of these groups and of all groups on which they depend."""
         todo = closure = bits
         while todo:
             group = self.groups[todo.bit_length() - 1].whole()
@@ -172,7 +172,7 @@ class Dependencies:
 
         Args:
           reach: the bits of all groups on which the node depends.
-          has_taken_in: whether the node caused other groups to be merged into this one.
+          has_taken_in: whether the node caused other groups to be merged into this group.
         """
         group.nodes.append(node)
         above = reach & ~group.bits

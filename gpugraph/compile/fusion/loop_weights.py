@@ -40,8 +40,8 @@ second operand in any case, so a transpose costs nothing.
 
 @compile_pass("remapping")
 def weights(unit: Unit) -> Outcome:
-    """Find products in loops with a loop-invariant second operand and `transpose_b`. Transpose this
-    operand before the loop instead.
+    """In each product in a loop that has `transpose_b` and a loop-invariant second operand,
+    transpose this operand before the loop instead.
     """
     native = jit(unit.target.config)
     natives = kernels_on(unit, native.is_on)

@@ -1,28 +1,32 @@
 """Epilogues: ops after a matrix product are fused into the product, which applies them before it
 stores its results.
 
-  MatMul or BatchMatMulV2, optionally a Reshape that keeps the columns, then BiasAdd (or Add,
-  AddV2 of a vector along the columns), then Add, AddV2 or AddN of a tensor that has the
-  product's shape, then Relu, at least one of these: one `_FusedMatMul` or `_FusedBatchMatMulV2`
+An epilogue consists of at least one of these ops, in this order:
 
-No other op may read an intermediate result or have a control edge from the op that computes it. The
-new op has the name of the last of the ops. If there is a Reshape, the fused product comes before
-the Reshape, and the last op becomes an Identity of the Reshape.
+  BiasAdd, or Add or AddV2 of a vector along the columns
+  Add, AddV2 or AddN of a tensor that has the product's shape
+  Relu
 
-Without this pass, the ops after the product would be fused with other ops. So the pass compares an
-epilogue with this other fusion by the number of accesses to memory. Without an epilogue, the
-product is written to memory and read again. With an epilogue, only its last result is written, and
-other ops of its fusion group read it. So an epilogue saves memory accesses if the epilogue's last
-result must be written to memory anyway, because it is fetched or an op outside its fusion group
-reads it. If all readers are in the group, the product is not changed. Examples are the results of a
-product before a softmax loss, or before a Tanh. A tensor is only added in the epilogue if it must
-be in memory anyway, which is not the case if the same fusion group would compute it.
+There may be a Reshape that keeps the columns between the product (MatMul or BatchMatMulV2) and its
+epilogue. All these ops become one `_FusedMatMul` or `_FusedBatchMatMulV2`. No other op may read an
+intermediate result or have a control edge from the op that computes it. The new op has the name of
+the last op. If there is a Reshape, the fused product comes before the Reshape, and the last op
+becomes an Identity of the Reshape.
+
+Without this pass, the ops after the product would be fused with each other and with later ops. So
+the pass compares both fusions by the number of accesses to memory. Without an epilogue, the product
+is written to memory and read again. With an epilogue, only its last result is written, and other
+ops of its fusion group read it. So an epilogue saves memory accesses if the epilogue's last result
+must be written to memory anyway, because it is fetched or an op outside its fusion group reads it.
+If all readers are in the group, the product is not changed. Examples are the results of a product
+before a softmax loss, or before a Tanh. A tensor is only added in the epilogue if it must be in
+memory anyway, which is not the case if the same fusion group would compute it.
 
 Results differ from the results of the separate ops by rounding, since cublasLt rounds 16-bit types
 only once. The pass applies to floating types on GPUs with kernels. If there is native code, the
 pass also applies to products on the CPU that are computed in tiles
 (`devices/native/tiled_products.py`). `RewriterConfig.remapping` controls this pass and the other
-fusions into matrix products.
+fusions into matrix products and convolutions.
 """
 
 from __future__ import annotations
@@ -78,11 +82,10 @@ def epilogues(unit: Unit) -> Outcome:
 
 
 def _may_start(unit: Unit, node: Node, roots: set[int]) -> bool:
-    """Return whether the node is a product that has a single reader and more than one column. The
-    number of columns must be known.
+    """Return whether the node is a product that has a single reader and more than one column.
 
-    For a single column, cublasLt's bias is unreliable. On the CPU, the product must be computed in
-    tiles.
+    The number of columns must be known. With a single column, cublasLt's bias is unreliable. On the
+    CPU, the product must be computed in tiles.
     """
     if node.type not in FUSED_PRODUCTS or node.output_types[0] not in FLOATING:
         return False
@@ -142,8 +145,8 @@ class _Search:
         self.groups = groups
 
     def of(self, product: Node) -> _Chain | None:
-        """Return the chain of ops to fuse into a product. If fusing them does not save memory
-        accesses, return None.
+        """Return the chain of ops to fuse into a product, or None if this does not save memory
+        accesses.
         """
         chain = _Chain(product)
         edge = only_taker(product, self.roots)
@@ -164,8 +167,8 @@ class _Search:
         return bool(before) and bool(after) and before[-1] == after[-1]
 
     def _try_append(self, chain: _Chain, edge: Edge) -> bool:
-        """Append the op at the end of the edge to the chain, if an epilogue permits that op at this
-        point. Return whether the op was appended.
+        """Append the op at the end of the edge to the chain, provided that an epilogue may continue
+        with this op. Return whether the op was appended.
         """
         node, done = edge.dst, chain.epilogue
         if "Relu" in done or not are_ours(self.unit, [node]):

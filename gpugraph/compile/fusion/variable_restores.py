@@ -1,7 +1,5 @@
 """Restores: if all tensors of a RestoreV2 are assigned to variables, the outputs get the shapes of
-these variables.
-
-  A RestoreV2 of which every tensor goes to an Assign of a variable becomes `_RestoreSized`
+these variables. The op becomes a `_RestoreSized`.
 
 The sizes of a RestoreV2's tensors are known only after it has read the file. So each tensor is read
 into separate memory and then copied, and each Assign is bound to its arrays in every run. An Assign
@@ -36,8 +34,8 @@ def restores(unit: Unit) -> Outcome:
 
 
 def _path(unit: Unit, node: Node, slot: int, roots: set[int]) -> list[Node]:
-    """Return the nodes from an output of the RestoreV2 to the Assign that reads it, with the
-    Identities in between. Return an empty list if any other node reads the output.
+    """Return the Identities and the Assign that follow an output of the RestoreV2. Return an empty
+    list if any other node reads the output.
     """
     path: list[Node] = []
     taken, dtype = node._out, node.output_types[slot]
@@ -57,7 +55,7 @@ def _path(unit: Unit, node: Node, slot: int, roots: set[int]) -> list[Node]:
 
 
 def _is_whole(unit: Unit, assign: Node) -> bool:
-    """Return whether an Assign assigns to a variable whose shape is known and never changes."""
+    """Return whether the variable of an Assign has a known shape that never changes."""
     edge = assign.input_edge(0)
     shape = unit.shapes[edge.src.id][edge.src_output]
     return (
@@ -70,8 +68,8 @@ def _is_whole(unit: Unit, assign: Node) -> bool:
 
 
 def _put(unit: Unit, node: Node, paths: Sequence[Sequence[Node]]) -> None:
-    """Replace `node` by a `_RestoreSized`, and record the shapes of the Identities between it and
-    the Assigns.
+    """Replace `node` by a `_RestoreSized`, and record the shapes of the Identities between this
+    node and the Assigns.
     """
     assigns = [path[-1] for path in paths]
     edges = [assign.input_edge(0) for assign in assigns]

@@ -36,8 +36,9 @@ _SENDS = "CollectiveBcastSend"
 def collectives(unit: Unit) -> Outcome:
     """Connect the members of each group of collectives.
 
-    Members in other processes are left to the cluster's workers. Raises InvalidArgumentError if
-    members are missing, if members of a group have different attrs, or if their inputs don't match.
+    If members are in other processes, the cluster's workers connect them. Raises
+    InvalidArgumentError if members are missing, if members of a group have different attrs, or if
+    their inputs don't match.
     """
     groups: dict[tuple[int, int], list[Node]] = defaultdict(list)
     for node in unit.graph.op_nodes():
@@ -66,11 +67,11 @@ def collectives(unit: Unit) -> Outcome:
 
 def _exchange(unit: Unit, members: Sequence[Node]) -> None:
     """Replace each member by an op that passes its input to the worker of this process. The worker
-    exchanges the input with the workers of the other members.
+    exchanges the inputs with the workers of the other members.
 
     The worker runs the readers of the results in a later stage of the run
-    (`cluster/run_stages.py`). Only members in a branch or a loop have readers in this graph. Such a
-    member waits for the result, in the same way as a dequeue waits for an element.
+    (`cluster/run_stages.py`). If a member is in a branch or a loop, its readers are in this graph.
+    Such a member waits for the result, in the same way as a dequeue waits for an element.
     """
     for member in members:
         sources = [(edge.src, edge.src_output) for edge in member._in if not edge.is_control]
@@ -96,8 +97,8 @@ def _exchange(unit: Unit, members: Sequence[Node]) -> None:
 def _exchanged(
     unit: Unit, member: Node, sources: Sequence[Source], attrs: Mapping[str, Any]
 ) -> Node:
-    """Return an op that passes the member's input to the worker and waits for the result. The
-    receiver of a broadcast passes an empty value.
+    """Return an op that passes the member's input to the worker and waits for the result. If the
+    member receives a broadcast, it passes an empty value.
     """
     dtype = attrs["T"]
     if not sources:
@@ -178,7 +179,7 @@ def _add(
     unit: Unit, member: Node, op_type: str, sources: Sequence[Source], suffix: str, **attrs: Any
 ) -> Source:
     """Add an op on the device of the member, with one output that has the member's dtype. Return
-    the output.
+    this output.
     """
     dtype = member.attrs["T"]
     attrs = {"T": dtype, **attrs}

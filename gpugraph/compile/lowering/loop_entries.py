@@ -9,7 +9,7 @@ removes the control input, and adds it to the readers of the counter's last valu
 only ops whose results do not depend on when they run: the constant with which the counter starts,
 and ops in the loop that read no variable and have no state.
 
-    Exit --> [assign] - - -> count: a constant --> Enter          cut, and instead
+    Exit --> [assign] - - -> count: a constant --> Enter          removed, and in its place:
                   |                                  ...
                   + - - - - - - - - -> [backward] <- Exit         assign before backward
 """
@@ -37,7 +37,7 @@ class _Wait(NamedTuple):
 
 
 def start_loops_early(graph: RuntimeGraph) -> None:
-    """Find control edges through which an input of a loop waits for a result of the same loop. Move
+    """Find control edges that make an input of a loop wait for a result of the same loop. Move
     these control edges to the readers of the loop's results.
     """
     waits = list(_waits(graph))
@@ -87,8 +87,8 @@ def _following(nodes: list[Node], within: Frames | None = None) -> set[Node]:
     """Return all nodes that depend on these nodes in the same iteration of the surrounding loops.
 
     Args:
-      within: if `within` is not None, follow only data edges, including those into next iterations,
-        and only to nodes in the frame of `nodes`.
+      within: if it is not None, only data edges are followed, including edges into the next
+        iteration, and only nodes in the frame of `nodes` are returned.
     """
     seen, stack = set(nodes), list(nodes)
     while stack:
@@ -105,8 +105,8 @@ def _following(nodes: list[Node], within: Frames | None = None) -> set[Node]:
 
 
 def _move(graph: RuntimeGraph, frames: Frames, wait: _Wait) -> None:
-    """Replace the control edge by edges to those nodes outside the loop that read a result computed
-    from the op.
+    """Replace the control edge by control edges to the nodes outside the loop that read a result
+    computed from the op.
     """
     op, copy = wait.edge.dst, wait.edge.src
     entered = op if frames.at(op) is frames.at(wait.enter) else wait.enter

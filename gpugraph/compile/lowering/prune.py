@@ -1,15 +1,15 @@
 """Prune: create the runtime graph with only the ops that the fetches and targets of a run need.
 
 The pass follows data and control inputs backward from the fetches and targets. A fed tensor becomes
-an `_Arg`, and the op that computes it is dropped, unless another of its outputs is needed. Each
-fetched tensor gets a `_Retval`. A control dependency on a fed placeholder becomes a control
+an `_Arg`. The op that computes the tensor is dropped, unless another output of the op is needed.
+Each fetched tensor gets a `_Retval`. A control dependency on a fed placeholder becomes a control
 dependency on its `_Arg`. `RunRequest.connections` maps tensors to other tensors that replace them.
 
 Resource variables become reference variables: see `compile/lowering/resource_variable_lowering.py`.
 
 A variable is placed on a device once, for all runs of the session, so its device must not depend on
-which run comes first. Therefore the placer also receives the variable's kin, which are all ops in
-the client's graph that write the variable or take a reference to it.
+which run comes first. Therefore the placer also receives the variable's kin. These are all ops in
+the client's graph that write the variable or have a reference to it as an input.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
 
 def prune(target: Target, request: RunRequest) -> Unit:
-    """Return the unit that is the input of all other passes.
+    """Return the unit that is the input of all later passes.
 
     Raises InvalidArgumentError, with the names of the placeholders, if a placeholder that the run
     needs is not fed.
@@ -177,17 +177,17 @@ def _as_it_is(op: Operation) -> tuple[OpDef, dict[str, Any], Sequence[DType], Se
 
 
 def _read_or_referred(op: Operation, dtypes: Sequence[DType]) -> list[DType]:
-    """Return the dtypes of the inputs of an op's node. Only inputs that must be references have a
-    reference dtype.
+    """Return the dtypes of the inputs of an op's node. An input has a reference dtype only if the
+    op requires a reference.
     """
     refs = ref_slots(op)
     return [dtype if slot in refs else dtype.base_dtype for slot, dtype in enumerate(dtypes)]
 
 
 def _referring(variable: Operation) -> list[Operation]:
-    """Return the ops of the client's graph that take a reference to the variable, or its handle,
-    directly or through ops that forward it. Ops that only read the variable's value are not
-    included.
+    """Return the ops of the client's graph that have a reference to the variable, or its handle, as
+    an input, directly or through ops that forward it. Ops that only read the variable's value are
+    not included.
     """
     referring: dict[Operation, None] = {}
     stack = [variable]
@@ -203,7 +203,7 @@ def _referring(variable: Operation) -> list[Operation]:
 
 
 def _is_resizable(variable: Operation) -> bool:
-    """Return whether an Assign with `validate_shape` False may give the variable another shape."""
+    """Return whether an Assign with `validate_shape` False may change the variable's shape."""
     return any(
         op.type == "Assign" and not op.attrs["validate_shape"] for op in _referring(variable)
     )
@@ -276,7 +276,7 @@ def _add_edges(
 
 
 def _edge_inputs(op: Operation) -> Sequence[Tensor]:
-    """Return those inputs of an operation that are also inputs of its node."""
+    """Return the inputs of an operation that its node has as well."""
     if not calls_functions(op):
         return op._inputs
     dropped = dropped_handles(op)

@@ -7,9 +7,9 @@ the new value. In TensorFlow it gets the new value, because the output of the Id
 variable's memory. Here such a user gets a separate read, after the writes that it follows.
 
 Users that follow no write keep the shared read, which is a snapshot. A read that the program
-creates itself (`read_value`) is always a snapshot: see `compile/memory/memory_planning.py`. In a
-loop that writes the variable, users see in each iteration the value written in the previous
-iteration, so each iteration reads the variable again.
+creates itself (`read_value`) is always a snapshot (see `compile/memory/memory_planning.py`). If a
+loop writes the variable, users see the value that the previous iteration has written, so each
+iteration reads the variable again.
 
 One traversal in topological order computes, for each node, the writes that precede it, as bits of
 an integer.
@@ -89,7 +89,7 @@ class _Walk:
         return bits
 
     def of(self, bits: int) -> list[Node]:
-        """Return the nodes that perform the writes with these bits."""
+        """Return the nodes of the writes with these bits."""
         return [write for bit, write in enumerate(self.writes) if bits >> bit & 1]
 
     def _visit(self, node: Node, roots: dict[TensorId, Key], reads: list[tuple[Node, Key]]) -> None:
@@ -144,7 +144,7 @@ class _UserPosition(NamedTuple):
       frame: the loop that contains the users.
       side: a node that is alive if and only if the branch of the users is taken, or None.
       missed: the bits of the writes that precede the users but not the shared read.
-      anchors: the inputs of the users that come after these writes.
+      anchors: the inputs of the users that depend on these writes.
     """
 
     frame: Frame
@@ -154,7 +154,7 @@ class _UserPosition(NamedTuple):
 
 
 def _anchors(walk: _Walk, edge: Edge, missed: int) -> frozenset[Node]:
-    """Return those inputs of the user that come after the writes `missed`. The new read waits for
+    """Return the inputs of the user that depend on the writes `missed`. The new read waits for
     these inputs instead of the writes, because the writes may be in branches that are not taken.
     """
     user = edge.dst

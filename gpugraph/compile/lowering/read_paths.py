@@ -44,8 +44,8 @@ class ReadPaths:
                     yield edge, side
 
     def frame_of(self, edge: Edge) -> Frame:
-        """Return the frame in which the value of an edge is read. An Enter reads the value outside
-        of its loop.
+        """Return the frame in which the value of an edge is read. If the reader is an Enter, this
+        is the frame outside of its loop.
         """
         frame = self.frames.at(edge.dst)
         if edge.dst.node_class is not NodeClass.ENTER:
@@ -74,8 +74,8 @@ class ReadPaths:
         return False
 
     def reference(self, read: Node, frame: Frame) -> tuple[Node, int]:
-        """Return an output, available in `frame`, that is the same reference as the input of
-        `read`. If `read` is outside of the loop of `frame`, a new RefEnter is added.
+        """Return an output that is available in `frame` and is the same reference as the input of
+        `read`. If `read` is outside of the loop of `frame`, a RefEnter is added.
         """
         edge = read.input_edge(0)
         if frame is self.frames.at(read) or frame.parent is None:

@@ -4,10 +4,10 @@ To the client a resource variable is a handle, through which ops read and change
 passes support only reference variables. So the op that creates the handle becomes a VariableV2. The
 handle becomes a reference to this VariableV2, and ops that forward the handle become RefSwitch,
 RefEnter and similar ops. An op that takes a handle becomes the corresponding op for references. A
-read becomes an Identity. The name of this Identity differs from the name that a variable's shared
-read has (`name/read`), so `compile/lowering/read_after_write.py` does not change it, and it returns
-the value at its position in the order. All these nodes run on the variable's device, even if
-another device was requested for them.
+read becomes an Identity. Its name is not that of a shared read (`name/read`). So
+`compile/lowering/read_after_write.py` does not change this Identity, and it returns the value at
+its position in the order. All these nodes run on the variable's device, even if another device was
+requested for them.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ def calls_functions(op: Operation) -> bool:
 
 
 def dropped_handles(op: Operation) -> frozenset[int]:
-    """Return the input slots of those variable handles that are dropped from an operation that
-    calls functions. The functions refer to these variables by name.
+    """Return the input slots of the variable handles that are dropped from an operation that calls
+    functions. The functions refer to these variables by name.
     """
     slots = enumerate(op._inputs)
     return frozenset(slot for slot, tensor in slots if handle_maker(tensor) is not None)
@@ -77,8 +77,8 @@ def _without_handles(op: Operation) -> Lowered | None:
 
 
 def lowered(op: Operation) -> Lowered | None:
-    """Return the node that an operation with resource variables becomes. Return None for any other
-    operation.
+    """Return the node that an operation with resource variables becomes, or None for an operation
+    without any.
     """
     if calls_functions(op):
         return _without_handles(op)
@@ -118,8 +118,8 @@ def lowered(op: Operation) -> Lowered | None:
 
 
 def _values_of(op: Operation) -> Lowered | None:
-    """Return the node for the IdentityN of an inlined function that takes variable handles. The
-    node forwards the variables' values. Return None if the node takes no variable handle.
+    """Return the node for the IdentityN of an inlined function that receives variable handles, or
+    None if this IdentityN receives none. The node forwards the variables' values.
 
     Readers of the returned handles get edges from the sources of the handles themselves (`prune`).
     """
@@ -139,8 +139,8 @@ def _lowering(op: Operation) -> Lowering | None:
 
 
 def _dtype(tensor: Tensor) -> DType:
-    """Return the dtype that a tensor has as an output of a node. For a variable handle, the result
-    is a reference dtype.
+    """Return the dtype that a tensor has as an output of a node. A variable handle has a reference
+    dtype.
     """
     maker = handle_maker(tensor) if tensor._dtype is resource else None
     if maker is None:
@@ -180,7 +180,7 @@ def _attrs(op: Operation, op_def: OpDef, lowering: Lowering, maker: Operation) -
 
 
 def ref_slots(op: Operation) -> frozenset[int]:
-    """Return the indices of the inputs that must be references at the op's node. For any other
+    """Return the indices of the inputs of an op's node that must be references. For any other
     input, the node reads the value of the variable.
     """
     lowering = _lowering(op)
@@ -197,7 +197,7 @@ _NO_SLOTS: frozenset[int] = frozenset()
 
 def add_axis(unit: Unit, op: Operation, node: Node) -> None:
     """Add a constant as the axis input of the node that replaces a ResourceGather. A ResourceGather
-    has no such input, and its axis is the value of `batch_dims`.
+    has no such input. Its axis is the value of `batch_dims`.
     """
     axis = unit.add_constant(node, "axis", np.array(op.attrs["batch_dims"], np.int32))
     variable = node.input_edge(0).src

@@ -5,12 +5,12 @@ another.
     v = v - (v - b) * 0.1        if both read first, the second write undoes the first
 
 An update consists of a read of a variable, a write of the same variable, and the ops between them.
-No other write and no other op uses the value that was read. If a run writes a variable several
-times, this pass adds control edges: each update reads after the previous write, in order of
-creation, within one loop. So no update is lost. Examples are the updates of a moving average
-(`assign_sub`) in a layer that is applied twice, and the updates of several optimizers. A read with
-any other use (a fetch, the update of another variable) gets no edges. The order that the program
-defines takes precedence: no edge is added that would close a cycle.
+Only this write uses the value that was read. If a run writes a variable several times, this pass
+adds control edges: each update reads after the previous write, in order of creation, within one
+loop. So no update is lost. Examples are the updates of a moving average (`assign_sub`) in a layer
+that is applied twice, and the updates of several optimizers. A read with any other use (a fetch,
+the update of another variable) gets no edges. The order that the program defines takes precedence:
+no edge is added that would close a cycle.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def serial(unit: Unit) -> Outcome:
 
 
 def _writes_repeat(unit: Unit) -> bool:
-    """Return whether a variable might be written twice. If a search is needed to find the variable
-    of a reference, assume that the variable might be written twice.
+    """Return whether a variable might be written twice. If the variable of a reference is not
+    immediately known, the result is true.
     """
     seen: set[Key] = set()
     for node in unit.graph.op_nodes():
@@ -63,8 +63,8 @@ def _writes_repeat(unit: Unit) -> bool:
 
 
 def _variable_behind(node: Node, slot: int) -> Node | None:
-    """Return the variable to which an input refers. To find this variable, follow the first input
-    of each op. If the last op is not a variable, return None.
+    """Return the variable to which an input refers, or None if it is not found. The search follows
+    the first input of each op.
     """
     while node.node_class is not NodeClass.VARIABLE:
         if not node._in:
@@ -75,8 +75,8 @@ def _variable_behind(node: Node, slot: int) -> Node | None:
 
 @dataclass(eq=False)
 class _Variable:
-    """The reads and writes of one variable. Writes are in program order or, if the program does not
-    order them, in order of creation.
+    """The reads and writes of one variable. Writes are in program order. If the program does not
+    order them, they are in order of creation.
     """
 
     writes: list[Node] = field(default_factory=list)
@@ -88,7 +88,7 @@ class _Serializer:
 
     Attributes:
       flow: the loops and guards of the nodes, or None if there is no control flow.
-      in_order: whether no node depends on a node that was created later.
+      in_order: whether each node was created after all nodes on which it depends.
     """
 
     def __init__(self, unit: Unit) -> None:
@@ -186,7 +186,7 @@ class _Serializer:
             yield f"{write.name} after {earlier.name}"
 
     def _feeding(self, variable: _Variable) -> dict[int, list[Edge]]:
-        """Return, for each write by its id, the edges from those reads whose values no other write
+        """Return, for each write by its id, the edges from the reads whose values no other write
         uses.
 
         If the program created the read itself, the edge leads into the read. If the read is the
@@ -211,8 +211,8 @@ class _Serializer:
 
     def _reached(self, variable: _Variable, bits: dict[int, int]) -> dict[int, int]:
         """Return, for each node that depends on a read of the variable, the bits of the first
-        writes that use its value. The bits include `_OTHER` if the node also has an effect other
-        than these writes.
+        writes that use the node's value. The bits include `_OTHER` if the node also has an effect
+        other than these writes.
         """
         behind: set[int] = set()
         stack = [edge.dst for edge in variable.reads]
@@ -243,8 +243,8 @@ class _Serializer:
         return not self.paths.leads(node, earlier)
 
     def _wait(self, node: Node, earlier: Node) -> None:
-        """Make a node run after a write. If the write may be in a branch that is not taken, make
-        the node wait for a ControlTrigger after the write instead.
+        """Let a node run after a write. If the write may be in a branch that is not taken, the node
+        waits for a ControlTrigger after the write instead.
         """
         if self._guard(earlier) != ALWAYS and self._guard(earlier) != self._guard(node):
             earlier = self._trigger(earlier)
@@ -262,7 +262,7 @@ class _Serializer:
         return self.triggers[write.id]
 
     def _read_after(self, edge: Edge, earlier: Node, write: Node) -> None:
-        """Make the read that begins an update run after the write of the previous update.
+        """Let the read at the beginning of an update run after the write of the previous update.
 
         If the read is a shared read, this read is copied first. The added control edge closes no
         cycle, because only the update's own write depends on the copy. A read that is not in the

@@ -21,7 +21,7 @@ def lay_out(unit: Unit) -> list[str]:
     """Set the offsets of buffers and the sizes of arenas. Return a report line about each arena.
 
     If sizes are open, the offsets are valid for the sizes of the first run. `Relayout` computes the
-    offsets for other sizes.
+    offsets for all other sizes.
     """
     for device, group in _by_device(unit.storages).items():
         plan = plan_offsets(
@@ -48,16 +48,16 @@ def _lines(unit: Unit) -> list[str]:
 
 
 class Relayout:
-    """The layout of a unit's arenas for any values of its open sizes. It holds, for each buffer,
-    the buffers below it, which are the same for all values.
+    """The layout of a unit's arenas for any values of its open sizes. For each buffer, it contains
+    the list of the buffers below. These lists are the same for all values.
     """
 
     def __init__(self, unit: Unit, part_of: Callable[[Storage], int] = lambda _: 0) -> None:
         """Derive the layout from the offsets of the unit's buffers.
 
         Args:
-          part_of: a function that returns the part of a run before which the size of a buffer
-            becomes known. Buffers of earlier parts lie below buffers of later parts.
+          part_of: a function that returns the stage of a run at whose start the size of a buffer
+            becomes known. Buffers of earlier stages are below buffers of later stages.
         """
         self._stackings: dict[str, Stacking] = {}
         for device, group in _by_device(unit.storages).items():
@@ -81,7 +81,9 @@ class Relayout:
         return self._stackings[device]
 
     def reports(self, unit: Unit) -> list[PassReport]:
-        """Return the reports of `unit`, with the sizes of its arenas."""
+        """Return the pass reports of `unit`, with the current sizes of the arenas in the report of
+        this pass.
+        """
         return [
             report._replace(lines=_lines(unit)) if report.name == "memory_planning" else report
             for report in unit.reports
@@ -94,9 +96,10 @@ def _orders(
     """Yield possible orders of buffers in the arena. Each order is a sequence with one sort key for
     each buffer.
 
-    Buffers of earlier parts always lie below buffers of later parts. There are three orders within
-    a part: the order in the plan of all parts, the order in a plan of the part alone, and the
-    latter order with those buffers first that are no longer live when the next part begins.
+    Buffers of earlier stages are always below buffers of later stages. Within a stage, three orders
+    are tried. The first is the order in the plan of all stages. The second is the order in a plan
+    of the stage alone. The third is the second order, but buffers that are no longer live when the
+    next stage begins come first.
     """
     top = 1 + max(offsets)
     yield [part * top + offset for part, offset in zip(parts, offsets)]

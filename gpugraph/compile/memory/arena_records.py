@@ -66,8 +66,7 @@ def _buffer(unit: Unit, node: Node, slot: int, home: Home) -> BufferRecord:
 
 def _maker(unit: Unit, node: Node, slot: int) -> tuple[str, Any]:
     """Return the name of the op that computes an output, and the line of the user's program that
-    created the op. If the node is fused, the name and the line belong to the member that computes
-    the output.
+    created the op. If the node is fused, this op is the member that computes the output.
     """
     if node.node_class is NodeClass.ARG:
         return unit.feeds[node.attrs["index"]].name.partition(":")[0], node.origin
@@ -94,11 +93,11 @@ def _record(unit: Unit, device: str, buffers: list[BufferRecord]) -> ArenaRecord
 
 
 def first_beyond(arena: ArenaRecord, available: int) -> tuple[int, BufferRecord]:
-    """Return the first position in the order where live tensors exceed `available` bytes, and the
-    tensor that is first written at this position.
+    """Return the first position in the order at which live tensors exceed `available` bytes, and
+    the tensor that is first written at this position.
 
-    If the live tensors always fit, the arena is too large only because of fragmentation. In this
-    case return the position of the peak and the largest tensor at this position.
+    If live tensors never exceed this size, the arena is too large only because of fragmentation.
+    Then return the position of the peak and the largest tensor at this position.
     """
     total, place, last = 0, arena.place, arena.at_peak()[0]
     ends = sorted(arena.buffers, key=lambda buffer: buffer.last)

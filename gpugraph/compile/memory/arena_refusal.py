@@ -46,8 +46,8 @@ def arena_refused(unit: Unit, device: Device) -> ResourceExhaustedError:
 
 
 def part_of_room(unit: Unit, device: Device) -> float:
-    """Return the arena's size divided by the device's free memory. If the arena does not fit, the
-    session's idle plans are dropped first.
+    """Return the arena's size divided by the device's free memory. If the arena does not fit, drop
+    the session's idle plans first.
 
     Raises ResourceExhaustedError if the arena still does not fit.
     """
@@ -73,7 +73,7 @@ def refused_beside_arena(
     """Return the error for a node whose scratch memory does not fit in addition to the arena.
 
     Args:
-      error: the allocator's error. The new message is added to its message.
+      error: the error of the allocator, to whose message an explanation is added.
     """
     arena, hole = unit.arena_sizes.get(device.name, 0), largest_hole(device)
     lines = [

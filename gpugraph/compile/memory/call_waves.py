@@ -3,10 +3,11 @@
   depth   0 x  get  |  1 y = 2x  get+1  |  2 put(y)          `get` waits forever
   waves   x  y  |  get  put  |  get+1                        both are called at the same time
 
-Here `get` and `put` are user functions that share a queue. In the order of depth, `get` would be
-called first and wait forever. A wave begins with the ops that depend on no call of this wave or of
-later waves. The calls of the wave follow, all at one depth, because they do not depend on each
-other. `compile/steps/concurrent_calls.py` combines the calls of a wave into one step.
+Here `get` and `put` are user functions that share a queue. If calls were ordered by depth, `get`
+would be called first and wait forever. A wave begins with the ops that depend neither on a call of
+this wave nor on a call of a later wave. The calls of the wave follow, all at one depth, because
+they do not depend on each other. `compile/steps/concurrent_calls.py` combines the calls of a wave
+into one step.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ def calls(unit: Unit) -> set[Item]:
     """Return the calls that are scheduled in waves.
 
     If several nodes may wait, or if one node may wait for other runs, the result contains all nodes
-    that may wait. Otherwise the result is empty. A single call of a user's function is ordered by
-    depth like any other op.
+    that may wait. Otherwise the result is empty. A single call of a user function is ordered by
+    depth, like any other op.
     """
     kernel_by_node = dict(_waiting(unit))
     waits_for_runs = any(kernel.gives_up for kernel in kernel_by_node.values())
@@ -37,7 +38,7 @@ def calls(unit: Unit) -> set[Item]:
 
 
 def may_wait(unit: Unit) -> bool:
-    """Return whether a run may wait for other runs, or for the user's functions."""
+    """Return whether a run may wait for other runs or for user functions."""
     return next(_waiting(unit), None) is not None
 
 
@@ -70,12 +71,13 @@ def followers(unit: Unit) -> Callable[[Node], Iterable[Node]]:
 def in_waves(
     depth: Mapping[I, int], after: Callable[[I], Iterable[I]], calling: Collection[Item]
 ) -> dict[I, int]:
-    """Return new depths with which each call comes last in its wave.
+    """Return new depths. At the new depths, the calls of a wave come after all ops of the wave that
+    are not calls.
 
     Args:
       depth: the current depth of each item.
-      after: a function that returns the items that depend on an item. These dependent items must
-        have greater depths than the item.
+      after: a function that returns the items that depend on an item. They must have greater depths
+        than the item.
       calling: the items that are calls.
     """
     wave = dict.fromkeys(depth, 0)

@@ -5,11 +5,10 @@ order.
   later      dW3  dW2  dW1  Adam(W3)  Adam(W2)  Adam(W1)  train
 
 Adjacent updates are enqueued on the GPU as one launch (`compile/steps/launch_joining.py`). An
-update is delayed until right before the first op that depends on it, or that uses a variable that
-the update writes or reads. So every op sees each variable after the same updates as without the
-delay. A delayed update extends the lifetimes of its inputs. Therefore large updates are not
-delayed. The launch time of large updates is negligible anyway. Updates in a branch or a loop are
-not delayed either.
+update is delayed until right before the first op that depends on it or on its variables. So the
+delay never changes the value of a variable that an op sees. A delayed update extends the lifetimes
+of its inputs, so large updates are not delayed. Their launch time is negligible anyway. Updates in
+a branch or a loop are not delayed either.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ Rank = tuple[int, int, int, int, bool, int]
 
 
 def later(unit: Unit) -> int:
-    """Delay the small updates in `unit.order` and return the number of nodes that moved."""
+    """Delay the small updates in `unit.order`, and return the number of nodes that were moved."""
     devices = {device.name: device for device in unit.target.devices if device.has_kernels}
     if not devices or is_off(JOIN):
         return 0
@@ -66,7 +65,7 @@ def _bytes(unit: Unit, variable: Node) -> int:
 
 
 def _written(unit: Unit, node: Node, refers: dict[tuple[int, int], Key]) -> set[Key]:
-    """Return the variables that a node writes. Return an empty set if the node must not be delayed,
+    """Return the variables that a node writes. The result is empty if the node must not be delayed,
     because it is in a branch or a loop, or because its variable is unknown.
     """
     decl = DECLARATIONS.get(node.type)
@@ -83,8 +82,8 @@ def _written(unit: Unit, node: Node, refers: dict[tuple[int, int], Key]) -> set[
 
 
 def _places(unit: Unit, moving: set[int], refers: dict[tuple[int, int], Key]) -> dict[int, Rank]:
-    """Return the sort key of each node. The key of a node in `moving` comes immediately before the
-    key of the first node that must follow it.
+    """Return the sort key of each node. A node in `moving` gets a key immediately before the key of
+    the first node that must follow it.
     """
     ranks = {device.name: index for index, device in enumerate(unit.target.devices)}
     starts = _starts(unit)
@@ -107,12 +106,12 @@ def _places(unit: Unit, moving: set[int], refers: dict[tuple[int, int], Key]) ->
 
 
 def _right_before(after: Iterable[Rank], end: int, alone: bool, device: int, position: int) -> Rank:
-    """Return the sort key immediately before the smallest of `after`. If `after` is empty, return
-    the key at the end of the order.
+    """Return the sort key immediately before the smallest of the keys `after`. If there are none,
+    return the key at the end of the order.
 
-    Several updates may be delayed until the same node. Then each update follows the updates on
-    which it depends. Independent updates are sorted by device. Updates with `use_locking`
-    (`alone`), which can't share a launch, come last.
+    If several updates are delayed until the same node, each update follows the updates on which it
+    depends. Independent updates are sorted by device. Updates with `use_locking` (`alone`) can't
+    share a launch, and come last.
     """
     first, row = end, 0
     for place, is_node, other, *_ in sorted(after)[:1]:
@@ -121,8 +120,8 @@ def _right_before(after: Iterable[Rank], end: int, alone: bool, device: int, pos
 
 
 def _starts(unit: Unit) -> list[int]:
-    """Return, for each position in the order, the first position of the outermost loop that
-    contains it. Outside of loops, return the position itself.
+    """Return, for each position in the order, the first position of the outermost loop around it.
+    Outside of loops, this is the position itself.
     """
     if unit.flow is None:
         return list(range(len(unit.order)))

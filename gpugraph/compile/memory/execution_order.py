@@ -2,14 +2,14 @@
 device, writes of variables come last, and all other ops are in order of creation.
 
 The depth of an op is the length of the longest path to it. The depth is measured over the whole
-graph, with an edge from each Send to its Recv, so one thread that executes the sequence never
-reaches a Recv before its Send. An op that writes a variable comes after all other ops of its depth
-and device, so reads of the same depth see the old value, regardless of the order of creation.
-Inputs of a collective over several processes come before all other ops of their depth.
+graph, with an edge from each Send to its Recv, so the sequence never has a Recv before its Send. An
+op that writes a variable comes after all other ops of its depth and device, so reads of the same
+depth see the old value, regardless of the order of creation. Inputs of a collective over several
+processes come before all other ops of their depth.
 
 With control flow, ops with equal guards stay together as long as possible. The ops of a loop take
-the position of the loop. Within a loop, the order is: Enters, Merges, then all other ops. In the
-resulting order, small updates of variables on GPUs are deferred (`deferred_updates`).
+the position of the loop. Within a loop, the order is: Enters, Merges, then all other ops. Small
+updates of variables on GPUs are then moved to later positions (`deferred_updates`).
 
 Without control flow, ops whose kernels report sizes come first, together with all ops on which they
 depend.
@@ -18,8 +18,8 @@ Calls of user functions may wait for each other, and ops on queues may wait for 
 are several calls of user functions, or one op on a queue, the order consists of waves
 (`call_waves`). First come all ops that depend on none of these calls, then, at one depth, the calls
 that depend on no other call, then the ops that depend on these calls, and so on. The calls of one
-wave run concurrently (`compile/steps/concurrent_calls.py`). Then those ops of each CPU device that
-wait for no other device are put together, so that the devices may compute at the same time
+wave run concurrently (`compile/steps/concurrent_calls.py`). Then the ops of each CPU device are put
+together if they wait for no other device, so that the devices may compute at the same time
 (`replica_lanes`). Finally, large independent matrix products are moved next to each other
 (`side_by_side`).
 """
@@ -82,7 +82,7 @@ def order(unit: Unit) -> Outcome:
 
 
 def _order_flow(unit: Unit, flow: Flow, rank: dict[str, int], calling: set[Item]) -> None:
-    """Set the order and depths of a graph with control flow, frame by frame.
+    """Set the order and depths of a graph with control flow, one frame after another.
 
     Args:
       rank: the position of each device among ops of equal depth, by device name.
@@ -139,8 +139,8 @@ def _writes(node: Node) -> bool:
 
 
 def _starts(node: Node) -> bool:
-    """Return whether a node runs at the start of an iteration, before all other ops. This is true
-    for an Enter and for a loop's Merge.
+    """Return whether a node runs at the start of an iteration, before all other ops. Enters and the
+    Merges of loops do.
     """
     return node.node_class is NodeClass.ENTER or is_loop_merge(node)
 

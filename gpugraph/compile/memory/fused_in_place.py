@@ -6,11 +6,11 @@ op.
 
 In NumPy the members run one after another, each over whole tensors. A member whose value is an
 output of the fused op writes to the plan's memory. This member may overwrite an input if it reads
-that input element by element and no later member reads the input. In native code, a loop reads an
-element of all inputs before it writes that element of the outputs
-(`devices/codegen/loop_schedule.py`). However, members that depend on the result of a reduction are
-computed in another loop, which may read the inputs again. In that case an output may overwrite an
-input only if it is the only output, since the last loop writes it.
+the input element by element, and no later member reads it. In native code, a loop reads an element
+of all inputs before it writes that element of the outputs (`devices/codegen/loop_schedule.py`).
+However, members that depend on the result of a reduction are computed in another loop, which may
+read the inputs again. In that case, only a single output may overwrite an input, because the last
+loop writes it.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from gpugraph.ops.fusion.fused_members import FusedMember
 
 
 def fused_in_place(node: Node, slot: int) -> list[int]:
-    """Return the inputs of a `_Fused` node that output `slot` may overwrite, if the shapes are
-    equal.
+    """Return the inputs of a `_Fused` node that output `slot` may overwrite.
 
-    The result assumes that all other outputs have separate memory.
+    The caller must ensure that the input and the output have equal shapes, and that all other
+    outputs have separate memory.
     """
     known = node.attrs["layout"].in_place
     if slot not in known:
@@ -63,7 +63,8 @@ def _in_place(node: Node, slot: int) -> list[int]:
 
 
 def _has_further_loops(members: Sequence[FusedMember], number: int) -> bool:
-    """Return whether some member may depend on the result of a reduction.
+    """Return whether some member may depend on the result of a reduction, so that the kernel needs
+    more than one loop.
 
     Args:
       number: the number of inputs of the fused op.
@@ -85,7 +86,7 @@ def _has_further_loops(members: Sequence[FusedMember], number: int) -> bool:
 
 
 def _works_in_place(member: FusedMember, value: int) -> bool:
-    """Return whether a member has a single output, and may write it over its input `value`."""
+    """Return whether a member has a single output and may write it over the input `value`."""
     if len(member.output_types) > 1:
         return False
     if isinstance(member.kernel.function, np.ufunc):

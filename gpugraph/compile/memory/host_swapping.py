@@ -4,9 +4,9 @@
 
 The run was first compiled without swaps, and the tensors to swap were chosen by the memory plan of
 that unit (`swap_choice`). A copy begins at its Send and is complete at its Recv. Control edges
-determine these times. The Recv on the host waits for the node during which the copy ends. The Send
-that returns the tensor waits for the last node before its copy must begin. If a late use reads a
-view of the tensor, the view is created again, from the copy.
+determine when these nodes run. The Recv on the host waits for the node during which the copy is
+expected to end. The Send back to the GPU waits for the last node before its copy must begin. If a
+late use reads a view of the tensor, the view is created again, from the copy.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ def _node(unit: Unit, name: str) -> Node:
 
 
 def _sent(unit: Unit, source: Node, slot: int) -> Node | None:
-    """If the tensor is sent to the host anyway, because an op on the host reads it, return its
-    Recv. Otherwise return None.
+    """If an op on the host reads the tensor, so that it is sent to the host anyway, return the Recv
+    on the host. Otherwise return None.
     """
     for send, recv in unit.send_recv_pairs:
         edge = send.input_edge(0)
@@ -68,8 +68,8 @@ def _sent(unit: Unit, source: Node, slot: int) -> Node | None:
 
 
 def _copied(unit: Unit, edge: Edge, copies: dict[TensorId, Source]) -> Source:
-    """Return a new source for an edge that reads the tensor or a view of it. The source is the copy
-    that has returned from the host, or a view of that copy.
+    """Return the new source of an edge that reads the tensor or a view of it. The new source is the
+    copy that has returned from the host, or a view of this copy.
     """
     node, slot = edge.src, edge.src_output
     if (node.id, slot) not in copies:

@@ -3,8 +3,8 @@
   order     x = f(..)  g(x)  . . . . . . . . . . .  h(x)
   uses      1          2     [ x is idle         ]  3
 
-A use of a view is also a use of the tensor. Fetched tensors, and tensors used in a branch or a
-loop, are never treated as idle.
+A use of a view is also a use of the viewed tensor. Fetched tensors, and tensors used in a branch or
+a loop, are never treated as idle.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _FLOWING = {NodeClass.SWITCH, NodeClass.MERGE, NodeClass.ENTER, NodeClass.NEXT_I
 
 
 class Idle(NamedTuple):
-    """A tensor, and the positions `first` and `last` in the order between which no op uses it.
+    """A tensor, and two positions in the order, `first` and `last`, between which no op uses it.
 
     Args:
       late: the edges of the uses at `last` and later.
@@ -47,8 +47,8 @@ class DeviceTimeline:
 
     Attributes:
       ends: the time at which each position in the order ends, in seconds from the start of the run.
-      marks: position, depth and node of those kernels that run once in every run. Copies may wait
-        for these kernels.
+      marks: the position, depth and node of each kernel that runs once in every run. Copies may
+        wait for these kernels.
     """
 
     def __init__(self, unit: Unit, device: str) -> None:
@@ -69,7 +69,7 @@ class DeviceTimeline:
 
 
 def is_regular(unit: Unit, node: Node) -> bool:
-    """Return whether a node runs exactly once in each run, because the node is in no branch and no
+    """Return whether a node runs exactly once in each run, because it is in no branch and no
     loop.
     """
     flow = unit.flow
@@ -80,8 +80,8 @@ def is_regular(unit: Unit, node: Node) -> bool:
 
 def idle_tensors(unit: Unit, device: str, timeline: DeviceTimeline) -> list[Idle]:
     """Return the tensors of the device's arena that may be swapped, each with one period in which
-    it is idle. This is the period before an op that requests the swap, if there is one, else the
-    tensor's longest idle period.
+    it is idle. If an op requests the swap, this is the period before the op. Otherwise it is the
+    longest idle period of the tensor.
     """
     uses, blocked = _uses(unit)
     position = unit.positions()
@@ -107,8 +107,8 @@ def _longest(
     position: Mapping[int, int],
     timeline: DeviceTimeline,
 ) -> list[Idle]:
-    """Return a list with the longest idle period of the tensor. If an op requests swapping, return
-    the period before that op instead. If the tensor may not be swapped, return an empty list.
+    """Return a list with the longest idle period of the tensor. If an op requests the swap, return
+    the period before the op instead. If the tensor may not be swapped, return an empty list.
     """
     edges = sorted(edges, key=lambda edge: position[edge.dst.id])
     places = [position[node.id], *(position[edge.dst.id] for edge in edges)]
@@ -151,7 +151,7 @@ def _uses(unit: Unit) -> tuple[dict[TensorId, list[Edge]], set[TensorId]]:
 
 def viewed(unit: Unit, edge: Edge) -> Source:
     """Return the tensor that an edge carries. If this tensor is a view, return the tensor whose
-    storage the view shares.
+    storage it shares.
     """
     node, slot = edge.src, edge.src_output
     while unit.modes.get(node.id, "").startswith("view"):
@@ -167,8 +167,8 @@ def viewed(unit: Unit, edge: Edge) -> Source:
 
 
 def view_input(node: Node, slot: int) -> int | None:
-    """Return the index of the input of which output `slot` is a view, according to the op's
-    declaration. If the output is not a view, return None.
+    """If output `slot` is declared as a view, return the index of the viewed input. Otherwise
+    return None.
     """
     decl = DECLARATIONS.get(node.type)
     return decl.memory.view.get(slot) if decl is not None and decl.memory.view else None

@@ -3,10 +3,10 @@
   random -> scale -> Assign(variable)      one array, not three; nothing is copied
 
 Without this pass, an initializer would hold the random numbers of all variables at the same time,
-since their ops have the same depth. However, a variable that has a value must keep it if an op
-fails before the Assign. So an initial value is computed in the variable's memory only if the
-variable has no value yet. The plan is then valid for only one run, and the next run of the same
-initializer is compiled again.
+since their ops have the same depth. However, if a variable already has a value and an op fails
+before the Assign, the variable must keep the value. So an initial value is computed in the
+variable's memory only if the variable has no value yet. The plan is then valid for only one run.
+The next run of the same initializer is compiled again.
 
 Some ops, such as the restoring of a checkpoint, write their output only after everything that can
 fail has succeeded (`writes_last`). These ops write directly to the memory of any variable,
@@ -52,7 +52,7 @@ def initial_values(unit: Unit, references: Mapping[TensorId, Node]) -> dict[Tens
 
 def runs_once(unit: Unit, initial: Mapping[TensorId, Node]) -> bool:
     """Return whether the plan is valid for only one run, because it computes an initial value in
-    the memory of a variable that must not have a value yet.
+    the memory of a variable without a value.
     """
     assigns = [node for node in unit.order if node.type == "Assign"]
     return any(
@@ -63,8 +63,8 @@ def runs_once(unit: Unit, initial: Mapping[TensorId, Node]) -> bool:
 
 
 def writes_last(assign: Node) -> bool:
-    """Return whether the op that computes the Assign's value (before any Identities) can't fail
-    after it has begun to write its output.
+    """Return whether the op that computes the Assign's value (before any Identities) can no longer
+    fail once it has begun to write its output.
     """
     edge = assign.input_edge(1)
     while edge.src.node_class is NodeClass.IDENTITY:
@@ -84,7 +84,7 @@ def _bytes(unit: Unit, node: Node, slot: int) -> int:
 
 
 class _Chains:
-    """The chains of ops that compute the value of each Assign. Each tensor within a chain has one
+    """The chains of ops that compute the values of Assigns. In a chain, each tensor has only one
     reader.
     """
 
@@ -96,7 +96,7 @@ class _Chains:
         self.users = self._users()
 
     def of(self, assign: Node) -> list[tuple[TensorId, Node]]:
-        """Return those tensors in the chain of an Assign that may be computed in the variable's
+        """Return the tensors in the chain of an Assign that may be computed in the variable's
         memory, each with the node of the variable.
         """
         ref = assign.input_edge(0)
@@ -111,9 +111,10 @@ class _Chains:
         return tensors
 
     def _may_be_early(self, assign: Node, variable: Node) -> bool:
-        """Return whether the variable may change before the Assign. There are three conditions: the
-        Assign runs in every run on the host, no op uses the variable before it, and the variable
-        has no value that a failure would destroy.
+        """Return whether the variable may change before the Assign.
+
+        There are three conditions. The Assign is on the host, and every run executes it. No op uses
+        the variable before the Assign. The variable has no value that a failure would destroy.
         """
         key = variable_key(variable)
         if assign.assigned_device not in self.hosts or not self._is_always(assign):
@@ -139,7 +140,7 @@ class _Chains:
         return not state.initialized and state.separation is None
 
     def _users(self) -> dict[tuple[str, str], list[Node]]:
-        """Return the nodes that take a reference to each variable."""
+        """Return the nodes that read a reference to each variable."""
         users: dict[tuple[str, str], list[Node]] = {}
         for node in self.unit.order:
             for edge in node._in:
@@ -155,9 +156,9 @@ class _Chains:
         )
 
     def _fits(self, edge: Edge, variable: Node) -> bool:
-        """Return whether a tensor may be computed in the variable's memory. It must have a single
-        reader, the variable's device, dtype and shape, and a kernel whose output sizes are known
-        before the run.
+        """Return whether a tensor may be computed in the variable's memory. The tensor must have a
+        single reader, and the device, dtype and shape of the variable. The output sizes of its
+        kernel must be known before the run.
         """
         node, slot = edge.src, edge.src_output
         users = [out for out in node._out if not out.is_control and out.src_output == slot]
@@ -181,8 +182,8 @@ class _Chains:
         )
 
     def _inputs_in_place(self, edge: Edge) -> Iterator[Edge]:
-        """Yield the edges of those inputs of the tensor's op that have the tensor's shape and that
-        the op may overwrite.
+        """Yield the edges of the inputs that the tensor's op may overwrite and that have the
+        tensor's shape.
         """
         node = edge.src
         decl = DECLARATIONS[node.type]

@@ -3,8 +3,8 @@
 A tensor that is computed outside of a loop and used inside must live until the loop ends, because
 each iteration may use it. The next value of a loop variable must live until the iteration ends. The
 initial value of a loop variable is needed only until the loop's Merges, which come first in the
-loop. An Exit may be a view of a tensor of the loop. In this case the uses of the Exit extend the
-tensor's lifetime beyond the loop.
+loop. An Exit may be a view of a tensor of the loop. Then the tensor must live until the last use of
+the Exit, which is after the loop.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from gpugraph.graph.nodes.runtime_graph import Node, NodeClass
 
 
 class Lifetimes:
-    """The position in the order where each tensor is last used.
+    """The last position in the order at which each tensor is used.
 
     Args:
       views: a function that returns, for each output of a node, the input whose bytes the output
@@ -26,8 +26,7 @@ class Lifetimes:
 
     Attributes:
       extent: the position of the last use of each tensor.
-      inner: the position of the last use inside the tensor's own loop, which ignores uses of an
-        Exit.
+      inner: the position of the last use inside the tensor's own loop, ignoring uses of an Exit.
     """
 
     def __init__(self, unit: Unit, views: Callable[[Node], Mapping[int, int]]) -> None:
@@ -49,8 +48,8 @@ class Lifetimes:
                 self.begins.setdefault(frame, position)
 
     def ends(self, frame: Frame) -> int:
-        """Return the position where an iteration of a loop ends. For the root frame, return the end
-        of the order.
+        """Return the last position of an iteration of a loop. For the root frame, return the end of
+        the order.
         """
         return self.end if frame.end is None else self.position[frame.end.id]
 
@@ -99,16 +98,13 @@ class Lifetimes:
             self.inner[key] = max(inner, self.inner.get(key, -1))
 
     def _comes_after(self, node: Node) -> bool:
-        """Return whether a node is an Exit that is alive only after the last iteration, so that it
-        needs no value of an earlier iteration.
-        """
+        """Return whether a node is an Exit that reads only values of the last iteration."""
         assert self.flow is not None
         return node.node_class is NodeClass.EXIT and node.id not in self.flow.irregular
 
     def _lifted(self, edge: Edge, position: int) -> int:
-        """Return the position up to which an edge's tensor must live if it is used at `position`.
-        If the tensor is computed outside of the loop that uses it, the result is the end of that
-        loop.
+        """Return the position until which an edge's tensor must live if it is used at `position`.
+        If the tensor is computed outside of the loop that uses it, this is the end of that loop.
         """
         assert self.flow is not None
         frames = self.flow.frames

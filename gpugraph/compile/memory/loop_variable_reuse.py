@@ -29,8 +29,8 @@ class LoopVariables:
                     self._note(merge)
 
     def _note(self, merge: Node) -> None:
-        """Record the tensor that holds the variable's next value. If this tensor is a view, record
-        the viewed tensor. If a tensor is the next value of two variables, record it for neither.
+        """Record the tensor that holds the next value of a loop variable. If this tensor is a view,
+        record the viewed tensor. If it is the next value of two variables, record it for neither.
         """
         backs = [edge for edge in merge._in if edge.is_back_edge]
         if len(backs) != 1 or len(merge.input_types) != 2:

@@ -12,8 +12,8 @@
 
 A view (Reshape, Identity) shares its input's storage and needs no step. A read of a variable also
 shares the variable's memory. However, if an op writes the variable between the read and the last
-use of the value, the read is a copy, which keeps the old value. An output for which its op declares
-`alias` takes the memory of an input whose last use is this op. The initial value of a large
+use of the value, the read is a copy, which keeps the old value. If an op declares `alias` for an
+output, the output takes the memory of an input that no later op uses. The initial value of a large
 variable is computed in the variable's memory (`initial_values`). A loop variable has one storage
 for the whole loop. The next value of the variable is computed in this storage if no later op reads
 the current value.
@@ -73,7 +73,7 @@ class _Output:
     """An output that needs a storage.
 
     Args:
-      earlier: the storages of those outputs of the same node that precede it.
+      earlier: the storages of the node's outputs before this one.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class _Output:
 
 
 class _Planner:
-    """A traversal of the order that assigns storages.
+    """A traversal of the nodes in their order. It assigns a storage to each output.
 
     Attributes:
       position: the position of the current node.
@@ -120,9 +120,9 @@ class _Planner:
     def _views(self, node: Node) -> Mapping[int, int]:
         """Return, for each output, the input whose bytes the output may share.
 
-        The op declares these views, with two exceptions. If a tensor's size is known only during a
-        run, an output shares its bytes only if the op forwards the tensor unchanged. An Exit that
-        may be dead after its loop has run (`Flow.irregular`) shares nothing.
+        The op declares these views, with two exceptions. If the size of a tensor is known only
+        during a run, an output is a view only if the op forwards the tensor unchanged. An Exit that
+        may be dead after its loop has run (`Flow.irregular`) is never a view.
         """
         decl = DECLARATIONS.get(node.type)
         if decl is None or not decl.memory.view:
@@ -144,7 +144,7 @@ class _Planner:
         """Return whether the kernel determines the sizes of its outputs, even if they were
         inferred.
 
-        This is not true for dequeues (`gives_up`), because a queue's elements have the shapes with
+        This is false for dequeues (`gives_up`), because a queue's elements have the shapes with
         which the queue was created.
         """
         if node.node_class in NO_KERNEL or node.id in self.unit.reported:
@@ -174,8 +174,8 @@ class _Planner:
             self.unit.homes[node.id, slot] = Home(storage, shape, dtype.base_dtype)
 
     def _storage(self, output: _Output) -> Storage:
-        """Return the storage for an output. The storage comes from the first rule in `_RULES` that
-        applies and returns a storage.
+        """Return the storage for an output. It is the result of the first rule in `_RULES` that
+        applies and does not return None.
         """
         for rule in _RULES:
             if rule.applies(self, output):
@@ -213,9 +213,7 @@ class _Planner:
         return self.unit.homes[edge.src.id, edge.src_output]
 
     def _shared(self, output: _Output) -> Storage | None:
-        """Return the storage of the viewed input. If the output can't share this storage, return
-        None.
-        """
+        """Return the storage of the viewed input, or None if the output can't share it."""
         node, slot = output.node, output.slot
         home = self._source(node, DECLARATIONS[node.type].memory.view[slot])
         storage = home.storage
@@ -319,8 +317,8 @@ class _Planner:
         return None
 
     def _alias_inputs(self, node: Node, slot: int) -> Sequence[int]:
-        """Return the indices of the inputs that an output may overwrite. The input that the op
-        declares comes first. If the kernel is a NumPy ufunc, which handles overlapping arrays, all
+        """Return the indices of the inputs that an output may overwrite, starting with the input
+        that the op declares. If the kernel is a NumPy ufunc, which handles overlapping arrays, all
         other inputs follow.
         """
         decl = DECLARATIONS.get(node.type)
@@ -396,8 +394,8 @@ def _static(sizes: tuple[int | None, ...] | None) -> StaticShape:
 
 
 class _Rule(NamedTuple):
-    """A rule for choosing a storage. It consists of a predicate on outputs, and a function that
-    returns a storage or None.
+    """A rule for choosing a storage. It consists of a predicate that tells whether the rule applies
+    to an output, and a function that returns a storage or None.
     """
 
     name: str

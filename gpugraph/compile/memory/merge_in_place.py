@@ -22,7 +22,7 @@ _ELSEWHERE = {NodeClass.CONSTANT, NodeClass.VARIABLE, NodeClass.ARG, NodeClass.M
 
 def merge_places(unit: Unit) -> dict[TensorId, Node]:
     """Return the tensors that may be computed in the storage of a Merge, each with its Merge. A
-    tensor that is an input of two Merges is not included.
+    tensor is omitted if it is an input of two Merges.
     """
     merge_of: dict[TensorId, Node] = {}
     doubtful: set[TensorId] = set()
@@ -36,8 +36,8 @@ def merge_places(unit: Unit) -> dict[TensorId, Node]:
 
 
 def _makers(unit: Unit, merge: Node) -> list[TensorId]:
-    """Return those inputs of a Merge that can be computed in its storage. An input that is a view
-    is replaced by the viewed tensor.
+    """Return those inputs of a Merge that can be computed directly in the Merge's storage. If an
+    input is a view, the result contains the viewed tensor instead.
     """
     flow = unit.flow
     assert flow is not None

@@ -4,13 +4,14 @@ time.
   order      a0 a1 b0 b1 Recv add          of devices 0 and 1
   lanes      [a0 b0] [a1 b1] Recv add      two lanes of one phase, which may run at the same time
 
-The replicas of a training step compute on their own devices until they exchange values. Each device
-has a separate arena. So lanes share only constants, and variables that no lane writes.
+The replicas of a training step compute on separate devices until they exchange values. Each device
+has a separate arena. So different lanes have only constants in common, and variables that no lane
+writes.
 
-A phase consists of one lane for each device. All other ops (those that exchange tensors, write
-variables or have a state) run alone between two phases. These ops keep their order, and so do reads
-and writes of each variable, so that values do not depend on the lanes.
-`compile/steps/native_calls.py` runs the native code of lanes on threads if that is faster.
+A phase consists of one lane for each device. Ops that exchange tensors, write variables or have a
+state run alone between two phases. The order of these ops, and the order of the reads and writes of
+each variable, do not change. So results do not depend on the lanes. `compile/steps/native_calls.py`
+runs the native code of lanes on threads if that is faster.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ _EXCHANGING = (NodeClass.SEND, NodeClass.RECV, NodeClass.RETVAL)
 
 
 def put_apart(unit: Unit) -> list[str]:
-    """Reorder `unit.order` so that ops of different CPU devices form lanes. Set `unit.lanes`, and
-    return lines for the report.
+    """Change `unit.order` so that the ops of different CPU devices form lanes. Set `unit.lanes`,
+    and return lines for the report.
     """
     devices = {name for name, kind in unit.device_types.items() if kind == "CPU"}
     used = {node.assigned_device for node in unit.order} & devices
@@ -69,8 +70,8 @@ class _Phases:
     """The phases of a unit's nodes.
 
     Attributes:
-      of: maps the id of a node to its phase, whether it runs alone after the lanes of the phase,
-        and its device.
+      of: maps the id of a node to its phase, a bool, and its device. If the bool is true, the node
+        runs alone after the lanes of the phase.
     """
 
     def __init__(self, unit: Unit, devices: Iterable[str]) -> None:

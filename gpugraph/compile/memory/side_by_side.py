@@ -4,11 +4,11 @@ that they can run at the same time.
   order      a@b  relu  Recv  c@d  add      of two devices, or of one
   together   Recv  [a@b  c@d]  relu  add    one step, which has a thread for each product
 
-NumPy computes a product without holding Python's lock, so two products take the time of one product
-if each has a processor. The nodes between two products are moved before the products or, if they
-depend on a product, after them. Stateful ops and ops that use variables keep their order, so that
-results do not depend on the number of processors. All products of a group have one position in the
-order, because their inputs and outputs are live at the same time (`Unit.positions`).
+NumPy computes a product without holding Python's lock, so two products on two processors take the
+time of one. The nodes between two products are moved before both products or, if they depend on a
+product, after both. Stateful ops and ops that use variables keep their order, so that results do
+not depend on the number of processors. All products of a group have one position in the order,
+because their inputs and outputs are live at the same time (`Unit.positions`).
 `compile/steps/parallel_steps.py` combines each group into one step.
 """
 
@@ -44,7 +44,7 @@ _NO_KERNEL = (NodeClass.ARG, NodeClass.SEND, NodeClass.RECV, NodeClass.CONSTANT)
 
 
 def bring_together(unit: Unit) -> list[str]:
-    """Reorder `unit.order`, set `unit.parallel` to the groups of products, and return report lines
+    """Change `unit.order`, set `unit.parallel` to the groups of products, and return report lines
     about the groups.
     """
     if unit.flow is not None:
@@ -67,7 +67,9 @@ def bring_together(unit: Unit) -> list[str]:
 
 
 def parallel_lanes(unit: Unit) -> tuple[int, str]:
-    """Return how many matrix products may run at the same time, and the reason as text."""
+    """Return the number of matrix products that may run at the same time, and the reason as
+    text.
+    """
     wanted = unit.target.config.inter_op_parallelism_threads
     if wanted < 0 or wanted == 1:
         return 1, f"inter_op_parallelism_threads is {wanted}"
@@ -102,8 +104,8 @@ def _work(unit: Unit, node: Node, devices: Collection[str]) -> int:
 
 
 def _is_late(unit: Unit, edge: Edge) -> bool:
-    """Return whether a tensor is a variable itself, comes from a Merge, or has a size that is known
-    only during the run.
+    """Return whether a tensor is a variable itself, comes from a Merge, or has a size that becomes
+    known only during the run.
     """
     source = edge.src
     if source.output_types[edge.src_output].is_ref_dtype or source.node_class is NodeClass.MERGE:
@@ -164,8 +166,8 @@ class _Gathered:
         self._behind_is_fixed = False
 
     def take(self, node: Node, is_heavy: bool) -> bool:
-        """Take the next node of the order. Add the node to the group, or to the nodes before or
-        after the group. Return whether the group may still grow.
+        """Add the next node of the order to the group, or to the nodes before or after the group.
+        Return whether the group may still grow.
         """
         needs_group = node.id in self._needing
         if needs_group:
@@ -184,8 +186,8 @@ class _Gathered:
 
 
 def _keeps_order(node: Node) -> bool:
-    """Return whether a node must not be moved past similar nodes, because it has a state or uses a
-    variable. The result for a Recv is the result for its Send.
+    """Return whether a node must stay in order with nodes of the same kind, because it has a state
+    or uses a variable. For a Recv, return the result for its Send.
     """
     if node.node_class is NodeClass.VARIABLE:
         return False

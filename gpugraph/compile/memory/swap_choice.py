@@ -7,12 +7,12 @@ GPU's arena smaller.
   arena   |------- x ---------------|      |------ x -----------|
 
 `RewriterConfig.memory_optimization` selects the method. MANUAL swaps a tensor if an op that reads
-it has the attr `_swap_to_host`. SWAPPING_HEURISTICS and HEURISTICS also swap these tensors. Then
-these two methods repeatedly find the peak of the arena, and swap the tensor that is live at the
-peak and idle for the longest time. Both methods stop when no further copies can be hidden. A copy
-is hidden if it takes place during computation. Copies in the same direction run one after another
-(`step_time_model` estimates their times). If the copies of a tensor would not be hidden, the tensor
-stays on the GPU, unless the arena exceeds the GPU's memory.
+it has the attr `_swap_to_host`. SWAPPING_HEURISTICS and HEURISTICS swap these tensors too. Then
+they repeatedly find the peak of the arena, and swap the tensor that is live at the peak and idle
+for the longest time, until no further copies can be hidden. A copy is hidden if it takes place
+during computation. Copies in the same direction run one after another (`step_time_model` estimates
+their times). If the copies of a tensor would not be hidden, the tensor stays on the GPU, unless the
+arena exceeds the GPU's memory.
 """
 
 from __future__ import annotations
@@ -60,15 +60,15 @@ def chosen_swaps(unit: Unit, by_heuristics: bool) -> tuple[list[Swap], list[str]
 
 
 class _Lane:
-    """A schedule of the copies in one direction: the periods of time that are reserved for them.
-    Copies in one direction run one after another. Times are in seconds from the start of the run.
+    """The times that are reserved for the copies in one direction, which run one after another.
+    Times are in seconds from the start of the run.
     """
 
     def __init__(self) -> None:
         self._busy: list[tuple[float, float]] = []
 
     def earliest(self, begin: float, seconds: float) -> float:
-        """Return the earliest time, not before `begin`, when a copy that takes `seconds` can
+        """Return the earliest time, not before `begin`, at which a copy that takes `seconds` can
         begin.
         """
         for start, end in self._busy:
@@ -78,7 +78,7 @@ class _Lane:
         return begin
 
     def latest(self, end: float, seconds: float) -> float:
-        """Return the latest time, not after `end`, when a copy that takes `seconds` can end."""
+        """Return the latest time, not after `end`, at which a copy that takes `seconds` can end."""
         for start, stop in reversed(self._busy):
             if stop <= end - seconds:
                 break
@@ -132,8 +132,8 @@ class _Choice:
         self.tensors = [tensor for tensor in self.tensors if not tensor.is_hinted]
 
     def lower_peaks(self) -> None:
-        """Swap tensors that are live at the arena's peak. First swap tensors whose copies are
-        hidden. Then, as long as the arena exceeds the GPU's memory, swap any tensors.
+        """Swap tensors that are live at the arena's peak: first tensors whose copies are hidden,
+        then any tensors as long as the arena exceeds the GPU's memory.
         """
         while self.tensors:
             peak = max(range(len(self.live)), key=self.live.__getitem__)
@@ -145,8 +145,8 @@ class _Choice:
                 break
 
     def _lower(self, peak: int, placed: Callable[[Idle], Places | None], reason: str) -> bool:
-        """Swap the tensor that is idle longest at the position `peak`. Return False if no tensor
-        can be swapped.
+        """Swap the tensor that is idle for the longest time at the position `peak`. Return False if
+        no tensor can be swapped.
 
         Args:
           placed: a function that returns the positions of a tensor's copies, or None.
@@ -175,8 +175,8 @@ class _Choice:
         return self.timeline.begin(tensor.last) - self.timeline.ends[tensor.first]
 
     def _hidden(self, tensor: Idle) -> Places | None:
-        """Return the positions of the tensor's copies if they can take place during computation.
-        Otherwise return None.
+        """Return the positions of the tensor's copies if they can take place during computation, or
+        else None.
         """
         seconds = copy_seconds(tensor.storage.size)
         computed_s = self.timeline.ends[self.position[tensor.node.id]]
@@ -185,9 +185,9 @@ class _Choice:
         return self._places(tensor, begin + seconds, end - seconds)
 
     def _anywhere(self, tensor: Idle) -> Places | None:
-        """Return positions of the tensor's copies with which the tensor is on the host as long as
-        possible, regardless of the duration of the copies. Return None if no node runs between two
-        uses of the tensor.
+        """Return the positions of the tensor's copies for which the tensor is on the host as long
+        as possible, even if the copies are not hidden. Return None if no node runs between two uses
+        of the tensor.
         """
         return self._places(
             tensor, self.timeline.ends[tensor.first], self.timeline.begin(tensor.last)
@@ -197,8 +197,8 @@ class _Choice:
         """Return the positions of the copies, or None if there are no suitable nodes.
 
         Args:
-          gone: the time in seconds by which the copy to the host has ended.
-          back: the time in seconds when the copy back to the GPU begins.
+          gone: the time in seconds at which the copy to the host must have ended.
+          back: the time in seconds at which the copy back to the GPU begins.
         """
         ends, depth = self.timeline.ends, self.unit.depth
         top = min(depth[edge.dst.id] for edge in tensor.late)

@@ -18,8 +18,8 @@ def variable_writers(
 ) -> dict[tuple[str, str], list[int]]:
     """Return, for each variable, the positions of the nodes that write it, in ascending order.
 
-    If a node waits for other runs, these runs may write a resource variable meanwhile. So a node
-    that waits is treated as a writer of every resource variable.
+    While a node waits for other runs, these runs may write a resource variable. So a node that
+    waits is treated as a writer of every resource variable.
     """
     writers: dict[tuple[str, str], list[int]] = {}
     by_handle = {

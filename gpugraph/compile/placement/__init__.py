@@ -1,3 +1,3 @@
-"""Placement: assigns a device to every op, and inserts a Send and a Recv where a tensor is passed
-between devices.
+"""Placement: assigns a device to every op, and inserts a Send and a Recv if a tensor passes from
+one device to another.
 """

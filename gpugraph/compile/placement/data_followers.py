@@ -20,7 +20,7 @@ _STAYING = {NodeClass.VARIABLE, NodeClass.ARG, NodeClass.RETVAL}
 
 
 def followed(group: ColocationGroup, devices: list[str]) -> str | None:
-    """Return the device in `devices` that computes a group's data, or that is requested for that
+    """Return the device in `devices` that computes a group's data, or that is requested for this
     data. If neither is known, return None.
     """
     if not any(node.node_class in _MOVERS for node in group.nodes):
@@ -43,7 +43,7 @@ def followed(group: ColocationGroup, devices: list[str]) -> str | None:
 
 
 def _priority(node: Node) -> int:
-    """Return the sort key of a node in a group: NextIterations come first, since their input is
+    """Return the sort key of a node in a group. NextIterations come first, since their input is
     computed in the loop.
     """
     return 0 if node.node_class is NodeClass.NEXT_ITERATION else 1
@@ -58,7 +58,7 @@ def _of_metadata(group: ColocationGroup) -> str | None:
 
 def counters(unit: Unit) -> set[int]:
     """Return the ids of the nodes that compute only integer or boolean scalars and on which a
-    loop's condition depends. If all devices have the same type, return no ids.
+    loop's condition depends. If all devices have the same type, the result is empty.
     """
     if len({device.device_type for device in unit.target.devices}) == 1:
         return set()

@@ -1,4 +1,6 @@
-"""The devices that can run a group of ops. If no device can, an error gives the reason."""
+"""The devices that can run a group of ops. If there is no such device, an error gives the
+reason.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +72,9 @@ class Candidates:
             )
 
     def of_one(self, node: Node) -> tuple[list[str], str]:
-        """Return the candidates of a node that is in no group, in the form that `of` returns."""
+        """Return the names of the devices that can run a node without a group, the preferred device
+        first, and the reason for the preference.
+        """
         types = tuple([kind for kind in self._types if _runs_on(node, kind)])
         key = node.requested_device, types
         known = self._plain.get(key)
@@ -209,8 +213,8 @@ def _runs_on(node: Node, device_type: str) -> bool:
 
 
 def _why_not(group: ColocationGroup, device_type: str) -> str:
-    """Return why the group can't run on a device type, naming the first node without a kernel for
-    it.
+    """Return the reason why the group can't run on a device type, with the name of the first node
+    that has no kernel for this device type.
     """
     for node in group.nodes:
         entry = find_kernel(node.type, device_type, node.attrs)

@@ -3,13 +3,13 @@ device.
 
 One pair serves all readers of a tensor on a device. If a kernel needs an input in host memory, the
 input is read from the first CPU's memory, regardless of the op's device. Host outputs are written
-to this memory. Constants are not sent. Each device that reads a constant has a separate copy. If a
-kernel reads a constant as a host input, its value is known at compile time. Control edges between
-devices need no pair, because one thread runs the ops of all devices in one order.
+to this memory. Constants are not sent, because each device that reads a constant has a separate
+copy. If a kernel reads a constant as a host input, the value is known at compile time. Control
+edges between devices need no pair, because one thread runs the ops of all devices in one order.
 
-Reads directly from a variable's reference share a transfer only if they have the same control
-inputs, because reads before and after an assignment need separate transfers. The Send has the
-control inputs of the reading op.
+If several ops read a variable directly through its reference, they share a transfer only if they
+have the same control inputs. Otherwise one might read before an assignment and another after it.
+The Send gets the control inputs of the reading ops.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ SWAPPED = "_swapped"
 
 
 def memory_of_output(unit: Unit, node: Node, slot: int) -> str:
-    """Return the name of the device whose memory holds output `slot`. For host outputs and handles,
-    the result is the host.
+    """Return the name of the device whose memory holds output `slot`. Host outputs and handles are
+    in the memory of the host.
     """
     host = host_slots(node.op_def.outputs, node.op_def.host_outputs, node.attrs)
     is_handle = node.output_types[slot].base_dtype in HANDLES
@@ -35,8 +35,8 @@ def memory_of_output(unit: Unit, node: Node, slot: int) -> str:
 
 
 def memory_of_input(unit: Unit, node: Node, slot: int) -> str:
-    """Return the name of the device from whose memory input `slot` is read. For host inputs and
-    handles, the result is the host.
+    """Return the name of the device from whose memory input `slot` is read. Host inputs and handles
+    are read from the memory of the host.
     """
     host = host_slots(node.op_def.inputs, node.op_def.host_inputs, node.attrs)
     is_handle = node.input_types[slot].base_dtype in HANDLES
@@ -72,8 +72,8 @@ that must run before the tensor is read.
 
 
 def waits_of_read(edge: Edge) -> frozenset[Node]:
-    """Return the nodes that must run before `edge` reads a variable, because they may write it. If
-    the edge carries a value, return an empty set.
+    """Return the nodes that may write the variable that `edge` reads, and that must run before this
+    read. If the edge carries a value instead of a reference, the result is empty.
     """
     if not edge.src.output_types[edge.src_output].is_ref_dtype:
         return frozenset()
@@ -84,9 +84,7 @@ def waits_of_read(edge: Edge) -> frozenset[Node]:
 def _cross(
     unit: Unit, edge: Edge, control_inputs: frozenset[Node], copies: dict[_Transfer, Node]
 ) -> None:
-    """Replace the edge by an edge from a copy of the tensor. The copy is in the memory of the
-    device that reads it.
-    """
+    """Replace the edge by an edge from a copy of the tensor in the memory of the reading device."""
     source = memory_of_output(unit, edge.src, edge.src_output)
     target = memory_of_input(unit, edge.dst, edge.dst_input)
     key = (edge.src.id, edge.src_output, target, control_inputs)
@@ -112,8 +110,8 @@ def _copy_constant(unit: Unit, constant: Node, target: str) -> Node:
 def send_to(
     unit: Unit, node: Node, slot: int, source: str, target: str, suffix: str = "recv"
 ) -> tuple[Node, Node]:
-    """Add a Send of an output to the device `target`, and its Recv. The name of the Recv ends in
-    `suffix`. Return the Send and the Recv.
+    """Add a Send of an output to the device `target`, and its Recv. Return both. The name of the
+    Recv has the suffix `suffix`.
     """
     dtype = node.output_types[slot].base_dtype
     shape = unit.shapes[node.id][slot]

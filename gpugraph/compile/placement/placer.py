@@ -1,18 +1,18 @@
 """Placement: a device for every op, and the reason for each.
 
 Ops that must share a device form a group: ops colocated by an attr (`_class`), a variable and the
-ops that take a reference to it, and variables with one shared name. A group may be on any device
-that the requests and kernels of all members permit. Among these, the device with the highest
-priority is chosen (GPU before CPU). Ops of other runs that refer to the group's variable are also
-members, unless no device could then run all members. The following rules take precedence, in this
+ops that have a reference to it as an input, and variables with the same shared name. A group may be
+on any device that the requests and kernels of all members permit. Among these, the device with the
+highest priority is chosen (GPU before CPU). If possible, this device can also run the ops outside
+the current run that refer to the group's variable. The following rules take precedence, in this
 order:
 
-  1. if a variable has memory on a device since an earlier run, it and its group stay there (except
-     copies that share the memory of the first copy: these stay on the devices of their replicas);
-  2. metadata ops (Shape, Size, Rank) follow their input, as do ops of control flow, except for
-     loop counters, which stay on the host;
-  3. ops without inputs (constants, fed tensors) follow their readers, if all are on one device;
-  4. fetched tensors are read from the device that computes them.
+  1. If a variable has memory on a device since an earlier run, it and its group stay there. If
+     copies share the memory of the first copy, they stay on the devices of their replicas.
+  2. Metadata ops (Shape, Size, Rank) follow their input. So do ops of control flow, except for
+     loop counters, which stay on the host.
+  3. Ops without inputs (constants, fed tensors) follow their readers, if all are on one device.
+  4. Fetched tensors are read from the device that computes them.
 
 A request that no device can satisfy raises InvalidArgumentError, unless `allow_soft_placement`
 permits another device. In that case the reason mentions the request. The rules follow TensorFlow's
@@ -68,8 +68,8 @@ def place(unit: Unit) -> Outcome:
 
 
 def _groups(nodes: list[Node]) -> dict[int, ColocationGroup]:
-    """Return the groups of nodes that must share a device, by node id. A node without such a group
-    has no entry.
+    """Return the groups of nodes that must share a device, by node id. A node that belongs to no
+    group has no entry.
     """
     group_of: dict[int, ColocationGroup] = {}
     by_name = {node.name: node for node in nodes}
@@ -164,7 +164,7 @@ def _candidates_of(
     unit: Unit, candidates: Candidates, group: ColocationGroup
 ) -> tuple[list[str], str]:
     """Return the devices that can run the group, and the reason. If possible, return only devices
-    that can also run the ops of other runs that refer to the group's variables.
+    that can also run the ops outside the current run that refer to the group's variables.
     """
     kin = [other for node in group.nodes for other in unit.kin.get(node.id, ())]
     if kin:
@@ -176,8 +176,8 @@ def _candidates_of(
 
 
 def _home(unit: Unit, group: ColocationGroup) -> str | None:
-    """Return the device on which a variable of the group has memory since an earlier run, else
-    None.
+    """Return the device on which a variable of the group has memory since an earlier run, or None
+    if there is none.
     """
     homes = {}
     for node in group.nodes:

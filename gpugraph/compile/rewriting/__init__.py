@@ -1,1 +1,1 @@
-"""Rewriting of the graph: passes with the names of Grappler's optimizers."""
+"""Rewriting of the graph: passes that have the names of Grappler's optimizers."""

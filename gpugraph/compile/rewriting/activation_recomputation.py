@@ -11,13 +11,12 @@ matrix products and convolutions, starting from checkpoints. A checkpoint is a d
 pass where few bytes are live. These bytes are kept, and all ops between two checkpoints are
 recomputed as one segment.
 
-Values are recomputed for "late" nodes. A late node has a gradient's name (it starts with
-`memory_optimizer_target_node_name_scope`, by default `gradients/`, as in Grappler), and is deeper
-than all forward nodes that gradients read. The trigger of a late node is its deepest late input. A
+Values are recomputed for "late" nodes. As in Grappler, the name of a late node starts with
+`memory_optimizer_target_node_name_scope`, by default `gradients/`. A late node is also deeper than
+all forward nodes that gradients read. The trigger of a late node is its deepest late input. A
 recomputing node must not run too early, so it waits (through a control input) for the trigger of
-its first reader. It runs the same kernel on the same values, so the results are the same. They are
-equal bit by bit unless fusion forms other kernels. Ops with a state, which include random ops,
-are never recomputed.
+its first reader. It runs the same kernel on the same values. So the results are equal bit by bit,
+unless fusion forms other kernels. Ops with a state, which include random ops, are never recomputed.
 
 In a graph with branches and loops, each place (the ops with one loop and one guard,
 `compile/analysis/places.py`) is treated separately. The forward ops of a branch are recomputed for
@@ -83,15 +82,15 @@ def recompute(unit: Unit) -> Outcome:
 
 
 def _recomputed(unit: Unit, passes: _Passes) -> list[Node]:
-    """Add copies of those forward nodes that late nodes recompute, and return the copies."""
+    """Add a copy of each forward node whose value gradients recompute. Return the copies."""
     if not passes.late:
         return []
     return _Copies(unit, passes, _Choice(unit, passes)).add()
 
 
 def _calls(place: GuardedPlace) -> list[_Passes]:
-    """Return the nodes of each call of a function that is decorated with `recompute_grad`. The
-    forward nodes are the ops of the call, and the late nodes are the ops of its gradient.
+    """Return an object for each call of a function that is decorated with `recompute_grad`. The ops
+    of the call are its forward nodes, and the ops of the call's gradient are its late nodes.
     """
     forward: dict[int, list[Node]] = {}
     late: dict[int, set[int]] = {}
@@ -108,7 +107,9 @@ def _calls(place: GuardedPlace) -> list[_Passes]:
 
 
 def _all_passes(unit: Unit) -> Iterator[_Passes]:
-    """Yield the forward and the late nodes of each place."""
+    """Yield the forward nodes and the late nodes of each place (the nodes with one loop and one
+    guard).
+    """
     scope = unit.target.config.graph_options.rewrite_options.memory_optimizer_target_node_name_scope
     all_places = places(unit)
     named = _named(unit, scope or SCOPE)
@@ -122,14 +123,14 @@ def _all_passes(unit: Unit) -> Iterator[_Passes]:
 
 
 def _named(unit: Unit, scope: str) -> set[int]:
-    """Return the ids of the nodes whose names are in the scope of gradients."""
+    """Return the ids of the nodes whose names are in the name scope of gradients."""
     nodes = unit.graph.op_nodes()
     return {node.id for node in nodes if node.name.startswith(scope) or f"/{scope}" in node.name}
 
 
 def _end(unit: Unit, place: GuardedPlace, named: set[int]) -> int:
-    """Return the maximum depth of the ops of the place whose outputs gradients read. If there is no
-    such op, return -1.
+    """Return the maximum depth of the nodes of a place whose outputs gradients read, or -1 if there
+    are no such nodes.
     """
     depth = place.depth
     taken = [
@@ -143,9 +144,16 @@ def _end(unit: Unit, place: GuardedPlace, named: set[int]) -> int:
 
 
 class _Passes:
-    """The forward nodes of a place, up to depth `end`, and the ids of the place's late nodes.
+    """The forward nodes of one place, up to depth `end`, and the ids of its late nodes.
+
+    A place consists of the nodes with the same loop and the same guard. Late nodes are the nodes of
+    gradients that read the recomputed values.
 
     Args:
+      place: the place.
+      forward: its forward nodes.
+      late: the ids of its late nodes.
+      end: the depth of the last forward node.
       is_call: whether the program requests, through `recompute_grad`, that all forward nodes are
         recomputed.
     """
@@ -168,8 +176,8 @@ class _Passes:
         return node.node_class not in _FLOWING and not self._is_behind(node)
 
     def late_users(self, node: Node) -> Iterator[Edge]:
-        """Yield the edges through which late nodes read the outputs of a node, or views of its
-        outputs.
+        """Yield the edges through which late nodes (nodes of gradients) read the outputs of a node,
+        or views of its outputs.
         """
         for edge in node._out:
             if edge.is_control:
@@ -223,8 +231,8 @@ class _Choice:
         return all(self._is_there(edge.src) for edge in node.input_edges())
 
     def _is_there(self, source: Node) -> bool:
-        """Return whether a recomputing copy can read a tensor without extending the lifetime of the
-        tensor.
+        """Return whether a copy that recomputes a value can read a tensor without extending the
+        lifetime of the tensor.
         """
         if self.unit.recomputation == ALL or source.id in self.chosen:
             return True
@@ -265,8 +273,9 @@ class _Choice:
 
 
 def _cuts(live: Sequence[int], needed: Sequence[int]) -> list[int]:
-    """Return the depths of checkpoints. At each of them the number of live bytes has a local
-    minimum, and is at most a quarter of the bytes that gradients need from the preceding segment.
+    """Return the depths of the checkpoints. At each of them, the number of live bytes has a local
+    minimum. This minimum is at most a quarter of the bytes that gradients need from the preceding
+    segment.
     """
     cuts: list[int] = []
     segment = 0
@@ -280,7 +289,7 @@ def _cuts(live: Sequence[int], needed: Sequence[int]) -> list[int]:
 
 
 class _Copies:
-    """The recomputing copies. Each chosen node has at most one copy."""
+    """The copies that recompute values. Each chosen node has at most one copy."""
 
     def __init__(self, unit: Unit, passes: _Passes, choice: _Choice) -> None:
         self.unit = unit
@@ -290,7 +299,9 @@ class _Copies:
         self.trigger_of: dict[int, Node] = {}
 
     def add(self) -> list[Node]:
-        """Add the copies, make the late nodes read them, and return the copies."""
+        """Add the copies, and make the late nodes (nodes of gradients) read the copies. Return the
+        copies.
+        """
         uses = [edge for node in self.passes.order for edge in self._uses(node)]
         self._find_triggers(uses)
         for node in self.passes.forward:
@@ -303,8 +314,8 @@ class _Copies:
         return list(self.copy_of.values())
 
     def _uses(self, node: Node) -> list[Edge]:
-        """Return those input edges of a late node that come from nodes to be recomputed. If the
-        late node has no trigger, return an empty list.
+        """Return the input edges of a node that come from nodes to be recomputed. Return an empty
+        list if the node is not a late node (a node of the gradients), or if it has no trigger.
         """
         if node.id not in self.passes.late or self._trigger(node) is None:
             return []
@@ -312,9 +323,8 @@ class _Copies:
         return [edge for edge in node.input_edges() if edge.src.id in chosen]
 
     def _trigger(self, node: Node) -> Node | None:
-        """Return the trigger of a late node: the node after which those recomputed copies may run
-        that the late node reads. The trigger is the deepest late input of the node. If there is no
-        late input, return None.
+        """Return the deepest input of a node that is behind all forward nodes, or None if there is
+        no such input. The recomputed values that the node reads are computed only after this input.
         """
         depth, end = self.passes.depth, self.passes.end
         late = [edge.src for edge in node.input_edges() if depth.get(edge.src.id, -1) > end]
@@ -323,7 +333,9 @@ class _Copies:
         return max(late, key=lambda source: self.passes.depth[source.id], default=None)
 
     def _find_triggers(self, uses: Sequence[Edge]) -> None:
-        """Set the trigger of each copy to the shallowest of the triggers of its readers."""
+        """Set the trigger of each copy to the trigger of its readers that has the smallest
+        depth.
+        """
         for edge in uses:
             trigger = self._trigger(edge.dst)
             assert trigger is not None
@@ -369,7 +381,7 @@ def _is_no_number(dtype: object) -> bool:
 
 
 def _bytes(unit: Unit, node: Node) -> int:
-    """Return the total size in bytes of a node's outputs, without views and outputs of unknown
+    """Return the total size in bytes of a node's outputs, not counting views and outputs of unknown
     size.
     """
     if _is_view(node):

@@ -3,10 +3,10 @@ views. Powers with a constant exponent become products or roots.
 
   Reshape, ExpandDims, Squeeze of one of them    one Reshape, or an Identity
   Cast of a lossless Cast                        one Cast, or an Identity
-  Neg of Neg, LogicalNot, Conj, ... the same     Identity
+  Neg of Neg, the same for LogicalNot, Conj, ... Identity
   x * 1, x / 1, x - 0, x + -0.0, integers + 0    Identity
   x ** 1, 2, 3, -1, 0.5, -0.5                    Identity, Square, ..., Sqrt, Rsqrt
-  x[i], x[:, i], ... with an index of the run    _SliceAt, on CPUs
+  x[i], x[:, i], ... with i known only in a run  _SliceAt, on CPUs
 
 Except for powers, an op is replaced only if the result is equal bit by bit for every x, including
 NaN and -0.0 (x + 0.0 is not x if x is -0.0). A pair of Reshapes is replaced only if all shapes are
@@ -43,8 +43,8 @@ def cancel(unit: Unit) -> Outcome:
 
 
 def _inner(node: Node, types: set[str], passed: list[Node]) -> Edge | None:
-    """If an op whose type is in `types` computes the node's first input, return the edge that leads
-    to the first input of that op. Otherwise return None. Bypassed nodes are added to `passed`.
+    """Return the edge to the first input of the op that computes the node's first input, if the
+    type of that op is in `types`, or else None. Add bypassed nodes to `passed`.
     """
     source = behind(node.input_edge(0), passed).src
     if source.type not in types:
@@ -166,8 +166,8 @@ def _visit_neutral(replacing: Replacing, node: Node) -> None:
 
 
 def _neutral(op_type: str, dtype: DType) -> tuple[Any, tuple[int, ...]]:
-    """Return the neutral operand of an op, and the indices of the inputs where this operand leaves
-    the other input unchanged. For some dtypes, the result contains no inputs.
+    """Return the neutral operand of an op, and the indices of the inputs that may be this operand.
+    The op's result then equals its other input. For some dtypes, there are no such inputs.
     """
     slots = (0, 1) if op_type in ("Mul", "Add", "AddV2") else (1,)
     if op_type in ("Mul", "RealDiv", "Div", "TruncateDiv", "FloorDiv"):
@@ -234,8 +234,9 @@ def _visit_power(replacing: Replacing, node: Node) -> None:
 
 
 def _visit_slice(replacing: Replacing, node: Node) -> None:
-    """Replace a StridedSlice that selects one index of an axis, and all of the other axes, if the
-    index is known only in the run. Such an index depends on the iteration of a loop.
+    """Replace a StridedSlice that selects one index of an axis and everything along the other axes,
+    if the index is known only in the run, for example because it depends on the iteration of a
+    loop.
     """
     unit, attrs = replacing.unit, node.attrs
     edge, begin, _, strides = node.input_edges()

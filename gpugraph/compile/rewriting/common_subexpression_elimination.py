@@ -5,12 +5,12 @@ Two nodes are merged if they agree in op type, attrs, inputs (for a commutative 
 control inputs, requested device and colocation. Constants are merged if they agree in dtype, shape
 and bytes. A node's inputs determine its loop and its guard, so these agree as well. Some nodes are
 never merged: impure ops (random numbers, Python functions, ops with a state), reads of variables,
-control flow, and nodes with which other nodes are colocated. In the comparison, Identities before
-an input are skipped. Of two merged nodes, the node that was created first is kept.
-`Session.explain` still lists the other node.
+control flow, and nodes with which other nodes are colocated. If an input is the output of an
+Identity, the input of the Identity is compared instead. When two nodes are merged, the node that
+was created first is kept. `Session.explain` still lists the removed node.
 
-The pass visits the nodes once, in topological order. Attrs are compared only for nodes that agree
-in everything else.
+The pass visits the nodes once, in topological order. Attrs are compared only if two nodes agree in
+everything else.
 """
 
 from __future__ import annotations
@@ -83,8 +83,8 @@ class _Walk:
                 self._merge(node, first)
 
     def _key(self, node: Node) -> Key | None:
-        """Return the node's properties except attrs as a key. If the node must not be merged,
-        return None.
+        """Return a key of all properties of the node except its attrs. If the node must not be
+        merged, return None.
         """
         sources: list[TensorId] = [(0, 0)] * len(node.input_types)
         control_inputs = set()
@@ -176,8 +176,8 @@ def is_symmetric(node: Node) -> bool:
 
 
 def _content(node: Node) -> Key | None:
-    """Return the dtype and value of a constant as a key. If the value is too large to be compared,
-    return None.
+    """Return a key of the dtype and value of a constant, or None if the value is too large to be
+    compared.
     """
     value = node.attrs["value"]
     if value.nbytes > LARGEST_CONSTANT:
@@ -186,8 +186,8 @@ def _content(node: Node) -> Key | None:
 
 
 def _attrs(node: Node) -> Key:
-    """Return a node's attrs as a key. The value and dtype of a constant are omitted, because `_key`
-    contains the value and dtype.
+    """Return a key of a node's attrs. The value and dtype of a constant are omitted, because `_key`
+    already contains them.
     """
     attrs = node.attrs
     names = sorted(attrs)

@@ -5,8 +5,8 @@ One traversal in topological order infers every shape. A stateless op is folded 
 are constant and its outputs are small. The op's CPU kernel computes the constants, so a run's
 results do not change. Shape, Size and Rank of a tensor are folded if the tensor's shape is known,
 even if its value is not. If folding is disabled, constant values are only used to infer shapes, and
-no op is replaced. Nodes that only folded ops read are dropped. However, nodes with side effects (an
-assignment, a draw of random numbers) are kept, and become control inputs of the constant.
+no op is replaced. A node is dropped if only folded ops read it. However, a node with a side effect
+(an assignment, a draw of random numbers) is kept, and becomes a control input of the constant.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ _HARMLESS = {NodeClass.VARIABLE, NodeClass.ARG, NodeClass.RETVAL}
 
 @compile_pass()
 def fold(unit: Unit) -> Outcome:
-    """Set `unit.shapes`, `unit.values` (of constant tensors) and `unit.folded`, and replace the
-    folded ops.
+    """Set `unit.shapes`, `unit.values` (the values of constant tensors) and `unit.folded`, and
+    replace the folded ops.
     """
     off = why_off(unit, "constant_folding")
     folding = _Folding(unit)
@@ -66,8 +66,8 @@ def fold(unit: Unit) -> Outcome:
 
 
 def _inputs_first(graph: RuntimeGraph) -> list[Node]:
-    """Return the nodes in the order of the traversal. Each node follows its inputs. A loop that
-    pushes onto a stack comes before the loop that pops from it to compute gradients.
+    """Return the nodes in the order of the traversal, each after its inputs. A loop that pushes
+    onto a stack comes before the loop that pops from it to compute gradients.
     """
     if any(node.node_class is NodeClass.ENTER for node in graph.op_nodes()):
         return loops_whole(graph)
@@ -78,7 +78,7 @@ class _Folding:
     """A traversal of the graph that infers shapes and finds constants.
 
     Control flow is treated as a side effect, because the inputs of a control flow node determine
-    whether the node is alive, and in which loop it is.
+    whether the node is alive, and to which loop it belongs.
 
     Attributes:
       acting: the ids of the nodes with side effects, and of all nodes that depend on them.
@@ -94,8 +94,8 @@ class _Folding:
         self.largest = options.max_folded_constant_in_bytes or LARGEST_FOLDED
 
     def look(self, node: Node) -> list[Any] | None:
-        """Infer the shapes of the node's outputs. If the outputs can be folded, return their
-        values. Otherwise return None.
+        """Infer the shapes of the node's outputs. Return the values of the outputs if they can be
+        folded, or else None.
         """
         unit = self.unit
         sources: list[tuple[int, int]] = [(0, 0)] * len(node.input_types)
@@ -147,7 +147,7 @@ class _Folding:
     def _constants(
         self, node: Node, sources: list[tuple[int, int]], shapes: Sequence[TensorShape]
     ) -> list[Any] | None:
-        """Return the values of the node's outputs if they can be folded. Otherwise return None."""
+        """Return the values of the node's outputs if they can be folded, or else None."""
         unit, values = self.unit, self.unit.values
         if node.type in _OF_SHAPE:
             return _from_shapes(node, [unit.shapes[source][slot] for source, slot in sources])
@@ -203,8 +203,8 @@ class _Folding:
             graph.rename_node(constant, node.name)
 
     def _waits(self, node: Node) -> dict[Node, None]:
-        """Return the control inputs of a constant that replaces the node. These control inputs keep
-        the constant in the node's branch and loop, and after the same side effects.
+        """Return the control inputs of a constant that replaces the node. They keep the constant in
+        the node's branch and loop, and let it run after the same side effects.
         """
         waits: dict[Node, None] = {}
         for edge in list(node._in):
@@ -219,7 +219,7 @@ class _Folding:
 
     def _side(self, switch: Node, slot: int) -> Node:
         """Return a node that is alive if and only if this output of a Switch is alive, for use as a
-        control input. The returned node is an Identity of the output.
+        control input. The node is an Identity of the output.
         """
         key = (switch.id, slot)
         if key not in self.sides:

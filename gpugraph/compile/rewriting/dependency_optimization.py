@@ -1,14 +1,14 @@
 """Dependency optimization: removes ops that have no effect and whose only outputs are control
 edges.
 
-The `tuple` of a gradient waits for the gradients of all inputs before it returns any of them. So an
-op may be a control input although no op reads its results. If such an op has no effect, the op is
-removed, and the ops that wait for it get the removed op's inputs as control inputs instead. As in
-Grappler, `RewriterConfig.dependency_optimization` controls this pass.
+The function `tuple`, which gradients use, waits until the gradients of all inputs are computed
+before it returns a gradient. So an op may be a control input although no op reads its results. If
+such an op has no effect, it is removed, and its inputs become control inputs of the ops that waited
+for it. As in Grappler, `RewriterConfig.dependency_optimization` controls this pass.
 
 In a loop that changes only its own stacks and TensorArrays, nothing can observe whether a `tuple`
-waits for pure ops. The NoOp of the `tuple` therefore loses these control inputs, so that the
-gradients after it may be fused into one kernel or into a matrix product. Outside of such loops the
+waits for pure ops. So these control inputs are removed from the NoOp of the `tuple`, and the
+gradients after it may be fused into one kernel or into a matrix product. Outside of such loops, the
 NoOp is not changed, since it ensures that no variable is written before all gradients have read it.
 """
 
@@ -56,8 +56,8 @@ def _is_waited_for(node: Node) -> bool:
 
 
 def _is_idle(node: Node) -> bool:
-    """Return whether the node can be removed without any effect, and only a few control edges would
-    replace it.
+    """Return whether the node can be removed without any effect and without adding many control
+    edges.
     """
     decl = DECLARATIONS.get(node.type)
     if decl is None or node.node_class not in (NodeClass.OTHER, NodeClass.IDENTITY):
@@ -84,8 +84,8 @@ def _pass_by(unit: Unit, node: Node) -> None:
 
 
 def _waited_for(node: Node) -> Iterator[Node]:
-    """Yield the inputs for which the successors of a removed node must wait. In place of a
-    constant, feed or variable, yield its control inputs.
+    """Yield the inputs for which the successors of a removed node must wait. If an input is a
+    constant, feed or variable, yield its control inputs instead.
     """
     for edge in node._in:
         if edge.src.node_class in _ALWAYS_THERE:
@@ -103,8 +103,8 @@ ops on such state, so these ops need no barrier.
 
 
 def _open_barriers(unit: Unit, needed: set[int]) -> list[str]:
-    """Remove control edges from pure ops to barriers in loops, and barriers that have no inputs
-    left. A barrier is the NoOp of a `tuple`. Return report lines.
+    """Remove control edges from pure ops to barriers in loops, and then barriers without inputs. A
+    barrier is the NoOp of a `tuple`. Return report lines.
     """
     nodes = unit.graph.op_nodes()
     barriers = [node for node in nodes if node.type == "NoOp" and node.id not in needed]
@@ -141,8 +141,8 @@ def _writing(unit: Unit, flow: Flow) -> set[Frame]:
 def _try_remove(unit: Unit, flow: Flow, edge: Edge) -> bool:
     """Remove an edge from a pure op to a barrier, and return whether it was removed.
 
-    The edge is kept if otherwise the barrier's successors would be in another loop or be alive
-    under another guard. The op must have data outputs, so that its value is used elsewhere.
+    The edge is kept if its removal would move the barrier's successors to another loop or change
+    their guard. The op must have data outputs, so that its value is used elsewhere.
     """
     source, barrier = edge.src, edge.dst
     if not is_pure(source) or all(out.is_control for out in source._out):

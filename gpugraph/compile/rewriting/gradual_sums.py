@@ -70,8 +70,8 @@ def _is_large(unit: Unit, node: Node) -> bool:
 def _in_turn(node: Node, depth: Mapping[int, int]) -> list[list[Source]]:
     """Return the terms in groups. Each group becomes available after the preceding group.
 
-    The order of the terms does not change. If a term is available no later than an earlier term, it
-    joins the group of that term. The first group has at least two terms.
+    The order of the terms does not change. A term that is available no later than an earlier term
+    belongs to the group of that term. The first group has at least two terms.
 
     Args:
       depth: the depth at which each term becomes available, by node id.
@@ -90,7 +90,7 @@ def _in_turn(node: Node, depth: Mapping[int, int]) -> list[list[Source]]:
 
 def _split(unit: Unit, node: Node, groups: Sequence[Sequence[Source]]) -> None:
     """Add a partial sum for each group except the last. The node itself then adds the last group to
-    the sum.
+    the preceding sum.
     """
     graph, dtype = unit.graph, node.output_types[0]
     total: list[Source] = []

@@ -40,8 +40,8 @@ def simplify(unit: Unit) -> Outcome:
 
 
 def _pushes_in_vain(unit: Unit) -> set[Node]:
-    """Return the pushes onto stacks from which no op pops. If a gradient needs only the shapes of
-    tensors and these shapes become constants, such pushes remain.
+    """Return the pushes onto stacks from which no op pops. Such pushes remain if a gradient needs
+    only the shapes of tensors, and these shapes have become constants.
     """
     nodes = unit.graph.op_nodes()
     others = ("StackPopV2", "StackCloseV2")
@@ -56,7 +56,7 @@ def _pushes_in_vain(unit: Unit) -> set[Node]:
 
 
 def _is_endless(unit: Unit, stack: Node | None) -> bool:
-    """Return whether a stack has no size limit. If so, a push can't fail.
+    """Return whether a stack has no size limit. A push onto such a stack can't fail.
 
     Args:
       stack: the node that creates the stack, or None if it is unknown.

@@ -56,7 +56,7 @@ class Replacing:
         sources: Sequence[Source],
         passed: Sequence[Node] = (),
     ) -> Node:
-        """Replace a node by an op with one output, and return the new node.
+        """Replace a node by an op with one output, and return the node of this op.
 
         Args:
           sources: the inputs of the new node.
@@ -132,7 +132,7 @@ class Replacing:
         """Replace a node by an op that also computes the nodes `passed`.
 
         Args:
-          note: the start of the line for the report.
+          note: the beginning of the report line.
         """
         names = ", ".join(member.name for member in (*passed, node))
         self.lines.append(f"{node.name}: {note}{names}")
@@ -209,7 +209,7 @@ class Replacing:
         return self.put(node, "Reshape", attrs, [source, (shape, 0)], passed)
 
     def constant(self, node: Node, value: Any, dtype: DType | None = None) -> Node:
-        """Add a constant that belongs to the replacement of `node`.
+        """Add a constant that the replacement of `node` reads.
 
         Args:
           dtype: the constant's dtype, by default the dtype of the array.
@@ -220,8 +220,8 @@ class Replacing:
         """Update `unit.roots`, drop nodes that are no longer needed, and record for `explain` which
         ops replaced them.
 
-        Returns the outcome of the pass, which consists of the number of replacements followed by
-        `what`, and a line for each replacement.
+        Return the outcome of the pass. It consists of a summary, which is the number of
+        replacements followed by `what`, and of a line for each replacement.
         """
         unit = self.unit
         if self.lines:
@@ -255,8 +255,8 @@ NO_GPU = "no GPU has kernels"
 
 
 def public_attrs(node: Node) -> dict[str, Any]:
-    """Return the attrs of a node whose names do not begin with `_`. All other attrs apply to this
-    node only.
+    """Return the attrs of a node whose names do not begin with `_`. Attrs that begin with `_` apply
+    to this node only.
     """
     return {key: value for key, value in node.attrs.items() if not key.startswith("_")}
 
@@ -264,8 +264,8 @@ def public_attrs(node: Node) -> dict[str, Any]:
 def are_ours(unit: Unit, nodes: Iterable[Node]) -> bool:
     """Return whether a fused op may replace all these nodes.
 
-    A fused op may not replace the nodes if one of them has a kernel that the user registered,
-    because that kernel must run, or a hint to swap its input.
+    It may not if one of the nodes has a hint to swap its input, or a kernel that the user
+    registered, because that kernel must run.
     """
     types = unit.device_types
     return all(
@@ -292,8 +292,8 @@ def only_taker(node: Node, roots: set[int]) -> Edge | None:
 
 
 def known_value(unit: Unit, edge: Edge) -> Any:
-    """Return the value of an input if it is constant and not the output of a Switch. Otherwise
-    return None.
+    """Return the value of an input if it is constant and not the output of a Switch, or else
+    None.
     """
     if edge.src.node_class is NodeClass.SWITCH:
         return None
@@ -301,8 +301,8 @@ def known_value(unit: Unit, edge: Edge) -> Any:
 
 
 def behind(edge: Edge, passed: list[Node]) -> Edge:
-    """Return the edge that carries the tensor of `edge` before it passes through any Identities.
-    Add these Identities to `passed`.
+    """Return the edge to the first of the Identities through which the tensor of `edge` passes. Add
+    these Identities to `passed`.
     """
     while edge.src.type == "Identity" and not is_reference(first := edge.src.input_edge(0)):
         passed.append(edge.src)

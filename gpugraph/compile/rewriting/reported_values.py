@@ -5,8 +5,9 @@ largest of several lengths, a size computed in floating point.
     open unit    n = Max(lengths)   _Lengths(n) reports q  Range(0, q): of the size q
 
 The compilation for exact shapes adds a `_Lengths` node for each such tensor. In a run, the node
-records the integers. The next compilation has a `Size` for each of them, as for the rows that other
-kernels count. A constant of these Sizes replaces the tensor where an op takes it as a size.
+records the integers. The next compilation has a `Size` for each of them, and another for each
+number of rows that a kernel counts. If an op reads the tensor as a size, it gets a constant of
+these Sizes instead.
 """
 
 from __future__ import annotations
@@ -68,8 +69,9 @@ class ReportedValues:
     def values(
         self, node: Node, sources: Sequence[TensorId], shapes: Sequence[TensorShape]
     ) -> Iterator[tuple[int, Any]]:
-        """Yield the outputs of a node that a run reports, with their values as open sizes. An
-        earlier run has reported them, or their values for the first sizes follow from these sizes.
+        """Yield the index of each output of a node that a run reports, and the output's value as
+        open sizes. The output was reported by an earlier run, or its value for the first sizes
+        follows from these sizes.
         """
         report_of = self.unit.report_of
         if report_of is None:
@@ -98,8 +100,8 @@ class ReportedValues:
     def _hints_of(
         self, node: Node, sources: Sequence[TensorId], shapes: Sequence[TensorShape]
     ) -> list[Any] | None:
-        """Return the values of a node's outputs for the first sizes, if they follow from these
-        sizes.
+        """Return the values that a node's outputs have for the first sizes, or None if they do not
+        follow from these sizes.
         """
         values, hints, inputs = self.unit.values, self._hints, []
         if not sources or not is_pure(node) or node.node_class is not NodeClass.OTHER:
@@ -120,7 +122,7 @@ class ReportedValues:
         return outputs
 
     def _report(self, node: Node, slot: int, array: Any, sizes: Sequence[Any]) -> None:
-        """Add the node that reports an output. Ops that take the output as a size get a constant of
+        """Add the node that reports an output. Ops that read the output as a size get a constant of
         Sizes instead.
         """
         unit = self.unit
@@ -173,8 +175,8 @@ class ReportedValues:
             yield node, slot
 
     def _is_bound_by_zero(self, node: Node) -> bool:
-        """Return whether a node computes the maximum of a tensor and a constant that is no size
-        above 0.
+        """Return whether a node computes the maximum of a tensor and a constant that is at most
+        0.
         """
         if node.type != "Maximum":
             return False
@@ -187,8 +189,8 @@ class ReportedValues:
 
 
 def _open_sizes(unit: Unit, node: Node) -> Iterator[Any]:
-    """Yield the edges to a node whose values determine the node's shape, if these values and the
-    shape are unknown.
+    """Yield the input edges of a node that carry the sizes of its outputs, if neither these sizes
+    nor the outputs' shapes are known.
     """
     shapes = unit.shapes.get(node.id)
     if shapes is None or not node.op_def.host_inputs or counted_rows(node):
@@ -201,7 +203,9 @@ def _open_sizes(unit: Unit, node: Node) -> Iterator[Any]:
 
 
 def _is_reportable(node: Node, slot: int, shape: TensorShape) -> bool:
-    """Return whether an output is a small integer tensor of known shape that no constant is."""
+    """Return whether an output is a small integer tensor that has a known shape and is not
+    constant.
+    """
     if node.node_class not in (NodeClass.OTHER, NodeClass.ARG, NodeClass.IDENTITY):
         return False
     if node.output_types[slot] not in _TYPES or not shape.is_fully_defined():
@@ -229,7 +233,7 @@ def _leads_to_size(node: Node, slot: int) -> bool:
 
 
 def _is_size(edge: Any) -> bool:
-    """Return whether an edge leads to an input that is a size or a place, not an axis."""
+    """Return whether an edge leads to an input that is a size or an index, not an axis."""
     op_def = edge.dst.op_def
     if edge.is_control or not op_def.host_inputs:
         return False
@@ -242,7 +246,7 @@ def _suffix(slot: int) -> str:
 
 
 def _with_lengths(unit: Unit, node: Node, slot: int, sizes: Sequence[Any] | None) -> Node:
-    """Add and return the node that reports an output.
+    """Add a node that reports an output, and return it.
 
     Args:
       sizes: the Sizes of the elements, or None if they are not known.

@@ -10,8 +10,8 @@ A strategy creates a copy of each variable for each replica, and makes the same 
 copies. The nodes of the copies remain, on their devices, but all of them refer to the memory of the
 first copy. From each set of equal changes, only the change of the first copy is kept.
 
-Sharing the memory is possible if each change of a copy has an equal change of every other copy: an
-op of the same type, with equal attrs and equal inputs. Inputs are equal if equal ops compute them
+Copies can share memory if a run makes equal changes to all of them. Two changes are equal if their
+ops have the same type, equal attrs and equal inputs. Inputs are equal if equal ops compute them
 from equal inputs. A read of a copy is equal to the same read of another copy. If a run changes only
 some of the copies, or changes them in different ways, the copies are separated for the rest of the
 session (`Resources.separate`).
@@ -128,7 +128,7 @@ class _Changes:
 
     Attributes:
       alone: the sets of copies that must be separated, because the run does not change their
-        members in the same way. The key is the key of the first copy.
+        members in the same way. Each set is stored under the key of its first copy.
     """
 
     def __init__(self, unit: Unit, known: dict[int, _Copy]) -> None:
@@ -191,7 +191,7 @@ class _Changes:
         self._equal[node.id] = node.id if key is None else self._seen.setdefault(key, node.id)
 
     def _key_of_change(self, node: Node, changed: list[_Copy]) -> Any:
-        """Return a key that equal changes of different copies share. If one copy is changed
+        """Return a key that is equal for equal changes of different copies. If one copy is changed
         repeatedly, each of its changes has a different key.
         """
         key = self._key(node, is_change=True)
@@ -200,8 +200,8 @@ class _Changes:
         return None if key is None else (key, self._times[key, number])
 
     def _key(self, node: Node, is_change: bool = False) -> Any:
-        """Return the properties that determine a node's outputs. For an Identity without control
-        inputs, return None, because its output is treated as its input.
+        """Return a key of the properties that determine a node's outputs. Return None for an
+        Identity without control inputs, because its output is treated as its input.
         """
         sources: list[TensorId] = [(0, 0)] * len(node.input_types)
         waits = set()
@@ -226,8 +226,8 @@ class _Changes:
     # -- merging
 
     def _refuse_cycles(self) -> None:
-        """Find changes that would wait for each other in a cycle if equal changes were merged. Mark
-        their copies as separate.
+        """Find changes that would wait for each other in a cycle if equal changes were merged.
+        Separate the copies of these variables.
         """
         first = {node.id: members[0].id for members in self._members.values()
                  for node in members.values()}  # fmt: skip

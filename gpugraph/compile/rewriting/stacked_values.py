@@ -5,12 +5,13 @@ them onto a stack.
     backward    pop -> g             pop -> 1 - g            in reverse
     becomes     pop -> g -> 1 - g                            one stack less
 
-The pass applies to the result of one cheap op whose inputs are constants, or values pushed in the
-same iterations of the forward loop and popped in the same iterations of the backward loop. The pass
-also applies to a value that is pushed onto two stacks, to a constant, and to a value that is popped
-but not used. To keep the value's bits, the op must round at most once, in a dtype that is stored
-with the precision of the computation (float32 and float64). Computing the value takes less time
-than a push and a pop. Usually the op is fused with the gradient that reads it.
+The pass removes the stack of a value if one cheap op computes the value, and the inputs of this op
+are known in the backward loop too. They are known if they are constants, or are pushed and popped
+in the same iterations as the value. The pass also removes one of two stacks onto which the same
+value is pushed, and the stacks of constants and of values that are popped but not used. To keep the
+value's bits, the op must round at most once, in a dtype that is stored with the precision of the
+computation (float32 and float64). Computing the value takes less time than a push and a pop.
+Usually the op is fused with the gradient that reads it.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def stacks(unit: Unit) -> Outcome:
 
 
 class _Kept(NamedTuple):
-    """A tensor that a loop pushes onto a stack: its stack, its push, its pop, and the pushed
+    """A tensor that a loop pushes onto a stack: the stack, the push, the pop, and the pushed
     output.
     """
 
@@ -73,7 +74,7 @@ class _Kept(NamedTuple):
 
 def _groups(unit: Unit) -> Iterable[list[_Kept]]:
     """Return the tensors on stacks in groups. All tensors of a group are pushed in the same
-    iterations, and popped in the same iterations.
+    iterations, and are popped in the same iterations.
     """
     flow = flow_of(unit)
     roots = {node.id for node in unit.roots}
@@ -104,7 +105,7 @@ def _users(stack: Node) -> list[Node]:
 
 
 def _handed_on(stack: Node) -> list[Node]:
-    """Return a stack's node, and the nodes that pass its handle into loops and branches."""
+    """Return the node of a stack, and the nodes that pass its handle into loops and branches."""
     nodes = [stack]
     for node in nodes:
         edges = [edge for edge in node._out if not edge.is_control]
@@ -154,8 +155,8 @@ class _Group:
         return lines
 
     def _same(self, kept: _Kept) -> Source | None:
-        """Return a constant that replaces the kept value, if the value is the same in each
-        iteration or is not used. Otherwise return None.
+        """Return a constant that replaces the value if it is the same in each iteration or is not
+        used, or else None.
         """
         value = known_value(self.unit, behind(kept.push.input_edge(1), []))
         if value is None and all(edge.is_control for edge in kept.pop._out):
@@ -222,8 +223,8 @@ class _Group:
         return constant, 0
 
     def _forget(self, kept: _Kept, source: Source) -> None:
-        """Remove the push and the pop of a tensor. The readers of the pop read `source` instead.
-        For readers of the push, an Identity replaces the push.
+        """Remove the push and the pop of a tensor. The readers of the pop read `source` instead,
+        and the readers of the push read an Identity.
         """
         unit, graph = self.unit, self.unit.graph
         stack, push, pop, _ = kept
@@ -242,8 +243,8 @@ class _Group:
         self._free_of(stack)
 
     def _free_of(self, stack: Node) -> None:
-        """Remove control edges from a stack's handle in loops to nodes that have other inputs.
-        Nothing uses the stack any more, so only such edges can keep the stack in the graph.
+        """Remove control edges from the handle of an unused stack to nodes in loops that have other
+        inputs. Otherwise these edges could keep the stack in the graph.
         """
         for node in _handed_on(stack):
             for edge in list(node._out):

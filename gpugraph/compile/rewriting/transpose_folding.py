@@ -38,7 +38,7 @@ def transposes(unit: Unit) -> Outcome:
 
 
 def _order(unit: Unit, node: Node) -> list[int] | None:
-    """Return the permutation of a Transpose if it is a constant. Otherwise return None."""
+    """Return the permutation of a Transpose, or None if it is not constant."""
     value = known_value(unit, node.input_edge(1))
     if value is None:
         return None
@@ -107,7 +107,7 @@ def _visit_transpose(replacing: Replacing, node: Node) -> None:
 
 def _moves_no_element(unit: Unit, node: Node, edge: Edge, order: list[int]) -> bool:
     """Return whether a Transpose with the permutation `order` keeps the order of all axes whose
-    size is not 1. If so, a Reshape produces the same output.
+    size is not 1. A Reshape then has the same output.
     """
     before, after = unit.shapes[edge.src.id][edge.src_output].sizes, unit.shapes[node.id][0].sizes
     if before is None or after is None or after.count(None) > 1 or (None in after and 0 in after):

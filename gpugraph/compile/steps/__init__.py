@@ -1,3 +1,3 @@
-"""Steps of a plan: their arrays, sizes that are known only in a run, native code, and captures as
-CUDA graphs.
+"""Steps of a plan: their arrays, their native code, their captures as CUDA graphs, and tensors
+whose size is known only during a run.
 """

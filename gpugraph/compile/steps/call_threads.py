@@ -14,8 +14,8 @@ _SLICE_S = 0.05  # interval of checks for cancellation
 
 
 class CallClock(Clock):
-    """The clock that a call in a separate thread polls. It is the clock of the call's run until the
-    run abandons the call.
+    """The clock that a user function polls while it is called in a separate thread. It is the clock
+    of the run until the run abandons the call.
     """
 
     __slots__ = ("is_left", "run_clock")
@@ -38,8 +38,8 @@ class CallClock(Clock):
 
 
 class CallThread(threading.Thread):
-    """A thread that makes a call and holds its result. If the run ends early, the run abandons the
-    call.
+    """A thread that calls a user function and holds the result. If the run ends early, it abandons
+    the call.
 
     An abandoned call that polls its run (`check_run`) gets an error.
 
@@ -58,7 +58,7 @@ class CallThread(threading.Thread):
         self._error: BaseException | None = None
 
     def run(self) -> None:
-        """Make the call."""
+        """Call the function, and store its result or its error."""
         try:
             self._returned = self._context.run(self._call)
         except BaseException as error:
@@ -87,8 +87,8 @@ class CallThread(threading.Thread):
         return self._clock.is_left and isinstance(self._error, CancelledError)
 
     def leave(self) -> None:
-        """Abandon the call. The next time the call polls the run, the call gets an error. The
-        result of an abandoned call is ignored.
+        """Abandon the call. The result is ignored. If the called function polls the run, it gets an
+        error.
         """
         self._clock.is_left = True
 

@@ -1,7 +1,7 @@
 """The code of a run of steps: NumPy at first, later a few native calls.
 
-    plain      the steps run by NumPy; once that is worthwhile, their code is compiled
-    mixed      each step switches to its code in the run that finds it compiled
+    plain      NumPy runs the steps; when compilation pays off, it starts
+    mixed      each step switches to its native code once that is compiled
     joined     adjacent native steps are called as one; other steps remain separate
 
 Compiled code is used unless `native_cost` estimates that NumPy is faster. The compilation of steps
@@ -73,7 +73,7 @@ class MemberStep:
         self.code: Prepared[Any] | None = None  # the compiled piece; None if it needs no compiler
 
     def refuse(self, reason: str) -> None:
-        """Use NumPy in all further runs.
+        """Use NumPy for this step in all further runs.
 
         Args:
           reason: the reason why native code is not used.
@@ -99,7 +99,7 @@ class MemberStep:
         return self.code if is_generated and self.calls is not None else None
 
     def switch(self, waits: bool, verifies: bool) -> None:
-        """If native code is compiled, switch to the native code. Then run the step once."""
+        """Run the step once, in native code if it is compiled."""
         piece, function = self.piece, self.prepare(waits)
         native = self.entry.native
         with noting_step(self.entry.step):
@@ -109,7 +109,7 @@ class MemberStep:
                 self.step.run()
 
     def prepare(self, waits: bool) -> Any:
-        """If native code is compiled, switch to the native code. Return the compiled code."""
+        """Return the step's compiled code, if there is any, and use it from now on."""
         function = None
         if self.code is not None and self.piece is not None:
             function = self.code.get(waits)
@@ -142,7 +142,7 @@ class _MixedRun:
         self._ends: float | None = None  # set by the first step that may switch
 
     def step(self, number: int) -> None:
-        """Run one step."""
+        """Run the step with this index."""
         member = self._members[number]
         if not member.is_decided and self._may_switch():
             member.switch(self._waits, self._verifies)
@@ -157,7 +157,9 @@ class _MixedRun:
         return perf_counter() < self._ends
 
     def part(self, number: int, step: Step) -> Step:
-        """Return step `number` as a separate step, for callers that run steps one by one."""
+        """Return the step with index `number` as a separate step, for callers that run steps one by
+        one.
+        """
 
         def run() -> None:
             with one_blas_thread():
@@ -204,7 +206,7 @@ class CompiledStretch:
                 self._sequence.run()
 
     def parts(self, traced: bool) -> list[Step]:
-        """Return the steps of a run in their current form, with each native step as a separate
+        """Return the steps as the next run executes them, with each native step as a separate
         call.
         """
         if self.is_joined:
@@ -217,7 +219,7 @@ class CompiledStretch:
         return [*(run.part(number, step) for number, step in enumerate(steps)), end]
 
     def codes(self) -> Iterator[tuple[Step, StepCode]]:
-        """Yield each step in its current form, with the code that runs it."""
+        """Yield each step as the next run executes it, with the code that runs it."""
         failure = runtime_failure()
         for number, member in enumerate(self._members):
             code = member.status()
@@ -228,13 +230,13 @@ class CompiledStretch:
             yield member.step, code
 
     def _delay(self) -> str:
-        """Return text for the report that states when the steps will be compiled."""
+        """Return text for the report about when the steps will be compiled."""
         if self.spent + self._cost >= WORTHWHILE_NS:
             return "for the next run"
         return f"until the steps have taken an estimated {WORTHWHILE_NS / 1e6:.0f} ms"
 
     def begin(self) -> None:
-        """Compile the steps, beginning in the next run, even if NumPy runs them quickly."""
+        """Let the next run start the compilation of the steps, even if NumPy runs them quickly."""
         self.spent = max(self.spent, WORTHWHILE_NS)
 
     @property
@@ -243,8 +245,8 @@ class CompiledStretch:
         return self._members
 
     def advance(self) -> bool:
-        """Switch to native code outside of a run, for example in a branch that no run has taken.
-        Return whether the code of all steps is final.
+        """Switch steps to native code outside of a run, for example the steps of a branch that was
+        never taken. Return whether the code of all steps is final.
         """
         if not self.is_joined and not (self.verifies and self._has_run):
             self.begin()
@@ -263,8 +265,8 @@ class CompiledStretch:
         return self._sequence.steps if self.is_joined else None
 
     def notes(self, codes: Mapping[str, StepCode]) -> Sequence[str]:
-        """Return report lines about the code that runs the steps, and about the number of steps
-        that share generated kernels.
+        """Return report lines about the code of the steps, and about the number of steps that share
+        generated kernels.
         """
         kernels = Counter(filter(None, (member.generated_kernel for member in self._members)))
         num_steps, num_kernels = kernels.total(), len(kernels)
@@ -274,8 +276,8 @@ class CompiledStretch:
         return notes + ([shared] if num_steps > num_kernels else [])
 
     def _by_code(self, codes: Mapping[str, StepCode]) -> str:
-        """Return text with the number of native steps for each library, and the names of all other
-        steps.
+        """Return text with the number of native steps for each library, and the names of the steps
+        without native code.
         """
         by_state: dict[str, list[GuardedStep]] = {"native": [], "waiting": [], "plain": []}
         for entry in self.entries:
@@ -295,8 +297,11 @@ class CompiledStretch:
     # -- compiling
 
     def _has_begun(self) -> bool:
-        """Return whether native code can be called in this run. The runtime must be loaded, and
-        code must be compiled or being compiled. If the compilation has become worthwhile, start it.
+        """Return whether native code can be called in this run, and start the compilation if it has
+        become worthwhile.
+
+        Native code can be called if the runtime is loaded, and the code of the steps is compiled or
+        being compiled.
         """
         self.spent += self._cost
         if self.spent < WORTHWHILE_NS:
@@ -363,8 +368,8 @@ class CompiledStretch:
 
 
 def _joined_key(member: MemberStep) -> Any:
-    """Return a key of a member. Adjacent members with equal keys become one native call, or stay
-    separate steps. A native call that holds locks has a unique key.
+    """Return a key that is equal for adjacent steps that become one native call, or that all stay
+    separate. A native call that holds locks has a unique key.
     """
     native = member.entry.native
     if member.calls is not None and native is not None and native.holding:
@@ -373,8 +378,8 @@ def _joined_key(member: MemberStep) -> Any:
 
 
 def _nanoseconds(entry: GuardedStep) -> float:
-    """Estimate the nanoseconds that NumPy takes for a step. A step without a native form is treated
-    as a single call.
+    """Estimate the time that NumPy takes for a step, in nanoseconds. A step without a native form
+    counts as a single NumPy call.
     """
     if entry.native is None:
         return numpy_nanoseconds(())
@@ -384,8 +389,8 @@ def _nanoseconds(entry: GuardedStep) -> float:
 
 @uninterrupted
 def _piece(entry: GuardedStep, known: Programs) -> Piece | str:
-    """Return the native code of an entry, or the reason why the entry has no native code. Never
-    raises an error.
+    """Return the native code of a step, or the reason why the step has no native code. This
+    function never raises an error.
     """
     if entry.native is None:
         return entry.step.code().reason
@@ -400,7 +405,9 @@ def _piece(entry: GuardedStep, known: Programs) -> Piece | str:
 
 
 def _failure(step: Step, error: Exception) -> str:
-    """Log a warning that native code could not be built. Return the reason, for the report."""
+    """Log a warning that native code could not be built. Return the reason as text for the
+    report.
+    """
     reason = f"{type(error).__name__}: {error}"
     warn_once(f"'{step.name}' ({step.op_type}): {reason}")
     return reason

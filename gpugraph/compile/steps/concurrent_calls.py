@@ -2,9 +2,9 @@
 
 TensorFlow runs such functions in a thread pool, so that a function may wait for another function.
 Here, adjacent calls at one depth of the order (see `compile/memory/execution_order.py`) and under
-one guard become one step. The step reads the inputs and writes the results in its own thread, and
-calls each function in a separate thread. The step waits briefly for each function before it calls
-the next one, so that quick functions run in order.
+one guard become one step. The step reads the inputs and writes the results in the thread of the
+run, and calls each function in a separate thread. The step waits briefly for each function before
+it calls the next one, so that quick functions run in order.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ _SLICE_S = 0.05  # interval of checks for cancellation
 
 
 def with_concurrent_calls(entries: Sequence[GuardedStep]) -> list[GuardedStep]:
-    """Return the entries. Adjacent calls that do not depend on each other are merged into one
-    entry.
+    """Merge adjacent calls that do not depend on each other into one step. Return the resulting
+    list of steps.
 
     If a check that a variable is initialized is between two calls, the check is moved before the
     calls.
@@ -52,8 +52,8 @@ def _is_call(entry: GuardedStep) -> bool:
 
 
 def _goes_with(entry: GuardedStep, call: GuardedStep) -> bool:
-    """Return whether an entry is a call at the same depth as `call`. Calls at one depth do not
-    depend on each other.
+    """Return whether a step is a call of a user function at the same depth as `call`. Calls at one
+    depth do not depend on each other.
     """
     return _is_call(entry) and entry.guard == call.guard and entry.step.depth == call.step.depth
 
@@ -81,10 +81,9 @@ def wait_for_all(calls: Sequence[CallThread], check: Callable[[str], None]) -> N
 
 class ConcurrentCalls(StepGroup):
     """A callable that calls functions concurrently, each in a thread. When all functions have
-    returned, the callable raises the first error, if any.
+    returned, it raises the first error, if any.
 
-    If calls were abandoned because of an error, the errors of the abandoned calls come after that
-    error.
+    Errors that calls raise because they were abandoned are raised only if there is no other error.
     """
 
     def __init__(self, steps: Sequence[Step]) -> None:

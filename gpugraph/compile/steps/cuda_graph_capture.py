@@ -7,10 +7,11 @@ The first run enqueues the steps one by one, which loads everything that can't b
 capture. The second run captures a CUDA graph, and all further runs launch it. Launching a graph
 takes a few microseconds, regardless of its number of kernels. A step remains separate, between two
 captures, if it runs on the host, has sizes that are known only during a run, or copies to another
-device. If the driver rejects a capture, the steps are not replaced, and the report contains the
-driver's reason. GPUGRAPH_CAPTURE=0 disables captures for plans that are compiled afterwards.
-Without captures, it is easier to find the step that causes an error, or to determine whether
-capturing causes the error.
+device. If the driver rejects a capture, the steps run one by one, and the report contains the
+driver's reason.
+
+GPUGRAPH_CAPTURE=0 disables captures for plans that are compiled afterwards. This helps to find the
+step that causes an error, or to find out whether the capture causes it.
 """
 
 from __future__ import annotations
@@ -82,8 +83,8 @@ class Capture:
         self.replay()
 
     def codes(self) -> Iterator[tuple[Step, StepCode]]:
-        """Yield each step with its code. A step is captured in the graph, will be captured, or is
-        not captured.
+        """Yield each step with its code, which states whether the step is captured, will be
+        captured, or is never captured.
         """
         code = GRAPH if self.replay is not None else StepCode("waiting", "captured after a run")
         if self.reason:
@@ -91,7 +92,7 @@ class Capture:
         return ((step, code) for step, _ in step_codes(self.steps))
 
     def notes(self, codes: Mapping[str, StepCode]) -> Sequence[str]:
-        """Return lines for the report on whether the steps are captured."""
+        """Return lines for the report that state whether the steps are captured."""
         if self.reason:
             return [f"not captured {self.range}, for {self.reason}"]
         return [f"captured {self.range}{'' if self.replay else ', after a run'}"]
@@ -106,8 +107,8 @@ class Capture:
 def with_captures(
     entries: Sequence[GuardedStep], devices: dict[str, Any], report_lines: list[str]
 ) -> list[GuardedStep]:
-    """Return the entries. Adjacent entries that one GPU can run as a CUDA graph are merged into one
-    entry.
+    """Merge adjacent steps that one GPU can run as a CUDA graph into one step. Return the resulting
+    list of steps.
     """
     stretches: list[GuardedStep] = []
     for _, group in groupby(entries, key=_stretch_key):
@@ -130,8 +131,8 @@ def with_captures(
 
 
 def _without_late_guards(members: Iterable[GuardedStep]) -> list[GuardedStep]:
-    """Return the members without the checks of variables that an earlier member initializes. In a
-    merged entry, checks run before all other steps, so these checks would fail.
+    """Return the members without the checks of variables that an earlier member initializes. A
+    merged step runs all checks first, so these checks would fail.
     """
     assigned: set[int] = set()
     needed = []
@@ -148,7 +149,7 @@ def _with_joined(
     members: Sequence[GuardedStep], steps: Sequence[Step], device: Any, report_lines: list[str]
 ) -> list[GuardedStep]:
     """Return the members with launches joined where possible. If any launches are joined, the
-    checks of variables come first.
+    checks of variables are moved to the front.
     """
     steps_after = with_joined_launches(steps, device.kernels, report_lines)
     if len(steps_after) == len(steps):
@@ -161,8 +162,8 @@ def _with_joined(
 
 
 def _stretch_key(entry: GuardedStep) -> Any:
-    """Return a key of an entry. Entries with equal keys can be in one capture. An entry that can't
-    be captured has a unique key.
+    """Return a key of a step. Adjacent steps with equal keys can be in one capture. A step that
+    can't be captured has a unique key.
     """
     step = entry.step
     if step.kind == "guard":

@@ -1,4 +1,4 @@
-"""Steps that have tensors whose size is known only during a run.
+"""Steps whose inputs or outputs have a size that is known only during a run.
 
 In each run, such a step infers the shapes of its outputs from its inputs, allocates the outputs,
 binds its kernel and calls it. Then the step frees the tensors that no later step uses.
@@ -71,9 +71,7 @@ class DynamicStep:
 
     @staticmethod
     def _native(arrays: Arrays, bound: BoundNode) -> RunTimeNative | None:
-        """Return the node's native code. The step of the same node in a plan for other sizes shares
-        this code.
-        """
+        """Return the node's native code. Plans for other sizes share the code of the same node."""
         known = arrays.run_time_natives
         if bound.node.id not in known:
             known[bound.node.id] = run_time_native(bound, arrays.jit, arrays.unit.target.verify)
@@ -87,7 +85,7 @@ class DynamicStep:
         return self.plain if self.native is None else self.native.code
 
     def _source(self, arrays: Arrays, slot: int, place: Place) -> Callable[[], Any]:
-        """Return a callable that reads an input. For a variable that has no value, the returned
+        """Return a callable that reads an input. If the input is a variable without a value, the
         callable returns an empty array.
         """
         state = self.bound.variables.get(slot)
@@ -133,7 +131,9 @@ class DynamicStep:
         self._compute(context, arrays)
 
     def outputs_of(self, inputs: list[Any]) -> Sequence[Any]:
-        """Return new arrays with the outputs for these inputs. No memory of the plan is used."""
+        """Return new arrays with the outputs for these inputs. The arrays do not use the plan's
+        memory.
+        """
         if reference(self.bound.kernel).dynamic:
             return self.computed(inputs)
         owned: list[Block] = []
@@ -162,7 +162,9 @@ class DynamicStep:
         return known
 
     def computed(self, inputs: list[Any]) -> Sequence[Any]:
-        """Return the outputs for these inputs. The kernel determines the sizes of the outputs."""
+        """Return the outputs for these inputs, if the kernel determines the sizes of the
+        outputs.
+        """
         owned: list[Block] = []
         try:
             arrays = [inputs[slot] for slot in self.bound.array_slots]
@@ -175,7 +177,9 @@ class DynamicStep:
                 block.release()
 
     def counts_in(self, results: Sequence[Any]) -> list[int]:
-        """Return the numbers of rows that the kernel has counted, from its outputs."""
+        """Return the numbers of rows that the kernel has counted. They are the lengths of
+        outputs.
+        """
         return [len(results[rows.slots[0]]) for rows in self.counted]
 
     def context(self, inputs: Sequence[Any], output_shapes: Sequence[Any]) -> KernelBinding:
@@ -183,12 +187,12 @@ class DynamicStep:
         return self._context(list(inputs), list(output_shapes), [])
 
     def code_of(self, piece: Piece) -> Any:
-        """Return the compiled code of a piece. If the code is not compiled yet, return None."""
+        """Return the compiled form of a step's native code, or None if it is not compiled yet."""
         assert piece.source is not None
         return prepare_source(*piece.source).get(self.jit.waits)
 
     def is_settled(self) -> bool:
-        """Return whether it is already known if the step has native code. If the code is not
+        """Return whether the choice between NumPy and native code is final. If native code is not
         compiled yet, start its compilation.
         """
         try:
@@ -203,7 +207,7 @@ class DynamicStep:
         return is_there or bool(prepared and prepared.reason)
 
     def _compute(self, context: KernelBinding, arrays: list[Any]) -> Any:
-        """Run the kernel and return its result. Use native code if the native code is compiled."""
+        """Run the kernel, in native code if it is compiled, and return the result."""
         if self.native is None:
             run = bind_on_device(self.bound, context, arrays)
             if self.multiplies and _multiplications(arrays) < _WORTH_TWO_THREADS:
@@ -244,8 +248,8 @@ class DynamicStep:
             self.device.write(self._prepared(result, array.shape, slot), array)
 
     def _may_keep(self, returned: Sequence[Any], slot: int) -> bool:
-        """Return whether an output may be kept without a copy, because nothing else refers to it,
-        and it is large.
+        """Return whether a returned array may be used as the output without a copy. This is the
+        case if the array is large and nothing else refers to it.
         """
         if not isinstance(self.device, HostDevice) or not is_from_empty_array(returned[slot]):
             return False
@@ -335,7 +339,7 @@ def _multiplications(arrays: Sequence[Any]) -> float:
 
 
 def names_of(unit: Unit, node: Node) -> list[str]:
-    """Return the names of a node and of the nodes that were merged with it."""
+    """Return the names of a node and of the nodes that were merged into it."""
     names = [node.name]
     for name in unit.absorbed:
         by = name
@@ -352,8 +356,8 @@ class CallingStep(DynamicStep):
 
     The call itself does not access the plan's memory. So several calls can run concurrently in
     separate threads (`concurrent_calls.py`), and an abandoned call does no harm. In a run with a
-    time limit, even a single call runs in a separate thread, unless the call itself checks whether
-    the run must end.
+    time limit, even a single call runs in a separate thread, unless the called function checks
+    itself whether the run must end.
     """
 
     def __init__(self, arrays: Arrays, bound: BoundNode, clock: Clock) -> None:

@@ -34,8 +34,8 @@ _ROWS = 32
 
 
 def compile_early(target: Target, graph: Graph) -> None:
-    """Start to compile the C files for those of the graph's ops that have large results. Files that
-    the current plan needs come first.
+    """Start to compile the C files that the graph's ops with large results need. Files that the
+    current plan needs come first.
     """
     settings = jit(target.config)
     on_host = all(device.device_type == "CPU" for device in target.devices)
@@ -62,7 +62,7 @@ def _has_file(op_type: str) -> bool:
 
 
 def _file_of(op: Operation) -> tuple[str, str] | None:
-    """Return the C file with an op's function, and the name of the dtype for which it must be
+    """Return the C file with an op's function, and the name of the dtype for which the file must be
     compiled. Return None if the op's result is small.
     """
     native = DECLARATIONS[op.type].native
@@ -78,8 +78,8 @@ def _file_of(op: Operation) -> tuple[str, str] | None:
 
 
 def _products_file(op: Operation) -> tuple[str, str] | None:
-    """Return the C file of tiled matrix products, and the dtype for which it must be compiled.
-    Return None if the product is small or its size is unknown.
+    """Return the C file of tiled matrix products, and the dtype for which the file must be
+    compiled. Return None if the product is small or its size is unknown.
     """
     a, result = op.inputs[0], op.outputs[0]
     if a.shape.rank is None or result.shape.rank is None:

@@ -1,4 +1,4 @@
-"""Steps of a device with kernels (a CUDA GPU): launches that execute the kernel of a node.
+"""Steps on a CUDA GPU: launches that execute the kernel of a node.
 
     Source                       launches of functions of kernels/*.cu
     Elementwise, Reduction,      one or a few generated kernels, from the same program of values as
@@ -8,8 +8,7 @@
     MatmulWithEpilogue
     Sized                        launches that count rows, then launches that write the outputs
 
-All other kernels run on the host, on copies of the arrays. The report of `bind` contains the
-reason.
+All other kernels run on the host, on copies of the arrays. The report contains the reason.
 """
 
 from __future__ import annotations
@@ -95,8 +94,8 @@ def _with_one_thread(run: Callable[[], Any]) -> Callable[[], Any]:
 
 
 def run_time_reason(bound: BoundNode) -> str:
-    """Return the reason why a step that is bound in each run runs on the host. If the step may run
-    on the GPU, return "".
+    """Return the reason why a step that is bound in each run runs on the host. Return "" if the
+    step may run on the GPU.
     """
     if not bound.runner.has_kernels:
         return ""
@@ -163,9 +162,7 @@ def _launches(bound: BoundNode, context: KernelBinding, arrays: Sequence[Any]) -
 
 
 def _stored(runner: Device, context: KernelBinding, state: State) -> Any:
-    """Return an array in the device's memory that holds a state which the node keeps between
-    runs.
-    """
+    """Return an array in the device's memory that holds the state of the node between runs."""
 
     def put(numbers: Any) -> Block:
         block = context.allocate(numbers.shape, as_dtype(numbers.dtype))
@@ -176,8 +173,8 @@ def _stored(runner: Device, context: KernelBinding, state: State) -> Any:
 
 
 def _is_regular(shape: Sequence[int], axes: Sequence[int]) -> bool:
-    """Return whether generated code can reduce these axes directly. This is possible if these axes
-    are the first or the last axes.
+    """Return whether generated code can reduce over these axes directly. It can if they are the
+    first or the last axes of the shape.
     """
     over = [axis in axes for axis, size in enumerate(shape) if size != 1]
     return over in (sorted(over), sorted(over, reverse=True))
@@ -191,8 +188,8 @@ def _transposed_reduction(
     axes: Sequence[int],
     refused: Callable[[str], int],
 ) -> Any:
-    """Return the launches for a reduction over inner axes: a copy that moves these axes to the end,
-    followed by a reduction over the last axes.
+    """Return the launches for a reduction over inner axes: a copy that moves the reduced axes to
+    the end, followed by a reduction over the last axes.
     """
     source, out = arrays
     order = (*(axis for axis in range(source.ndim) if axis not in axes), *axes)

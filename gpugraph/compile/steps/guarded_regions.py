@@ -1,8 +1,8 @@
 """Regions: steps that run under a condition, and the flags that hold the values of conditions.
 
 Each condition of a plan has a flag, which is an entry of one list of bools. A separate step sets
-the flag as soon as the predicates are known. Adjacent steps with equal guards become one step,
-which runs them if the flag of the guard is set.
+the flag as soon as the predicates of the condition have values. Adjacent steps with equal guards
+become one step, which runs them if the flag of the guard is set.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ class GuardedStep(NamedTuple):
       sets, reads: the flags that the step sets and reads.
       native: the data for native compilation of the step, or None.
       assigns: whether the step may give a variable its first value.
-      group: the number of the group of steps that run at the same time.
+      group: the number of the group to which the step belongs. Steps of one group run at the same
+        time.
       lane: the lane of the step (`compile/memory/replica_lanes.py`), or None.
     """
 
@@ -87,7 +88,7 @@ class SetFlags:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CopyFlags:
-    """A callable that copies flags.
+    """A callable that copies the values of flags to other flags.
 
     Args:
       copies: (target, source) pairs. If the source is None, the target is set to true.
@@ -151,7 +152,8 @@ class GuardedRegion(StepGroup):
 
 
 class Flags:
-    """The flags of one plan. Each atom and each guard has one flag.
+    """The flags of one plan. Each guard has a flag, and so has each atom, which is one value of one
+    predicate.
 
     Args:
       within: for each atom, the guard that must be true for the atom to be true.
@@ -177,16 +179,20 @@ class Flags:
         return needed(guard, self.within)
 
     def guard(self, guard: Guard) -> int:
-        """Return the flag of a guard, which must not be the empty guard."""
+        """Return the index of the flag of a guard. The guard must not be empty, because an empty
+        guard has no flag.
+        """
         atoms = self.atoms(guard)
         return self._flag(atoms[0] if len(atoms) == 1 else guard)
 
     def base(self, atom: Is) -> list[int]:
-        """Return the flags that are all set if and only if the atom's predicate has a value."""
+        """Return the indices of the flags that are all set if and only if the atom's predicate has
+        a value.
+        """
         return [self.atom(other) for other in self.atoms(self.within[atom] - {atom})]
 
     def setter(self, atom: Is, value: Callable[[], Any], array: Any = None) -> SetPredicate:
-        """Return the `SetPredicate` of a predicate.
+        """Return the callable that sets the flags of a predicate.
 
         Args:
           value: a function that returns the value of the predicate.
@@ -211,13 +217,13 @@ class Flags:
         return SetPredicate(set_flags if base else set_plain, yes, no, base, array, atom.pred)
 
     def joiner(self, guard: Guard) -> JoinFlags:
-        """Return a `JoinFlags` for a guard with several atoms."""
+        """Return the callable that sets the flag of a guard with several atoms."""
         flag, atoms = self.guard(guard), self.atoms(guard)
         return JoinFlags(self.values, flag, [self.atom(atom) for atom in atoms])
 
 
 def with_regions(flags: Flags, entries: Iterable[GuardedStep]) -> list[GuardedStep]:
-    """Return the entries. Adjacent entries with equal guards are merged into regions."""
+    """Merge adjacent steps with equal guards into regions. Return the resulting list of steps."""
     regions: list[GuardedStep] = []
     for guard, group in groupby(entries, key=lambda entry: entry.guard):
         members = list(group)

@@ -1,5 +1,5 @@
-"""Nodes and their kernels during binding, and the cells of tensors whose size is known only during
-a run.
+"""Nodes and their kernels while they are bound, and the cells of tensors whose size is known only
+during a run.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Cell:
         return self.block.array
 
     def fill(self, block: Block) -> None:
-        """Store `block` as the tensor's memory, and release the previous block."""
+        """Use `block` as the tensor's memory, and release the previous block."""
         self.release()
         self.block = block
 
@@ -66,10 +66,10 @@ class BoundNode:
     """A node with its kernel, its tensors, and the device that runs the kernel.
 
     Args:
-      refusals: receives reports of bad input from the plan's kernels on `runner`. None if kernels
-        raise errors themselves.
+      refusals: the object that receives reports of bad input from the plan's kernels on `runner`,
+        or None if kernels raise errors themselves.
       host: the inputs whose values the kernel reads on the host.
-      is_late: whether the kernel reads these values in each run.
+      is_late: whether the kernel reads the values of these inputs in each run.
       array_slots: the inputs that the kernel receives as arrays.
     """
 
@@ -94,7 +94,7 @@ class BoundNode:
 
 
 class KernelMemory(NamedTuple):
-    """The memory that kernels obtain, in lists for the different times of its release.
+    """The memory that kernels obtain. There is a list for each time at which memory is released.
 
     Args:
       owned: memory that is released with the plan or, if the step is bound in each run, after the
@@ -108,8 +108,8 @@ class KernelMemory(NamedTuple):
     pools: dict[str, ScratchPool]
 
     def pooled(self, device: Device, num_bytes: int, but: Collection[Block], user: str) -> Block:
-        """Return a block that several steps share and that is not in `but`. The lease of the block
-        is added to `owned`.
+        """Return a block that several steps share and that is not among the blocks `but`. Add the
+        lease of the block to `owned`.
         """
         pool = self.pools.setdefault(device.name, ScratchPool(device))
         lease = pool.lease(num_bytes, but, user)
@@ -160,7 +160,7 @@ class KernelBinding:
     def scratch(self, shape: tuple[int, ...], dtype: DType) -> Any:
         """Return an array on the device that is valid while the step runs.
 
-        On a GPU no other step shares the array, because launches of several steps may be joined.
+        On a GPU, no other step uses the array, because launches of several steps may be joined.
         """
         if self._device.has_kernels or dtype.base_dtype in OBJECTS or not prod(shape):
             return self.lasting(shape, dtype)
@@ -178,10 +178,11 @@ class KernelBinding:
         return block.array
 
     def passing(self, slot: int, shape: tuple[int, ...], dtype: DType) -> Any:
-        """Return temporary array number `slot` on the device, which is valid while the step runs.
+        """Return the temporary array with number `slot` on the device. The array is valid while the
+        step runs.
 
-        Negative slots are for native code. Native code runs instead of the NumPy kernel, so its
-        arrays may share memory with the scratch arrays of that kernel.
+        Native code uses negative numbers. It runs instead of the NumPy kernel, so its arrays may
+        share memory with the scratch arrays of that kernel.
         """
         passing = self._passing.items()
         others = [b for other, b in passing if other != slot and (other < 0) >= (slot < 0)]
@@ -194,13 +195,15 @@ class KernelBinding:
     def _pooled(
         self, shape: tuple[int, ...], dtype: DType, but: Collection[Block]
     ) -> tuple[Any, Block]:
-        """Return an array in a block that several steps share and that is not in `but`."""
+        """Return an array in a block that several steps share and that is not among the blocks
+        `but`.
+        """
         num_bytes = max(prod(shape), 1) * dtype.itemsize
         block = self._memory.pooled(self._device, num_bytes, but, self.name)
         return self._device.view(block.address, shape, dtype), block
 
     def owning(self, owned: list[Any]) -> KernelBinding:
-        """Return a copy of the context that obtains separate memory, which is listed in `owned`."""
+        """Return a copy of the context that obtains separate memory and records it in `owned`."""
         binding = copy.copy(self)
         binding._memory = self._memory._replace(owned=owned, pools={})
         binding._scratch_blocks, binding._passing = [], {}
@@ -211,7 +214,7 @@ class KernelBinding:
         return self._device.allocate(shape, dtype, self.name)
 
     def new_handle(self, block: Block) -> NewHandle:
-        """Return a session handle of a block. If the handle is fetched, the session keeps the
+        """Return a session handle of a block. If a run returns the handle, the session keeps the
         block.
         """
         return self._resources.kept.new_handle(self.name, block, self._device.name)

@@ -4,10 +4,10 @@
     runs     [ Adam(a), Adam(b), Adam(c) ]  x@w  relu  Adam(d)
 
 An optimizer's updates of many variables, and the casts of their gradients, are small launches of
-one kernel source. Each launch takes a GPU at least a few microseconds, even if it is tiny. Among
-adjacent steps on one GPU, a step is moved to an earlier step of the same kind and joined with it.
-If two launches access the same memory and one of them writes it, the launches must keep their
-order. The results are equal bit by bit.
+one kernel source. Each launch takes a GPU at least a few microseconds, even if it is tiny. So a
+step is joined with an earlier step of the same kind, if only steps on the same GPU are between
+them. If two launches access the same memory and one of them writes it, the launches keep their
+order. Joining does not change a bit of the results.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class JoinableStep(NamedTuple):
     """The properties of a step that decide whether it can be joined.
 
     Args:
-      kind: equal for steps that may be joined. None if the step can't be joined.
-      touches: the memory that the step reads and writes. None if this memory is unknown.
+      kind: a key that is equal for steps that may be joined, or None if the step can't be joined.
+      touches: the memory that the step reads and writes, or None if this memory is unknown.
     """
 
     kind: Hashable
@@ -57,7 +57,7 @@ class _LastTouches:
         self._read = np.full(len(edges), -1)
 
     def last(self, touches: Touches) -> int:
-        """Return the last group that must end before a command may access the memory `touches`."""
+        """Return the last group that must end before a command may access this memory."""
         last = -1
         for span in (*touches.reads, *touches.writes):
             last = max(last, self._written[self._bytes[span]].max(initial=-1))
@@ -66,7 +66,7 @@ class _LastTouches:
         return int(last)
 
     def note(self, touches: Touches, group: int) -> None:
-        """Record that a command of `group` accesses the memory `touches`."""
+        """Record that a command of `group` accesses this memory."""
         for spans, groups in ((touches.reads, self._read), (touches.writes, self._written)):
             for span in spans:
                 where = self._bytes[span]
@@ -74,7 +74,7 @@ class _LastTouches:
 
 
 def independent_groups(commands: Sequence[JoinableStep]) -> list[list[int]]:
-    """Return the commands in groups, in the order in which the groups must run.
+    """Divide the commands into groups, and return the groups in the order in which they must run.
 
     The commands of one group have the same kind and do not depend on each other. Two commands that
     access the same memory keep their order if at least one writes it.
@@ -112,8 +112,8 @@ class JoinedLaunches(StepGroup):
 
 
 def switched_off(switch: str) -> str:
-    """Return the reason if the environment variable `switch` disables a rewrite. Otherwise return
-    "".
+    """If the environment variable `switch` disables a rewrite, return a text that states this.
+    Otherwise return "".
     """
     if is_off(switch):
         return f"{switch} is 0"
@@ -123,8 +123,8 @@ def switched_off(switch: str) -> str:
 def with_joined_launches(
     steps: Sequence[Step], launcher: Any, report_lines: list[str]
 ) -> list[Step]:
-    """Return the steps, with launches joined wherever at least `LEAST` of them can be joined. The
-    steps must be adjacent and on one GPU.
+    """Return the steps, with launches of the same kind joined if there are at least `LEAST` of
+    them. The steps must be adjacent and on one GPU.
     """
     reason = switched_off(JOIN)
     launches: list[Any] = [step.run for step in steps]

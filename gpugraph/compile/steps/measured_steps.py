@@ -7,7 +7,7 @@
 
 If the sizes are known when the plan is compiled (because indices are constant), all launches form
 one step, which does not wait. Otherwise the host waits for the counts, so the step can't be
-captured. In both cases the data remains on the GPU.
+captured. In both cases, the tensors remain on the GPU.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _logger = logging.getLogger(__name__)
 
 def dynamic_step(arrays: Arrays, bound: BoundNode, report_lines: list[str]) -> Run:
     """Return the step of a node that has tensors whose size is known only in the run. Add a report
-    line that states where the step runs.
+    line that tells where the step runs.
     """
     reason = run_time_reason(bound)
     if isinstance(bound.kernel, Sized) and bound.runner.has_kernels:
@@ -87,8 +87,8 @@ class SizedStep(DynamicStep):
 
     @property
     def measures(self) -> Any:
-        """The launches that count sizes, if these launches form a separate step that is bound with
-        the plan. Otherwise None.
+        """The launches that count sizes, if they form a separate step that is bound with the plan.
+        Otherwise the property is None.
         """
         return self.measurement[1].measure if self.measurement is not None else None
 
@@ -124,8 +124,8 @@ class SizedStep(DynamicStep):
         sizing.fill(context, numbers, results, take)()
 
     def _report(self, reason: str) -> None:
-        """Log that a step runs on the host although this was not known at compile time. Each reason
-        is logged only once.
+        """Log once for each reason that a step runs on the host although it was planned for the
+        GPU.
         """
         if reason not in self.reported:
             self.reported.add(reason)

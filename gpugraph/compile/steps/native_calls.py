@@ -2,9 +2,9 @@
 
 The lanes of a phase (`compile/memory/replica_lanes.py`) may run on separate threads. Each lane is
 then one call, which runs its kernels in sequence, and one more call runs all lanes at the same
-time. Within a lane, each kernel uses one thread. Therefore lanes are only run at the same time if
-they keep all threads busy, or if no kernel is large enough for several threads. If one lane writes
-an array that overlaps an array of another lane, the lanes run one after another.
+time. Within a lane, each kernel uses one thread. So lanes run at the same time only if they keep
+all threads busy, or if no kernel is large enough for several threads. If one lane writes an array
+that overlaps an array of another lane, the lanes run one after another.
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ Member = tuple[GuardedStep, Calls]
 
 
 class Part(NamedTuple):
-    """A call and the steps that it performs. If the call runs several lanes, `lanes` holds the call
-    and the steps of each lane. Otherwise `steps` holds one step for each kernel that the call runs.
+    """A native call and the steps that it performs. If the call runs several lanes, `lanes` holds
+    the call and the steps of each lane. Otherwise `steps` holds one step for each kernel that the
+    call runs.
     """
 
     call: NativeCall
@@ -45,7 +46,7 @@ class Part(NamedTuple):
 
 def _parts_of(members: Sequence[Member]) -> list[Part]:
     """Return the calls of adjacent native steps, in order. If it is faster to run the lanes of a
-    phase at the same time, one call runs all of them.
+    phase at the same time, one call runs all of these lanes.
     """
     parts: list[Part] = []
     for phase, group in groupby(members, key=_phase):
@@ -149,7 +150,7 @@ class RefusableCall:
         """Wrap a call.
 
         Args:
-          parts: the parts of `call`, in sequence. If there is only one part, `call` is its call.
+          parts: the calls of which `call` consists, in sequence. A single part is `call` itself.
         """
         self.call = call
         self.parts = parts
@@ -209,8 +210,8 @@ def _native_call(members: Sequence[Member]) -> NativeCall:
 
 
 def library_of(step: Candidate, known: dict[Any, str]) -> str:
-    """Return the name of the library that computes a step's matrix products. Return "" for any
-    other step.
+    """Return the name of the library that computes a step's matrix products. Return "" if the step
+    computes none.
 
     Args:
       known: the results for earlier steps. New results are added.

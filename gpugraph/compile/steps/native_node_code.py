@@ -101,7 +101,7 @@ class Candidate(NamedTuple):
 
     @property
     def written(self) -> Sequence[Any]:
-        """The arrays that the op writes: its outputs, or variables."""
+        """The arrays that the op writes, which are its outputs or variables."""
         if self.writes:
             return [self.arrays[slot] for slot in self.writes]
         return self.arrays[self.num_inputs :]
@@ -110,7 +110,7 @@ class Candidate(NamedTuple):
         self, isolated: bool = False, changed: Callable[[Any], Any] | None = None
     ) -> Candidate:
         """Return the same step with copies of the arrays that it writes. If `isolated`, also copy
-        variables, so that other runs can't change the step's inputs.
+        variables that the step reads, so that other runs can't change them.
 
         Args:
           changed: a function that returns the replacement of an input array.
@@ -132,8 +132,8 @@ class Candidate(NamedTuple):
         return self.context.passing(-1, (size,), uint8)
 
     def new_array(self, number: int, shape: tuple[int, ...], dtype: Any) -> Any:
-        """Return temporary array number `number`, which is valid while the step runs. Numbers start
-        at 0.
+        """Return the temporary array with number `number`, which is valid while the step runs.
+        Numbers start at 0.
         """
         return self.context.passing(-2 - number, shape, as_dtype(dtype))
 
@@ -168,7 +168,7 @@ class Piece(NamedTuple):
     Args:
       source: a program, a file, or None if there is nothing to compile.
       bind: a function that receives the compiled code and returns the step's calls.
-      is_exact: whether its results are equal to NumPy's bit by bit.
+      is_exact: whether the results of the code are equal to NumPy's bit by bit.
       work: for a program, the total number of values that the program computes.
     """
 
@@ -417,8 +417,8 @@ def _program(native: Expressions, step: Candidate, known: Programs) -> Piece:
 
 
 def _likeness(step: Candidate) -> Hashable | None:
-    """Return a key of a step. Steps with equal keys, such as those of repeated layers, can share a
-    program. Return None if the program depends on too much data for a short key.
+    """Return a key that is equal for steps that can share a program, such as those of repeated
+    layers. Return None if the program depends on too much data for a short key.
     """
     attrs = step.context.attrs
     if len(step.context.input_types) > step.num_inputs:
@@ -432,12 +432,12 @@ def _likeness(step: Candidate) -> Hashable | None:
 
 
 def compile_pieces(pieces: Sequence[Piece]) -> list[Prepared[Any] | None]:
-    """Start to compile the pieces in the background. Return the code of each piece, or None for a
-    piece that has no source.
+    """Start to compile native code of steps in the background. Return the compiled code of each
+    piece, or None if the piece has no source.
 
-    Files of `kernels/` come first, since their ops take longest in NumPy. The programs follow, in
-    order of decreasing amount of computation. The cache stores the compiled code of all pieces as
-    one file for later processes.
+    Files of `kernels/` come first, since their ops take longest in NumPy. The programs follow,
+    largest amount of computation first. The compiled code of all pieces is cached as one file for
+    later processes.
     """
     sources = [piece.source for piece in pieces]
     by_work = sorted(pieces, key=lambda piece: -piece.work)

@@ -4,9 +4,9 @@
     runs       [ one call ]    gather   [ one call ]
 
 NumPy runs the steps until their native code is compiled. The compilation starts in the background
-when the steps have taken a certain total time. With ON_1 or GPUGRAPH_NATIVE=wait, the run waits for
-the compilation (`compiled_stretch`). A step without native code remains a separate step between two
-calls.
+when the steps have run for a certain total time. With ON_1 or GPUGRAPH_NATIVE=wait, the run waits
+for the compilation (`compiled_stretch`). A step without native code remains a separate step between
+two calls.
 """
 
 from __future__ import annotations
@@ -33,12 +33,13 @@ def with_native_stretches(
     verifies: bool = False,
     begins: bool = False,
 ) -> list[GuardedStep]:
-    """Return the entries. Adjacent entries that may become native are merged into runs of steps.
+    """Merge adjacent steps that may become native into runs of steps. Return the resulting list of
+    steps.
 
     Args:
-      in_loop: whether the entries belong to a loop. If so, even a single small step becomes a run
+      in_loop: whether the steps belong to a loop. If so, even a single small step becomes a run
         of steps, since the whole iteration may become one call.
-      waits, verifies: as in `CompiledStretch`.
+      waits, verifies: the arguments of `CompiledStretch`.
       begins: whether to compile the steps before their first run.
     """
     stretches: list[GuardedStep] = []
@@ -55,8 +56,8 @@ def with_native_stretches(
 
 
 def _stretch_key(entry: GuardedStep) -> Any:
-    """Return a key of an entry. Adjacent entries with equal keys form a run of steps. An entry that
-    can't be part of a run of steps has a unique key.
+    """Return a key of a step. Adjacent steps with equal keys form a run of steps. A step that can't
+    be part of a run of steps has a unique key.
     """
     is_single = entry.step.kind in ("kernel", "guard", "copy")
     if not is_single or entry.sets or entry.reads or entry.assigns:

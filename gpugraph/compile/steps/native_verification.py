@@ -1,16 +1,16 @@
 """Comparison of native code with NumPy during a run, with `GPUGRAPH_VERIFY=1`.
 
 In the first native run of a step, native code and NumPy both compute the step from the same inputs.
-NumPy uses separate memory. If the step writes variables, native code also uses separate memory, so
-that no variable is written twice, and no other run reads the result of a trial.
+NumPy uses separate memory. If the step writes variables, native code also uses separate memory.
+Then no variable is written twice, and no other run reads the result of the comparison.
 
 Two results are treated as equal if they differ by the effect of a few roundings. If the results
 differ more, the native code may still be correct, because the op may amplify rounding errors.
 `spread` therefore computes a tolerance for each element. NumPy computes the step again from inputs
 that are changed by a few roundings (up, down and at random). A fused step is computed member by
-member, and the result of each member is changed in the same way. A sum gets an additional
-tolerance: the roundings of the sum of its terms' magnitudes, which is large even if the terms
-cancel. NumPy computes that sum from the absolute values of the inputs.
+member, and the result of each member is changed in the same way. For a sum, the tolerance is
+increased by the rounding errors of the sum of its terms' magnitudes, which is large even if the
+terms cancel. NumPy computes this sum from the absolute values of the inputs.
 """
 
 from __future__ import annotations
@@ -43,10 +43,11 @@ _PART = 1 << 16
 def run_verified(native: Candidate, piece: Piece, function: Any, run: Callable[[], Any]) -> None:
     """Call `run`, which runs the step in native code, and compare the results with NumPy's.
 
-    Raises InternalError if the results differ by more than rounding explains.
+    Raises InternalError if the difference is larger than rounding errors can explain.
 
     Args:
-      piece, function: the native code, and its compiled function or None.
+      piece: the native code.
+      function: the compiled function of the native code, or None.
     """
     if native.writes:
         _compare_apart(native, function)
@@ -87,7 +88,7 @@ def _agree(native: Candidate, plain: Candidate, before: Candidate, piece: Piece)
     """Return whether `native` and `plain` have written equal results.
 
     Args:
-      before: the step, with the arrays in the state that they had before the step ran.
+      before: the step, with copies of its arrays from before the step ran.
     """
     expected = plain.written
     return are_equal(native.written, expected, piece.is_exact, lambda: spread(before, expected))
@@ -99,7 +100,7 @@ def are_equal(
     exactly: bool,
     spread: Callable[[], Sequence[Any]] | None = None,
 ) -> bool:
-    """Return whether arrays have the expected contents. With `exactly` they must be equal,
+    """Return whether arrays have the expected contents. With `exactly`, each element must be equal,
     otherwise equal up to rounding. The signs of zeros and the bits of NaNs are ignored.
 
     Args:
@@ -190,10 +191,10 @@ _Noise = Callable[[Any], Any]
 def spread(step: Candidate, expected: Sequence[Any]) -> list[Any]:
     """Return the tolerance of each element of a step's results.
 
-    A trial that fails is ignored.
+    A computation with changed inputs that fails is ignored.
 
     Args:
-      step: the step, with the arrays in the state that they had before the step ran.
+      step: the step, with copies of its arrays from before the step ran.
     """
     limits: list[Any] = [np.zeros(array.shape) for array in expected]
     for results, weight in _trials(step):
@@ -206,8 +207,8 @@ def spread(step: Candidate, expected: Sequence[Any]) -> list[Any]:
 
 
 def _trials(step: Candidate) -> Iterator[tuple[Sequence[Any], float]]:
-    """Yield the results of each trial, which are the step's results for slightly changed inputs,
-    and the weight of their differences.
+    """Yield pairs of the step's results for slightly changed inputs, and a factor. The tolerance of
+    an element is the factor times the difference between these results and the original results.
     """
     random = np.random.default_rng(0)
     for trial in range(_TRIALS):
@@ -243,9 +244,8 @@ def _moved(array: Any, signs: _Noise) -> Any:
 
 
 def _terms(step: Candidate) -> list[Any] | None:
-    """Return the tolerance for results that are sums. The tolerance consists of the roundings that
-    occur in the sum of the terms' magnitudes. Return None if the step fails when its inputs are
-    replaced by their absolute values.
+    """Return the tolerance for results that are sums: the rounding errors of the sum of the terms'
+    magnitudes. Return None if the step fails when its inputs are replaced by their absolute values.
     """
     trial = step.apart(isolated=True, changed=_size)
     try:
@@ -291,7 +291,7 @@ def _by_members(step: Candidate, move: _Noise, signs: _Noise) -> Sequence[Any]:
 
 
 def _computed(member: FusedMember, sources: Sequence[Any]) -> list[Any]:
-    """Return NumPy's results of a member op, in separate memory."""
+    """Compute a member op in NumPy in separate memory, and return its results."""
     signature = member.signature
     shapes = signature.input_shapes, signature.output_shapes
     results = [

@@ -23,11 +23,11 @@ from gpugraph.plan import Clock, Step, StepCode, StepGroup, note_step
 def with_parallel_steps(
     entries: Sequence[GuardedStep], lanes: int, clock: Clock
 ) -> list[GuardedStep]:
-    """Return the entries. Adjacent entries of one group are merged into a step that runs at most
-    `lanes` of them in parallel.
+    """Merge adjacent steps of one group into a step, which runs them in at most `lanes` threads.
+    Return the resulting list of steps.
 
-    If a check that a variable is initialized is between two entries of a group, the check is moved
-    before these entries.
+    If a check that a variable is initialized is between two steps of a group, the check is moved
+    before these steps.
     """
     result: list[GuardedStep] = []
     group: list[GuardedStep] = []
@@ -81,8 +81,8 @@ class ParallelSteps(StepGroup):
     def _started(
         self, waiting: deque[Step], errors: dict[Step, BaseException]
     ) -> list[threading.Thread]:
-        """Start threads that run waiting steps, and return them. If the system refuses to start a
-        thread, fewer threads are returned.
+        """Start threads that run the waiting steps, and return the threads. If the system refuses
+        to start a thread, fewer threads are returned.
         """
         threads: list[threading.Thread] = []
         for _ in range(0 if self.clock.one_thread else self.helpers):
@@ -105,8 +105,8 @@ class ParallelSteps(StepGroup):
 
 
 def _run_beside(waiting: deque[Step], errors: dict[Step, BaseException]) -> None:
-    """Run waiting steps in a new thread. New threads do not inherit NumPy's error settings, so this
-    function sets the settings of the run.
+    """Run waiting steps in a new thread, with the run's settings for NumPy errors. New threads do
+    not inherit these settings.
     """
     np.seterr(all="ignore")
     _run_all(waiting, errors)
@@ -129,7 +129,7 @@ def _joined_thread(thread: threading.Thread) -> BaseException | None:
     """Wait until a thread has ended, even if a signal interrupts the wait. Return the error that
     has interrupted the wait, or None.
 
-    If the thread continued to run, it might write to memory that the next run uses.
+    A thread that continued to run might write to memory that the next run uses.
     """
     interrupt: BaseException | None = None
     while thread.is_alive():

@@ -2,7 +2,7 @@
 
 The arena of a device is in a block of the device's allocator, and several plans may time-share this
 block. A tensor of static size is a view of the arena. This module also records all resources that a
-plan holds, so that they are released with the plan.
+plan holds, so that they are released when the plan is released.
 """
 
 from __future__ import annotations
@@ -58,9 +58,7 @@ class Holdings:
         self.values: list[Any] = []  # constants, which keep their copies on devices alive
 
     def moved(self) -> bool:
-        """Return whether a variable of the plan is now in other memory than when the plan was
-        bound.
-        """
+        """Return whether the memory of a variable has changed since the plan was bound."""
         return any(state.block is not block for state, block in self.variables)
 
     def has_arena_in(self, block: ArenaBlock) -> bool:
@@ -85,8 +83,7 @@ class Holdings:
     def release(self) -> None:
         """Release all memory of the plan. Shared memory is freed when no other plan holds it.
 
-        If a signal handler interrupts this method, another call continues where the interrupted
-        call stopped.
+        If a signal handler interrupts this method, the next call continues where it stopped.
         """
         self.reset()
         for parts in (list(self.arenas.values()), self.memory.owned):
@@ -124,8 +121,8 @@ class Arrays:
         self.refusals: dict[str, Any] = {}  # by device: errors that its kernels report
 
     def take_arenas(self) -> None:
-        """Allocate the plan's memory on each device. Raises ResourceExhaustedError if a device has
-        not enough memory.
+        """Allocate the plan's memory on each device. Raises ResourceExhaustedError if a device does
+        not have enough memory.
         """
         for name, size in self.unit.arena_sizes.items():
             if size:
@@ -142,7 +139,7 @@ class Arrays:
 
     def sized_in_run(self) -> dict[str, tuple[int, int]]:
         """Return, for each device, the number of tensors whose size is known only in the run, and
-        the memory limit in bytes.
+        the device's memory limit in bytes.
         """
         homes = self.unit.homes.values()
         storages = {id(home.storage): home.storage for home in homes if is_cell(home.storage)}
@@ -170,7 +167,9 @@ class Arrays:
         return self.refusals.get(device.name)
 
     def home(self, node: Node, slot: int) -> tuple[TensorId, Home]:
-        """Return the key and the home of the tensor at input `slot`."""
+        """Return the key of the tensor at input `slot`, and its `Home` (storage, shape and
+        dtype).
+        """
         edge = node.input_edge(slot)
         key = (edge.src.id, edge.src_output)
         return key, self.unit.homes[key]
@@ -222,7 +221,9 @@ class Arrays:
         return whole if tuple(whole.shape) == shape else whole.reshape(shape)
 
     def is_plain(self, home: Home) -> bool:
-        """Return whether a tensor has one address in a CPU's memory for all runs of the plan."""
+        """Return whether a tensor is in a CPU's memory, at the same address in all runs of the
+        plan.
+        """
         is_on_cpu = self.unit.device_types[home.storage.device] == "CPU"
         return is_on_cpu and home.storage.kind not in ("cell", "object")
 
@@ -246,8 +247,8 @@ class Arrays:
         return state
 
     def _note_copies(self, node: Node, state: VariableState, by_handle: bool) -> None:
-        """Record whether a variable is the common memory of several copies, or is being separated
-        from them.
+        """Record whether several copies of a variable share its memory, or are about to be
+        separated.
         """
         separation = state.separation
         if SHARED in node.attrs:
@@ -266,14 +267,14 @@ class Arrays:
         return self.cells[storage]
 
     def dying_cells(self, node: Node, keys: Iterable[TensorId]) -> list[Cell]:
-        """Return those of the cells `keys` whose last user is this node's step."""
+        """Return the cells among `keys` that no step uses after this node's step."""
         last = self.positions[node.id]
         storages = [self.unit.homes[key].storage for key in dict.fromkeys(keys)]
         return [self.cell(x) for x in storages if is_cell(x) and x.last == last]
 
     def source(self, key: TensorId, home: Home, on_host: bool = False) -> Callable[[], Any]:
         """Return a callable that returns the tensor's array during a run. If `on_host` and the
-        value is constant, the callable returns the constant on the host.
+        tensor is a constant, the array is the constant on the host.
         """
         value = self.unit.values.get(key) if on_host else None
         if value is not None:
@@ -291,7 +292,7 @@ class Arrays:
 def _run_memory(unit: Unit) -> RunMemory:
     """Return the memory that the plan time-shares with other plans of the session.
 
-    A plan that may wait for other runs or for user functions has separate memory instead.
+    A plan that may wait for other runs or for user functions gets separate memory instead.
     """
     if may_wait(unit):
         return RunMemory("only this plan uses this memory, since a run may wait")

@@ -1,7 +1,7 @@
 """Native code of steps that are bound in each run, because a size is known only then.
 
-Such a step calls a C function that computes rows (`RowSource`), which is bound in each run. NumPy
-runs the step until its estimated total time makes a compilation worthwhile. Then the function is
+In each run, such a step binds and calls a C function that computes rows (`RowSource`). NumPy runs
+the step until its estimated total time makes a compilation worthwhile. Then the function is
 compiled in the background. If the function rejects its input, NumPy runs the step and raises the
 error.
 """
@@ -62,7 +62,7 @@ _LISTED_REFERENCES = 4
 
 
 class _BoundCall(NamedTuple):
-    """A call that was made before, its arrays and the shapes of its outputs.
+    """An earlier call: the bound function, its arrays, and the shapes of its outputs.
 
     Args:
       results: the outputs whose sizes the function determines, and the array of the counts.
@@ -79,7 +79,7 @@ def run_time_native(bound: BoundNode, jit: Jit, verifies: bool) -> RunTimeNative
     native code.
 
     Args:
-      verifies: whether its first native run is compared with NumPy.
+      verifies: whether the first native run of the node is compared with NumPy.
     """
     native = native_of(bound.node)
     if not jit.is_on or not isinstance(native, RowSource) or bound.runner.has_kernels:
@@ -88,7 +88,7 @@ def run_time_native(bound: BoundNode, jit: Jit, verifies: bool) -> RunTimeNative
 
 
 def plain_reason(bound: BoundNode, jit: Jit, otherwise: str) -> str:
-    """Return the reason why a node's step has no native code.
+    """Return the reason why a node's step does not use native code.
 
     If the op has a native form, return `otherwise`.
     """
@@ -166,7 +166,9 @@ class RunTimeNative:
         return self._cut(results)
 
     def _repeated(self, context: KernelBinding, arrays: Sequence[Any]) -> _BoundCall | None:
-        """Return the last call if its arrays are these, and nobody else holds its results."""
+        """Return the last call if it used the same arrays, and nothing else refers to its
+        results.
+        """
         last, self._last = self._last, None  # other threads now find none
         if last is None or any(one is not other for one, other in zip(arrays, last.arrays)):
             return None
@@ -176,7 +178,7 @@ class RunTimeNative:
         return None if is_shared else last
 
     def _set_sizes(self, context: KernelBinding, arrays: Sequence[Any]) -> bool:
-        """Set the output shapes that depend on values. Return False if there is no native code for
+        """Set the output shapes that depend on values. Return whether there is native code for
         these values.
         """
         if self.native.sizes is None:
@@ -188,8 +190,8 @@ class RunTimeNative:
         return True
 
     def _key(self, context: KernelBinding, arrays: Sequence[Any]) -> Any:
-        """Return a key of everything that a function's numbers depend on: shapes and host inputs.
-        Return None if an array must be checked.
+        """Return a key of the shapes and host inputs, on which the function's integer parameters
+        depend. Return None if an array must be checked.
         """
         key = [array.shape for array in arrays if array.flags.c_contiguous]
         if len(key) < len(arrays):
@@ -204,8 +206,8 @@ class RunTimeNative:
     def _known(
         self, context: KernelBinding, arrays: Sequence[Any]
     ) -> tuple[Callable[[], int], list[Any]] | None:
-        """Return what `_bound` returns, by the numbers of an earlier call with these shapes. Return
-        None if there was no such call.
+        """Return the result of `_bound`, built from the integer parameters of an earlier call with
+        these shapes. Return None if there was no such call.
         """
         if not self._numbers or not self._set_sizes(context, arrays):
             return None
@@ -218,7 +220,7 @@ class RunTimeNative:
         return call, results
 
     def _keep(self, context: KernelBinding, arrays: Sequence[Any], code: Any) -> None:
-        """Keep the numbers of a call."""
+        """Keep the integer parameters of a call, for later calls with the same shapes."""
         key = self._key(context, arrays)
         if key is None:
             return
@@ -296,7 +298,7 @@ class RunTimeNative:
 
     def _results(self, context: KernelBinding) -> list[Any]:
         """Return new arrays for the outputs whose sizes the function determines, and for the
-        counts. Return nothing if there are no such outputs.
+        counts. If there are no such outputs, return an empty list.
         """
         if self.native.sizes is None:
             return []
@@ -307,7 +309,7 @@ class RunTimeNative:
 
     def _new(self, slot: int, shape: tuple[int, ...], dtype: Any) -> Any:
         """Return a new array for an output. If the previous array has many strings and nothing else
-        refers to it, it is reused, and the native function overwrites its strings in place.
+        refers to it, it is returned again, and the native function overwrites its strings in place.
         """
         size = prod(shape)
         if dtype is not object or size < _MANY:
@@ -335,8 +337,8 @@ class RunTimeNative:
     # -- the first time
 
     def _verify(self, code: Any, context: KernelBinding, arrays: Sequence[Any]) -> None:
-        """Run the step in NumPy and in native code, on copies of variables and in separate memory,
-        and compare the results.
+        """Run the step in NumPy and in native code, and compare the results. Both use separate
+        memory and copies of variables.
 
         Raises InternalError if the results differ, unless the native code rejects the input.
         """

@@ -18,7 +18,7 @@ from gpugraph.graph.nodes.runtime_graph import Node
 
 def check_dtype(state: VariableState, node: Node) -> None:
     """Raise TensorFlow's InternalError or InvalidArgumentError if the variable already exists with
-    another dtype.
+    a dtype other than the node's.
     """
     declared, held = runtime_name(node.attrs["dtype"]), runtime_name(state.dtype)
     if declared == held:
@@ -41,8 +41,8 @@ def check_dtype(state: VariableState, node: Node) -> None:
 
 
 def check_shape(state: VariableState, node: Node) -> None:
-    """Raise InvalidArgumentError if an earlier assignment or plan has given the variable another
-    shape.
+    """Raise InvalidArgumentError if an earlier assignment or plan has given the variable a shape
+    other than the node's.
     """
     declared, block = node.attrs["shape"].as_list(), state.block
     held = declared if block is None else list(block.array.shape)

@@ -23,7 +23,7 @@ HALF_FILE = "host_half.h"
 
 
 class FunctionArrays(NamedTuple):
-    """The arrays of a C function, and the conversions before and after it.
+    """The arrays of a C function, and the conversions before and after the function.
 
     Args:
       before, after: the conversions, as functions that receive the compiled file and return a call.
@@ -105,7 +105,7 @@ def _turn(
     is_output: bool,
 ) -> Any:
     """Return an array in scratch memory that has the axes of `array` in the order `axes`. Add to
-    `result` the copy into the scratch array or, if `is_output`, the copy out of it.
+    `result` the copy from `array` to the scratch array or, if `is_output`, the copy back.
     """
     view = array.transpose(axes)
     operand = new_array(number, view.shape, array.dtype)
@@ -117,8 +117,8 @@ def _turn(
 
 
 def span_of(array: Any) -> tuple[int, int]:
-    """Return the address and size of an array. Arrays of one plan that overlap have the same
-    address and size.
+    """Return the address and size of an array. Two arrays of one plan overlap only if both values
+    are equal.
     """
     return array.ctypes.data, array.nbytes
 

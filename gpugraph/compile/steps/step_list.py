@@ -65,8 +65,8 @@ class StepList(Arrays):
         """Add a step of a node, under the node's guard.
 
         Args:
-          code: a function that returns the `StepCode` of the step. This function is used if the
-            step is not in a run of steps.
+          code: a function that returns the `StepCode` of the step. It is called only if the step
+            does not belong to a run of steps.
         """
         step = replace(self.step(node, run, kind, part), code=code)
         group = self.groups.get(node.id)
@@ -76,11 +76,9 @@ class StepList(Arrays):
     def with_stretches(
         self, entries: Sequence[GuardedStep], in_loop: bool = False
     ) -> list[GuardedStep]:
-        """Return the entries. Adjacent entries that become native calls or one CUDA graph are
-        merged.
-
-        Independent calls of user functions are also merged into one step, and so are large products
-        that run at the same time.
+        """Merge adjacent steps that become native calls or one CUDA graph. Also merge independent
+        calls of user functions, and large products that run at the same time. Return the resulting
+        list of steps.
         """
         entries = with_concurrent_calls(entries)
         if self.groups:
@@ -103,7 +101,7 @@ class StepList(Arrays):
 
     def refs(self, node: Node) -> dict[int, VariableState]:
         """Return the variables that a node uses, by input index. For each variable that the node
-        reads, add a check that the variable is initialized, unless the plan has such a check.
+        reads, add a check that the variable is initialized, unless there is one already.
         """
         states: dict[int, VariableState] = {}
         for edge in node._in:
@@ -120,8 +118,8 @@ class StepList(Arrays):
         return states
 
     def _guard(self, node: Node, variable: Node, source: Node, state: VariableState) -> None:
-        """Add a check that a variable is initialized. All nodes of one frame and guard share the
-        check.
+        """Add a check that a variable is initialized. There is one check for all nodes of one frame
+        and guard.
         """
         key = (variable.id, self.frame, self.guard)
         if key in self.guarded or (variable.id, None, ALWAYS) in self.guarded:
@@ -133,7 +131,7 @@ class StepList(Arrays):
         self.add(named, Check(state), "guard")
 
     def cells_until(self, end: int) -> list[Cell]:
-        """Return the cells that no op uses after position `end`, which is the end of a loop."""
+        """Return the cells whose last use is at position `end`, which is the end of a loop."""
         if self._cells_by_end is None:
             self._cells_by_end = defaultdict(dict)
             for storage, *_ in self.unit.homes.values():
@@ -149,7 +147,7 @@ def _moves_reference(node: Node) -> bool:
 
 
 def _check_no_reference(node: Node, edge: Edge) -> None:
-    """Raise an error if a node needs a reference to one variable, but its input may refer to
+    """Raise an error if a node needs a reference to a single variable, but its input may refer to
     several variables.
     """
     if node.input_types[edge.dst_input].is_ref_dtype and not passes_whole(node):

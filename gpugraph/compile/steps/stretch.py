@@ -18,8 +18,8 @@ class StretchCode(Protocol):
         """Run the steps, or the native calls or the CUDA graph that have replaced them."""
 
     def parts(self, traced: bool) -> Sequence[Step]:
-        """Return the steps that a run currently executes. If `traced`, return each as a separate
-        step.
+        """Return the steps that a run currently executes. If `traced`, return each step
+        separately.
         """
 
     def codes(self) -> Iterator[tuple[Step, StepCode]]:
@@ -30,8 +30,8 @@ class StretchCode(Protocol):
 
 
 class Stretch(StepGroup):
-    """A run of steps. The run of steps first executes the checks that variables are initialized,
-    then the code.
+    """A run of steps. It first checks that its variables are initialized, and then executes its
+    code.
     """
 
     def __init__(self, steps: Sequence[Step], code: StretchCode) -> None:
@@ -62,7 +62,7 @@ class Stretch(StepGroup):
 
 
 def stretch_of(members: Sequence[GuardedStep], code: StretchCode) -> GuardedStep:
-    """Return one entry for a run of steps with equal guards.
+    """Return one step that executes a run of steps with equal guards.
 
     Args:
       code: the object that runs the steps.
@@ -72,5 +72,5 @@ def stretch_of(members: Sequence[GuardedStep], code: StretchCode) -> GuardedStep
 
 
 def without_guards(members: Sequence[GuardedStep]) -> list[GuardedStep]:
-    """Return the entries without the checks that variables are initialized."""
+    """Return the steps without the checks that variables are initialized."""
     return [entry for entry in members if entry.step.kind != "guard"]

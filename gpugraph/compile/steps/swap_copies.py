@@ -1,7 +1,7 @@
 """The steps of swapped tensors on devices that can copy while kernels run.
 
-A Send begins the copy, and its Recv waits until the copy has ended. Devices whose memory is on the
-host copy such a tensor at the Recv, like any other tensor.
+A Send begins the copy, and its Recv waits until the copy has ended. A device whose memory is host
+memory copies such a tensor at the Recv, like any other tensor.
 """
 
 from __future__ import annotations

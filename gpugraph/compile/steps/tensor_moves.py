@@ -33,7 +33,8 @@ def move(arrays: Arrays, device: Device, source: Place, target: Place, take: boo
     """Return a callable that copies a tensor to another storage on the same device.
 
     Args:
-      take: whether the source is not used afterwards, so that the target may take over its memory.
+      take: whether the target may take over the memory of the source, because the source is not
+        used afterwards.
     """
     run = _move(arrays, device, source, target, take)
     arrays.moves[run] = Move(device, source, target, take)
@@ -99,7 +100,7 @@ def releasing(run: Run, cells: Sequence[Cell]) -> Run:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InOrder:
-    """A callable that calls two callables, one after the other."""
+    """A callable that calls two other callables, one after the other."""
 
     first: Run
     second: Run
@@ -111,7 +112,7 @@ class InOrder:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WriteIndex:
-    """A callable that writes the index of a Merge's live input.
+    """A callable that writes the index of the Merge input that has a value.
 
     Args:
       key: the tensor that `array` holds.

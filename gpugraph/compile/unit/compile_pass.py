@@ -15,7 +15,7 @@ Outcome = tuple[str, Sequence[str]]
 def compile_pass(
     rewrite: str = "",
 ) -> Callable[[Callable[[Unit], Outcome]], Callable[[Unit], None]]:
-    """Return a decorator that makes a function a pass. The pass is timed, and reported under the
+    """Return a decorator that makes a function a pass. The pass is timed, and its report has the
     name of the function's module.
 
     Args:

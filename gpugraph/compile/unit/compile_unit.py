@@ -1,4 +1,4 @@
-"""The unit: the record of one compilation, which the passes read and change.
+"""The unit: the record of one compilation. The passes read and change the unit.
 
 Each pass sets fields of the unit and adds a `PassReport`. If the session verifies plans, `verify`
 checks the unit's invariants after each pass.
@@ -78,11 +78,11 @@ class RunRequest(NamedTuple):
 
 
 class Target(NamedTuple):
-    """The session's contribution to a compilation: its devices, its state that outlives runs, and
-    its settings.
+    """The part of a compilation's input that comes from the session: its devices, its state that
+    outlives runs, and its settings.
 
     Args:
-      no_gpu: the reason why the session has no GPU, if the session has no GPU.
+      no_gpu: the reason why the session has no GPU, if it has none.
       verify: whether the unit is verified after each pass.
       new_mailbox: a function that returns the mailbox for tensors that are sent between the plan's
         devices.
@@ -121,8 +121,8 @@ _KEPT_ATTRS = (RECOMPUTE_HINT, RECOMPUTED, RECOMPUTES)
 
 
 def variable_key(node: Node) -> tuple[str, str]:
-    """Return the container and the shared name of a VariableV2. Two nodes with the same container
-    and shared name represent one variable.
+    """Return the container and the shared name of a VariableV2. Two nodes represent the same
+    variable if both values are equal.
     """
     return node.attrs.get("container", ""), node.attrs.get("shared_name") or node.name
 
@@ -135,13 +135,13 @@ def node_error(node: Node, message: str) -> InvalidArgumentError:
 
 
 def at_node(node: Node) -> str:
-    """Return the last part of an error's message, which names a node and its origin."""
+    """Return the last part of an error message. It names a node and the node's origin."""
     return f"\n\t [[node {node.name} (defined at {node.origin})]]"
 
 
 def leader_name(entry: str | bytes) -> str:
-    """Return the name of the node in an entry of the attr `_class`. The op that has the attr is
-    colocated with this node.
+    """Return the name of the node in an entry of the attr `_class`. An op with this attr is
+    colocated with that node.
     """
     name = entry.decode() if isinstance(entry, bytes) else entry
     return name.removeprefix("loc:@")
@@ -157,7 +157,7 @@ class Storage:
         (the session's memory), "cell" (allocated during a run), "object" (a handle) or "aside"
         (memory that is allocated at binding: a side buffer for exchanging loop variables, or pinned
         memory).
-      owner: the name of the first tensor in it.
+      owner: the name of the first tensor in the storage.
       node: the node of a variable or constant.
     """
 
@@ -172,8 +172,8 @@ class Storage:
 
 
 class Lane(NamedTuple):
-    """The label of a lane: nodes on one device, which may run at the same time as the lanes of the
-    same phase on all other devices.
+    """The label of a lane. A lane consists of nodes on one device. It may run at the same time as
+    the lanes of the same phase on other devices.
     """
 
     phase: int
@@ -181,9 +181,7 @@ class Lane(NamedTuple):
 
 
 class Home(NamedTuple):
-    """The location of a tensor: its storage, and its shape. The shape is None if it is known only
-    during a run.
-    """
+    """The storage of a tensor, and its shape, which is None if it is known only during a run."""
 
     storage: Storage
     shape: tuple[int, ...] | None
@@ -210,12 +208,12 @@ class Swap(NamedTuple):
     which is compiled for the same run.
 
     Args:
-      source, slot: the node and the index of its output.
+      source, slot: the node that computes the tensor, and the index of its output.
       num_bytes: the size of the tensor.
       uses: the inputs (node name, index) that read the copy, directly or through a view.
       leaves: the node during which the copy to the host ends.
-      begins, ends: the copy back to the GPU begins after the node `begins`, and must be complete
-        after the node `ends`.
+      begins: the node after which the copy back to the GPU begins.
+      ends: the node after which the copy back to the GPU must be complete.
       why: the reason for the choice, for the report.
     """
 
@@ -246,9 +244,9 @@ class Unit:
       lanes: the lanes of nodes that may run in parallel with nodes of other devices.
       homes, storages, arena_sizes: the memory of each tensor, the storages in arenas, and the sizes
         of the arenas.
-      modes: for each node, a text on how it gets its memory.
+      modes: for each node, a text that states how its outputs get memory.
       runs_once: whether the plan is valid for a single run.
-      programs: the kernels' programs by node, if sizes are open.
+      programs: the programs of generated kernels by node, if sizes are open.
       reported: for each node, the Sizes that its kernel reports.
       report_of: see `RunRequest`.
       growing: for each loop variable whose sizes differ between iterations, the names and the
@@ -311,10 +309,10 @@ class Unit:
         device: str | None = None,
         shapes: Sequence[TensorShape] | None = None,
     ) -> Node:
-        """Add an op that reads the outputs `sources`. The op replaces the node `like`, or is added
+        """Add an op that reads the outputs `sources`. The op replaces the node `like`, or is needed
         because of `like`.
 
-        The op has the name of `like` or, with a `suffix`, a new name `like/suffix`. The op has the
+        The op has the name of `like`, or the name `like/suffix` if a `suffix` is passed. It has the
         origin and the devices of `like`, unless `device` is passed.
         """
         node = self.graph.add_node(
@@ -393,7 +391,7 @@ class Unit:
 
     def positions(self) -> dict[int, int]:
         """Return the position of each node in the order, by node id. Nodes that run at the same
-        time share a position.
+        time have the same position.
         """
         positions = {node.id: index for index, node in enumerate(self.order)}
         for group in self.parallel:
@@ -402,13 +400,14 @@ class Unit:
 
     @property
     def host(self) -> str:
-        """The name of the session's first device, whose memory holds host inputs, feeds and
-        fetches."""
+        """The name of the session's first device. The memory of this device holds host inputs,
+        feeds and fetches.
+        """
         return self.target.devices[0].name
 
     def kernel(self, node: Node) -> Kernel:
         """Return the kernel of a node on its device. Raises InternalError if the device has no
-        kernel for the node. The placer prevents this.
+        kernel for the node, which the placer prevents.
         """
         kernel = self._kernels.get(node.id)
         if kernel is not None:
@@ -428,8 +427,8 @@ class Unit:
 
     @contextmanager
     def report(self, name: str) -> Iterator[Callable[[str, Sequence[str]], None]]:
-        """Measure the time of a `with` block and report it as a pass. Yield a function that sets
-        the summary and lines of the report.
+        """Measure the time of a `with` block, and report the block as a pass. Yield a function that
+        sets the summary and lines of the report.
         """
         start = perf_counter()
         outcome: tuple[str, Sequence[str]] = ("", ())
@@ -443,7 +442,7 @@ class Unit:
 
     def amend(self, name: str, summary: str, lines: Sequence[str]) -> None:
         """Add lines to the report of the pass `name`. If `summary` is not empty, replace the
-        summary of the report.
+        summary of this report.
         """
         for index, known in enumerate(self.reports):
             if known.name == name:

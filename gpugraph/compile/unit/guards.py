@@ -1,11 +1,11 @@
 """Guards: the conditions under which an op is alive.
 
-A guard is a set of atoms. A guard is true if all its atoms are true, so the empty guard is always
-true. Ops with equal guards are always dead or alive together, so a plan runs or skips them
-together. Most atoms are literals: a predicate is true, or a predicate is false. Literals can't
-express every condition. For example, a Merge may be alive although its inputs have no literal in
-common, or a loop may end through one of several Exits. Such a condition is an atom whose value a
-separate step of the plan determines during the run.
+A guard is a set of atoms, which are conditions. A guard is true if all its atoms are true, so the
+empty guard is always true. Ops with equal guards are always dead or alive together, so a plan runs
+or skips them together. Most atoms are literals. A literal is true if a predicate is true, or if a
+predicate is false. Literals can't express every condition. For example, a Merge may be alive
+although its inputs have no literal in common, or a loop may end through one of several Exits. Such
+a condition is an atom whose value a separate step of the plan determines during the run.
 
     x = Switch(data, p)        x:0 needs {p is false}, x:1 needs {p is true}
     f(x:0), g(x:1)             the same
@@ -66,7 +66,7 @@ def holds_never(guard: Guard) -> bool:
 
 
 def apart(one: Guard, other: Guard) -> bool:
-    """Return whether the two guards are never true at the same time."""
+    """Return whether two guards are never true at the same time."""
     return holds_never(one | other)
 
 
@@ -74,8 +74,8 @@ def either(guards: Iterable[Guard]) -> Guard | None:
     """Return a guard that is true if and only if at least one of `guards` is true. If no set of
     atoms expresses this condition, return None.
 
-    For example, the result for {a, p} and {a, not p} is {a}. If one guard implies another, the
-    guard that implies the other is omitted.
+    For example, the result for {a, p} and {a, not p} is {a}. If one guard implies another, only the
+    implied guard matters.
     """
     left = {guard for guard in guards if not holds_never(guard)}
     while len(left) > 1:
@@ -134,7 +134,7 @@ class Flow:
       within: for each atom, the guard that must be true for the atom to be true, including the atom
         itself.
       sides: for each Switch, the atoms that the guards of its two outputs contain in addition to
-        its own guard.
+        the guard of the Switch.
       pred_of: for each Switch, the tensor that computes its predicate, without ops that only
         forward it. A Switch with a constant predicate has no entry.
     """
@@ -169,7 +169,7 @@ class Flow:
 
     def started(self, merge: Node) -> Guard | None:
         """Return the guard, in the frame around the loop, under which a loop variable has an
-        initial value. Return None if the loop never runs without an initial value of the variable.
+        initial value. Return None if the variable has an initial value whenever the loop runs.
         """
         for edge in merge._in:
             if edge.src.node_class is NodeClass.ENTER and not edge.is_control:

@@ -14,9 +14,8 @@ from gpugraph.ops.run_refusals import run_refusal
 
 
 def inference_error(node: Node, context: InferContext, error: Exception) -> OpError:
-    """Return the error of an op whose shape function raised `error` for these inputs. The message
-    of the returned error is the kernel's message for such inputs or, if there is none, the message
-    of graph construction.
+    """Return the error of an op whose shape function raised `error` for these inputs. Its message
+    is the kernel's message for such inputs or, if there is none, the message of graph construction.
     """
     refusal = run_refusal(context, node.name, node.type)
     if refusal is not None:

@@ -21,7 +21,7 @@ _WARNED: set[str] = set()
 
 class Jit(NamedTuple):
     """Whether plans use native kernels, whether a first run waits for their compilation, and the
-    reason if native kernels are not used.
+    reason if native kernels are disabled.
     """
 
     is_on: bool
@@ -44,8 +44,8 @@ def jit(config: ConfigProto) -> Jit:
 
 
 def warn_once(reason: str) -> None:
-    """Warn about causes of slow runs, once per process: a failed compilation, and a cache directory
-    that can't be used.
+    """Log a warning about a cause of slow runs: a failed compilation, or a cache directory that
+    can't be used. Each warning is logged once per process.
 
     Args:
       reason: the reason why a compilation failed, or "" if none did.

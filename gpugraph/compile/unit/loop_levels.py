@@ -2,8 +2,8 @@
 
 A level has the ops directly in a frame, the loops directly inside it, and the dependencies between
 these items. An edge between nodes of different frames becomes a dependency in the level of the
-innermost frame that contains both nodes. In that level, the dependency connects the items that
-contain the two nodes.
+innermost frame that contains both nodes. There, the dependency connects the items that contain the
+two nodes.
 """
 
 from __future__ import annotations
@@ -124,8 +124,9 @@ def arranged(
 ) -> list[Item]:
     """Return the items in topological order, with items of one group adjacent where possible.
 
-    After each item comes a ready item of the same group. If the group has no ready item, the ready
-    item with the minimum `rank` comes next, and its group begins.
+    An item is ready if all items on which it depends precede it. After each item comes a ready item
+    of the same group. If there is none, the ready item with the minimum `rank` comes next, followed
+    by its group.
     """
     pending = dict(level.pending)
     ready: dict[Hashable, list[tuple[tuple[int, ...], int, Item]]] = {}
@@ -170,7 +171,7 @@ def loops_whole(graph: RuntimeGraph) -> list[Node]:
 
 def flattened(orders: Mapping[Frame, list[Item]], frame: Frame) -> list[Node]:
     """Return all nodes of a frame, in the order given by `orders`. The nodes of a loop are at the
-    loop's position, followed by its end marker.
+    loop's position, followed by the node that marks its end.
     """
     nodes: list[Node] = []
     for item in orders[frame]:

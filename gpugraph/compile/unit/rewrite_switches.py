@@ -3,8 +3,8 @@
 `OptimizerOptions.opt_level` L1, the default, enables all rewrites. With L0, a rewrite is enabled
 only if another setting requests it: `OptimizerOptions.do_...`, or the value ON in `RewriterConfig`.
 A rewrite with the value OFF in `RewriterConfig` is disabled, regardless of other settings.
-`disable_meta_optimizer` disables all rewrites. Neither these settings nor the environment variables
-below change results, except for the last bits of matrix products (see `transposes`).
+`disable_meta_optimizer` disables all rewrites. These settings, and the environment variables of
+`is_off`, do not change results, except for the last bits of matrix products (see `transposes`).
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Resolution of open sizes: from a compiled unit with open sizes to a unit in which these sizes
 have values.
 
-    unit (homes, constants, attrs with Sizes) + values  ->  a unit that `bind` takes
+    unit (homes, constants, attrs with Sizes) + values  ->  a unit that `bind` accepts
 
 The passes run once, for all values that meet the conditions of the unit's trace. For each set of
 values, only the sizes of buffers, their offsets in the arena and the binding are computed again.
-The nodes, their order and the storages that tensors share are the same for all sets.
+The nodes, their order and the assignment of tensors to storages are the same for all sets.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from gpugraph.ops.fusion.member_memory import MemoryLayout
 
 
 class OpenParts:
-    """The parts of a unit that contain Sizes. The plans for all sets of values share the remaining
-    parts.
+    """The parts of a unit that contain Sizes. All other parts are shared by the plans for all sets
+    of values.
 
     The sizes and offsets of buffers and the shapes of tensors are computed for each set of values.
     Attrs of nodes and inferred shapes, which binding rarely reads, are computed when they are first
@@ -107,8 +107,8 @@ class OpenParts:
     def _resolved(
         self, values: SizeValues, sizes: Sequence[int], offsets: Sequence[int] | None = None
     ) -> tuple[Unit, Callable[[int], Storage]]:
-        """Return the unit, whose parts are resolved when they are first accessed. Also return a
-        function that returns the storage with a number.
+        """Return the unit, whose parts are resolved when they are first accessed, and a function
+        that returns the storage with a given number.
         """
         unit, resolver = self.unit, Resolver(values)
         nodes = _ResolvedLater(
@@ -162,7 +162,7 @@ class OpenParts:
 
 
 class _Nodes(Sequence[Node]):
-    """A sequence of nodes that are resolved when they are first accessed."""
+    """A sequence of nodes, each of which is resolved when it is first accessed."""
 
     def __init__(self, ids: Sequence[int], nodes: Mapping[int, Node]) -> None:
         self._ids, self._nodes = ids, nodes

@@ -10,7 +10,7 @@ missing, broken or slow, this module raises no error. The `Compilation` then has
 `reason` gives the cause.
 
     GPUGRAPH_NATIVE   0: nothing is compiled or loaded; wait: a run waits for each
-                      compilation; 1, or unset: in the background
+                      compilation; 1, or unset: code is compiled in the background
     GPUGRAPH_CC       the compiler, a name on the PATH or a path; unset: cc
     GPUGRAPH_THREADS  the number of threads of native kernels (see `devices.native`)
     XDG_CACHE_HOME    the folder of objects, in gpugraph/native; unset: ~/.cache
@@ -18,7 +18,7 @@ missing, broken or slow, this module raises no error. The `Compilation` then has
 The flags are `-O3 -march=native`, and flags that allow vectorization without a change of results:
 no errno, no floating point traps, wrapping integers, no contraction. -ffast-math is never used.
 atan and atanh are always calls of the math library, because gcc's formulas for sin(atan(x)) are
-wrong for NaN. docs/native.md contains the complete contract.
+wrong for NaN. docs/native.md specifies the options and the cache completely.
 """
 
 from __future__ import annotations
@@ -87,9 +87,7 @@ _COMPILERS: weakref.WeakSet[Compiler] = weakref.WeakSet()
 
 
 class _Joined(NamedTuple):
-    """A batch of sources. For each source, the batch holds the compilation and whether the caller
-    waits for it.
-    """
+    """A batch of sources, with the compilation of each, and whether the caller waits for it."""
 
     bundle: LibraryBundle
     started: list[tuple[str, Compilation, bool]]
@@ -142,7 +140,8 @@ class Compiler:
 
         Args:
           name: a name of the source, for messages.
-          waits: whether to return only after the compilation. With None, GPUGRAPH_NATIVE decides.
+          waits: whether to return only after the compilation has ended. With None, GPUGRAPH_NATIVE
+            decides.
         """
         joined: _Joined | None = getattr(self._joining, "now", None)
         bundle = LibraryBundle(self._bundles, self.key) if joined is None else joined.bundle
@@ -212,7 +211,7 @@ class Compiler:
     # -- the work
 
     def make(self, source: str, name: str, bundle: LibraryBundle) -> Library:
-        """Return the library of a source from the cache, or compile the source now. If the
+        """Return the library of a source. If it is not in the cache, compile the source now. If the
         compilation fails, the result contains the reason.
         """
         if self.reason:
@@ -268,8 +267,8 @@ class Compiler:
     def _loaded(
         self, key: str, content: bytes | None, drop: Callable[[], None]
     ) -> ctypes.CDLL | None:
-        """Return the library whose bytes are `content`. If the content is not the library of `key`,
-        call `drop` and return None.
+        """Load the library whose bytes are `content`, and return it. If the content is not the
+        library of `key`, call `drop` and return None.
         """
         if content is None:
             return None
@@ -328,8 +327,8 @@ class Compiler:
             shutil.rmtree(folder, ignore_errors=True)
 
     def _run(self, command: list[str], source: str, **variables: str) -> tuple[int, str]:
-        """Run the compiler and return its exit status and output. After the compiler was stopped
-        once, the compiler is not run again.
+        """Run the compiler and return its exit status and output. Once a compiler was stopped
+        because of a limit, no compiler is run again.
         """
         if not self._stopped:
             outcome = self._processes.run(
@@ -356,24 +355,24 @@ class Compiler:
     # -- the thread
 
     def _start_anew(self) -> None:
-        """Reset the queue, threads and child processes, in a new object or in a forked child."""
+        """Reset the queue, the threads and the child processes, when the object is created or the
+        process has forked.
+        """
         self._lock = threading.Lock()
         self._queue: queue.SimpleQueue[Compilation | None] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
         self._processes = CompilerProcesses()
 
     def after_fork(self) -> None:
-        """Reset the compiler in a forked child. Pending sources are compiled when they are first
-        needed.
+        """Reset the compiler in a forked child. The sources that were not compiled yet are compiled
+        when they are first needed.
         """
         self._start_anew()
         for compilation in list(self._pending):
             compilation.forget_others()
 
     def serve(self, compilation: Compilation) -> None:
-        """Queue a pending compilation again if there are no threads, which is the case after a
-        fork.
-        """
+        """Queue a compilation again if no thread is left to run it, as after a fork."""
         if not self._threads:
             self._put(compilation)
 
@@ -397,8 +396,8 @@ class Compiler:
             del compilation  # else it would live until the next one
 
     def close(self) -> None:
-        """Stop running compilers and all threads. From now on, compile nothing in the
-        background.
+        """Stop all running compilations and all threads, and never compile anything in the
+        background again.
         """
         for _ in self._threads:
             self._queue.put(None)
@@ -417,9 +416,7 @@ def _mark(key: str) -> str:
 
 @cache
 def compiler() -> Compiler:
-    """Return this process's compiler. The value of GPUGRAPH_CC at the first call selects the
-    compiler.
-    """
+    """Return this process's compiler, which the value of GPUGRAPH_CC at the first call selects."""
     return Compiler(setting("GPUGRAPH_CC"))
 
 

@@ -19,7 +19,7 @@ class CType(NamedTuple):
       memory: the type of array elements.
       value: the type of computed values.
       load, store: templates of the C expressions that convert an element to a value and back.
-      rounded: a template that rounds a value in the same way as storing and loading it would.
+      rounded: a template of the C expression that rounds a value as if it were stored and loaded.
     """
 
     memory: str
@@ -72,8 +72,8 @@ DIVISION = "y == (T)0", "Integer division by zero"
 
 
 def not_native(*types: DType, gpu: bool = False) -> str:
-    """Return "" if native kernels support all of these dtypes. Otherwise return the reason why they
-    do not.
+    """Return the reason why native kernels do not support one of these dtypes, or "" if they
+    support all.
 
     Args:
       gpu: whether the kernels run on the GPU.
@@ -85,8 +85,8 @@ def not_native(*types: DType, gpu: bool = False) -> str:
 
 
 def failure(expression: str, dtype: DType) -> tuple[str, str]:
-    """If a C expression divides integers by its operand `y`, return `DIVISION`. Otherwise return
-    two empty strings.
+    """If a C expression divides integers by its operand `y`, return the condition and the message
+    of the failure (`DIVISION`). Otherwise return two empty strings.
     """
     divides = (dtype.is_integer or dtype.is_bool) and re.search(r"[/%] *y\b", expression)
     return DIVISION if divides else ("", "")
@@ -95,9 +95,9 @@ def failure(expression: str, dtype: DType) -> tuple[str, str]:
 def in_c(expression: str, source: DType, target: DType) -> str:
     """Translate an op's expression to C.
 
-    `rounded(...)` in an expression rounds a value as if it had been stored. If a float is out of an
-    integer's range, C does not define its conversion to this integer. Therefore `(U)`, in a
-    conversion from float to integer, becomes a function of float_to_integer.h.
+    `rounded(...)` in an expression rounds a value as if it had been stored. `(U)` converts a value
+    to the result's dtype. If this conversion is from float to integer, `(U)` becomes a function of
+    float_to_integer.h, because C does not define the result for floats out of the integer's range.
 
     Args:
       source: the dtype of the operands.
@@ -112,7 +112,7 @@ def in_c(expression: str, source: DType, target: DType) -> str:
 
 
 def literal(value: Any, dtype: DType) -> str:
-    """Return the C literal with exactly this value."""
+    """Return a C literal that has exactly this value."""
     kind = C_TYPES[dtype].value
     if dtype.is_bool:
         return f"((_Bool){int(bool(value))})"

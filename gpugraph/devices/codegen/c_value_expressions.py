@@ -19,8 +19,8 @@ class Values:
         """Create the functions.
 
         Args:
-          reduction_functions: a template, with {T} and {name}, of the functions that each reduction
-            has in addition to start, two, map and finish.
+          reduction_functions: a template, with {T} and {name}, of additional functions for each
+            reduction. Each reduction has the functions start, two, map and finish in any case.
         """
         self.program = program
         self.prefix = prefix
@@ -145,7 +145,7 @@ class Values:
         return f"const {self.kind(index)} v{index} = {C_TYPES[value.dtype].rounded.format(result)};"
 
     def map_element(self, index: int) -> str:
-        """Return the C expression that maps an element before a reduction combines it."""
+        """Return the C expression that transforms an element before a reduction combines it."""
         return f"{self.reduction(index)}_map(v{self.program.operands(index)[0]})"
 
     def _expression(self, index: int, load: str) -> str:
@@ -175,8 +175,8 @@ def _place(value: Index) -> str:
 
 
 def failure_of(program: Program) -> str:
-    """Return the messages of all failures that the program's values may cause, joined by ", ". If
-    the values can't fail, return "".
+    """Return the messages of all failures that the program's values may cause, joined by ", ", or
+    "" if no failure is possible.
     """
     failures = [_failure(value) for value in program.values if isinstance(value, Apply)]
     return ", or ".join(dict.fromkeys(message for condition, message in failures if condition))

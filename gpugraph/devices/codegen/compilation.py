@@ -1,4 +1,4 @@
-"""Compilations. Each compiles one source to a library. Several threads may wait for the result."""
+"""Compilations, each of one source to a library. Several threads may wait for the result."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ class Compilation:
 
     @property
     def done(self) -> bool:
-        """Whether the compilation has ended. If not, reading this property queues the compilation
-        again, in case a fork has lost it.
+        """Whether the compilation has ended. If it has not, reading this property queues the
+        compilation again, since a fork may have removed the queue.
         """
         if not self._is_done:
             self._serve(self)
@@ -67,16 +67,16 @@ class Compilation:
         return self._is_done
 
     def take(self, result: Library) -> None:
-        """End the compilation with `result` from the cache. Do nothing if `result` has no library
-        or the compilation has already ended.
+        """End the compilation with `result`, which was found in the cache. Do nothing if `result`
+        has no library or the compilation has already ended.
         """
         with self._lock:
             if result.library is not None and not self._is_done:
                 self._finish(result)
 
     def wait(self, timeout: float = -1) -> ctypes.CDLL | None:
-        """Compile the source now, unless another thread is compiling it. Return the library, or
-        None if the compilation has failed (`reason`).
+        """Compile the source now, unless another thread is compiling it, and return the library. If
+        the compilation has failed, set `reason` and return None.
 
         If another thread does not finish within `timeout` seconds, return None, without a reason.
         """
@@ -126,6 +126,6 @@ class Compilation:
         self._is_done = True
 
     def forget_others(self) -> None:
-        """In a forked child, forget the threads of the parent process."""
+        """Forget the threads of the parent process, in a forked child."""
         self._lock = threading.Lock()
         self._worker = None

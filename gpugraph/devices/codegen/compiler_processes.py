@@ -56,10 +56,10 @@ class CompilerProcesses:
         """Run a command and return its outcome.
 
         Args:
-          source: the text for its standard input.
+          source: the text for the standard input of the command.
           most_seconds: the time limit in seconds.
           variables: environment variables in addition to those of this process.
-          is_nice: whether the process has a lower priority.
+          is_nice: whether the command runs with a lower priority.
         """
         with tempfile.TemporaryFile() as file:
             file.write(source.encode())
@@ -94,7 +94,7 @@ class CompilerProcesses:
         return Outcome(child.returncode, output.decode(errors="replace"), stopped)
 
     def close(self) -> None:
-        """Kill the running compilers. Later calls of `run` do not start any."""
+        """Kill the running compilers. Later calls of `run` start no compiler."""
         with self._lock:
             self._is_closed = True
             children = list(self._running)
@@ -103,8 +103,8 @@ class CompilerProcesses:
 
 
 def _output(child: subprocess.Popen[bytes], most_seconds: float) -> tuple[bytes, str]:
-    """Return a compiler's complete output. If the compiler was killed, return no output and the
-    reason.
+    """Return the complete output of a compiler, and "". If the compiler was killed, return no
+    output, and the reason.
     """
     deadline = time.monotonic() + most_seconds
     output = bytearray()
@@ -135,6 +135,6 @@ def _wait_for_end(child: subprocess.Popen[bytes], deadline: float) -> bool:
 
 
 def _stop(child: subprocess.Popen[bytes]) -> None:
-    """Kill a compiler and all processes that it has started, which are its process session."""
+    """Kill a compiler and all processes that it has started. They form one process session."""
     with contextlib.suppress(OSError):
         os.killpg(child.pid, signal.SIGKILL)

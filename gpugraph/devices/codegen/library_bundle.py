@@ -3,9 +3,9 @@ once.
 
     <key of all keys>.bundle     the number of libraries; the key and size of each; then their bytes
 
-Each library is also a separate cache entry. Other plans use the separate entries. The bundle's plan
-also uses these entries if the bundle is missing or damaged. A library from a bundle is checked
-against its key, like any other library.
+Each library is also a separate cache entry. Other plans use the separate entries. The plan of the
+bundle uses them too if the bundle is missing or damaged. A library from a bundle is checked against
+its key, like any other library.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _ENTRY = struct.Struct("<40sQ")
 
 
 class LibraryBundle:
-    """The libraries of several sources. All sources must be added before the bundle is sealed.
-    After `seal`, the libraries of the bundle can be looked up.
+    """The libraries of several sources. After all sources have been added, `seal` computes the key
+    of the bundle. Then its libraries can be looked up.
     """
 
     def __init__(self, cache: ObjectCache, key_of_source: Callable[[str], str]) -> None:
@@ -39,7 +39,9 @@ class LibraryBundle:
         self._keys[source] = ""
 
     def seal(self) -> None:
-        """End the list of sources, which determines the bundle's key."""
+        """Compute the bundle's key from the sources that were added. No source can be added
+        afterwards.
+        """
         self._is_sealed = True
 
     def key(self, source: str) -> str:
@@ -53,7 +55,7 @@ class LibraryBundle:
 
     def find(self, key: str) -> bytes | None:
         """Return the bytes of a library if this bundle is in the cache and contains the library.
-        Otherwise return None. Each library is returned only once.
+        Otherwise return None. A second call for the same library returns None.
         """
         with self._lock:
             return self._contents.pop(key, None) if self._is_found else None
@@ -71,8 +73,8 @@ class LibraryBundle:
                 self._forget()
 
     def drop(self) -> None:
-        """Discard the bundle. If the bundle was read from the cache, remove the bundle from the
-        cache. Otherwise stop collecting libraries for it.
+        """Discard the bundle. If it was read from the cache, remove it there. If it is being
+        collected, stop collecting.
         """
         with self._lock:
             if self._is_found:
@@ -80,7 +82,9 @@ class LibraryBundle:
             self._forget()
 
     def _look(self) -> None:
-        """Compute the keys and load the bundle from the cache. A single source has no bundle."""
+        """Compute the keys and load the bundle from the cache. There is no bundle of a single
+        source.
+        """
         self._keys = {source: self._key_of_source(source) for source in self._keys}
         if len(self._keys) < 2:
             return

@@ -1,5 +1,5 @@
-"""Loading of libraries from bytes in memory, so that the bytes that run are the bytes that were
-checked.
+"""Loading of libraries from bytes in memory. So the bytes that were checked are the bytes that are
+executed.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ def load_library(content: bytes, in_memory: bool = True) -> ctypes.CDLL:
     """Load the library with this content and return it. Raises OSError if the content is not a
     library for this machine.
 
-    The library is loaded from an anonymous file in memory (memfd_create). If the system does not
-    support such files, or if `in_memory` is False, the library is loaded from a file in this
-    process's private folder. If `in_memory` is False, the file is kept, for debuggers.
+    The library is loaded from an anonymous file in memory (memfd_create). If `in_memory` is False,
+    or the system does not support such files, the library is loaded from a file in this process's
+    private folder. With `in_memory` False, the file is not removed, so that debuggers can read it.
     """
     if in_memory:
         try:

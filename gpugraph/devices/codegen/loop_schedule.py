@@ -188,10 +188,10 @@ def _reuse_expensive_values(order: Schedule, first: list[int]) -> None:
 
 def _slots_of_expensive_values(order: Schedule, first: list[int]) -> dict[int, int]:
     """Find outputs that can hold expensive values which an earlier pass computes and the last pass
-    needs. Return the output for each such value.
+    needs. Return a dict with the output of each such value.
 
-    The last pass must write this output itself, and the output must have the value's dtype. If a
-    value and one of its operands both qualify, only the value is stored.
+    The last pass must write this output anyway, and the output must have the value's dtype. If both
+    a value and one of its operands could be stored, only the value is stored.
     """
     program = order.program
     slots: dict[int, int] = {}
@@ -223,9 +223,8 @@ def _is_expensive(order: Schedule, index: int) -> bool:
 
 
 def _reads_inputs_later(order: Schedule, slots: dict[int, int], number: int) -> bool:
-    """Return whether any pass after pass `number` still reads elements of an input, even if that
-    pass loads the values in `slots`. An input that is still read might share the memory of the
-    output that holds a value.
+    """Return whether any pass after pass `number` still reads an input, even if that pass loads the
+    values in `slots`. Such an input might share the memory of the output that holds a value.
     """
     program = order.program
     return any(
@@ -236,17 +235,17 @@ def _reads_inputs_later(order: Schedule, slots: dict[int, int], number: int) -> 
 
 
 def _assign_values(order: Schedule) -> None:
-    """Determine the values that each pass computes, and the values computed before, between and
-    after passes.
+    """Determine the values that each pass computes, and the values that are computed before,
+    between and after passes.
     """
     program = order.program
     dependent = program.made_of(program.reductions)
     known = set(program.row_reductions())
 
     def assign_scalars(wanted: Iterable[int], target: list[int]) -> None:
-        """Add to `target` those of the `wanted` values, and of their operands, that do not vary
-        along the last axis and are not computed earlier. Scalars that depend on no reduction are
-        added to `once` instead.
+        """Add to `target` the `wanted` values and their operands, if they do not vary along the
+        last axis and are not computed earlier. Scalars that depend on no reduction are added to
+        `once` instead.
         """
         scalars = (index for index in wanted if not order.is_element(index))
         for index in program.needed(scalars, known):

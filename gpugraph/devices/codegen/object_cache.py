@@ -5,11 +5,11 @@
 
 The content will be executed, so a file is used only if no other user (except root) can have written
 it. The folder and all folders above it are checked at each use, and a file is checked after it has
-been opened (`codegen.trusted_folders`). A file is renamed to its final name only when it is
-complete, and its digest is checked when it is read. Files that a full or broken disk has truncated,
-or that were renamed, are removed, and their code is compiled again. Threads and processes may share
-the folder, and any file may disappear at any time. The thread that compiles an entry locks its key,
-and other threads and processes wait for that thread. When the files exceed a size limit, the least
+been opened (`codegen.trusted_folders`). A file gets its final name only when it is complete, and
+its digest is checked when it is read. If a disk error has truncated a file, or a file was renamed,
+the file is removed and its code is compiled again. Threads and processes may share the folder, and
+any file may disappear at any time. The thread that compiles an entry locks its key, and all other
+threads and processes that need the entry wait. When the files exceed a size limit, the least
 recently used files are removed.
 
 If the folder can't be used, nothing is stored, and `reason` contains the cause.
@@ -68,8 +68,8 @@ def log_once(reason: str) -> None:
 
 
 def key_of(*parts: object) -> str:
-    """Return a key of 40 hexadecimal digits, which is a digest of the `repr` of `parts`. `parts`
-    must contain everything that affects an entry's content.
+    """Return a key of 40 hexadecimal digits, which is a digest of the `repr` of `parts`. The parts
+    must contain everything that affects the content of the cache entry.
     """
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:40]
 
@@ -95,8 +95,8 @@ class ObjectCache:
 
     @uninterrupted
     def load(self, key: str) -> bytes | None:
-        """Return the content that is stored under the key, or None. If the file with this name is
-        invalid, the file is removed.
+        """Return the content that is stored under the key, or None. If the file for the key is
+        invalid, it is removed.
         """
         name = self._name(key)
         with self._folder() as folder:
@@ -117,8 +117,8 @@ class ObjectCache:
 
     @uninterrupted
     def store(self, key: str, content: bytes) -> bool:
-        """Store a content under its key. Return whether the content was stored. If not, set
-        `reason`, unless the content is too large.
+        """Store a content under its key. Return whether the content was stored. If an error
+        prevents this, set `reason`.
         """
         name = self._name(key)
         if self.reason or len(content) > _MOST_ENTRY_BYTES - _DIGEST:

@@ -1,11 +1,11 @@
 """Programs: the computation of a native kernel as a list of values. Each value is computed from
-earlier values over a space of axes.
+earlier values, and varies along some axes of a common space.
 
     space (rows, columns)          x: (yes, yes)   bias: (no, yes)   largest: (yes, no)   rate: ()
 
 The spans of a value mark the axes of the space along which it varies. Along all other axes, the
-value is constant. An input is a C-ordered array that has only the axes of its spans. `Fusion`
-(program_builder.py) creates programs from ops and shapes.
+value is constant. An input is a C-ordered array that has only the axes along which the input
+varies. `Fusion` (program_builder.py) creates programs from ops and shapes.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ class Input(NamedTuple):
     """An array that the kernel reads. An array that varies along no axis is a single number.
 
     Args:
-      source: the number of another input if this input reads the same array along other axes, else
-        -1.
+      source: if this input reads the array of another input along other axes, the index of that
+        input, else -1.
     """
 
     dtype: DType
@@ -58,7 +58,8 @@ class Apply(NamedTuple):
     `type`, and `U` is the C type of `dtype`, the dtype of the result.
 
     Args:
-      fails: a condition on the same values that makes the run fail, and the message of the error.
+      fails: a C condition on the operands and an error message. If the condition is true, the run
+        fails with this message.
     """
 
     expression: str
@@ -88,9 +89,10 @@ Value = Input | Literal | Index | Apply | Reduce
 
 
 class Program(NamedTuple):
-    """The values of a kernel, each after its operands.
+    """The values of a kernel, each after its operands. A value is identified by its index in the
+    list of values.
 
-    The program also contains the numbers of the values that are outputs, and the axes along which
+    The program also contains the indices of the values that are outputs, and the axes along which
     each output varies. If an output has axes that its value does not have, the value is repeated
     along these axes.
 
@@ -107,24 +109,24 @@ class Program(NamedTuple):
 
     @property
     def inputs(self) -> list[int]:
-        """The numbers of the inputs that are separate arrays."""
+        """The indices of the inputs that are separate arrays."""
         return [index for index in self.arrays if self.source(index) == index]
 
     @property
     def arrays(self) -> list[int]:
-        """The numbers of all inputs, including inputs that read another input's array."""
+        """The indices of all inputs, including inputs that read another input's array."""
         return _inputs(self.values)
 
     def source(self, index: int) -> int:
-        """Return the number of the input whose array this input reads. If the input has a separate
-        array, return the number of the input itself.
+        """Return the index of the input whose array this input reads. If the input has a separate
+        array, return its own index.
         """
         value = self.values[index]
         return value.source if isinstance(value, Input) and value.source >= 0 else index
 
     @property
     def reductions(self) -> dict[int, Reduce]:
-        """The reductions over more than one element, by number."""
+        """The reductions over more than one element, by index."""
         return {
             index: value
             for index, value in enumerate(self.values)
@@ -132,7 +134,7 @@ class Program(NamedTuple):
         }
 
     def trailing(self) -> dict[int, Reduce]:
-        """Return the reductions that are complete only after all rows, by number."""
+        """Return the reductions that are complete only after all rows, by index."""
         return {
             index: value
             for index, value in self.reductions.items()
@@ -140,20 +142,18 @@ class Program(NamedTuple):
         }
 
     def row_reductions(self) -> set[int]:
-        """Return the numbers of the reductions that are complete after each row."""
+        """Return the indices of the reductions that are complete after each row."""
         return set(self.reductions).difference(self.trailing())
 
     def operands(self, index: int) -> tuple[int, ...]:
-        """Return the numbers of the values from which a value is computed."""
+        """Return the indices of the values from which a value is computed."""
         value = self.values[index]
         if isinstance(value, Apply):
             return value.inputs
         return (value.input,) if isinstance(value, Reduce) else ()
 
     def made_of(self, first: Iterable[int]) -> set[int]:
-        """Return the numbers in `first`, and the numbers of all values that depend on any of
-        these.
-        """
+        """Return the indices in `first`, and the indices of all values that depend on them."""
         users = set(first)
         for index in range(len(self.values)):
             if users.intersection(self.operands(index)):
@@ -161,8 +161,8 @@ class Program(NamedTuple):
         return users
 
     def needed(self, targets: Iterable[int], known: Container[int] = ()) -> list[int]:
-        """Return `targets` and the values on which they depend, in order. Omit `known`, and values
-        on which only `known` depends.
+        """Return the values that must be computed for `targets`, in order, if the `known` values
+        are already computed.
         """
         needed: set[int] = set()
         pending = list(targets)
@@ -174,9 +174,7 @@ class Program(NamedTuple):
         return sorted(needed)
 
     def spans(self) -> list[tuple[bool, ...]]:
-        """Return, for each value, a tuple that contains whether the value varies along each
-        axis.
-        """
+        """Return a tuple of bools for each value: whether the value varies along each axis."""
         spans: list[tuple[bool, ...]] = []
         for index, value in enumerate(self.values):
             if isinstance(value, (Input, Index)):
@@ -190,12 +188,12 @@ class Program(NamedTuple):
 
 
 class WhileProgram(NamedTuple):
-    """A while loop.
+    """A while loop, whose values are identified by their indices.
 
     Args:
-      variables: the numbers of the inputs that are loop variables.
-      next: the numbers of the values that the loop variables have in the next iteration.
-      condition: the number of the value that determines whether there is another iteration.
+      variables: the inputs that are loop variables.
+      next: the values that the loop variables have in the next iteration.
+      condition: the value that determines whether there is another iteration.
     """
 
     axes: int
@@ -206,7 +204,9 @@ class WhileProgram(NamedTuple):
 
     @property
     def inputs(self) -> list[int]:
-        """The numbers of the inputs: loop variables, and values that don't change."""
+        """The indices of the inputs, which are the loop variables and the values that the loop does
+        not change.
+        """
         return _inputs(self.values)
 
 

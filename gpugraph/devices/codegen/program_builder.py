@@ -50,7 +50,7 @@ class Fused(NamedTuple):
 
 
 class Fusion:
-    """A builder of a program. Its methods return values as numbers.
+    """A builder of a program. Its methods return the indices of values.
 
     Args:
       gpu: whether the program is for a GPU. GPUs and the CPU support different dtypes.
@@ -68,7 +68,7 @@ class Fusion:
     # -- values
 
     def input(self, dtype: DType, shape: Sequence[int]) -> int:
-        """Add an array that the kernel reads. The inputs of `bind` are in the order of these
+        """Add an array that the kernel reads. `bind` receives the inputs in the order of these
         calls.
         """
         self._check(dtype)
@@ -82,7 +82,7 @@ class Fusion:
     def index(self, size: int, dtype: DType) -> int:
         """Add the vector 0, 1, ..., size - 1 along the last axis.
 
-        To move the index to another axis, pass the value to `expand`.
+        To place the vector along another axis, pass the returned value to `expand`.
         """
         self._check(dtype)
         return self._add(Index(dtype.base_dtype, ()), (size,))
@@ -101,8 +101,8 @@ class Fusion:
 
         Args:
           type: the dtype of `T` in the expression, by default the dtype of the last input.
-          fails: a condition on the same values under which the whole run raises
-            InvalidArgumentError, and the error's message.
+          fails: a C condition on the operands and an error message. If the condition is true, the
+            run raises InvalidArgumentError with this message.
         """
         expression = kernel if isinstance(kernel, str) else kernel.expression
         operand = type or (self._values[inputs[-1]].dtype if inputs else dtype)
@@ -112,10 +112,10 @@ class Fusion:
         return self._add(Apply(expression, tuple(inputs), *types, fails), shape)
 
     def reduce(self, kernel: Reduction, value: int, axes: Sequence[int] | None = None) -> int:
-        """Add a reduction over axes, by default all. In the shape of the result, the reduced axes
-        have size 1.
+        """Add a reduction over axes, by default over all axes. In the shape of the result, the
+        reduced axes have size 1.
 
-        The result has the value's dtype.
+        The result has the dtype of the reduced value.
         """
         shape = self._shapes[value]
         last = len(shape) - 1
@@ -127,8 +127,8 @@ class Fusion:
         return number
 
     def output(self, value: int, shape: Sequence[int] | None = None) -> int:
-        """Mark a value as an output and return its index. The outputs of `bind` are in the order of
-        these calls.
+        """Mark a value as an output and return the output's index. `bind` receives the outputs in
+        the order of these calls.
 
         With a `shape`, the value is repeated along the axes where the value has size 1.
         """
@@ -145,8 +145,8 @@ class Fusion:
         return self._values[value].dtype
 
     def expand(self, value: int, shape: Sequence[int]) -> int:
-        """Add a value that has the elements of `value` and the shape `shape`, which has additional
-        axes of size 1.
+        """Add a value that has the elements of `value`, and a `shape` that has additional axes of
+        size 1.
 
         Leading axes of size 1 have no effect, and are omitted. Raises ValueError if the shapes
         differ in another way.
@@ -165,9 +165,9 @@ class Fusion:
         raise ValueError(f"{list(old)} can't be {list(shape)} by further axes of size 1")
 
     def _transpose(self, number: int, positions: Shape) -> int:
-        """Add a value whose axes are the axes of another value, moved to `positions`. Positions are
-        counted from the end: 0 is the last axis. All other axes have size 1. The operands of the
-        value are transposed in the same way.
+        """Add a value whose axes are the axes of another value, moved to `positions`. Position 0 is
+        the last axis, 1 the axis before it, and so on. All other axes have size 1. The operands of
+        the value are transposed in the same way.
         """
         value, shape = self._values[number], self._shapes[number]
         positions = positions[: len(shape)]
@@ -202,8 +202,8 @@ class Fusion:
     # -- the program
 
     def finish(self) -> Fused:
-        """Return the program and its sizes. Raises NotNativeError if no kernel has loops that can
-        compute its reductions and outputs.
+        """Return the program and the sizes of its axes. Raises NotNativeError if no loops of
+        kernels can compute its reductions and outputs.
         """
         groups, values, sizes = self._collapse(self._outputs)
         along = tuple(_along(shape, groups) for shape in self._output_shapes)
@@ -232,7 +232,7 @@ class Fusion:
         """Merge the axes. Return the groups of merged axes, the values, and the sizes of the
         groups.
 
-        Axes are counted from the last axis. The spans of the returned values refer to groups.
+        The last axis has number 0. The spans of the returned values refer to groups.
         """
         shapes = self._used(targets)
         space = _broadcast([*shapes, *self._output_shapes])
@@ -267,7 +267,8 @@ class Fusion:
 
     def _groups(self, space: Shape, shapes: Sequence[Shape]) -> list[list[int]]:
         """Return groups of the axes whose size is not 1. Adjacent axes are in the same group if all
-        values treat them in the same way.
+        values either vary along both axes or along neither, and all reductions reduce both or
+        neither.
         """
         groups: list[list[int]] = []
         previous: Any = None
@@ -296,7 +297,7 @@ class Fusion:
 
     def _axis(self, number: int, value: Reduce, groups: list[list[int]]) -> str:
         """Return the value of `Reduce.axis` for a reduction. Raises NotNativeError if kernels can't
-        reduce over its set of axes.
+        reduce over these axes.
         """
         shape = self._shapes[value.input]
         along = zip(_along(shape, groups), groups)
@@ -333,8 +334,8 @@ def _broadcast(shapes: Sequence[Shape]) -> Shape:
 
 
 def _check_program(program: Program) -> Program:
-    """Return the program unchanged. Raises NotNativeError, with the reason, if the loops of kernels
-    can't compute it.
+    """Return the program unchanged. Raises NotNativeError with the reason if kernels can't compute
+    it.
     """
     if not program.outputs:
         raise NotNativeError("a kernel without outputs")

@@ -32,9 +32,9 @@ class ProgramSource:
     """The parts of a program's source that are the same in C and CUDA.
 
     Attributes:
-      scratch: the kind of partial results in scratch memory, by number of the reduction: "columns"
-        (a total for each column), "parts" (one for each part of the rows) or "whole" (one for each
-        part of the only axis).
+      scratch: for each reduction, the kind of its partial results in scratch memory: "columns" (a
+        total for each column), "parts" (a total for each part of the rows) or "whole" (a total for
+        each part of the only axis).
     """
 
     index_type = "int64_t"
@@ -55,7 +55,7 @@ class ProgramSource:
 
         Args:
           key: everything that affects the source. The digest of the key becomes the kernel's name.
-          reduction_functions: a template (see `Values`).
+          reduction_functions: a template of additional functions (see `Values`).
           whole: whether the only axis of the program is divided among the parts of a launch.
           online: sums that are computed in one pass with their maximum, as in `schedule`.
         """
@@ -73,14 +73,12 @@ class ProgramSource:
                 self.scratch[index] = "whole"
 
     def reductions_in(self, kind: str) -> list[int]:
-        """Return the numbers of the reductions whose scratch memory has this kind, which is a value
-        of `scratch`.
-        """
+        """Return the indices of the reductions whose entry in `scratch` is this kind."""
         return [index for index, its_kind in self.scratch.items() if its_kind == kind]
 
     @property
     def has_row_results(self) -> bool:
-        """Whether a reduction has a result for each row. If so, a row must not be divided between
+        """Whether a reduction has a result for each row. If so, a row must not be divided among
         parts of a launch.
         """
         return bool(self.program.row_reductions() or self.schedule.row_sums)
@@ -88,7 +86,7 @@ class ProgramSource:
     # -- addresses
 
     def declaration(self, name: str, value: str, kind: str = "") -> str:
-        """Return the declaration of a variable that may be unused.
+        """Return the declaration of a variable. The code need not use the variable.
 
         Args:
           kind: the C type of the variable, by default the type of indices.
@@ -162,7 +160,7 @@ class ProgramSource:
     def scalars(
         self, wanted: Iterable[int], load: str = "in{}[0]", known: Collection[int] = ()
     ) -> list[str]:
-        """Return declarations of those `wanted` values that are not in `known`.
+        """Return declarations of the `wanted` values that are not in `known`.
 
         Args:
           load: a template of the expression for an input's element.
@@ -172,7 +170,7 @@ class ProgramSource:
     def element(
         self, row_pass: Pass, load: str = "row_in{}[e]", store: str = "row_out{}[e]"
     ) -> list[str]:
-        """Return the statements of a pass for element `e`, from loads to stores, without its
+        """Return the statements of a pass for element `e`: loads, computations and stores, but no
         reductions.
 
         Args:
@@ -234,7 +232,8 @@ class ProgramSource:
     # -- rows: code that is the same in C and CUDA
 
     def passes(self, order: Schedule, known: Collection[int] = ()) -> list[str]:
-        """Return all passes over one row, and the values that are computed between and after them.
+        """Return the code of all passes over one row, and of the values that are computed between
+        and after the passes.
 
         Args:
           known: values that are already declared.
@@ -248,15 +247,15 @@ class ProgramSource:
         return lines + self.scalars(order.after, "row_in{}[0]", known)
 
     def scalar_stores(self) -> list[str]:
-        """Return statements that store the results of a program that has no rows or a single
+        """Return statements that store the results of a program that has no rows or only one
         row.
         """
         stores = self.schedule.row_stores
         return [self.values.store(index, f"out{slot}[0]") for index, slot in stores]
 
     def row_results(self) -> list[str]:
-        """Return statements that store the results of a row, and combine them with the totals of
-        all rows.
+        """Return statements that store the results of a row, and combine these results with the
+        totals of all rows.
         """
         order = self.schedule
         stores = [self.values.store(index, f"out{slot}[row]") for index, slot in order.row_stores]

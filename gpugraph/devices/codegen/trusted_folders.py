@@ -30,8 +30,8 @@ _WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 @contextlib.contextmanager
 def open_folder(path: Path) -> Iterator[int]:
-    """Yield a descriptor (for `dir_fd`) of a folder that only this user can write. Missing folders
-    are created.
+    """Yield a descriptor (for `dir_fd`) of a folder to which only this user can write. Missing
+    folders are created.
 
     Raises PermissionError, with the name of the folder, if other users could write to the folder.
     Raises OSError if the folder can't be created.
@@ -90,8 +90,8 @@ def read_file(folder: int, name: str, most_bytes: int) -> bytes:
     """Return the content of a file, and set its time of last use to the current time.
 
     Raises FileNotFoundError if the file does not exist. Raises PermissionError, before anything is
-    read, if another user may have written the file, or if the file is not a regular file of at most
-    `most_bytes` bytes.
+    read, if another user may have written the file. The same error is raised if the file is not a
+    regular file, or has more than `most_bytes` bytes.
     """
     handle = os.open(name, _READ, dir_fd=folder)
     try:
@@ -108,8 +108,8 @@ def read_file(folder: int, name: str, most_bytes: int) -> bytes:
 
 
 def write_file(folder: int, name: str, content: bytes) -> None:
-    """Write the content to a temporary file and rename that file, so that no process ever reads
-    partial content. Raises OSError if the file can't be written.
+    """Write the content to a temporary file, and give that file its final name only then. So no
+    process ever reads partial content. Raises OSError if the file can't be written.
     """
     beside = f".{name}.{secrets.token_hex(4)}"
     try:

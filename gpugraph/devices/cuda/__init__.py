@@ -1,5 +1,5 @@
-"""CUDA GPUs: kernels compiled from sources, streams and CUDA graphs. The driver is the CUDA driver
-(through CuPy) or an emulation.
+"""CUDA GPUs: streams, CUDA graphs, and kernels that are compiled from sources. The driver is the
+CUDA driver (through CuPy) or an emulation.
 """
 
 from __future__ import annotations

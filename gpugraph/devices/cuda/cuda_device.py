@@ -2,8 +2,8 @@
 and from the host.
 
 The compiler first tries to bind a kernel through `kernels`, a `Launcher`, which enqueues launches
-on the stream. If this binding fails, the compiler uses and reports the fallback `bind`, which runs
-the NumPy `Call` on copies in host memory.
+on the stream. If this binding fails, the compiler falls back to `bind`, which runs the NumPy `Call`
+on copies in host memory, and reports this.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ device with little memory uses a sixteenth of it.
 
 
 class CudaDevice(Device):
-    """One GPU, or one of the devices into which a GPU is divided. `driver` controls the GPU."""
+    """One GPU, or one of several devices into which a GPU is divided. `driver` controls the GPU."""
 
     has_kernels = True
 
@@ -85,8 +85,8 @@ class CudaDevice(Device):
         return self._kernels
 
     def take(self, num_bytes: int, owner: str, block: Block | None = None) -> Block | None:
-        """Allocate memory as `Device.take` does. If that fails, staging first releases the device
-        memory that it keeps for reuse, and the allocation is repeated.
+        """Allocate memory in the same way as `Device.take`. If there is not enough memory, the
+        memory that transfers keep for reuse is released, and the device tries again.
         """
         block = Block(self, None, None) if block is None else block
         if self.allocator.allocate_for(block, num_bytes, optional=True):
@@ -107,8 +107,8 @@ class CudaDevice(Device):
         return Array(address or 0, shape, dtype.base_dtype.as_numpy_dtype)
 
     def owns(self, array: Any) -> bool:
-        """Return whether kernels of this device can use the array. They can use a GPU array, and an
-        array that is on the host because it has strings or is empty.
+        """Return whether kernels of this device can use the array. They can use GPU arrays. They
+        can also use host arrays that contain strings or are empty.
         """
         return isinstance(array, Array) or bool(array.dtype == object or array.size == 0)
 
@@ -123,8 +123,8 @@ class CudaDevice(Device):
             array[...] = value
 
     def read(self, array: Any) -> NDArray[Any]:
-        """Return a copy of the array on the host, after all enqueued commands have ended. Raises
-        DriverError if one of these commands has failed.
+        """Wait until all enqueued commands have ended, and return a copy of the array on the host.
+        Raises DriverError if one of these commands has failed.
         """
         if not isinstance(array, Array):
             return array.copy()
@@ -144,8 +144,8 @@ class CudaDevice(Device):
             return None
 
     def copy_from(self, source: Device, array: Any, target: Any) -> Callable[[], Any]:
-        """Return a callable that copies `array` on `source` to `target` on this device. Between
-        GPUs, the callable copies peer to peer, otherwise through host memory.
+        """Return a callable that copies `array` on `source` to `target` on this device. The copy is
+        peer to peer between GPUs. Otherwise it goes through host memory.
         """
         if isinstance(source, CudaDevice) and isinstance(target, Array):
             return lambda: self._copy_peer(source, array, target)
@@ -154,7 +154,7 @@ class CudaDevice(Device):
         return lambda: self.write(target, source.read(array))
 
     def _copy_peer(self, source: CudaDevice, array: Array, target: Array) -> None:
-        """Copy from another GPU. The copy comes after all commands that are currently enqueued on
+        """Copy from another GPU. The copy comes after all commands that are already enqueued on
         either GPU, and before commands that are enqueued later.
         """
         if not array.nbytes:
@@ -213,8 +213,8 @@ class CudaDevice(Device):
         return Refusals(self._flags)
 
     def close(self) -> None:
-        """Release staging, error flags and workspace. Then close the driver, which frees all
-        memory.
+        """Release the memory of transfers, the error flags and the workspace. Then close the
+        driver, which frees all memory.
         """
         with suppress(DriverError):  # an earlier run has raised the error
             self.staging.give_up()

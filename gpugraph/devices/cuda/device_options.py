@@ -6,10 +6,10 @@ several devices, and `per_process_gpu_memory_fraction` limits the memory of undi
 a fraction, a device may use the GPU's free memory, except for a reserve. Devices are numbered from
 0 across all GPUs.
 
-There are two differences from TensorFlow. First, a fraction above 1 requests unified memory in
-TensorFlow, but is an error in gpugraph. Second, memory is allocated when it is needed, even without
-`allow_growth`. TensorFlow allocates all memory at once, for all sessions. Here each session has
-separate memory, so if the first session allocated all of it, none would be left for other sessions.
+There are two differences from TensorFlow. First, a fraction above 1 is an error. In TensorFlow, it
+requests unified memory. Second, memory is allocated when it is needed, even without `allow_growth`.
+TensorFlow allocates all memory at once, for all sessions. Here each session has separate memory, so
+if the first session allocated all of it, no memory would be left for other sessions.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class Split(NamedTuple):
 
 
 def create_cuda_devices(options: SessionOptions, name_prefix: str) -> list[CudaDevice]:
-    """Create the CUDA devices of a session. If there are no GPUs, return an empty list (`detect`
-    gives the reason).
+    """Create the CUDA devices of a session. If there are no GPUs, return an empty list. (`detect`
+    returns the reason.)
 
     Each device has a separate driver, so it can be closed without affecting the other devices.
     Raises InternalError if a GPU that was detected can't be used now. In this case, drivers that
@@ -97,9 +97,8 @@ def splits(
 ) -> list[Split]:
     """Return the devices that these options require.
 
-    Raises InvalidArgumentError if options are invalid or contradict each other. Raises UnknownError
-    if the number of GPUs to be divided differs from the number of usable GPUs. All these classes
-    are TensorFlow's error classes.
+    As in TensorFlow, raises InvalidArgumentError if options are invalid or contradict each other,
+    and UnknownError if the number of GPUs to be divided differs from the number of usable GPUs.
 
     Args:
       ordinals: the numbers of the usable GPUs.
@@ -141,8 +140,8 @@ def _check(options: GPUOptions) -> None:
 
 
 def _visible(text: str, ordinals: Sequence[int]) -> list[int]:
-    """Return the ordinals in `visible_device_list`, in its order. If the list is empty, return the
-    ordinals of all usable GPUs.
+    """Return the ordinals in `visible_device_list`, in the order of the list. If the list is empty,
+    return the ordinals of all usable GPUs.
     """
     if not text:
         return list(ordinals)
@@ -204,7 +203,8 @@ def _limit(fraction: float, free: int, total: int) -> int:
     """Return the memory limit in bytes of a device that is an undivided GPU.
 
     Args:
-      fraction: the fraction of the total memory. 0 means the free memory except for a reserve.
+      fraction: the limit as a fraction of the GPU's total memory. 0 means that the limit is the
+        free memory minus a reserve.
     """
     if fraction > 0:
         return int(total * fraction)

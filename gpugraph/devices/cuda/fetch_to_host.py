@@ -1,5 +1,5 @@
 """Fetches: transfers of a plan's fetched arrays from a GPU to the host. Steps enqueue the copies,
-and a run waits for them at its end.
+and each run waits for its copies at the end.
 
 A small array has pinned memory for as long as the plan exists, and its copy is enqueued on the
 compute stream. So the copy is captured together with the plan's other commands, and runs need not
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 
 def fetching(staging: Staging, array: Array, lock: Any, owner: str) -> Fetch | None:
-    """Return an object that copies the array to the host in each run of a plan. If there is no
-    pinned memory for the copy, return None.
+    """Return an object that copies the array to the host in each run of a plan, or None if there is
+    no pinned memory for the copy.
 
     Args:
       lock: the lock to hold while commands are enqueued on the GPU or the host waits for them.
@@ -116,7 +116,7 @@ class SmallFetch(Fetch):
 
 
 class LargeFetch(Fetch):
-    """The fetch of a large array. Its pinned memory exists only from the call of `begin` to the
+    """The fetch of a large array, whose pinned memory exists only from the call of `begin` to the
     call of `read`.
     """
 

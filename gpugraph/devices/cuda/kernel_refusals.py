@@ -1,10 +1,10 @@
 """Error flags: words of pinned memory in which kernels report invalid input.
 
 A GPU can't raise an error. If a kernel fails (because of an index out of range, or a value that is
-not finite), the kernel sets its flag to 1. Each plan has its own flags, so a run checks only the
-flags of its own kernels when it ends. If the host has not waited for the kernels of a run, the next
-run raises the error. If the plan has no next run, the error is logged when the plan is released.
-CUDA's own errors appear only when the host waits for the GPU (`late`).
+not finite), the kernel sets its flag to 1. Each plan has its own flags, and at the end of a run
+only these are checked. If the host has not waited for the kernels of a run, the next run raises the
+error. If there is no next run, the error is logged when the plan is released. CUDA's own errors
+appear only when the host waits for the GPU (`late`).
 """
 
 from __future__ import annotations
@@ -121,24 +121,22 @@ class Refusals:
         return address
 
     def wait(self) -> None:
-        """Wait until all commands on the GPU have ended, then call `check`. Do nothing if no kernel
-        has a flag.
+        """Wait until all commands on the GPU have ended, then call `check`. If no kernel has a
+        flag, do nothing.
         """
         if self._flags:
             self._memory.wait()
             self.check()
 
     def check(self) -> None:
-        """Raise InvalidArgumentError, with the op's name, if a kernel that has ended has set its
-        flag.
-        """
+        """Raise InvalidArgumentError, with the op's name, if a kernel has set its flag."""
         error = self._error()
         if error is not None:
             raise error
 
     def _error(self) -> InvalidArgumentError | None:
-        """Return an error for the first flag that is set, with the messages of all flags that are
-        set, and clear these flags. If no flag is set, return None.
+        """Return the error for the first flag that is set, or None if no flag is set. The error
+        contains the messages of all flags that are set. These flags are cleared.
         """
         values, failed = self._memory.values, []
         if values is None:
@@ -177,8 +175,8 @@ class Refusals:
 
 
 def late(error: DriverError, name: str) -> DriverError:
-    """Return a copy of an error that appeared while the host waited for the GPU. Advice is added to
-    its message.
+    """Return a copy of an error that appeared while the host waited for the GPU, with advice added
+    to its message.
     """
     message = f"{error.message} (raised while waiting for {name}"
     if not is_blocking():

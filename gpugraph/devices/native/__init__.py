@@ -3,13 +3,13 @@ functions, and other ops become native calls.
 
     Fusion      collects ops with shapes; returns a program                codegen/program_builder
     prepare     compiles programs in the background                        background_compilation
-    Function    bound to arrays: a call of 50 ns plus its work             compiled_functions
+    Function    bound to arrays: a call, 50 ns plus the computation        compiled_functions
     products    matrix products by NumPy's BLAS, as such a call            numpy_blas
     tiled_product  a matrix product by gpugraph's own tiled code           tiled_products
     move        a copy from one strided array to another, as such a call   strided_copies
     SourceFile  C functions of single ops, written by hand                 handwritten_kernels
-    sequence    calls, one after another, as one                         here
-    beside      calls, at the same time, as one                          here
+    sequence    one call that makes several calls, one after another       here
+    beside      one call that makes several calls at the same time         here
     Loop        variables, a condition, next values: a whole while loop    c_while_loop_source
     Iterations  calls, jumps, accesses to stacks: any other while loop     iterations
 
@@ -106,8 +106,8 @@ def _running() -> Runtime:
 
 
 def runtime_reason(wait: bool) -> str | None:
-    """Return the reason why native code can't run, or "" if native code can run. While the native
-    runtime is being compiled, return None.
+    """Return the reason why native code can't run, or "" if it can. Return None while the native
+    runtime is being compiled.
 
     Args:
       wait: whether to wait for the compilation.
@@ -128,8 +128,8 @@ def sequence(calls: Sequence[Callable[[], int]]) -> Callable[[], int]:
     """Return one call that makes these calls in order and stops at the first nonzero status.
 
     Args:
-      calls: results of `CompiledFunction.bind` (for kernels that can't fail),
-        `CompiledFunction.call`, `products`, `move` or `sequence`.
+      calls: native calls, which are the results of `CompiledFunction.bind` (for kernels that can't
+        fail), `CompiledFunction.call`, `products`, `move` or `sequence`.
     """
     runtime = RUNTIME.get(True)
     assert runtime is not None, "there are calls, so there is a runtime"
@@ -142,8 +142,8 @@ def threads_of(call: Callable[[], int]) -> int:
 
 
 def beside(calls: Sequence[Callable[[], int]]) -> Callable[[], int]:
-    """Return one call that makes these native calls at the same time. The returned call returns the
-    first nonzero status.
+    """Return one call that makes these native calls at the same time. It returns the first nonzero
+    status of these calls, or 0.
     """
     runtime = RUNTIME.get(True)
     assert runtime is not None, "there are calls, so there is a runtime"

@@ -1,5 +1,5 @@
-"""Background compilation of programs and loops to functions. Each program is compiled only once.
-One C source contains several programs.
+"""Background compilation of programs and loops to functions. Each program is compiled only once,
+and a C source contains several programs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Compiled = TypeVar("Compiled")
 
 
 class Prepared(Generic[Compiled]):
-    """A function that is compiled or will be compiled."""
+    """A function that is compiled, or may be compiled later."""
 
     def __init__(
         self, compilation: Compilation, load: Callable[[ctypes.CDLL, Runtime], Compiled]
@@ -54,8 +54,8 @@ class Prepared(Generic[Compiled]):
         return self._function
 
     def get_within(self, seconds: float) -> Compiled | None:
-        """Return the function, waiting up to `seconds` for the thread that compiles it. If no
-        thread is compiling it, the calling thread compiles it.
+        """Return the function, or None if it is not compiled within `seconds`. If no thread is
+        compiling it, the calling thread compiles it.
         """
         if self._function is None and seconds > 0:
             end = perf_counter() + seconds
@@ -69,8 +69,8 @@ _LOOPS: dict[WhileProgram, Prepared[LoopFunction]] = {}
 
 
 def prepare(programs: Sequence[Program]) -> list[Prepared[CompiledFunction]]:
-    """Return a `Prepared` for each program, in order, and start to compile the programs that are
-    new.
+    """Return a `Prepared` for each program, in order, and start to compile the programs that were
+    not prepared before.
 
     The compilation runs in the background, unless GPUGRAPH_NATIVE is "wait".
     """
@@ -78,8 +78,8 @@ def prepare(programs: Sequence[Program]) -> list[Prepared[CompiledFunction]]:
 
 
 def prepare_loops(loops: Sequence[WhileProgram]) -> list[Prepared[LoopFunction]]:
-    """Return a `Prepared` for each loop, in order, and start to compile the loops that are new.
-    Raises NotNativeError for a loop that can't be one function.
+    """Return a `Prepared` for each loop, in order, and start to compile the loops that were not
+    prepared before. Raises NotNativeError if a loop can't become one function.
     """
     return _prepare(loops, _LOOPS, LoopSource, LoopFunction)
 
@@ -106,7 +106,7 @@ def _loader(function: Any, source: Any) -> Callable[[ctypes.CDLL, Runtime], Any]
 
 
 def unit_source(bodies: Sequence[str]) -> str:
-    """Return one C source with these function bodies and the headers that they need."""
+    """Return one C source with these function bodies and the headers that the bodies need."""
     shared = [kernel_file("host_math.h"), kernel_file("float_to_integer.h")]
     if any(TRIGONOMETRY.search(body) for body in bodies):
         shared.append(kernel_file("host_trigonometry.h"))

@@ -1,7 +1,7 @@
 """BLAS threads: the number of threads that NumPy's BLAS uses for a matrix product.
 
-A function of the BLAS library with which NumPy is linked returns the number. If the BLAS has no
-such function with a known name, the BLAS is assumed to use all processors.
+A function of the BLAS library returns the number. If this library has no such function under a
+known name, the BLAS is assumed to use all processors.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ def blas_threads() -> int:
 
 
 def reports_threads() -> bool:
-    """Return whether the BLAS reports its number of threads. If the BLAS does not report this
-    number, `blas_threads` assumes a number.
+    """Return whether the BLAS reports its number of threads. If it does not, `blas_threads` assumes
+    a number.
     """
     return _asked() is not None
 
 
 @cache
 def _asked() -> Callable[[], int] | None:
-    """Return the function of NumPy's BLAS that returns its number of threads. If no function with a
-    known name exists, return None.
+    """Return the function of NumPy's BLAS that returns its number of threads, or None if there is
+    none with a known name.
     """
     for module in filter(None, map(sys.modules.get, _LINKED)):
         try:

@@ -1,13 +1,13 @@
 """C source of a kernel: a program becomes a function `int name(void *block)`, in one of these
 forms:
 
-    elements   for programs without reductions: each part has some rows and columns; one loop
-    rows       for reductions along rows or over rows: each part has whole rows; several passes
+    elements   without reductions: each part has some rows and columns, and is one loop
+    rows       for reductions along rows or over rows: each part has whole rows, and several passes
     whole      for reductions of a single axis: each pass is divided into parts; scalars are
                computed between the passes
 
-Parts can run on different threads. A call of `void name_part(void *block, int64_t which)` runs one
-part.
+A part is the share of the work that one thread computes. A call of `void name_part(void *block,
+int64_t which)` runs one part.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from gpugraph.devices.native.c_pass_source import PassSource
 
 
 class KernelSource(PassSource):
-    """The source of one program's kernel, `source`, and the properties from which its block is
+    """The source of one program's kernel, and the properties from which the kernel's block is
     computed.
 
     Attributes:
@@ -36,7 +36,7 @@ class KernelSource(PassSource):
     # -- parts of functions
 
     def _addresses(self) -> list[str]:
-        """Return declarations of the block and of its arrays and sizes."""
+        """Return declarations of the block, and of the kernel's arrays and sizes."""
         lines = [
             "gg_block *b = block;",
             self.declaration("rows", "b->rows"),
@@ -61,7 +61,7 @@ class KernelSource(PassSource):
         return function_source(f"int {self.name}(void *block)", [*lines, result])
 
     def _run(self, part: str) -> list[str]:
-        """Return statements that run all parts of the function `part`. If the block permits several
+        """Return statements that run all parts by the function `part`. If the block permits several
         threads, the parts run on these threads.
         """
         return [
@@ -119,7 +119,7 @@ class KernelSource(PassSource):
 
     def _late(self) -> list[str]:
         """Return the statements that run after all rows. They combine the partial results of the
-        threads' parts of the rows.
+        threads.
         """
         if not self.scratch:
             return []
@@ -161,7 +161,7 @@ class KernelSource(PassSource):
         return source + self._entry([*runs, *last, *self.scalar_stores()])
 
     def _totals(self, known: list[int]) -> list[str]:
-        """Return declarations of the results of the reductions `known`, which earlier passes have
-        computed.
+        """Return declarations of the results of the reductions `known`, which were computed in
+        earlier passes.
         """
         return [f"const {self.values.kind(index)} v{index} = scratch{index}[0];" for index in known]

@@ -5,9 +5,9 @@ Names in the generated code, in addition to those of `ProgramSource`:
     b                      the kernel's block (host_kernel.h)
     start, stop            the range of a row's elements that a pass covers
     begin, end             the range of one block of a reduction within that range
-    i, lane                the start of the next lanes in the block, and one of the lanes
+    i, lane                the first element of the next group of lanes, and one of the lanes
     lanes<n>, few<n>       a reduction's totals in many lanes, and in the few that combine them
-    tail<n>                the elements after the last full lanes, then neutral ones
+    tail<n>                the elements after the last full group of lanes, padded with neutral ones
     total<n>               a tree: the totals of a reduction's blocks, combined two by two
 """
 
@@ -103,7 +103,7 @@ class PassSource(ProgramSource):
 
     def _row_elements(self, row_pass: Pass) -> list[str]:
         """Return the loop of a pass over the elements from `start` to `stop`. If the pass computes
-        a reduction, the loop pushes the total of each block of elements to the reduction's tree.
+        a reduction, the loop adds the total of each block of elements to the reduction's tree.
         """
         statements = [*self.element(row_pass), *self.column_sums(row_pass)]
         if not row_pass.lanes:

@@ -1,10 +1,10 @@
 """C source of while loops. A loop with its variables, condition and next values becomes one
 function.
 
-The loop's variables, and the inputs that don't change, are scalars or vectors of one size. Each
-iteration computes the next values of all variables from their current values. After some time the
-function returns the status "more", so that Python can handle signals. Python then calls the
-function again. If the run's stop flag is set, the function returns the status "stopped".
+The loop's variables, and the inputs that do not change in the loop, are scalars or vectors of one
+size. Each iteration computes the next values of all variables from their current values. After some
+time the function returns the status "more", so that Python can handle signals. Python then calls
+the function again. If the run's stop flag is set, the function returns the status "stopped".
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ it is checked in every 1,024th iteration.
 
 
 class LoopSource(PassSource):
-    """The C source of a loop's function. The function is called `name`. Raises NotNativeError if
-    the loop can't be one function.
+    """The C source of a loop's function, whose name is `name`. The constructor raises
+    NotNativeError if the loop can't be one function.
 
     `number<n>` is the C variable of a scalar loop variable. All other names have the same meaning
     as in `PassSource`.
@@ -68,8 +68,8 @@ class LoopSource(PassSource):
         return function_source(f"int {self.name}(void *block)", lines)
 
     def _addresses(self) -> list[str]:
-        """Return declarations of the arrays. The next value of a loop variable is written to the
-        array of the variable itself.
+        """Return declarations of the arrays. The next value of a loop variable overwrites its
+        current value.
         """
         lines = []
         for slot, index in enumerate(self.inputs):
@@ -102,8 +102,8 @@ class LoopSource(PassSource):
         ]
 
     def _computed(self, order: Schedule, known: set[int]) -> list[str]:
-        """Return statements that compute all values of a schedule except the `known` values, and
-        store the vectors among them.
+        """Return statements that compute the values of a schedule, except the `known` values, and
+        that store those of the values that are vectors.
         """
         return [*self.scalars(order.once, known=known), *self.passes(order, known)]
 

@@ -1,8 +1,8 @@
 """Compiled functions: native kernels that can be bound to arrays.
 
     [prepared] = prepare([fused.program])       compiled in the background
-    function = prepared.get()                   None while it is compiled; prepared.reason: why
-                                                it never will be
+    function = prepared.get()                   None while it is being compiled; if this fails,
+                                                prepared.reason is the reason
     run = function.bind(inputs, outputs, fused.sizes)
     run()
 
@@ -89,8 +89,8 @@ class CompiledFunction:
         """Return a callable that computes the outputs from the inputs and returns a false value.
 
         Raises InternalError if an array has the wrong size, dtype or layout. The callable raises
-        InvalidArgumentError if integers are divided by zero, or if the condition of an expression
-        fails. The callable must not run in two threads at the same time.
+        InvalidArgumentError if an integer is divided by zero, or if a condition that an expression
+        checks is false. The callable must not run in two threads at the same time.
 
         Args:
           inputs, outputs: C-ordered NumPy arrays, in the order of `Fusion.input` and
@@ -116,9 +116,9 @@ class CompiledFunction:
     def call(
         self, inputs: Sequence[Any], outputs: Sequence[Any], sizes: Sequence[int]
     ) -> Callable[[], int]:
-        """Return a callable like the result of `bind`, for use in a `sequence`. Instead of raising
-        an error, the callable returns a nonzero status. If the arrays are `OpenView`s, the result
-        is an `OpenCall`.
+        """Return a native call that computes the outputs, for use in a `sequence`. Instead of
+        raising an error, the call returns a nonzero status. If the arrays are `OpenView`s, the
+        result is an `OpenCall`.
         """
         if any(isinstance(array, OpenView) for array in outputs):
             return self._open_call(inputs, outputs, sizes)
@@ -206,7 +206,7 @@ class LoopFunction:
         """Return a callable that runs the loop and returns the number of iterations.
 
         Raises InternalError if an array has the wrong size, dtype or layout. The callable raises
-        InvalidArgumentError if integers are divided by zero.
+        InvalidArgumentError if an integer is divided by zero.
 
         Args:
           arrays: the inputs, in the order of `Fusion.input`. These arrays must not overlap. The
@@ -228,14 +228,14 @@ class LoopFunction:
         return run
 
     def open_call(self, views: Sequence[Any], sizes: Sequence[Any]) -> OpenCall:
-        """Return the result of `call` in the form for views with open sizes."""
+        """Return the call of the function for views with open sizes."""
         addresses = [view.ctypes.data for view in views]
         return OpenCall({"inner": prod(sizes)}, {"sizes": sizes, "at": addresses})
 
     def call(
         self, arrays: Sequence[Any], sizes: Sequence[int], limit: int = -1, stop: Any = None
     ) -> Callable[[], int]:
-        """Return a call of the function. The call returns the function's status."""
+        """Return a native call of the function, which returns the function's status."""
         _check(self.loop.values, self.loop.axes, self._wanted, arrays, sizes)
         inputs = [index for index, _ in self._wanted]
         _check_writeable([arrays[inputs.index(index)] for index in self.loop.variables])
@@ -246,8 +246,8 @@ class LoopFunction:
 
 
 def _place(block: KernelBlock, arrays: Sequence[Any], sizes: Sequence[int]) -> tuple[Any, ...]:
-    """Store the addresses of the arrays, and the sizes, in the block. Return the objects that must
-    live as long as the block.
+    """Store the addresses of the arrays, and the sizes, in the block. Return objects that must live
+    as long as the block.
     """
     addresses = (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays))
     lengths = (ctypes.c_int64 * len(sizes))(*sizes)

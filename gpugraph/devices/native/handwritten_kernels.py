@@ -5,8 +5,8 @@ and the functions are bound to arrays.
     run = file.bind("gg_conv2d", parameters, arrays)        a native call
     run()
 
-A file is compiled for one dtype, or for both float32 and float64. In the latter case the dtype of
-the arrays selects the function. host_source.h declares the functions' arguments.
+A file is compiled for one dtype, or for both float32 and float64. If it is compiled for both, the
+dtype of the arrays selects the function. host_source.h declares the functions' arguments.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ class _Source(ctypes.Structure):
 
 
 def _new_bytes(size: int) -> Any:
-    """Return uninitialized memory as an array of bytes. Each byte is set to 255, so that a kernel
-    that reads a byte before writing it gives visibly wrong results.
+    """Return new memory in which each byte is 255, so that a kernel that reads a byte before
+    writing it gives visibly wrong results.
     """
     return np.full(size, 255, np.uint8)
 
@@ -94,8 +94,7 @@ class SourceFile:
         new_scratch: Callable[[int], Any] = _new_bytes,
         dtype: str = "",
     ) -> Call:
-        """Return a call of a function with these arrays, which are its inputs followed by its
-        outputs.
+        """Return a call of a function with these arrays.
 
         The call returns 0, or another status if it rejects its inputs. The call must not run in two
         threads at the same time.
@@ -103,8 +102,8 @@ class SourceFile:
         Raises InternalError if an array does not match the parameters.
 
         Args:
-          arrays: C-ordered NumPy arrays, by default all float32 or all float64. No output may
-            overlap another array.
+          arrays: the function's inputs, followed by its outputs. They are C-ordered NumPy arrays,
+            by default all float32 or all float64. No output may overlap another array.
           new_scratch: a function that allocates a number of bytes. Calls that never run at the same
             time may share this memory.
           dtype: the dtype for which the function was compiled, if the arrays have different dtypes.
@@ -127,7 +126,7 @@ class SourceFile:
         keep: Sequence[Any],
         new_scratch: Callable[[int], Any] = _new_bytes,
     ) -> Call:
-        """Return a call that uses memory which the caller has checked.
+        """Return a call of a function with memory that the caller has checked.
 
         Args:
           keep: objects that own the memory and must live as long as the call.
@@ -159,7 +158,7 @@ class SourceFile:
         self, function: str, dtype: str, parameters: Sequence[int], addresses: Sequence[int]
     ) -> tuple[_Source, tuple[Any, ...]]:
         """Return the block of a call, and the objects that must live as long as the block. The
-        function's C plan function fills in the block.
+        function's plan function, which is written in C, fills in the block.
         """
         entry, plan = self._function(function, dtype)
         block = _Source(entry, self._runtime.parallel)
@@ -190,8 +189,8 @@ class SourceFile:
 
 
 def _common_dtype(function: str, arrays: Sequence[Any]) -> str:
-    """Return the dtype that all arrays have, which is float32 or float64. Raises InternalError if
-    the arrays have different dtypes or any other dtype.
+    """Return the common dtype of all arrays. Raises InternalError if the arrays have different
+    dtypes, or a dtype other than float32 and float64.
     """
     dtypes = [str(array.dtype) for array in arrays]
     if dtypes[0] not in _REALS or len(set(dtypes)) > 1:
@@ -200,15 +199,13 @@ def _common_dtype(function: str, arrays: Sequence[Any]) -> str:
 
 
 def _aligned(buffer: Any) -> Any:
-    """Return the part of the buffer that begins at its first address that is a multiple of the size
-    of a cache line.
-    """
+    """Return the buffer from its first address that is a multiple of the cache line's size."""
     return buffer[-buffer.ctypes.data % _LINE :]
 
 
 def _check(function: str, block: _Source, arrays: Sequence[Any]) -> None:
-    """Raise InternalError unless the arrays have C order and the sizes that the function's C plan
-    function requires, and the last array is writeable.
+    """Raise InternalError unless the arrays have C order and the sizes that the block requires, and
+    the last array is writeable.
     """
     wanted = list(block.count)
     sizes = [array.size for array in arrays] + [0] * (_MOST_ARRAYS - len(arrays))
@@ -228,8 +225,8 @@ _FILES: dict[tuple[str, str, Macros], Prepared[SourceFile]] = {}
 
 
 def prepare_source(file: str, dtype: str = "", macros: Macros = ()) -> Prepared[SourceFile]:
-    """Start to compile the file `kernels/<file>` and return it as a `Prepared`. The file is
-    compiled once for each set of arguments.
+    """Start to compile the file `kernels/<file>`, and return its `Prepared`. The file is compiled
+    once for each set of arguments.
 
     The compilation runs in the background, unless GPUGRAPH_NATIVE is "wait".
 
@@ -263,7 +260,7 @@ def whole_source(file: str, dtype: str = "", macros: Macros = ()) -> str:
 
 
 def _expand(file: str) -> str:
-    """Return the contents of a file in `kernels/`. Lines that include other files of that folder
-    are replaced by the contents of those files.
+    """Return the contents of a file in `kernels/`. Each line that includes another file of that
+    folder is replaced by that file's contents.
     """
     return _INCLUDE.sub(lambda include: _expand(include[1]), kernel_file(file))

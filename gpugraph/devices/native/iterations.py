@@ -15,9 +15,9 @@
         ... Python executes instruction `left` itself
 
 An instruction calls a kernel, or jumps if a bool in memory is true or false. The native call
-returns to Python at an instruction that has no native code, and at a kernel that rejects its
-inputs. Python then executes this instruction. Accesses to stacks and TensorArrays are also calls,
-which use the records of the containers (`ops/tensor_arrays`).
+returns to Python if an instruction has no native code, or if a kernel rejects its inputs. Python
+then executes this instruction. Accesses to stacks and TensorArrays are also native calls, which use
+the records of these containers (`ops/tensor_arrays`).
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ class Instruction(NamedTuple):
         set       makes the bool at `address` true
         clear     makes the bool at `address` false
 
-    Targets are indices of instructions. The index after the last instruction is the end of the
-    loop.
+    A target is the index of an instruction. The index after the last instruction means the end of
+    the loop.
     """
 
     kind: InstructionKind
@@ -129,7 +129,7 @@ class Iterations:
         return int(self._block.next)
 
     def operand_place(self, instruction: int) -> int:
-        """Return the address of the operand of an instruction. The operand is a word that contains
+        """Return the address of the operand of an instruction. The operand is a 64-bit word with
         the address of a bool, or of the block of a call.
         """
         return ctypes.addressof(self._table[instruction]) + _Instruction.operand.offset
@@ -141,12 +141,12 @@ class Iterations:
         row.kind, row.operand = _KINDS["call"], call_of(call)[0]
 
     def is_true(self, instruction: int) -> bool:
-        """Return the bool to which an instruction points."""
+        """Return the value of the bool that an instruction reads."""
         return bool(ctypes.c_bool.from_address(self._table[instruction].operand).value)
 
     def set_long(self, is_long: bool) -> None:
-        """Set whether the loop is expected to run long, so that it releases the GIL from the
-        start.
+        """Set whether the loop is expected to run for a long time. If so, it releases the GIL from
+        the start.
         """
         self._is_long = is_long
 
@@ -165,15 +165,15 @@ class Iterations:
         self._block.next = instruction
 
     def run(self, check: Callable[[], None]) -> int | None:
-        """Execute instructions, starting at the current one, until the end or an instruction that
-        Python must execute.
+        """Execute instructions, starting at the current one, until the loop ends or Python must
+        execute an instruction.
 
-        Returns None at the end, otherwise the index of that instruction. To continue after that
+        Return the index of this instruction, or None at the end of the loop. To continue after the
         instruction, call `start`.
 
         Args:
-          check: a function that is called when the loop returns after `SLICE_NS`, or because `stop`
-            is set. To end the run, this function raises an error.
+          check: a function that is called when the native call returns after `SLICE_NS`, or because
+            `stop` is set. To end the run, this function raises an error.
         """
         block, call = self._block, self._held
         block.slice = BRIEF_NS
@@ -189,7 +189,7 @@ class Iterations:
 
 class ElementAccess:
     """A loop's access to one element of a stack or TensorArray: a push, pop, write (`put`) or read
-    (`take`). `find` is the access to the handle of a TensorArray's gradients.
+    (`take`). An access `find` returns the handle of a TensorArray's gradients.
 
     `call` is the native call of the access. It fails if the handle does not refer to the container
     that `bind` found last.
@@ -206,7 +206,7 @@ class ElementAccess:
           value: the array from which or to which the element is copied.
           kind: the number of the element's shape and dtype in the container's record.
           index: an int32 array with one element, the index of the accessed element.
-          copy: the second destination of a push or put (`ContainerAccess`).
+          copy: a second array to which a push or put copies the element (`ContainerAccess`).
         """
         runtime = _runtime()
         self._handle = handle

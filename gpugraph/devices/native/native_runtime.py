@@ -2,8 +2,8 @@
 compiled and loaded once.
 
 The runtime also computes checksums of files (host_crc32c.c). To call a kernel, Python calls a
-builtin function without arguments, whose `self` holds the address of the kernel's block. A call
-takes 45 ns, compared with 200 ns through ctypes.
+builtin function without arguments, whose `self` holds the address of the kernel's block. This takes
+45 ns, while a call through ctypes takes 200 ns.
 
     GPUGRAPH_THREADS   the number of threads of kernels; unset: one per usable processor
 """
@@ -122,8 +122,8 @@ class Runtime:
         """Divide the computation of a block into parts, with the C function `gg_cut_<name>` of
         host_cuts.c.
 
-        The block's field `threads` is the maximum number of threads. The value of this field is
-        replaced by the number that the kernel uses.
+        The block's field `threads` contains the maximum number of threads before, and the number of
+        threads that the kernel uses afterwards.
         """
         getattr(self.library, f"gg_cut_{name}")(ctypes.byref(block))
 
@@ -188,8 +188,8 @@ class Runtime:
     def record_ends(self) -> RecordScanner | None:
         """A function that finds the TFRecords in a buffer, or None if `crc32c` is None.
 
-        The function receives the address and the size of the buffer and of an array. The function
-        stores the ends of the records in the array, and returns their number.
+        The function receives the address and size of the buffer, and the address and size of an
+        array. It stores the ends of the records in the array, and returns the number of records.
         """
         function = getattr(self.library, "gg_record_ends", None)
         if function is None:
@@ -214,7 +214,7 @@ def address_of(function: Any) -> int:
 
 
 def internal_error(message: str) -> InternalError:
-    """Return an InternalError that names no node."""
+    """Return an InternalError without the name of a node."""
     return InternalError.of_no_node(message)
 
 
@@ -228,8 +228,8 @@ class _Shared:
         self._unsound = ""  # why the loaded code is not used
 
     def start(self) -> Compilation:
-        """Return the compilation of the runtime. Start the compilation if it has not been started
-        yet. If an earlier search found no compiler, search again.
+        """Start to compile the runtime if no earlier call has done so. Return the compilation. If
+        an earlier search found no compiler, search again.
         """
         if self._compilation is None or (self._was_refused and not compiler().reason):
             self._was_refused = bool(compiler().reason)
@@ -246,17 +246,19 @@ class _Shared:
 
     @property
     def failure(self) -> str:
-        """The same as `reason`, but reading this property does not start a compilation."""
+        """The reason why there is no runtime, or "". Unlike `reason`, this property does not start
+        a compilation.
+        """
         return "" if self._compilation is None else self._compilation.reason or self._unsound
 
     @property
     def loaded(self) -> Runtime | None:
-        """The runtime if it has been loaded. Otherwise None."""
+        """The runtime if it has been loaded, otherwise None."""
         return self._runtime
 
     def get(self, wait: bool) -> Runtime | None:
-        """Return the runtime. Return None if the runtime can't be used, or if it is not compiled
-        yet and `wait` is False.
+        """Return the runtime, or None if it can't be used. If `wait` is False and the runtime is
+        not compiled yet, return None.
         """
         if self._runtime is None and not self._unsound:
             compilation = self.start()
@@ -283,8 +285,8 @@ def _record_ends() -> RecordScanner | None:
 
 
 def _single_thread() -> bool:
-    """Prevent kernels that this thread calls from using other threads. Return whether the native
-    runtime is loaded.
+    """Limit the kernels that this thread calls to one thread. Return whether the native runtime is
+    loaded.
     """
     runtime = RUNTIME.loaded
     if runtime is not None:

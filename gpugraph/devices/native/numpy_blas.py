@@ -1,15 +1,14 @@
 """Matrix products as native calls of the BLAS that NumPy has loaded.
 
-The calls can be members of a `sequence`, together with kernels. NumPy determines the BLAS. NumPy's
-own wheels contain OpenBLAS with changed function names. If the BLAS has none of the names below,
-there are no native products, and `blas_reason` returns the reason.
+The calls can be members of a `sequence`, together with kernels. NumPy's own wheels contain OpenBLAS
+with changed function names. If the BLAS has none of the names in this module, there are no native
+products, and `blas_reason` returns the reason.
 
     products    views -> the layout of each matrix, batch axes that are rows -> blocks, by sizes
 
 While a native product runs, the BLAS is limited to one thread, and the threads of the native
 runtime compute blocks of the product. The BLAS itself would use two threads for products with at
-least a million multiplications, although two threads save time only if there are at least 30
-million.
+least a million multiplications. But two threads save time only from 30 million multiplications on.
 """
 
 from __future__ import annotations
@@ -66,7 +65,7 @@ _MATRICES, _COLUMN, _ROW = range(3)
 
 
 class _Products(ctypes.Structure):
-    """The C structure `gg_products` of host_runtime.c."""
+    """The C structure `gg_products` of host_runtime.c: a batch of matrix products."""
 
     _fields_ = (
         *((name, ctypes.c_void_p) for name in ("entry", "gemm", "gemv")),
@@ -85,7 +84,7 @@ class _Blas(NamedTuple):
 
     Args:
       functions: the addresses of gemm and gemv, by the size of an element in bytes.
-      is_wide: whether the integers in their parameters have 64 bits.
+      is_wide: whether integer parameters of these functions have 64 bits.
       threads: the addresses of the functions that get and set the number of threads, or None.
     """
 
@@ -96,8 +95,8 @@ class _Blas(NamedTuple):
 
 @cache
 def _blas() -> _Blas | None:
-    """Return the functions of NumPy's BLAS, which are found through NumPy's extension module. If
-    the BLAS has no functions with known names, return None.
+    """Return the functions of NumPy's BLAS, or None if it has no functions with known names. The
+    functions are found through NumPy's extension module.
     """
     module = getattr(np, "_core", None)
     path = getattr(getattr(module, "_multiarray_umath", None), "__file__", None)
@@ -114,8 +113,8 @@ def _blas() -> _Blas | None:
 
 
 def _all(library: ctypes.CDLL, name: str, parts: Sequence[str]) -> list[int]:
-    """Return the addresses of several functions. The names of the functions are the template `name`
-    with each of `parts` inserted. If one of the functions does not exist, return an empty list.
+    """Return the addresses of several functions. Their names are the template `name` with each of
+    `parts` inserted. If one of the functions does not exist, return an empty list.
     """
     try:
         return [address_of(getattr(library, name.format(part))) for part in parts]
@@ -129,15 +128,15 @@ def has_blas() -> bool:
 
 
 def blas_reason() -> str:
-    """Return the reason why the BLAS can't be called natively at the moment, or "" if it can."""
+    """Return the reason why native code can't call the BLAS at the moment, or "" if it can."""
     if _blas() is None:
         return "NumPy's BLAS has none of the known names: its products are called through NumPy"
     return "" if RUNTIME.get(False) is not None else RUNTIME.reason or "the runtime is compiled"
 
 
 def blas_threads_reason() -> str:
-    """Return the reason why native products can't change the BLAS's number of threads, or "" if
-    they can limit it to one.
+    """Return the reason why native products can't limit the BLAS to one thread, or "" if they
+    can.
     """
     blas = _blas()
     return (
@@ -151,8 +150,8 @@ def one_blas_thread() -> Iterator[None]:
     sets its number of threads.
 
     The threads of a BLAS spin while they wait for each other and for the next product. If another
-    thread needs a core, small products take many times as long with two threads. Native code that
-    runs after a product must share its cores with the spinning threads.
+    thread needs a core, small products take many times as long with two threads as with one. Native
+    code that runs after a product would share its cores with the spinning threads.
     """
     blas = _blas()
     if blas is None or blas.threads is None:
@@ -173,7 +172,7 @@ def _one_thread(
     """Return two functions: the first limits the BLAS to one thread, the second removes the limit.
     When the last user has removed the limit, the BLAS's number of threads is restored.
 
-    If the native runtime is loaded, the runtime counts these users together with its own products.
+    If the native runtime is loaded, it counts the users, since its own products are users too.
     """
     if runtime is None:
         users = _users(threads)
@@ -183,8 +182,8 @@ def _one_thread(
 
 
 def threads_to_restore() -> int:
-    """Return the number of threads that the BLAS will have after `one_blas_thread` and native
-    products have ended. If nothing limits the BLAS at the moment, return 0.
+    """Return the number of threads that the BLAS will have when nothing limits it any more. If
+    nothing limits it at the moment, return 0.
     """
     blas, runtime = _blas(), RUNTIME.loaded
     if blas is None or blas.threads is None:
@@ -194,8 +193,8 @@ def threads_to_restore() -> int:
 
 
 class _Users:
-    """A count of the users that currently limit a BLAS to one thread. It replaces `gg_blas` of
-    host_runtime.c while the native runtime is not loaded.
+    """A count of the users that limit a BLAS to one thread. It replaces `gg_blas` of host_runtime.c
+    while the native runtime is not loaded.
     """
 
     def __init__(self, threads: tuple[int, int]) -> None:
@@ -230,7 +229,7 @@ class _Users:
         return self._restored if self._count else 0
 
     def _forget(self) -> None:
-        """Reset the count in a forked child, where none of the users exist. Keep the number of
+        """Reset the count in a forked child, which has none of these users. Keep the number of
         threads to be restored.
         """
         self._count = 0
@@ -255,10 +254,10 @@ def products(triples: Sequence[tuple[Any, Any, Any]]) -> Call:
 
     The shapes are a: (..., m, k), b: (..., k, n) and out: (..., m, n), with equal leading axes. All
     arrays are float32, or all are float64. One of the last two axes of a and of b must be
-    contiguous. In out, the last axis must be contiguous. In each array, the stride of the remaining
-    one of the last two axes must be positive, a multiple of the element size, and at least the
-    length of a row or column. Leading axes of a and b may have any strides, including 0. The call
-    must not run in two threads at the same time.
+    contiguous. In out, the last axis must be contiguous. If one of the last two axes of an array is
+    contiguous, the stride of the other axis must be a positive multiple of the element size, and at
+    least the length of a row or column. Leading axes of a and b may have any strides, including 0.
+    The call must not run in two threads at the same time.
 
     Raises NotNativeError if the dtypes or strides do not meet these conditions, or if `out`
     overlaps itself or an input. Raises InternalError if the shapes don't match, if `out` is
@@ -319,8 +318,8 @@ def _open_product(runtime: Runtime, views: ProductViews) -> OpenCall:
 
 
 def _kind(m: int, n: int, k: int) -> int:
-    """Return the number of the BLAS function that computes a product: gemv for vectors, otherwise
-    gemm. For k = 0, vectors need gemm as well, because gemv would not write zeros.
+    """Return the number of the BLAS function that computes a product: gemv for vectors, and gemm
+    for matrices. For k = 0, gemm also computes vectors, because gemv would not write zeros.
     """
     if k == 0:
         return _MATRICES

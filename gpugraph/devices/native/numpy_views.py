@@ -25,7 +25,7 @@ def show(array: Any) -> str:
 
 
 def overlap(a: Any, b: Any) -> bool:
-    """Return whether two views share memory. If the check reaches its limit, return True."""
+    """Return whether two views share memory. If the check takes too much work, return True."""
     if isinstance(a, OpenView) or isinstance(b, OpenView):
         return a.shares(b) if isinstance(a, OpenView) else bool(b.shares(a))
     try:
@@ -35,8 +35,8 @@ def overlap(a: Any, b: Any) -> bool:
 
 
 def are_apart(sizes: Sequence[int], strides: Sequence[int], item: int) -> bool:
-    """Return whether different indices of a view refer to different memory. If it is unknown
-    whether the memory differs, because the axes are not nested, return False.
+    """Return whether different indices of a view always refer to different memory. If this is
+    unknown, because the axes are not nested, return False.
     """
     if tuple(strides) == c_strides(sizes, item) or 0 in sizes:
         return True
@@ -51,7 +51,9 @@ def are_apart(sizes: Sequence[int], strides: Sequence[int], item: int) -> bool:
 
 
 def addresses(array: Any, axes: int) -> Any:
-    """Return an array with the address of each index of the first `axes` axes, in C order."""
+    """Return an array with the address of the element at each index of the first `axes` axes, in C
+    order.
+    """
     if isinstance(array, OpenView):
         return open_addresses(array, axes)
     starts = np.full((1,), array.ctypes.data, np.uintp)

@@ -3,11 +3,11 @@ of words of 64 bits. This module finds the words that depend on sizes.
 
     call      = function.call(arrays, ...)      bound to arrays
     open_call = the same call with `OpenView`s  the fields of its block as Sizes and Addresses
-    words_of(call, open_call)                   where in memory these words are
+    words_of(call, open_call)                   the addresses of these words
 
-For other sizes, only these words change and nothing is bound again. `SizeStages` writes the words
-of all calls of a plan at once. Then it calls the C function of each call that divides its work for
-the new sizes (in host_cuts.c, or a function's plan function).
+When the sizes change, only these words change, and nothing is bound again. `SizeStages` writes the
+words of all calls of a plan at once. Then it calls the C functions that divide the work of the
+calls for the new sizes (in host_cuts.c, or a function's plan function).
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ SCRATCH_KINDS = "parts", "whole", "columns", "source"
 
 
 class OpenTable(NamedTuple):
-    """A table of addresses that is an argument of a call. An entry is `start` plus the offset of an
-    index along some axes.
+    """A table of addresses that is an argument of a call. Each entry is `start` plus the byte
+    offset of an index along some axes.
 
     Args:
       axes: (size, stride in bytes) of each axis. A table without axes has one entry, and is changed
@@ -49,12 +49,12 @@ class OpenTable(NamedTuple):
 
     @property
     def ctypes(self) -> Any:
-        """An object whose attribute `data` is the table."""
+        """An object whose attribute `data` is this table."""
         return _Data(self)
 
     def moved(self, source: Address, target: Address) -> OpenTable:
-        """Return this table for memory that has moved from the address `source` to `target`:
-        `target - source` is added to each entry.
+        """Return this table with `target - source` added to each entry, because the memory has
+        moved from the address `source` to `target`.
         """
         return OpenTable(target + (self.start - source), self.axes)
 
@@ -64,7 +64,7 @@ class _Data(NamedTuple):
 
 
 def open_addresses(view: OpenView, axes: int) -> OpenTable:
-    """Return a table with the address of each index of the first `axes` axes."""
+    """Return a table with the address of the element at each index of the first `axes` axes."""
     pairs = [pair for pair in zip(view.shape[:axes], view.strides[:axes]) if pair[0] != 1]
     return OpenTable(view.ctypes.data, pairs)
 
@@ -80,11 +80,10 @@ class OpenCall:
         `threads` as the maximum number of threads, and replaces it by the number to use.
       scratch: maps an index in the block's table `at` to the kind of scratch memory
         (`SCRATCH_KINDS`) and the bytes of an element.
-      work: the name of the field with the amount of work, and the amount from which the call
-        releases the GIL.
-      replaces: whether constant fields are written as well. Writing constant fields is necessary if
-        the call that is bound to arrays may have other values in them, for example another order of
-        axes.
+      work: the name of the field with the amount of work, and the minimum amount for which the
+        call releases the GIL.
+      replaces: whether constant fields are written as well. This is necessary if they may differ in
+        the call that is bound to arrays, for example because its axes have another order.
     """
 
     fields: Mapping[str, Any] = field(default_factory=dict)
@@ -103,7 +102,7 @@ class OpenCall:
 
 
 class BlockWords(NamedTuple):
-    """The words of one block that sizes determine. `values` maps the address of each word to its
+    """The words of one block that depend on sizes. `values` maps the address of each word to its
     value.
     """
 
@@ -120,7 +119,7 @@ class BlockWords(NamedTuple):
 
 
 def words_of(call: Call, open_call: OpenCall) -> BlockWords:
-    """Return the words that sizes determine in the block of a call.
+    """Return the words in the block of a call that depend on sizes.
 
     Raises NotNativeError if the block of `call` and `open_call` have different words.
 

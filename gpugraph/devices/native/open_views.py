@@ -1,8 +1,8 @@
-"""Views with open sizes, which are used in place of NumPy arrays when native calls are bound.
+"""Views with open sizes, which replace NumPy arrays when native calls are bound.
 
 The shapes, strides and addresses of these views are Sizes or ints. If a call is bound to such
-views, the fields of its block are expressions of the open sizes (`open_calls`). As everywhere in a
-compilation, comparisons of sizes become conditions (`base/sizes`).
+views, the fields of its block are expressions of the open sizes (`open_calls`). A comparison of
+sizes becomes a condition of the unit (`base/sizes`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Address(NamedTuple):
 
     Args:
       base: the key of memory whose address becomes known together with the sizes, or 0 for an
-        absolute address. All memory with a key begins at a multiple of 64 bytes.
+        absolute address. All such memory begins at a multiple of 64 bytes.
     """
 
     base: Any
@@ -86,7 +86,7 @@ class OpenView:
 
     @property
     def nbytes(self) -> Any:
-        """The number of bytes of the elements."""
+        """The size of all elements in bytes."""
         return self.size * self.itemsize
 
     @property
@@ -96,7 +96,7 @@ class OpenView:
 
     @property
     def flags(self) -> _Flags:
-        """Those flags of the array that binding reads."""
+        """The array's flags, as far as the binding of a call reads them."""
         return _Flags(self._is_contiguous)
 
     @property
@@ -127,9 +127,7 @@ class OpenView:
         return self.transpose(order)
 
     def reshape(self, *shape: Any) -> OpenView:
-        """Return the view with another shape. Raises NotNativeError if the view is not in C
-        order.
-        """
+        """Return the view with a new shape. Raises NotNativeError if the view is not in C order."""
         sizes = list(shape[0]) if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
         sizes = list(sizes)
         if not self._is_contiguous():

@@ -1,7 +1,5 @@
 """Product views: the operands and the result of a matrix product, as views whose strides native
 code supports.
-
-out = a @ b    shapes that fit -> the layout of each matrix -> leading axes that are rows
 """
 
 from __future__ import annotations
@@ -23,7 +21,7 @@ class MatrixLayout(NamedTuple):
     """The layout of a matrix in memory.
 
     Args:
-      is_transposed: whether its columns are contiguous instead of its rows.
+      is_transposed: whether the columns of the matrix are contiguous instead of its rows.
       leading: the stride, in elements, of the axis that is not contiguous.
     """
 
@@ -32,7 +30,7 @@ class MatrixLayout(NamedTuple):
 
     @property
     def steps(self) -> tuple[int, int]:
-        """The stride from row to row and the stride from column to column, in elements."""
+        """The strides from row to row and from column to column, in elements."""
         return (1, self.leading) if self.is_transposed else (self.leading, 1)
 
 
@@ -55,8 +53,8 @@ class ProductViews(NamedTuple):
 
     @classmethod
     def of(cls, a: Any, b: Any, out: Any) -> ProductViews:
-        """Return the views for out = a @ b. Raises the errors of `products`. If `out` is empty,
-        `starts` contains no addresses.
+        """Return the views for out = a @ b. Raises the same errors as `products`. If `out` is
+        empty, `starts` contains no addresses.
         """
         _check(a, b, out)
         n, k = b.shape[-1], a.shape[-1]
@@ -74,7 +72,7 @@ class ProductViews(NamedTuple):
 
 
 def _check(a: Any, b: Any, out: Any) -> None:
-    """Raise the errors of `products`, except the errors that concern strides."""
+    """Raise the errors of `products` that do not concern strides."""
     if min(a.ndim, b.ndim, out.ndim) < 2 or not (
         a.shape[:-2] == b.shape[:-2] == out.shape[:-2]
         and (a.shape[-2], b.shape[-1]) == out.shape[-2:]
@@ -118,8 +116,8 @@ def _layout(x: Any) -> MatrixLayout:
 
 
 def _fold(a: Any, b: Any, out: Any, layouts: list[MatrixLayout]) -> int:
-    """If b does not change along the last batch axes, make these axes rows of a and out. Return the
-    number of remaining batch axes.
+    """If b does not change along the last batch axes, merge these axes with the rows of a and out.
+    Return the number of remaining batch axes.
 
     The layouts of a and out change: a matrix with a single row gets the stride of the merged axis.
     """
@@ -140,8 +138,8 @@ def _fold(a: Any, b: Any, out: Any, layouts: list[MatrixLayout]) -> int:
 
 
 def _folded(x: Any, axis: int, rows: int, layout: MatrixLayout) -> MatrixLayout | None:
-    """Return the layout of `x` with the indices of `axis` as additional rows. If the rows would not
-    be evenly spaced, return None.
+    """Return the layout of `x` when the indices of `axis` become additional rows. If the rows would
+    not be evenly spaced, return None.
     """
     leading, rest = divmod(x.strides[axis], rows * x.itemsize)
     if rest or leading < layout.leading or (has_several(rows) and leading != layout.leading):

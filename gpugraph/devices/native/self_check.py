@@ -1,9 +1,8 @@
 """The check of the C compiler when the runtime is loaded. The results of `host_self_check.c` are
 compared with NumPy's.
 
-Runs do not compare native results with NumPy's, except with GPUGRAPH_VERIFY=1
-(`compile/steps/native_verification.py`). Therefore, if a compiler fails this check, the code of
-that compiler is never used.
+Later runs compare native results with NumPy's only with GPUGRAPH_VERIFY=1
+(`compile/steps/native_verification.py`). So if a compiler fails this check, its code is never used.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ _COUNT = 263
 
 
 def self_check(library: ctypes.CDLL) -> str:
-    """Return the reason not to use the compiler if the results of compiled code differ from
-    NumPy's, otherwise "".
+    """Return the reason why the compiler can't be used, or "" if the results of compiled code are
+    equal to NumPy's.
 
     Several threads may call this function at the same time.
 
@@ -52,8 +51,8 @@ def _results(function: Any, numbers: Any, rows: int) -> Any:
 
 
 def _is_near(results: Any, reals: Any) -> bool:
-    """Return whether `results`, which native code has computed from `reals`, are close to NumPy's
-    results in the same dtype.
+    """Return whether the native `results` for the inputs `reals` are close to NumPy's results in
+    the same dtype.
     """
     rounded = reals.astype(results.dtype)
     x = rounded.astype(np.float64)

@@ -1,8 +1,9 @@
-"""Stages of sizes: native code that computes the sizes of a run, and writes them into its calls.
+"""Stages of sizes: native code that computes the sizes of a run, and writes them into the blocks of
+its calls.
 
     stages = SizeStages(rows, ...)           one stage at the start of a run, and one after each
     stages.registers[...] = fed sizes        kernel that reports a size
-    status = stages.run(0)                   all words of the calls up to the next report
+    status = stages.run(0)                   writes the words of all calls up to the next report
 
 `StageRows` has the work of a stage as rows of numbers, whose columns are the fields of the C
 structures in host_sizes.c. If the arena is too small for the sizes of a run, the caller enlarges
@@ -33,7 +34,7 @@ ELEMENT_KINDS = {np.dtype(kind): n for n, kind in enumerate(("i4", "i8", "f4", "
 
 
 class StageStatus(IntFlag):
-    """The reasons why a stage returns to Python: flags of host_sizes.c."""
+    """The reasons why a stage returns to Python, as flags that host_sizes.c also defines."""
 
     DONE = 0
     UNFIT = 1
@@ -46,7 +47,7 @@ class StageStatus(IntFlag):
 
 @dataclass
 class StageRows:
-    """The work of a stage.
+    """The work of a stage, as rows of the tables below. A register holds the value of a size.
 
     Args:
       reported: (register, its value in the last run, address of the size or 0) of the sizes that
@@ -55,7 +56,7 @@ class StageRows:
       conditions: (comparison with 0, register, outcome, call or -1).
       owners: (call, 1 if the call is bound for each set of sizes).
       buffers: (number, register of the size, slice of `below`) of the buffers in the arena.
-      asides: (register of the size, room) of other buffers.
+      asides: (register of the size, room) of buffers outside of the arena.
       tables: (address of the word, base, register of the offset, slice of `axes`, room, entries).
       axes: (register of the size, register of the stride).
       words: (address, register, base).
@@ -81,7 +82,9 @@ class StageRows:
     scratch_owners: list[tuple[int, Callable[[int], Any]]] = field(default_factory=list)
 
     def add_call(self, owner: int, words: BlockWords, call: OpenCall) -> None:
-        """Add the rows that divide a call among threads and size its scratch memory."""
+        """Add the rows that divide the work of a call among threads, and the rows that compute the
+        size of its scratch memory.
+        """
         block = ctypes.addressof(words.block)
         if call.cut:
             self.cuts.append((call.cut, block, words.place("threads"), owner))
@@ -134,8 +137,8 @@ class SizeStages:
         sizes that they report.
       bases: an array with 0, followed by the address of each buffer.
       unmet: for each call, whether it must be bound to arrays for the current sizes.
-      calls: a native call for each stage. Such a call returns a nonzero status if Python must act
-        before the run can continue.
+      calls: a native call for each stage. It returns a nonzero status if Python must act before the
+        run can continue.
     """
 
     def __init__(
@@ -150,8 +153,8 @@ class SizeStages:
 
         Args:
           num_bases: the number of buffers.
-          below: a list with the numbers of the buffers below each buffer of the arena. The rows of
-            buffers refer to slices of this list.
+          below: the numbers of the buffers below each buffer of the arena, as one list for all
+            buffers. Each row of `StageRows.buffers` refers to a slice of this list.
         """
         runtime = RUNTIME.get(True)
         assert runtime is not None, "there are calls, so there is a runtime"
@@ -192,7 +195,8 @@ class SizeStages:
 
     def run(self, number: int) -> StageStatus:
         """Run a stage with the values in the registers, and enlarge tables and scratch memory if
-        necessary. Return the reason if the caller must act before the run can continue.
+        necessary. The result tells whether the caller must act before the run can continue, and
+        why.
         """
         if not number:
             self._sizes.threads = thread_count()
@@ -207,15 +211,13 @@ class SizeStages:
         return StageStatus.DONE
 
     def set_replaced(self, number: int, is_replaced: bool) -> None:
-        """Set whether Python has replaced calls of a stage for the current sizes. If so, each run
-        of the stage returns to Python.
+        """Set whether Python has replaced calls of a stage for the current sizes. If it has, each
+        run of the stage returns to Python.
         """
         self._stages[number].replaced = int(is_replaced)
 
     def forget(self) -> None:
-        """Make all stages compute their words again in the next run, even if no size has
-        changed.
-        """
+        """Let the next run compute the words of all stages again, even if no size has changed."""
         self._sizes.version += 1
         for stage in self._stages:
             stage.version = 0
@@ -239,7 +241,7 @@ class SizeStages:
 
         Args:
           number: the number of the stage that computes the buffer's size.
-          row: the buffer's index in the stage's `asides`.
+          row: the index of the buffer's row in the `asides` of the stage.
         """
         self._asides[number][row, 1] = room
 

@@ -1,6 +1,6 @@
 """Strided copies: native calls that copy a number, or a broadcast NumPy view, to a NumPy view.
 
-    sorted     axes by the target's strides, all of them positive in the target
+    sorted     axes by the target's strides, reversed where such a stride is negative
     collapsed  adjacent axes that form a single axis in both arrays are merged
     a plane    two axes that C loops over (copies of rows, repeats, tiles of a transpose), and
                the axes outside of it
@@ -82,8 +82,8 @@ def move(source: Any, target: Any) -> Call:
 
     If `source` and `target` are the same view, the call does nothing.
 
-    Raises NotNativeError if the copy is not supported, because of the element size, objects as
-    elements, memory that overlaps, or more than 8 axes after collapsing. Raises InternalError if
+    Raises NotNativeError if the copy is not supported: because of the element size, elements that
+    are objects, overlapping memory, or more than 8 axes after collapsing. Raises InternalError if
     the dtypes or shapes don't match, if the target is read-only, or if there is no compiler.
 
     Args:
@@ -109,10 +109,10 @@ def move(source: Any, target: Any) -> Call:
 
 
 def contiguous_copy(view: Any, empty: Callable[..., Any] = np.empty) -> Any:
-    """Return a C-ordered copy of an array. Native code makes the copy if it supports the array.
+    """Return a C-ordered copy of an array. If possible, native code makes the copy.
 
     Args:
-      empty: a function of a shape and a dtype that returns an array.
+      empty: a function that returns a new array of the given shape and dtype.
     """
     target = empty(view.shape, view.dtype)
     runtime = RUNTIME.get(False)
@@ -142,7 +142,7 @@ _CopyCall = tuple[Call, Any, int]
 
 
 def _copy_call(runtime: Runtime, view: Any, target: Any) -> _CopyCall:
-    """Return a call that copies arrays of the shape, the strides and the dtype of `view`. It keeps
+    """Return a call that copies arrays with the shape, strides and dtype of `view`. The call keeps
     no array alive.
     """
     _check(view, target)
@@ -152,7 +152,7 @@ def _copy_call(runtime: Runtime, view: Any, target: Any) -> _CopyCall:
 
 
 class _LastCalls(threading.local):
-    """The last calls of a thread, by the shape, the strides and the dtype of the array."""
+    """The latest calls of a thread, by the shape, strides and dtype of the array."""
 
     def __init__(self) -> None:
         self.calls: dict[Any, _CopyCall] = {}
@@ -179,7 +179,7 @@ def _as_array(source: Any, target: Any) -> Any:
 
 
 def _check(source: Any, target: Any) -> None:
-    """Raise the errors of `move`, except the errors that concern overlap and the number of axes."""
+    """Raise the errors of `move` that do not concern overlap or the number of axes."""
     if source.dtype != target.dtype:
         raise internal_error(f"No move of {show(source)} to {show(target)}: their dtypes differ")
     if not _broadcasts(source.shape, target.shape):  # the NumPy kernel raises the user's error
@@ -215,9 +215,8 @@ def axes_of(source: Any, target: Any) -> tuple[list[CopyAxis], int, int]:
 
 
 def _sort_axes(source: Any, target: Any) -> tuple[list[CopyAxis], int, int]:
-    """Return the axes whose size is greater than 1, in the order of descending strides of the
-    target, and the start addresses of the two arrays. If a stride of the target is negative, the
-    axis is reversed.
+    """Return the axes with more than one element, sorted by descending stride in the target, and
+    the start addresses of the two arrays. An axis with a negative stride in the target is reversed.
     """
     start, to = source.ctypes.data, target.ctypes.data
     axes = []
@@ -266,7 +265,9 @@ def _bind(
 
 
 def _fields(axes: list[CopyAxis], item: int, starts: tuple[Any, Any]) -> dict[str, Any]:
-    """Return the fields of a copy's block. Elements of array fields are named `name:index`."""
+    """Return the fields of a copy's block. The name of an element of an array field is
+    `name:index`.
+    """
     axes, item = _widen(axes, item, starts)
     if len(axes) > MOST_AXES:
         raise NotNativeError(f"A move over {len(axes)} axes; up to {MOST_AXES} are native")
@@ -307,8 +308,8 @@ def _widen(axes: list[CopyAxis], item: int, starts: tuple[int, int]) -> tuple[li
 
 
 def _plane(axes: list[CopyAxis], item: int) -> tuple[int, CopyAxis, CopyAxis, list[CopyAxis]]:
-    """Return the kind of copy, the row axis and the column axis of its plane, and the axes around
-    the plane.
+    """Return the kind of copy, the row axis and the column axis of its plane, and the axes outside
+    of the plane.
     """
     outside = list(axes)
     column = outside.pop() if outside else CopyAxis(1, item, item)

@@ -1,9 +1,9 @@
 """Tiled products: matrix products that gpugraph's own C code (host_matmul.h) computes in tiles.
 
-The code accepts the same views as `numpy_blas.products`. The code can add a bias and an addend and
-apply Relu when it stores results. One operand is packed (copied in the order of the tiles), and all
-threads share it. Only the sizes determine whether a product uses this code. Products with too few
-multiplications for the cost of packing use the BLAS.
+The code accepts the same views as `numpy_blas.products`. While it stores results, it can add a bias
+and an addend and apply Relu. One operand is packed (copied in the order of the tiles), and all
+threads share it. Only the sizes determine whether a product uses this code. The BLAS computes
+products with too few multiplications to make packing worthwhile.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ def is_tiled(triples: Sequence[tuple[Any, Any, Any]]) -> bool:
 
 
 def pays_by_tiles(m: int, n: int, k: int) -> bool:
-    """Return whether a product with m x n results, which are sums of k terms, should be computed in
-    tiles.
+    """Return whether a product should be computed in tiles. It has m x n results, which are sums of
+    k terms.
     """
     sizes = estimates((m, n, k))
     is_large = prod(sizes) >= _LEAST_WORK and all(s >= least for s, least in zip(sizes, _LEAST))
@@ -69,7 +69,7 @@ def tiled_product(
       bias: a contiguous vector with one number per column.
       addend: an array with the shape and strides of `out`. The addend may be in the memory of `out`
         if the results are sums of at most SUMMED_AT_ONCE terms.
-      relu: whether negative results are replaced by 0.
+      relu: whether to replace negative results by 0.
     """
     a, b, out = triple
     views = ProductViews.of(a, b, out)

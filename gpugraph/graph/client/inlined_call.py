@@ -83,7 +83,8 @@ class LongerCalls:
 def written_calls(
     ops: Iterable[Any], used: Iterable[Any] = (), longer: LongerCalls | None = None
 ) -> tuple[dict[Any, InlinedCall], set[Any]]:
-    """Return the calls to write as calls, by operation, and the inlined operations to omit.
+    """Return (a dict from operations to the calls that are written in their place, the inlined
+    operations that are not written).
 
     Args:
       ops: the operations to write.

@@ -57,10 +57,10 @@ class FuncGraph(Graph):
         faster.
       is_pure: whether calls have no effect and depend only on the arguments, or None if this is not
         known yet.
-      dataset_plan: how a function that returns a dataset is called. It is None before the first
-        call, and False if the function is run like any other function.
-      rows_functions: the functions for stacked elements, by the arguments that are ragged. A value
-        is None if there is no such function.
+      dataset_plan: the plan for calls of a function that returns a dataset. It is None before the
+        first call, and False if the function is called like any other function.
+      rows_functions: the functions for stacked elements, by the set of ragged arguments. A value is
+        None if there is no such function.
     """
 
     def __init__(self, name: str, outer_graph: Graph) -> None:

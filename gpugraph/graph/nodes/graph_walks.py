@@ -167,7 +167,7 @@ def _ends(graph: RuntimeGraph) -> list[Node]:
     """Return the ops at which a traversal starts. These ops are the ops without a consumer,
     followed by all ops in reverse order of creation.
 
-    The list of all ops serves loops without an exit, in which every op has a consumer.
+    The list of all ops is needed for loops without an exit, in which every op has a consumer.
     """
     nodes = graph.op_nodes()
     unread = [node for node in nodes if all(e.dst.id <= SINK_ID for e in node._out)]

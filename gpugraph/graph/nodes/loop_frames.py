@@ -1,8 +1,8 @@
 """Frames: the loop that contains each node of a runtime graph.
 
-A frame is entered by the Enter nodes of one `frame_name` and left by Exit nodes. A node is in the
-frame of its inputs, which must all be in the same frame. A constant without control inputs is in no
-loop, and its consumers may be in any frame.
+A frame is entered by the Enter nodes of one `frame_name` and left by Exit nodes. All inputs of a
+node must be in the same frame, and the node is in this frame too. A constant without control inputs
+is in no loop, and its consumers may be in any frame.
 
     root     [x] --> Enter                         Exit --> [y]
                        |                             ^

@@ -70,9 +70,8 @@ class RuntimeGraph:
         character, `-`, `/` and `>` are also allowed.
 
         Args:
-          shares_attrs: whether the attrs and the name come from an operation of a client graph. If
-            the attrs and the name come from an operation, the attrs are not copied, and the name is
-            not checked.
+          shares_attrs: whether the attrs and the name come from an operation of a client graph. In
+            this case, the attrs are not copied, and the name is not checked.
         """
         if name in self._by_name:
             where = origins(self._by_name[name])

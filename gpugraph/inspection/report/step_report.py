@@ -54,7 +54,7 @@ class StepReport:
         return f"<StepReport of '{self.title}': {counts['steps']} steps, {counts['nodes']} nodes>"
 
     def _repr_html_(self) -> str:
-        """Return the page in an iframe, which isolates its style and script."""
+        """Return the page in an iframe. The iframe isolates the page's style and script."""
         return (
             f'<iframe srcdoc="{html.escape(self.html())}" sandbox="allow-scripts" '
             f'style="width:100%;height:{_HEIGHT}px;border:0"></iframe>'

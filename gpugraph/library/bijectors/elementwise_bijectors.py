@@ -325,7 +325,7 @@ class Kumaraswamy(ElementwiseBijector):
 
     @property
     def concentration1(self) -> Any:
-        """The exponent of x in the inverse function, which is a distribution function."""
+        """The exponent of x in the inverse function. The inverse is a distribution function."""
         return self._outer
 
     @property

@@ -89,8 +89,11 @@ def _places(size: int, upper: bool) -> list[int]:
 
 
 def fill_triangular_inverse(x: Any, upper: bool = False, name: str | None = None) -> Tensor:
-    r"""Convert triangular matrices [..., n, n] to vectors [..., n (n + 1) / 2], as the inverse of
-    `fill_triangular`.\n\nRaises ValueError if n is unknown.
+    """Convert triangular matrices [..., n, n] to vectors [..., n (n + 1) / 2].
+
+    This function is the inverse of `fill_triangular`.
+
+    Raises ValueError if n is unknown.
     """
     with name_scope(name, "fill_triangular_inverse", [x]):
         x = convert_to_tensor(x, name="x")
@@ -187,7 +190,8 @@ class ScaleTriL(Chain):
 
     Args:
       diag_bijector: the bijector of the diagonal, by default Softplus.
-      diag_shift: a number that is added to the diagonal, by default 1e-5. None adds nothing.
+      diag_shift: a number that is added to the diagonal, by default 1e-5. If it is None, nothing is
+        added.
     """
 
     def __init__(

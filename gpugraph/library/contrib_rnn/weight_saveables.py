@@ -97,8 +97,8 @@ class CudnnParamsFormatConverterTanh(CudnnParamsFormatConverter):
 class CudnnOpaqueParamsSaveable(SaveableObject):
     """The vector of a network's weights. A Saver writes it as the kernels and biases of cells.
 
-    The names in the checkpoint are those of the variables of `CudnnCompatible...Cell`s, combined in
-    a `MultiRNNCell`, in `dynamic_rnn` or in `stack_bidirectional_dynamic_rnn`.
+    The names in the checkpoint are the names of the variables of `CudnnCompatible...Cell`s,
+    combined in a `MultiRNNCell`, in `dynamic_rnn` or in `stack_bidirectional_dynamic_rnn`.
     """
 
     _converter: type[CudnnParamsFormatConverter] = CudnnParamsFormatConverterLSTM

@@ -208,7 +208,7 @@ def _of_spec(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def legacy_properties(kind: Any) -> Any:
-    """Add the properties that only datasets of version 1 have to a class."""
+    """Add to a class the properties that only datasets of version 1 have."""
     for name, convert in (
         ("output_types", legacy_types),
         ("output_shapes", legacy_shapes),

@@ -93,7 +93,7 @@ class DatasetSources(DatasetBase):
 
     @classmethod
     def range(cls, *args: Any) -> Any:
-        """Return a dataset of int64 numbers. The arguments are those of Python's `range`.
+        """Return a dataset of int64 numbers. The method has the arguments of Python's `range`.
 
         >>> following = tf.data.Dataset.range(4).batch(2).make_one_shot_iterator().get_next()
         >>> session.run(following), session.run(following)

@@ -109,7 +109,8 @@ class Iterator:
     def make_initializer(self, dataset: Any, name: str | None = None) -> Operation:
         """Return an op that initializes the iterator with a dataset.
 
-        Raises TypeError if the dataset's elements have other dtypes, shapes or classes.
+        Raises TypeError if the dtypes, shapes or classes of the dataset's elements differ from the
+        iterator's.
         """
         ours, other = self._spec, dataset.element_spec
         data_nest.assert_same_structure(legacy_types(ours), legacy_types(other))

@@ -131,7 +131,9 @@ class CheckpointInputPipelineHook(HookBesideCheckpoints):
         self._saver.save(session, self._prefix(), step, _STATE_FILE, write_meta_graph=False)
 
     def save_before_model(self, session: Any, step: int) -> None:
-        """Save the positions, unless the saved positions have not been restored yet."""
+        """Save the positions. Before the first run of the session, do nothing, because the
+        positions of the previous session are restored only then.
+        """
         if not self._is_first_run:
             self.save(session, step)
 
@@ -139,7 +141,9 @@ class CheckpointInputPipelineHook(HookBesideCheckpoints):
         return os.path.join(self.folder, "input")
 
     def after_run(self, run_context: Any, run_values: Any) -> None:
-        """Save the positions if it is time, unless a CheckpointSaverHook determines the time."""
+        """Save the positions if it is time. If the session has a CheckpointSaverHook, do nothing,
+        because that hook's listener saves the positions.
+        """
         if self._listener is None and self._timer.should_trigger_for_step(run_values.results + 1):
             step = int(run_context.session.run(self._step))
             if self._timer.should_trigger_for_step(step):

@@ -220,12 +220,11 @@ def read_data_sets(
 
     The first `validation_size` training images become the validation set. The files are
     `train-images-idx3-ubyte` and `train-labels-idx1-ubyte`, and two files with `t10k` instead of
-    `train`, either plain or gzipped with the suffix `.gz`. The other arguments are those of
-    `DataSet`.
+    `train`, either plain or gzipped with the suffix `.gz`. For the other arguments, see `DataSet`.
 
     Raises NotFoundError with the names of missing files, because nothing is downloaded. Raises
-    ValueError if `validation_size` exceeds the number of images, or if a file has another magic
-    number.
+    ValueError if `validation_size` exceeds the number of images, or if a file does not begin with
+    the magic number of its kind.
     """
     options = {"dtype": dtype, "reshape": reshape, "seed": seed}
     if fake_data:

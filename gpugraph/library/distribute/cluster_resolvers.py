@@ -179,7 +179,7 @@ class UnionResolver(ClusterResolver):
     """The union of several clusters. If several clusters have a job of the same name, its tasks are
     combined.
 
-    The task and the protocol are those of the first resolver, unless they are passed as arguments.
+    The task and the protocol come from the first resolver, unless they are passed as arguments.
     """
 
     def __init__(self, *args: ClusterResolver, **kwargs: Any) -> None:

@@ -19,7 +19,9 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 def devices_of(destinations: Any) -> tuple[str, ...]:
-    """Return the devices of a destination: of a value, a device name, or a list of device names."""
+    """Return the devices of a destination. A destination is a value, a device name, or a list of
+    device names.
+    """
     if isinstance(destinations, str):
         return (canonical_device(destinations),)
     if isinstance(destinations, (list, tuple)):
@@ -30,8 +32,8 @@ def devices_of(destinations: Any) -> tuple[str, ...]:
 
 
 class CrossDeviceOps:
-    """Base class of the methods by which a strategy reduces values over its devices and copies
-    values to devices.
+    """Base class of the objects that reduce values over the devices of a strategy and copy values
+    to devices.
     """
 
     def reduce(self, reduce_op: Any, per_replica_value: Any, destinations: Any) -> Any:
@@ -143,7 +145,7 @@ class MultiWorkerAllReduce(AllReduceCrossDeviceOps):
     """All-reduce over the devices of several workers in one graph. It is computed in the same way
     as in `NcclAllReduce`.
 
-    Raises ValueError if `all_reduce_spec` has another form.
+    Raises ValueError if the form of `all_reduce_spec` is not one of the forms below.
 
     Args:
       worker_devices, num_gpus_per_worker: have no effect.

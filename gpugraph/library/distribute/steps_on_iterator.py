@@ -54,8 +54,8 @@ class MultiStepContext:
         Args:
           name: the name of the output.
           output: a tensor, or a value per replica.
-          reduce_op: how the values of the replicas are combined. The argument may be None only in
-            the cross-replica context. The output is then a value per replica.
+          reduce_op: the ReduceOp that combines the values of the replicas. It may be None only in
+            the cross-replica context. If it is None, the output is a value per replica.
         """
 
         def reduced(strategy: Any, value: Any) -> None:

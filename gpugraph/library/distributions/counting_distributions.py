@@ -379,8 +379,8 @@ class DirichletMultinomial(_Counts):
         return self.concentration / self.total_concentration[..., None]
 
     def _scale(self) -> Any:
-        """Return a factor: the standard deviation of a count, divided by its value for a
-        multinomial with the same mean.
+        """Return the standard deviation of a count, divided by the standard deviation that a
+        multinomial distribution with the same mean has.
 
         The shape of the result is [..., 1].
         """

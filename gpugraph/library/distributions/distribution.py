@@ -1,8 +1,8 @@
 """Distribution: the base class of distributions.
 
 A subclass defines the functions that it can compute directly (`_log_prob` or `_prob`, `_variance`
-or `_stddev`, ...). The public methods derive the other functions from these functions. Behaviour
-and names are those of `tf.distributions` in TensorFlow 1.15.
+or `_stddev`, ...). The public methods derive the other functions from these functions. Names and
+behaviour are the same as in `tf.distributions` of TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ NOT_REPARAMETERIZED = ReparameterizationType("NOT_REPARAMETERIZED")
 
 
 class DistributionParameters:
-    """Base class of Distribution, which contains its parameters and settings."""
+    """The base class of Distribution. It stores the parameters and settings of a distribution."""
 
     event_ranks: ClassVar[dict[str, int]] = {}
     """For each tensor parameter, the number of its last axes that belong to a single event."""

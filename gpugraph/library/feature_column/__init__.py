@@ -1,4 +1,6 @@
-"""`tf.feature_column`: definitions of how features of examples become the inputs of a model."""
+"""`tf.feature_column`: definitions of the columns that convert features of examples to inputs of a
+model.
+"""
 
 from gpugraph.library.feature_column import column_functions as _functions
 from gpugraph.library.feature_column.column_functions import (

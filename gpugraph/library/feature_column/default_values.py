@@ -40,8 +40,8 @@ def check_numbers(dtype: DType, normalizer_fn: Any, key: str) -> None:
 def checked_default(shape: tuple[int, ...], default_value: Any, dtype: DType, key: str) -> Any:
     """Return a default value as nested tuples with the shape `shape`. A scalar is repeated.
 
-    Raises ValueError if the default value has another shape, and TypeError for numbers that the
-    dtype can't represent.
+    Raises ValueError if the default value does not have this shape, and TypeError for numbers that
+    the dtype can't represent.
     """
     if default_value is None:
         return None

@@ -166,11 +166,11 @@ def linear_model(
     """Return the output of a linear model of dense and categorical columns: [batch_size, units],
     float32.
 
-    All weights are initialized to 0. The other arguments are those of `input_layer`.
+    All weights are initialized to 0. For the other arguments, see `input_layer`.
 
     Args:
-      sparse_combiner: how to combine the weights of an example's categories: "sum", "mean" or
-        "sqrtn".
+      sparse_combiner: the method that combines the weights of an example's categories: "sum",
+        "mean" or "sqrtn".
       cols_to_vars: a dict that receives the list of variables of each column, and of `"bias"`.
     """
     name = _unique_scope_name("linear_model")

@@ -72,8 +72,8 @@ class SequenceNumericColumn(
         return feature if self.normalizer_fn is None else self.normalizer_fn(feature)
 
     def get_sequence_dense_tensor(self, transformation_cache: Any, state_manager: Any) -> Any:
-        """Return the numbers [batch, time, *shape]. The default value fills the steps after the end
-        of each sequence.
+        """Return the values of the feature, a tensor of shape [batch, time, *shape]. Each sequence
+        is padded with the default value.
         """
         sparse = transformation_cache.get(self, state_manager)
         dense = sparse_tensor_to_dense(sparse, default_value=self.default_value)

@@ -63,8 +63,8 @@ def shared_embedding_columns(
     """Return a dense column for each categorical column. All dense columns share one variable of
     embeddings.
 
-    The other arguments are those of `embedding_column`. Raises ValueError if the categorical
-    columns have different classes or numbers of categories.
+    For the other arguments, see `embedding_column`. Raises ValueError if the categorical columns
+    have different classes or numbers of categories.
 
     Args:
       shared_embedding_collection_name: the name of the graph collection to which the variable is
@@ -98,7 +98,7 @@ def shared_embeddings(
     """Return dense columns of the newer generation that share one variable, for layers such as
     `DenseFeatures`.
 
-    The arguments are those of `shared_embedding_columns`.
+    For the arguments, see `shared_embedding_columns`.
     """
     initializer = embedding_initializer(
         dimension, initializer, (ckpt_to_load_from, tensor_name_in_ckpt)

@@ -63,7 +63,7 @@ class Layer(KerasLayer):
     def scope_name(self) -> str:
         """The name of the layer's variable scope.
 
-        Before the first call of the layer, an access raises ValueError.
+        Raises ValueError if the layer was not called yet.
         """
         if self._scope is None:
             raise ValueError(
@@ -76,13 +76,14 @@ class Layer(KerasLayer):
     def name_scope(self) -> AbstractContextManager[str]:
         """A context manager that adds operations to the layer's name scope.
 
-        Before the first call of the layer, an access raises ValueError.
+        Raises ValueError if the layer was not called yet.
         """
         graph = get_default_graph()
         return graph.name_scope(f"{self.scope_name}/")
 
     def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-        """Run `call` inside the layer's variable scope. In the first call, run `build` before it.
+        """Run `call` inside the layer's variable scope. If the layer is not built yet, run `build`
+        before `call`.
 
         Args:
           kwargs: may contain `scope`, a name or scope for the variables, which only the first call
@@ -123,7 +124,8 @@ class Layer(KerasLayer):
 
     @contextmanager
     def _call_context(self) -> Iterator[None]:
-        """Enter the layer's variable scope, and the name scope that the first call opened.
+        """Enter the layer's variable scope, and the name scope that the layer's first call has
+        opened.
 
         A layer created under `keras_style_scope` only enters a new name scope with the layer's
         name.

@@ -1,6 +1,6 @@
 """The classes of `tf.layers`: Keras's layers with variables from variable scopes.
 
-Some default arguments also differ from those of Keras.
+Some default arguments also differ from Keras's default arguments.
 """
 
 from __future__ import annotations

@@ -55,7 +55,9 @@ class BatchNormalization(Bijector):
         )
 
     def _sizes(self, x: Tensor) -> list[int]:
-        """Build the layer for the data, and return the shape that parameters have beside it."""
+        """Build the layer for the data, and return the shape to which its parameters must be
+        reshaped so that they broadcast to the data.
+        """
         if not x.shape.is_fully_defined():
             raise ValueError("Input must have shape known at graph construction.")
         if not self.batchnorm.built:

@@ -107,9 +107,7 @@ class BaseCirculant(LinearOperator):
         return shape(self._spectrum)[-self._depth :]
 
     def convolution_kernel(self, name: str = "convolution_kernel") -> Tensor:
-        """Return the kernel of the convolution, which is the inverse Fourier transform of the
-        spectrum.
-        """
+        """Return the convolution's kernel, the inverse Fourier transform of the spectrum."""
         with self._scope(name):
             return cast(self._inverse(as_complex(self._spectrum)), self.dtype)
 
@@ -228,10 +226,10 @@ class LinearOperatorCirculant(BaseCirculant):
 
 
 class LinearOperatorCirculant2D(BaseCirculant):
-    """Block circulant matrices with circulant blocks: convolutions along two axes. The
-    spectrum is [..., n0, n1].
+    """Block circulant matrices with circulant blocks: convolutions along two axes. The spectrum is
+    [..., n0, n1].
 
-    The arguments are those of `LinearOperatorCirculant`.
+    For the arguments, see `LinearOperatorCirculant`.
     """
 
     def __init__(
@@ -252,7 +250,7 @@ class LinearOperatorCirculant3D(BaseCirculant):
     """Circulant matrices of three nested levels: convolutions along three axes. The spectrum is
     [..., n0, n1, n2].
 
-    The arguments are those of `LinearOperatorCirculant`.
+    For the arguments, see `LinearOperatorCirculant`.
     """
 
     def __init__(

@@ -177,7 +177,7 @@ class LinearOperatorIdentity(SizedOperator):
 class LinearOperatorScaledIdentity(SizedOperator):
     """Multiples of the identity matrix with `num_rows` rows. The factors are `multiplier` [...].
 
-    The other arguments are those of `LinearOperatorIdentity`.
+    For the other arguments, see `LinearOperatorIdentity`.
     """
 
     def __init__(
@@ -260,7 +260,7 @@ class LinearOperatorZeros(SizedOperator):
     """Matrices of zeros [*batch_shape, num_rows, num_columns]. The default of `num_columns` is
     `num_rows`.
 
-    The other arguments are those of `LinearOperatorIdentity`.
+    For the other arguments, see `LinearOperatorIdentity`.
     """
 
     def __init__(

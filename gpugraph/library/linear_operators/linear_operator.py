@@ -1,7 +1,7 @@
 """LinearOperator: a batch of matrices that can be used without computing their dense form.
 
-A subclass defines `_shape`, `_shape_tensor` and `_matmul`. It also defines those of the following
-functions that it can compute faster than from the dense matrix: `_solve`, `_to_dense`,
+A subclass defines `_shape`, `_shape_tensor` and `_matmul`. It may also define the following
+functions, if it can compute them faster than from the dense matrix: `_solve`, `_to_dense`,
 `_diag_part`, `_trace`, `_log_abs_determinant`, `_determinant`, `_add_to_tensor`. `operator_algebra`
 has products, solutions, adjoints, inverses and Cholesky factors that are themselves operators.
 """

@@ -54,7 +54,7 @@ class ListedOperator(LinearOperator):
 
     @property
     def operators(self) -> list[LinearOperator]:
-        """The operators of the list."""
+        """The operators of which this operator consists."""
         return self._operators
 
     def _static_batch(self) -> Any:

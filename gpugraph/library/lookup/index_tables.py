@@ -71,8 +71,8 @@ def index_table_from_file(
     buckets, the word gets `default_value`.
 
     Raises ValueError if no file is passed, if `vocab_size` is below 1, or if `num_oov_buckets` is
-    negative. Raises TypeError if `key_dtype` is neither an integer dtype nor string. The other
-    arguments are those of `TextFileInitializer`.
+    negative. Raises TypeError if `key_dtype` is neither an integer dtype nor string. For the other
+    arguments, see `TextFileInitializer`.
 
     Args:
       vocab_size: the number of lines to use.
@@ -153,7 +153,7 @@ def index_to_string_table_from_file(
 ) -> StaticHashTable:
     """Return a table that maps each line number of a file, int64, to the line.
 
-    Numbers without a line are mapped to `default_value`. The other arguments are those of
+    Numbers without a line are mapped to `default_value`. For the other arguments, see
     `TextFileInitializer`. Raises ValueError if no file is passed, or if `vocab_size` is below 1.
     """
     _check_file(vocabulary_file, vocab_size)

@@ -63,7 +63,7 @@ class TableInitializerBase(Trackable):
         return operation
 
     def _check(self, table: Any) -> None:
-        """Raise TypeError for a table whose dtypes are not those of this initializer."""
+        """Raise TypeError if the dtypes of a table differ from the dtypes of this initializer."""
         for kind, mine, its in (
             ("key", self.key_dtype, table.key_dtype),
             ("value", self.value_dtype, table.value_dtype),

@@ -41,7 +41,5 @@ def compute_average_loss(
 
 
 def scale_regularization_loss(regularization_loss: Any) -> Tensor:
-    """Return the sum of regularization losses, divided by the number of replicas, which is 1
-    here.
-    """
+    """Return the sum of regularization losses. The sum is not divided by a number of replicas."""
     return reduce_sum(convert_to_tensor(regularization_loss))

@@ -131,8 +131,8 @@ def cosine_distance(
 ) -> Tensor:
     """Return 1 - sum over `axis` of labels * predictions, weighted and reduced.
 
-    The vectors along `axis` must have length 1. `dim` is an older name of `axis`. The other
-    arguments are those of `compute_weighted_loss`.
+    The vectors along `axis` must have length 1. `dim` is an older name of `axis`. For the other
+    arguments, see `compute_weighted_loss`.
     """
     if axis is not None and dim is not None:
         raise ValueError("Cannot specify both 'axis' and 'dim'")

@@ -180,7 +180,9 @@ class MixtureSameFamily(Distribution):
 
     @property
     def components_distribution(self) -> Distribution:
-        """The batch of distributions. The components are its last axis."""
+        """The batch of distributions that are combined. The last axis of the batch has the
+        components.
+        """
         return self._parts
 
     def _batch_shape(self) -> TensorShape:

@@ -317,8 +317,8 @@ class SinhArcsinh(TransformedDistribution):
 
 
 class RelaxedBernoulli(TransformedDistribution):
-    """The distribution of sigmoid(logistic variable): a differentiable Bernoulli variable in (0,
-    1).
+    """The distribution of sigmoid(logistic variable), a differentiable approximation of a Bernoulli
+    variable.
 
     Source: Maddison et al., arXiv:1611.00712.
 
@@ -363,7 +363,8 @@ class RelaxedBernoulli(TransformedDistribution):
 
 
 class RelaxedOneHotCategorical(TransformedDistribution):
-    """The distribution of softmax(noisy logits): a differentiable one-hot vector.
+    """The distribution of softmax(noisy logits), a differentiable approximation of a one-hot
+    vector.
 
     Source: Maddison et al., arXiv:1611.00712.
 

@@ -169,7 +169,7 @@ class WishartCholesky(_Wishart):
 class WishartFull(_Wishart):
     """The Wishart distribution, given the scale matrix `scale` [..., k, k].
 
-    The other arguments are those of `WishartCholesky`.
+    For the other arguments, see `WishartCholesky`.
     """
 
     def __init__(

@@ -34,9 +34,9 @@ def bidirectional_dynamic_rnn(
 ) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
     """Apply `dynamic_rnn` with `cell_fw` to `inputs` and with `cell_bw` to the reversed inputs.
 
-    The arguments are those of `dynamic_rnn`. If `sequence_length` is passed, each sequence is
-    reversed separately. Return ((outputs forward, outputs backward), (last state forward, last
-    state backward)). All outputs are in the order of the inputs.
+    For the arguments, see `dynamic_rnn`. If `sequence_length` is passed, each sequence is reversed
+    separately. Return ((outputs forward, outputs backward), (last state forward, last state
+    backward)). All outputs are in the order of the inputs.
     """
     check_cell("cell_fw", cell_fw)
     check_cell("cell_bw", cell_bw)
@@ -84,9 +84,9 @@ def static_bidirectional_rnn(
 ) -> tuple[list[Any], Any, Any]:
     """Apply `static_rnn` with `cell_fw` to `inputs` and with `cell_bw` to the reversed inputs.
 
-    The arguments are those of `static_rnn`. Return (outputs, last state forward, last state
-    backward). Each item of the list of outputs is the concatenation of the two directions' outputs
-    along axis 1.
+    For the arguments, see `static_rnn`. Return (outputs, last state forward, last state backward).
+    Each item of the list of outputs is the concatenation of the two directions' outputs along axis
+    1.
     """
     check_cell("cell_fw", cell_fw)
     check_cell("cell_bw", cell_bw)

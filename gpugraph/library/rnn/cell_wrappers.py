@@ -175,8 +175,8 @@ class DropoutWrapper(_Wrapper):
         requires `dtype`, and `input_size` unless all inputs are kept.
       seed: an int from which different seeds for inputs, states and outputs are derived.
       dropout_state_filter_visitor: a function that returns whether dropout applies to a state, or
-        to each component of it. By default, it applies to all components except the memory `c` of
-        an LSTM and TensorArrays.
+        to each component of it. By default, dropout applies to all components except TensorArrays
+        and the memory `c` of an LSTM.
     """
 
     def __init__(

@@ -1,8 +1,8 @@
 """LSTMs over time and frequency: `TimeFreqLSTMCell`, `GridLSTMCell`, `BidirectionalGridLSTMCell`.
 
-An input is a spectrum, which is cut into overlapping bands. In each time step the cell runs over
-the bands, from one to the next, as well as from one time step to the next. Sources: Kalchbrenner et
-al., 2016 (arXiv:1507.01526); Sainath and Li, 2016.
+An input is a spectrum, which is cut into overlapping bands. In each time step, the cell reads the
+bands one after the other. A band's state depends on the previous band and on the same band in the
+previous time step. Sources: Kalchbrenner et al., 2016 (arXiv:1507.01526); Sainath and Li, 2016.
 """
 
 from __future__ import annotations
@@ -43,16 +43,17 @@ def _clipped(memory: Any, limit: float | None) -> Any:
 
 
 class TimeFreqLSTMCell(RNNCell):
-    """An LSTM that reads overlapping bands of its input one after the other, by the same weights.
+    """An LSTM that reads overlapping bands of its input one after the other, with the same weights.
 
     The state of the cell is one matrix: the memory and the output of each band. The variables are
     `W_0` and `B`, and, with `use_peepholes`, `W_F_diag`, `W_I_diag` and `W_O_diag`. The attributes
-    `state_size` and `output_size` are those of a single band, as in TensorFlow.
+    `state_size` and `output_size` are the sizes for a single band, as in TensorFlow.
 
     Args:
-      cell_clip: the bound of the memory, if it is clipped.
+      cell_clip: the memory is clipped to [-cell_clip, cell_clip]. It is not clipped if cell_clip is
+        None.
       initializer: unused, as in TensorFlow.
-      num_unit_shards: the number of variables of the matrix of weights.
+      num_unit_shards: the number of variables into which the matrix of weights is split.
       feature_size: the size of a band.
       frequency_skip: the distance between the beginnings of bands.
     """
@@ -120,9 +121,11 @@ class TimeFreqLSTMCell(RNNCell):
 
 
 class _Gates(NamedTuple):
-    """The gates of one of the two LSTMs of a grid, with their diagonals by the gate's letter.
+    """The gates of one of the two LSTMs of a grid. `diagonals` is a dict from the letter of a gate
+    to its diagonals.
 
-    A diagonal is a pair: the weights of the memory over frequency, and over time.
+    The diagonals of a gate are two vectors: the weights of the memory over frequency and of the
+    memory over time.
     """
 
     i: Any
@@ -143,16 +146,18 @@ class _Gates(NamedTuple):
 class GridLSTMCell(RNNCell):
     """A grid of two LSTMs, one over frequency and one over time, that share their inputs.
 
-    In each block of bands, LSTMs run from band to band. The state is a named tuple of the memory
-    and output of each band, such as `state_f00_b00_c`. The output is the outputs of both LSTMs of
-    all bands. The variables of block 0 are `W_f_0_0` and `B_f_0` (frequency), `W_t_0_0` and `B_t_0`
-    (time), and diagonals.
+    In each block of bands, the LSTMs read the bands one after the other. The state is a named tuple
+    with the memory and the output of each band. For example, the memory of band 0 of block 0 is
+    `state_f00_b00_c`. The output is the concatenation of the outputs of both LSTMs for all bands.
+    The variables of block 0 are `W_f_0_0` and `B_f_0` (frequency), `W_t_0_0` and `B_t_0` (time),
+    and diagonals.
 
     Args:
       share_time_frequency_weights: whether both LSTMs have the same weights.
-      cell_clip: the bound of the memories, if they are clipped.
+      cell_clip: the memories are clipped to [-cell_clip, cell_clip]. They are not clipped if
+        cell_clip is None.
       initializer: unused, as in TensorFlow.
-      num_unit_shards: the number of variables of a matrix of weights.
+      num_unit_shards: the number of variables into which a matrix of weights is split.
       feature_size: the size of a band.
       frequency_skip: the distance between the beginnings of bands.
       num_frequency_blocks: for each block, the number of its bands. It is required.
@@ -232,7 +237,7 @@ class GridLSTMCell(RNNCell):
     def call(self, inputs: Any, state: Any) -> Any:
         """Return the output and the next state.
 
-        Raises ValueError for inputs of unknown depth, or of a depth that does not fit the blocks.
+        Raises ValueError if the depth of the inputs is unknown or does not match the blocks.
         """
         outputs, states = self._run(self._features(inputs), state, "state")
         whole = concat(states, 1) if self._state_tuple_type is None else (
@@ -306,7 +311,8 @@ class GridLSTMCell(RNNCell):
         return _Gates(i, j, f, o, diagonals)
 
     def _step(self, of_frequency: _Gates, of_time: _Gates, lower: Any, before: Any) -> list[Any]:
-        """Return the memory and output over frequency, and those over time.
+        """Return four tensors: the memory and the output over frequency, and the memory and the
+        output over time.
 
         Args:
           lower, before: the memories of the previous band and of the previous time step.

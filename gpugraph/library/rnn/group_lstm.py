@@ -25,7 +25,7 @@ class GLSTMCell(RNNCell):
     `num_proj` are multiples of the number of groups.
 
     Args:
-      num_proj: the size to which outputs are projected, if they are.
+      num_proj: the size to which outputs are projected. If it is None, they are not projected.
     """
 
     def __init__(

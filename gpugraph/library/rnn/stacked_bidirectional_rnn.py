@@ -27,9 +27,9 @@ def stack_bidirectional_rnn(
 ) -> tuple[list[Any], tuple[Any, ...], tuple[Any, ...]]:
     """Stack several `tf.nn.static_bidirectional_rnn`s, one for each pair of cells.
 
-    Return (outputs, states forward, states backward). The outputs are those of the last layer, with
-    its two directions concatenated. The states are tuples with the last state of each layer. Raises
-    ValueError for lists that are empty, missing or of different lengths.
+    Return (outputs, states forward, states backward). The outputs are the outputs of the last
+    layer, with its two directions concatenated. The states are tuples with the last state of each
+    layer. Raises ValueError for lists that are empty, missing or of different lengths.
 
     Args:
       inputs: a list of tensors [batch, depth].

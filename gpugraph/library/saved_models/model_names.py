@@ -1,4 +1,4 @@
-"""The names that TensorFlow uses in SavedModels: of files, collections, tags and signatures."""
+"""The names of files, collections, tags and signatures that TensorFlow uses in SavedModels."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Attention mechanisms. They give each step of a memory a weight, which is greater if the step
-matches a query better.
+"""Attention mechanisms. They give each step of a memory a weight. The better a step matches a
+query, the greater is its weight.
 """
 
 from __future__ import annotations

@@ -319,7 +319,8 @@ class BeamSearchDecoder(Decoder):
         return _mean(tuple(layers) if len(layers) > 1 else layers[0])
 
     def _coverage_penalty(self, attended: Any, finished: Any) -> Any:
-        """Return the penalties [batch, beam, 1]. They are 0 for beams that are not finished.
+        """Return the coverage penalty of each beam: [batch, beam, 1]. They are 0 for beams that are
+        not finished.
 
         Steps of the memory to which no beam has attended are not penalized.
         """

@@ -1,7 +1,7 @@
 """Helpers of decoders. A helper samples ids from the output of each step, and computes the next
 inputs.
 
-The public names and the behaviour are those of `tf.contrib.seq2seq` in TensorFlow 1.15.
+The public names and the behaviour are the same as in `tf.contrib.seq2seq` of TensorFlow 1.15.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ class BahdanauMonotonicAttention(MonotonicMechanism, BahdanauAttention):
       sigmoid_noise_seed: the seed of the noise.
       score_bias_init: the initial value of the bias. With a negative value, the attention moves
         through more inputs at the beginning of the training.
-      mode: "recursive", "parallel" or "hard": how alignments are computed from scores.
+      mode: the method that computes alignments from scores: "recursive", "parallel" or "hard".
     """
 
     _scope_name = "bahdanau_monotonic_attention"
@@ -122,7 +122,7 @@ class LuongMonotonicAttention(MonotonicMechanism, LuongAttention):
       sigmoid_noise_seed: the seed of the noise.
       score_bias_init: the initial value of the bias. With a negative value, the attention moves
         through more inputs at the beginning of the training.
-      mode: "recursive", "parallel" or "hard": how alignments are computed from scores.
+      mode: the method that computes alignments from scores: "recursive", "parallel" or "hard".
     """
 
     _scope_name = "luong_monotonic_attention"

@@ -22,7 +22,7 @@ def safe_cumprod(x: Any, *args: Any, **kwargs: Any) -> Tensor:
     """Return cumulative products of numbers in [0, 1]. They are computed from logarithms, so that
     gradients are finite.
 
-    Further arguments are those of `cumprod`.
+    For further arguments, see `cumprod`.
     """
     with name_scope(None, "SafeCumprod", [x]):
         values = convert_to_tensor(x, name="x")

@@ -42,7 +42,7 @@ class Comparisons(unittest.TestCase):
         self.assertEqual(as_dtype(dtype).base_dtype, as_dtype(expected_dtype))
 
     def evaluate(self, tensors: Any) -> Any:
-        """Return the values of a tensor or of a structure of tensors, which a session evaluates."""
+        """Evaluate a tensor, or a structure of tensors, in a session. Return the values."""
         raise NotImplementedError("a test case evaluates by its session")
 
     def _array(self, value: Any) -> Any:
@@ -240,7 +240,7 @@ class Comparisons(unittest.TestCase):
     def assertShapeEqual(self, np_array: Any, tf_tensor: Any, msg: Any = None) -> None:
         """Check that the shape of a NumPy array is the static shape of a tensor.
 
-        Raises TypeError if an argument is not of these types.
+        Raises TypeError if `np_array` is not a NumPy array or `tf_tensor` is not a tensor.
         """
         if not isinstance(np_array, (np.ndarray, np.generic)):
             raise TypeError(f"np_array must be a Numpy ndarray or Numpy scalar, not {np_array!r}")

@@ -95,8 +95,8 @@ class Benchmark:
     ) -> dict[str, Any]:
         """Run an op `burn_iters` times, then time `min_iters` runs, and report the median time.
 
-        Return a dict by name with the reported values, and the mean and standard deviation of the
-        times. The function raises the errors of `Session.run`.
+        Return a dict from names to the reported values, the mean time and the standard deviation of
+        the times. The function raises the errors of `Session.run`.
 
         Args:
           store_trace: whether to trace one more run. The trace is in the result under the name

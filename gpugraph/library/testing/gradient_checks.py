@@ -1,5 +1,5 @@
 """The functions `compute_gradient` and `compute_gradient_error`, which compare gradients with
-finite differences. Both are computed as Jacobians.
+finite differences. The gradients and the finite differences are computed as Jacobians.
 
 A Jacobian has a row for each number in x and a column for each number in y. Each complex number has
 two rows or two columns, for its real and its imaginary part.
@@ -29,7 +29,7 @@ def _session() -> Any:
 
 
 def _numbers(array: Any) -> Any:
-    """Return a real vector of an array's numbers, which uses the memory of the array.
+    """Return a real vector of an array's numbers. The vector is a view of the array.
 
     A complex number becomes two real numbers.
     """
@@ -104,7 +104,7 @@ def compute_gradient(
 
     Args:
       x, x_shape: a tensor and its shape, or a list of tensors and a list of their shapes. For
-        lists, the result is a list of pairs.
+        lists, the result is a list with a pair of Jacobians for each tensor.
       x_init_value: the value of x. By default, it consists of random numbers in [0, 1).
       delta: the step of the finite differences.
       init_targets: an operation or a list of operations to run first.

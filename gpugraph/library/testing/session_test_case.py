@@ -98,8 +98,8 @@ class TestCase(Comparisons):
         """Yield a session that all calls in this test share. Variables keep their values from one
         block to the next.
 
-        Raises ValueError if the graph, config or `force_gpu` of a later call differs from the first
-        call.
+        Raises ValueError if a later call in the same test passes another graph, config or
+        `force_gpu`.
         """
         options = graph, config, force_gpu
         if self._cached_session is not None and not _same(options, self._cached_for):

@@ -1,5 +1,5 @@
 """Checks that the chunks, regions and counters of a BFC allocator agree while no call is in
-progress. `chunk_store` checks the chunks themselves.
+progress. `chunk_store` checks the chunks of each region.
 """
 
 from __future__ import annotations

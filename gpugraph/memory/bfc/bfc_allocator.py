@@ -1,7 +1,7 @@
 """Best-fit with coalescing (BFC), an allocator that returns the same addresses as TensorFlow's.
 
-The module `chunk_store` manages the chunks, and this module has the policy. For the same requests
-and the same regions, every address is equal to the address in TensorFlow 1.15.
+The module `chunk_store` manages the chunks. This module decides which memory a request gets. For
+the same requests and the same regions, every address is equal to the address in TensorFlow 1.15.
 
 - Sizes are rounded up to multiples of 256 bytes. A request gets a free chunk. If no free chunk is
   large enough, it gets a chunk of a new region. If no region can be obtained and garbage collection
@@ -16,8 +16,8 @@ and the same regions, every address is equal to the address in TensorFlow 1.15.
   nothing is in use, or if the request exceeds the limit.
 
 One lock protects the whole state. The lock is reentrant because the garbage collector may run a
-finalizer that frees memory while this thread holds the lock. Such a free is deferred to the end of
-the call in progress. No signal handler is called in the middle of a change
+finalizer that frees memory while this thread holds the lock. The memory is then freed at the end of
+the call in progress. No signal handler is called while the state is being changed
 (`base/interruptions/signal_handlers.py`).
 
 Chunks have no timestamps, because TensorFlow uses them only with a timing counter.
@@ -118,7 +118,7 @@ class BFCAllocator(Allocator):
     def allocate_for(
         self, holder: AddressHolder, num_bytes: int, *, optional: bool = False
     ) -> bool:
-        """Allocate, and store the address in `holder`. Return whether that succeeded.
+        """Allocate memory, and store the address in `holder`. Return whether memory was allocated.
 
         No exception can occur between the allocation and the store.
         """
@@ -196,8 +196,8 @@ class BFCAllocator(Allocator):
         return True
 
     def requested_size(self, address: int) -> int:
-        """Return the bytes requested for an allocation. Raises InvalidArgumentError if the address
-        is not in use.
+        """Return the number of bytes that were requested for an allocation. Raises
+        InvalidArgumentError if the address is not in use.
         """
         with self._lock:
             return self._in_use(address, "for the requested size of").requested
@@ -255,7 +255,9 @@ class BFCAllocator(Allocator):
             return list(self._store.regions)
 
     def bin_debug_info(self) -> list[BinDebugInfo]:
-        """Return, for each of the 21 bins, how many chunks of its sizes are free and in use."""
+        """Return the counts and bytes of each of the 21 bins. A chunk in use is counted in the bin
+        for its size.
+        """
         with self._exclusive():
             return bin_debug_info(self._store)
 
@@ -268,10 +270,10 @@ class BFCAllocator(Allocator):
 
     @uninterrupted
     def deallocate_free_regions(self, num_bytes: int = 0) -> bool:
-        """Return the regions without a chunk in use to the sub-allocator. Return whether there were
-        any.
+        """Return the regions without a chunk in use to the sub-allocator. The result tells whether
+        there were any.
 
-        Without garbage collection this does nothing, and returns False.
+        Without garbage collection, do nothing and return False.
 
         Args:
           num_bytes: the size of the region that the caller will obtain afterwards. If that region
@@ -287,7 +289,7 @@ class BFCAllocator(Allocator):
                 return is_any
 
     def check(self) -> None:
-        """Raise InternalError if an invariant does not hold. Only tests call this, because it is
+        """Raise InternalError if an invariant is violated. Only tests call this, because it is
         slow.
         """
         with self._exclusive():
@@ -296,10 +298,9 @@ class BFCAllocator(Allocator):
 
     @contextmanager
     def _exclusive(self) -> Iterator[None]:
-        """Hold the lock during the block.
+        """Hold the lock during the `with` block.
 
-        Finalizers may free memory during the block. These frees are deferred to the end of the
-        block.
+        If a finalizer frees memory during the block, the memory is freed at the end of the block.
         """
         with self._lock:
             outermost = not self._busy
@@ -397,7 +398,7 @@ class BFCAllocator(Allocator):
     ) -> int | None:
         """Try to allocate after each deallocation, until this succeeds or the time is up.
 
-        Returns None immediately if no other thread could free memory.
+        Return None immediately if no other thread could free memory.
         """
         address, deadline = None, time.monotonic() + self._retry_timeout_s
         while address is None and self._others_can_free(rounded):

@@ -70,7 +70,7 @@ class Region(NamedTuple):
 
 
 class Chunk:
-    """A part of a region. The chunk is free if and only if `allocation_id` is -1."""
+    """A contiguous part of a region. The chunk is free if and only if `allocation_id` is -1."""
 
     __slots__ = ("address", "allocation_id", "handle", "next", "prev", "requested", "size")
 
@@ -119,7 +119,7 @@ class ChunkStore:
         return regions
 
     def take(self, rounded: int, requested: int, allocation_id: int) -> Chunk | None:
-        """Take the best fit for `rounded` bytes, split it if it is too large, and mark it as used.
+        """Find the best fit for `rounded` bytes, split it if it is too large, and mark it as used.
         Return the chunk, or None if no chunk is large enough.
         """
         index = slot_index(rounded)
@@ -254,8 +254,8 @@ class ChunkStore:
         self._insert(rest)
 
     def _merge(self, chunk: Chunk, after: Chunk) -> None:
-        """Join `chunk` with the chunk `after`, which follows it directly. The caller has removed
-        both chunks from their bins.
+        """Join `chunk` with the chunk `after`, which follows it directly. The caller must have
+        removed both chunks from their bins.
         """
         beyond = after.next
         chunk.next = beyond

@@ -22,9 +22,9 @@ _logger = logging.getLogger(__name__)
 
 
 class GPUBFCAllocator(BFCAllocator):
-    """A BFCAllocator for GPU memory, whose settings two environment variables can override.
+    """A BFCAllocator for GPU memory. Two environment variables can override its settings.
 
-    TensorFlow calls the allocator of the first GPU GPU_0_bfc.
+    As in TensorFlow, the allocator of the first GPU is called GPU_0_bfc.
     """
 
     def __init__(

@@ -2,9 +2,10 @@
 regions.
 
 The rows, their order and their wording are TensorFlow's, so that tools for its logs can read them.
-There are a row for each bin, the free chunks of the request's bin, every chunk of every region, the
-chunks in use counted by size, totals, statistics, and a bar of 100 characters for all regions, one
-after the other: '*' is in use, 'x' is lost to rounding, '_' is free.
+The report contains a row for each bin, the free chunks of the request's bin, every chunk of every
+region, the number of chunks in use of each size, totals, and statistics. At its end, a bar of 100
+characters represents all regions, one after the other: '*' is memory in use, 'x' is lost to
+rounding, and '_' is free.
 """
 
 from __future__ import annotations
@@ -63,8 +64,8 @@ def log_failure(
 
 
 def log_regions_returned(logger: logging.Logger, name: str, num_bytes: int, regions: int) -> None:
-    """Warn that regions were returned to obtain a larger region, because memory is nearly
-    exhausted.
+    """Log a warning that regions were returned in order to obtain a larger region, because memory
+    is nearly exhausted.
     """
     logger.warning(
         "Allocator (%s) returns %s in %d free regions, to obtain a larger region in their "
@@ -77,7 +78,7 @@ def log_regions_returned(logger: logging.Logger, name: str, num_bytes: int, regi
 
 
 class ReportTotals(NamedTuple):
-    """The figures of a report that cannot be computed from the chunks. Sizes are in bytes."""
+    """The figures of a report that can't be computed from the chunks. Sizes are in bytes."""
 
     name: str
     region_bytes: int
@@ -124,8 +125,8 @@ def memory_log(store: ChunkStore, totals: ReportTotals, num_bytes: int) -> str:
 
 
 def render_occupancy(store: ChunkStore) -> str:
-    """Return a bar of 100 characters that represents all regions. If several chunks are in the
-    range of one character, the last chunk determines it.
+    """Return a bar of 100 characters that represents all regions. If one character represents
+    several chunks, the last of them determines it.
     """
     total = sum(region.size for region in store.regions)
     if not total:

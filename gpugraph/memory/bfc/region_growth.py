@@ -1,17 +1,17 @@
-"""The growth of a BFC allocator, which determines when it requests a region, and the region's size.
+"""The growth of a BFC allocator: when it requests a region, and the size of this region.
 
 A new region has the current region size. With growth, this size starts at 1 MiB, or at the limit if
 that is smaller. Without growth, it is the whole limit. If the request exceeds the region size, the
 size is doubled until the request fits. Otherwise, the size is doubled after the region is obtained:
 1, 2, 4, 8 MiB. A region never exceeds the remainder of the limit, rounded down to a multiple of 256
-bytes. After `deallocate_free_regions`, growth continues as if only the remaining regions had ever
-existed. TensorFlow has no such call.
+bytes. After `deallocate_free_regions`, which TensorFlow does not have, growth continues as if only
+the remaining regions had ever existed.
 
 If the sub-allocator refuses a region, nine tenths of the size are requested, then nine tenths of
-that, down to the size of the request. An allocator retries with smaller sizes only once in its
-life. TensorFlow computes the nine tenths in single precision, and so does this module. The result
-is rounded up, so that a size of 2304 bytes or less would never shrink. If the size no longer
-shrinks, this module gives up, while TensorFlow would loop forever.
+this, down to the size of the request. An allocator tries smaller sizes only once in its life. As in
+TensorFlow, the nine tenths are computed in single precision. The result is rounded up, so that a
+size of 2304 bytes or less would never shrink. If the size no longer shrinks, this module gives up,
+while TensorFlow would loop forever.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _FIRST_REGION_BYTES = 1 << 20
 
 
 class RegionSource:
-    """Obtains regions from a sub-allocator. All regions together have at most `memory_limit`
-    bytes.
+    """An object that obtains regions from a sub-allocator. All regions together have at most
+    `memory_limit` bytes.
     """
 
     def __init__(self, sub_allocator: SubAllocator, memory_limit: int, allow_growth: bool) -> None:

@@ -1,3 +1,3 @@
-"""Ops that change shapes and dtypes, such as reshape, cast, concat, split and pad, and
-constants.
+"""Ops that create constants, and ops that change shapes and dtypes, such as reshape, cast, concat,
+split and pad.
 """

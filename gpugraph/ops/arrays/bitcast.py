@@ -59,8 +59,9 @@ _bitcast = op(
     **cuda_kernels("row_gather_and_put.cu", _launch_bitcast, _CALL),
     grad=NO_GRADIENT,
     doc=(
-        "The bits of the input as another dtype. A smaller dtype adds a last axis, a "
-        "larger one removes the last axis."
+        "The bits of the input as elements of another dtype. If the new dtype is smaller, the "
+        "output has an additional last axis. If it is larger, the last axis of the input is "
+        "removed."
     ),
 )
 

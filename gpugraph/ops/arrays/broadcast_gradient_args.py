@@ -20,8 +20,8 @@ from gpugraph.ops.framework.shape_functions import of_rank
 
 
 def repeated_axes(s0: Sequence[int], s1: Sequence[int]) -> tuple[list[int], list[int]]:
-    """Return two lists: the axes over which the gradients of operands of shapes s0 and s1 are
-    summed.
+    """Return two lists of axes. The gradient of an operand of shape s0 is summed over the first
+    list, and that of an operand of shape s1 over the second list.
 
     Axes are numbered in the shape to which `s0` and `s1` broadcast. The shorter shape is padded
     with ones on the left. An axis is in a shape's list if the padded shape has size 1 there, so an
@@ -62,5 +62,8 @@ op(
     memory=OpMemory(host_inputs=[0, 1], host_outputs=[0, 1]),
     **numpy_kernels(Call(make=_bind)),
     grad=NO_GRADIENT,
-    doc="The axes to sum over so that the gradient of a broadcast op fits each of its inputs.",
+    doc=(
+        "Two lists of axes: the gradient of each operand of a broadcasting op is summed over the "
+        "operand's list, which gives it the operand's shape."
+    ),
 )

@@ -26,8 +26,8 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
-    """Return the shape of x. Casts from or to strings, resources and variants raise
-    UnimplementedError in a run.
+    """Return the shape of x. For casts from or to strings, resources and variants, the run raises
+    UnimplementedError.
     """
     source, target = context.dtypes[0].base_dtype, context.attrs["DstT"]
     if source in OBJECTS or target in OBJECTS:
@@ -39,8 +39,8 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _copy_unsafe(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
-    """Bind NumPy's unsafe conversion, which converts as C does. For example, a complex number
-    becomes its real part.
+    """Bind NumPy's unsafe conversion, which gives the same results as C. For example, a complex
+    number becomes its real part.
     """
     source, target = map(
         stored, (x.reshape(-1), out.reshape(-1))
@@ -93,10 +93,10 @@ _cast = op(
     elementwise="(U)x",
     grad=_cast_gradient,
     doc=(
-        "x in the type DstT. To integers, fractions are cut off; to bool, all values "
-        "except 0 are True; from bool, True is 1. To bfloat16, x is rounded to the "
-        "nearest (even) number or, with Truncate, towards 0. Quantized numbers are "
-        "integers here."
+        "x converted to the dtype DstT. A conversion to integers drops fractions. In a conversion "
+        "to bool, all values except 0 become True. In a conversion from bool, True becomes 1. In "
+        "a conversion to bfloat16, x is rounded to the nearest (even) number or, if Truncate is "
+        "true, towards 0. Quantized numbers are converted as integers."
     ),
 )
 
@@ -105,9 +105,8 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
     """Convert `x` to `dtype`. If `x` already has this dtype, return it unchanged.
 
     A conversion of floats to integers truncates towards 0. A conversion of complex numbers to real
-    numbers drops the imaginary part. IndexedSlices and SparseTensors stay IndexedSlices and
-    SparseTensors, with converted values. A cast from or to strings raises UnimplementedError in a
-    run.
+    numbers drops the imaginary part. If `x` is an IndexedSlices or a SparseTensor, only its values
+    are converted. A cast from or to strings raises UnimplementedError in a run.
 
     >>> session.run(tf.cast([1.8, -1.8], tf.int32))
     array([ 1, -1], dtype=int32)
@@ -131,7 +130,7 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
 
 
 def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
-    """Convert `value` with `cast`. Values outside the range of `dtype` are first clamped to its
+    """Convert `value` with `cast`, after clamping values outside the range of `dtype` to its
     limits.
     """
     with op_scope(name, "saturate_cast", value) as scope:

@@ -50,7 +50,7 @@ def _joined(signature: Signature, *arrays: Any) -> Pairs:
 
 
 def joined_along(axis: int, parts: Sequence[Any], out: Any) -> Pairs:
-    """Return the copies that join `parts` along an axis: each part is copied to its section of
+    """Return the copies that join `parts` along an axis. Each part is copied to its section of
     `out`.
     """
     axis = normalize_axis(axis, out.ndim)
@@ -92,8 +92,8 @@ def _concat_back(op: Any, dy: Any) -> list[Any]:
 def _rows_by_part(parts: Sequence[Tensor], dy: IndexedSlices) -> list[IndexedSlices]:
     """Return, for each part, the rows of `dy` that belong to it.
 
-    The indices of `dy` number the rows of the concatenation. The indices of each result number the
-    rows of its part.
+    The indices of `dy` are positions in the concatenation. The indices of each result are positions
+    in its part.
     """
     slices = []
     first: Any = constant(0, dy.indices.dtype.base_dtype)
@@ -244,7 +244,7 @@ _pack = op(
     **numpy_kernels(Call(make=_bind_pack)),
     native=ViewCopies(_stacked),
     grad=_pack_back,
-    doc="N tensors of one shape, stacked along a new axis.",
+    doc="N tensors of the same shape, stacked along a new axis.",
 )
 
 
@@ -346,8 +346,8 @@ _DEEPEST = 64
 
 
 def _kinds(value: Any, depth: int = 0) -> set[type]:
-    """Return which of Tensor and Dimension occur in a nested list. A variable is reported as
-    Tensor.
+    """Return the set of the types Tensor and Dimension that occur in a nested list. A variable
+    counts as a Tensor.
 
     Raises ValueError if lists are nested more than `_DEEPEST` levels deep, for example if a list
     contains itself.

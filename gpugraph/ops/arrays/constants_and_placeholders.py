@@ -42,7 +42,7 @@ op(
     infer=infer_const,
     **numpy_kernels(Call(make=_const)),
     grad=NO_GRADIENT,
-    doc="A constant: the array of its attr `value`, the same at every run.",
+    doc="A constant. In every run, it has the array of the attr `value`.",
 )
 
 
@@ -53,8 +53,8 @@ def _not_fed(context: KernelContext, *_: Any) -> Callable[[], Any]:
 def _infer_placeholder(context: InferContext) -> Sequence[TensorShape]:
     """Return the shape in the attr `shape`.
 
-    In graphs of producer version 21 or less, a scalar or absent shape in the attr means an unknown
-    shape.
+    In graphs of producer version 21 or less, a scalar shape in the attr, or no shape, means an
+    unknown shape.
     """
     shape: TensorShape = context.attrs["shape"]
     return [UNKNOWN if context.producer <= _LAST_OPEN and not shape.sizes else shape]
@@ -102,17 +102,17 @@ _placeholder_with_default = op(
     cpu=Call(copy_array),
     elementwise="x",
     grad=lambda op, dy: dy,
-    doc="A tensor that may be fed, and is `input` otherwise.",
+    doc="A tensor that a run may feed. In all other runs, it has the value of `input`.",
 )
 
 
 def placeholder_with_default(input: Any, shape: Any, name: str | None = None) -> Tensor:
-    """Add a tensor that has the value of `input` in each run that does not feed it.
+    """Add a tensor that has the value of `input` in each run that does not feed the tensor.
 
     Raises ValueError if the shape of `input` is not compatible with `shape`.
 
     Args:
-      shape: the (partially known) shape of the tensor.
+      shape: the shape of the tensor, which may be partially known.
     """
     return _placeholder_with_default(input, shape=as_shape(shape), name=name)
 
@@ -149,7 +149,7 @@ _fill = op(
     cpu=Call(make=_fill_with_value),
     gpu=Elementwise("x", Call(make=_fill_with_value)),
     grad=_fill_gradient,
-    doc="A tensor of shape `dims` whose elements all are the scalar `value`.",
+    doc="A tensor of shape `dims`. All its elements are equal to the scalar `value`.",
 )
 
 
@@ -273,8 +273,8 @@ def _like(tensor: Any, dtype: Any, name: str | None, optimize: bool, value: int)
 def zeros_like(
     tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
 ) -> Tensor:
-    """Return zeros of the shape of `tensor`. The dtype is `dtype`, by default the dtype of
-    `tensor`.
+    """Return zeros of the shape of `tensor`. The dtype of the result is `dtype`, by default the
+    dtype of `tensor`.
 
     Args:
       optimize: whether to add a constant instead of a ZerosLike op if the shape is known and small.
@@ -288,7 +288,8 @@ def zeros_like(
 def ones_like(
     tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
 ) -> Tensor:
-    """Return ones of the shape of `tensor`. The dtype is `dtype`, by default the dtype of `tensor`.
+    """Return ones of the shape of `tensor`. The dtype of the result is `dtype`, by default the
+    dtype of `tensor`.
 
     Args:
       optimize: whether to add a constant instead of a OnesLike op if the shape is known and small.

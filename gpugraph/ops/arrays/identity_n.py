@@ -59,7 +59,7 @@ _guarantee_const = op(
     **numpy_kernels(Call(copy_array)),
     grad=lambda op, dy: dy,
     stateful=True,
-    doc="The input, which the program promises to be the same in every run.",
+    doc="The input. The program guarantees that it has the same value in every run.",
 )
 
 

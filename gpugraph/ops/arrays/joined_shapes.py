@@ -15,8 +15,8 @@ def merge_all(shapes: Sequence[TensorShape]) -> TensorShape:
     """Merge all shapes into one. A size of the result is known if it is known in any of the shapes.
     Raises a Misfit (a ValueError) if two shapes are incompatible.
 
-    Shapes are merged from the last to the first, because TensorFlow's message names the index of
-    the shape that fails in this order.
+    Shapes are merged from the last to the first, so that the error message names the same shape as
+    TensorFlow's message.
     """
     whole = shapes[-1]
     for index, other in reversed(list(enumerate(shapes[:-1]))):
@@ -69,8 +69,8 @@ def infer_concat(context: InferContext) -> Sequence[TensorShape]:
 def _concatenated(parts: Sequence[TensorShape], axis: int, rank: int) -> TensorShape:
     """Return the shape of `parts`, all of rank `rank`, concatenated along `axis`.
 
-    The sizes along all other axes are merged from the last part to the first, because TensorFlow's
-    message names the part that fails in this order.
+    The sizes along all other axes are merged from the last part to the first, so that the error
+    message names the same part as TensorFlow's message.
     """
     known = [part.sizes or (None,) * rank for part in parts]
     before = after = UNKNOWN

@@ -30,8 +30,7 @@ from gpugraph.ops.framework.tensor_conversion import constant, convert_to_tensor
 def sequence_mask(
     lengths: Any, maxlen: Any = None, dtype: Any = dtypes.bool, name: str | None = None
 ) -> Tensor:
-    """Return a mask for each length, which is True at the first positions: mask[..., j] = j <
-    lengths[...].
+    """Return a mask for each length: mask[..., j] = j < lengths[...].
 
     The shape of the result is lengths.shape + (maxlen,). `maxlen` defaults to the largest length.
     If `dtype` is not bool, the elements are 1 and 0. Raises ValueError if maxlen is not a scalar.
@@ -69,10 +68,10 @@ def meshgrid(*args: Any, **kwargs: Any) -> list[Tensor]:
     """Return the coordinates of the points of a grid whose axes are the vectors `args`. The result
     has one tensor for each vector.
 
-    From vectors of n and m elements, it has two tensors. Their shape is (m, n) with the default
-    `indexing="xy"`, or (n, m) with `indexing="ij"`. In grids of higher rank, "xy" exchanges the
-    first two axes. Raises ValueError if `indexing` is neither of these, and TypeError for keywords
-    other than `indexing` and `name`.
+    The result for two vectors of n and m elements consists of two tensors. Their shape is (m, n)
+    with the default `indexing="xy"`, or (n, m) with `indexing="ij"`. In grids of higher rank, "xy"
+    exchanges the first two axes. Raises ValueError if `indexing` has another value, and TypeError
+    for keywords other than `indexing` and `name`.
 
     >>> session.run(tf.meshgrid([1, 2], [3, 4])[1])
     array([[3, 3],
@@ -104,7 +103,7 @@ def meshgrid(*args: Any, **kwargs: Any) -> list[Tensor]:
 
 
 def _shape_along(axis: int, count: int) -> tuple[int, ...]:
-    """Return the shape with which a vector is reshaped to rank `count`: -1 at `axis`, 1
+    """Return the shape to which a vector is reshaped for rank `count`: -1 at `axis`, 1
     elsewhere.
     """
     return tuple([-1 if dimension == axis else 1 for dimension in range(count)])
@@ -149,8 +148,8 @@ _unravel_index = index_op(
 def unravel_index(indices: Any, dims: Any, name: str | None = None) -> Tensor:
     """Return the coordinates of elements of a tensor of shape `dims`, given their flat indices.
 
-    The shape of the result is (len(dims),) + indices.shape, where `indices` is a scalar or a
-    vector. A run raises InvalidArgumentError if an index is out of range.
+    The result has the shape (len(dims),) + indices.shape. `indices` is a scalar or a vector. A run
+    raises InvalidArgumentError if an index is out of range.
     """
     return _unravel_index(indices, dims, name=name)
 

@@ -54,8 +54,8 @@ def parallel_stack(values: Any, name: str = "parallel_stack") -> Tensor:
     """Stack `values` along a new first axis. The static shape of the first value must be fully
     known.
 
-    Raises TypeError if `values` is not a sequence or is empty, and ValueError if the shape is
-    unknown.
+    Raises TypeError if `values` is not a sequence or is empty, and ValueError if a size of this
+    shape is unknown.
     """
     if not isinstance(values, (list, tuple, Tensor, np.ndarray)) or not len(values):
         raise TypeError(f"parallel_stack takes a list of tensors, not {shown(values)}")

@@ -36,8 +36,8 @@ _VIEW_OF_INPUT_0 = OpMemory(view={0: 0}, host_inputs=[1])
 def by_index(
     inputs: str, outputs: str = "output: T", memory: OpMemory = _INPUT_1_ON_HOST, **attrs: Attr
 ) -> dict[str, Any]:
-    """Return the keyword arguments of `op` that declare an op on a tensor of any dtype. The op's
-    second input contains sizes or axes.
+    """Return keyword arguments for `op`. They declare an op on a tensor of any dtype, whose second
+    input contains sizes or axes.
 
     The second input has one of the dtypes `INDEX` and is in host memory. The name of its type attr
     is the last word of `inputs`.
@@ -112,7 +112,8 @@ def _infer_reshape(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _empty_shape(source: TensorShape, asked: Sequence[int | None]) -> TensorShape:
-    """Return the requested shape `asked`, which contains a 0, with its one unknown size inferred.
+    """Return the requested shape `asked`. It contains a size 0, and its unknown size is replaced by
+    the inferred size.
 
     The unknown size is the product of the nonzero sizes of `source` divided by the product of the
     nonzero sizes of `asked`. Raises a Misfit if `source` is not empty.
@@ -142,7 +143,9 @@ _reshape = op(
     **by_index("tensor: T, shape: Tshape", memory=_VIEW_OF_INPUT_0),
     infer=_infer_reshape,
     **_RESHAPED,
-    doc="The elements of the tensor in another shape; one size may be -1 and is inferred.",
+    doc=(
+        "The elements of the tensor in the shape `shape`. One size may be -1, and is then inferred."
+    ),
 )
 
 
@@ -184,7 +187,7 @@ _expand_dims = op(
     **by_index("input: T, dim: Tdim", memory=_VIEW_OF_INPUT_0),
     infer=_infer_expand_dims,
     **_RESHAPED,
-    doc="The input with an axis of size 1 inserted at position `dim`.",
+    doc="The input with a new axis of size 1 at position `axis`.",
 )
 
 
@@ -230,8 +233,8 @@ _squeeze = op(
     memory=OpMemory(view={0: 0}),
     **_RESHAPED,
     doc=(
-        "The input without axes of size 1: those in `squeeze_dims` or, if that is empty, "
-        "all of them."
+        "The input without the axes listed in `axis`, which must have size 1. If `axis` is empty, "
+        "all axes of size 1 are removed."
     ),
 )
 
@@ -314,7 +317,10 @@ _transpose = op(
     infer=_infer_transpose,
     **copying(_transposed),
     grad=_transpose_back,
-    doc="The input with dimension i taken from dimension perm[i].",
+    doc=(
+        "The input with its axes in the order `perm`: axis i of the output is axis perm[i] of the "
+        "input."
+    ),
 )
 
 
@@ -380,7 +386,7 @@ _invert_permutation = index_op(
 def invert_permutation(x: Any, name: str | None = None) -> Tensor:
     """Return the inverse permutation y of an int vector x: y[x[i]] = i.
 
-    Raises InvalidArgumentError in a run if x is not a permutation of 0, 1, ..., n - 1.
+    A run raises InvalidArgumentError if x is not a permutation of 0, 1, ..., n - 1.
 
     >>> session.run(tf.invert_permutation([2, 0, 1]))
     array([1, 2, 0], dtype=int32)
@@ -425,7 +431,8 @@ _broadcast_to = op(
 
 
 def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Tensor:
-    """Broadcast `input` to `shape`: repeat it along axes of size 1 and along new leading axes.
+    """Repeat `input` along axes of size 1 and along new leading axes, so that it gets the shape
+    `shape`.
 
     Raises ValueError if the shapes are incompatible.
 

@@ -64,7 +64,7 @@ def _check(counts: Sequence[int], size: int, axis: int) -> None:
 
     Args:
       size: the size of the sequence axis.
-      axis: the index of the sequence axis, which the error message states.
+      axis: the index of the sequence axis, for the error message.
     """
     for row, count in enumerate(counts):
         if count < 0:

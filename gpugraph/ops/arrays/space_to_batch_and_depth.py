@@ -141,7 +141,7 @@ def space_to_depth(
 def depth_to_space(
     input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC"
 ) -> Tensor:
-    """Move channels into squares of n x n pixels, with n = `block_size`. This inverts
+    """Move channels into squares of n x n pixels, with n = `block_size`. This is the inverse of
     `space_to_depth`.
 
     Raises ValueError if the number of channels is not a multiple of the square of block_size.
@@ -155,7 +155,7 @@ def depth_to_space(
 def _blocks(context: Any) -> tuple[list[int], list[tuple[int, int]]] | None:
     """Return the block's sizes, and the (before, after) paddings or crops of each axis.
 
-    Return None if the block's sizes or the paddings are inputs whose values are not known yet.
+    Return None if these are inputs whose values are not known yet.
     """
     size = context.attrs.get("block_size")
     block = context.value(1) if size is None else np.array([size, size])
@@ -224,8 +224,8 @@ def _block_views(to_batch: bool, signature: Signature, source: Any, out: Any) ->
     """Return pairs (source view, target view), one for each offset in a block.
 
     The pair for an offset copies the elements at this offset of all blocks to their batches, or
-    back from these batches to the blocks. If there is padding, an additional first pair fills the
-    whole output with zeros.
+    back to the blocks. If there is padding, an additional first pair fills the whole output with
+    zeros.
     """
     known = _blocks(signature)
     assert known is not None
@@ -315,7 +315,7 @@ def space_to_batch_nd(
 
 
 def batch_to_space_nd(input: Any, block_shape: Any, crops: Any, name: str | None = None) -> Tensor:
-    """Move batches back into blocks of the M axes after the batch axis. This inverts
+    """Move batches back into blocks of the M axes after the batch axis. This is the inverse of
     `space_to_batch_nd`.
 
     Raises ValueError if the batch size is not a multiple of the product of `block_shape`.

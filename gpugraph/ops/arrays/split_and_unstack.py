@@ -176,8 +176,8 @@ _split = op(
 
 
 def _part_lengths(value: Any, length: int | None) -> Lengths:
-    """Return the sizes of the parts, which `value` lists. A size of -1 is replaced by `length`
-    minus the sum of all other sizes.
+    """Return the list `value` of the sizes of parts. A size of -1 is replaced by `length` minus the
+    sum of all other sizes.
 
     Args:
       length: the size of the split axis. If it is None, -1 is replaced by None.
@@ -226,8 +226,8 @@ def split(
 ) -> Any:
     """Split `value` along `axis` into a list of tensors.
 
-    `num_or_size_splits` is the number of equal parts, or an int vector of the parts' sizes, one of
-    which may be -1.
+    `num_or_size_splits` is the number of equal parts, or an int vector with the sizes of the parts,
+    one of which may be -1.
 
     Args:
       num: the number of parts, needed only if `num_or_size_splits` is a vector of unknown length.

@@ -230,7 +230,7 @@ def _check_mirror(sizes: Sequence[int | None] | None, pairs: Widths | None, edge
 
 
 def _infer_mirror_pad(sign: int, context: InferContext) -> Sequence[TensorShape]:
-    """Infer the shape of the input after padding (sign 1), or after removal of the padding (sign
+    """Infer the shape of the input after adding padding (sign 1), or after removing it (sign
     -1).
     """
     shape, pairs = _infer_padded(context, sign)
@@ -243,7 +243,7 @@ def _mirrors(array: Any, pairs: Widths, edge: int) -> list[tuple[Any, Any]]:
     it.
 
     The pairs are in the order in which borders must be filled, axis by axis. The border along an
-    axis includes the borders along earlier axes, which are already filled.
+    axis includes the borders along all earlier axes, which are already filled.
 
     Args:
       edge: 0 if the outermost interior element is repeated, 1 if it is not.
@@ -292,7 +292,7 @@ def _bind_mirror_pad_grad(context: KernelContext, source: Any, out: Any) -> Call
 
 
 def _merged_lines(sizes: Sequence[int], pairs: Widths) -> list[tuple[int, int, int]]:
-    """Return (size, before, after) for each axis, where adjacent unpadded axes are merged into
+    """Return (size, before, after) for each axis, after merging adjacent axes without padding into
     one.
     """
     lines: list[tuple[int, int, int]] = []
@@ -345,8 +345,8 @@ op(
     **cuda_kernels("mirror_pad_gradient.cu", _launch_mirror_pad_grad, _MIRROR_PAD_GRAD),
     grad=lambda op, dy: [raw_ops.MirrorPad(dy, op.inputs[1], mode=op.attrs["mode"]), None],
     doc=(
-        "The gradient of MirrorPad: padding is removed after it is added to the parts "
-        "that it mirrors."
+        "The gradient of MirrorPad. The gradient of the padding is added to the gradient of the "
+        "elements that it mirrors, and the padding is removed."
     ),
 )
 

@@ -1,8 +1,9 @@
-"""Ops that find the best split of each node of a layer, by the gain of its loss.
+"""Ops that find the best split of each node of a layer, by the gain of the split.
 
-A node's optimal weight is -g / (h + l2), and its gain g^2 / (h + l2), where g is the sum of the
-gradients of its examples, moved by l1 towards 0, and h the sum of their hessians. The gain of a
-split is the sum of the children's gains less the parent's (Chen and Guestrin, "XGBoost", 2016).
+For a node, let g be the sum of the gradients of its examples, moved by l1 towards 0, and h the sum
+of their hessians. The optimal weight of the node is -g / (h + l2), and its gain is g^2 / (h + l2).
+The gain of a split is the sum of the children's gains minus the parent's gain (Chen and Guestrin,
+"XGBoost", 2016).
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ EQUALITY = b"EQUALITY_DEFAULT_RIGHT"
 
 
 class Penalties(NamedTuple):
-    """The regularization of trees, as scalars of float32."""
+    """The regularization parameters of trees, as float32 scalars."""
 
     l1: Any
     l2: Any
@@ -42,7 +43,7 @@ def weights_and_gains(gradients: Any, hessians: Any, l1: Any, l2: Any) -> tuple[
     Args:
       gradients: the sums of gradients, [..., d].
       hessians: the sums of hessians, [..., d] if they are diagonal, [..., d * d] otherwise.
-      l1, l2: the regularization of weights.
+      l1, l2: the regularization parameters.
     """
     size = gradients.shape[-1]
     if l1 > 0 and size == 1:  # as in TensorFlow, which ignores it for several logits
@@ -63,7 +64,9 @@ def weights_and_gains(gradients: Any, hessians: Any, l1: Any, l2: Any) -> tuple[
 
 
 def _solved(matrices: Any, vectors: Any) -> Any:
-    """Return the solutions of linear equations, and 0 where a matrix is singular."""
+    """Return the solutions of systems of linear equations. The solution is 0 if the matrix is
+    singular.
+    """
     singular = np.abs(np.linalg.det(matrices)) <= _SMALL
     matrices = np.where(singular[..., None, None], np.eye(vectors.shape[-1]), matrices)
     solutions = np.linalg.solve(matrices.astype(np.float64), vectors[..., None])[..., 0]
@@ -71,7 +74,7 @@ def _solved(matrices: Any, vectors: Any) -> Any:
 
 
 class Splits(NamedTuple):
-    """Candidates for splits of one node, in the order of preference among equal gains.
+    """Candidates for the split of one node. If gains are equal, the first candidate is preferred.
 
     `left` and `right` are sums of statistics, [candidates, statistics].
     """
@@ -136,10 +139,11 @@ def _node_range(node_id_range: Any, count: int) -> range:
 
 
 def _by_thresholds(sums: Any) -> Splits:
-    """Return a candidate for each bucket: the left child has this and all earlier buckets.
+    """Return a candidate for each bucket. In a candidate, examples of this bucket and of all
+    earlier buckets go to the left child.
 
     Args:
-      sums: [buckets, statistics]
+      sums: the sums of statistics, [buckets, statistics].
     """
     left = np.cumsum(sums, axis=0, dtype=np.float32)
     count = len(left)
@@ -219,7 +223,8 @@ op(
 
 
 def _inequalities(sums: Any, dimension: int, buckets: Any, total: Any) -> Splits:
-    """Return two candidates for each bucket: examples without the feature go left, or right.
+    """Return two candidates for each bucket. In the first, examples without the feature go to the
+    left child. In the second, they go to the right child.
 
     Args:
       sums: the sums of the buckets, [buckets, statistics], then of examples without the feature.
@@ -238,8 +243,8 @@ def _inequalities(sums: Any, dimension: int, buckets: Any, total: Any) -> Splits
 
 
 def _sparse_inequalities(sums: Any, dimension: int, buckets: Any, total: Any) -> Splits:
-    """Return the candidates of `_inequalities` in the order of the op for sparse sums, which
-    prefers to send examples without the feature right.
+    """Return the candidates of `_inequalities` in the order in which the op for sparse sums prefers
+    them. It prefers to send examples without the feature to the right child.
     """
     below = np.cumsum(sums[:-1], axis=0, dtype=np.float32)
     left = np.stack([below, below + sums[-1]], axis=1).reshape(-1, sums.shape[1])
@@ -254,7 +259,9 @@ def _sparse_inequalities(sums: Any, dimension: int, buckets: Any, total: Any) ->
 
 
 def _equalities(sums: Any, dimension: int, buckets: Any, total: Any) -> Splits:
-    """Return a candidate for each bucket: only the examples of the bucket go left."""
+    """Return a candidate for each bucket. In a candidate, only the examples of the bucket go to the
+    left child.
+    """
     left = sums[:-1]
     count = len(left)
     return Splits(left, total - left, np.full(count, dimension), buckets, [EQUALITY] * count)
@@ -269,7 +276,9 @@ Dimensions = Sequence[tuple[int, Any, Any]]
 
 
 def _total(sums: Any) -> Any:
-    """Return the sum of rows, added one after the other in float32 as TensorFlow adds them."""
+    """Return the sum of the rows. As in TensorFlow, they are added one after the other in
+    float32.
+    """
     return np.cumsum(sums, axis=0, dtype=np.float32)[-1]
 
 
@@ -284,8 +293,9 @@ def _best_of_node(
     """Return the best split of a node among several dimensions, or None if it must not be split.
 
     Args:
-      by_dimension: whether each dimension's own sum is its total, not that of the first dimension.
-        The sums differ by rounding.
+      by_dimension: whether the total for a dimension is the sum over the buckets of this dimension.
+        Otherwise the sum over the first dimension's buckets is the total for all dimensions. These
+        sums differ only by rounding.
     """
     if not dimensions:
         return None
@@ -376,11 +386,12 @@ op(
 
 
 def _dimensions_of(places: Any, sums: Any, count: int) -> list[tuple[int, Any, Any]]:
-    """Return the dimensions of one node with their sums.
+    """Return the dimensions of one node, each with its buckets and sums.
 
     Args:
       places: the dimension and bucket of each row of `sums`, in ascending order.
-      count: the number of buckets, including the last bucket, of examples without the feature.
+      count: the number of buckets, including the last bucket, which has the examples without the
+        feature.
     """
     result = []
     for number in np.unique(places[:, 0]):

@@ -1,6 +1,6 @@
 """Handles of resources that a separate op creates: declarations, and the lookup of a resource.
 
-A handle refers to its resource from the start, but the resource is empty until it is created.
+A handle refers to its resource from the start, but the resource is empty until that op has run.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ Kind = TypeVar("Kind", bound=Resource)
 def resource_of(handle: Any, kind: type[Kind], is_created: bool = True) -> Kind:
     """Return the resource to which a handle refers.
 
-    Raises InvalidArgumentError if the resource has another class, and NotFoundError if it is not
-    created.
+    Raises InvalidArgumentError if the resource has the wrong class. Raises NotFoundError if it has
+    not been created.
 
     Args:
-      is_created: whether the resource must be created already.
+      is_created: whether to check that the resource has been created.
     """
     held = handle.item(0) if handle.size == 1 else None
     if not isinstance(held, kind):
@@ -56,7 +56,8 @@ def resource_of(handle: Any, kind: type[Kind], is_created: bool = True) -> Kind:
 def declare_resource(
     op_type: str, query_type: str, handle: str, kind: Callable[[str], Resource], doc: str
 ) -> None:
-    """Declare the op that returns a handle, and the op that tells whether it is created.
+    """Declare an op that returns a handle, and an op that returns whether the resource has been
+    created.
 
     Args:
       handle: the name of the handle among the inputs of the second op.

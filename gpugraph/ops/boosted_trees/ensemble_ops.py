@@ -144,7 +144,7 @@ handle_op(
 def _grow(
     ensemble: TreeEnsemble, splits: dict[int, Growth], max_depth: int, pruning_mode: int
 ) -> None:
-    """Grow the last tree by a layer of splits, which are given by node."""
+    """Grow the last tree by a layer. `splits` has the split of each node."""
     ensemble.stamp += 1
     ensemble.count_attempt()
     metadata = ensemble.message.tree_metadata
@@ -175,8 +175,8 @@ def _zeros(splits: dict[int, Growth]) -> Any:
 
 
 def _best_by_node(candidates: Iterator[tuple[int, Growth]]) -> dict[int, Growth]:
-    """Return the candidate with the maximum gain for each node; of equal gains, that of the feature
-    with the lowest number.
+    """Return the candidate with the maximum gain for each node. If gains are equal, the feature
+    with the lowest number is preferred.
     """
     best: dict[int, Growth] = {}
     for node_id, growth in candidates:
@@ -194,8 +194,8 @@ def _candidates(feature_ids: Any, columns: Sequence[Sequence[Any]], rate: Any) -
     """Yield (node, candidate) for each row of the columns of each feature.
 
     Args:
-      columns: for each feature: node ids, gains, thresholds, changes of the left and the right
-        child, and, in the second version of the op, dimensions and kinds.
+      columns: for each feature, the node ids, the gains, the thresholds, and the changes of the
+        left and the right child. The second version of the op also has the dimensions and kinds.
     """
     if len(feature_ids) != len(columns):
         raise invalid_argument(
@@ -222,7 +222,7 @@ def _candidates(feature_ids: Any, columns: Sequence[Sequence[Any]], rate: Any) -
 
 
 def _lists(arrays: Sequence[Any], count: int) -> list[Sequence[Any]]:
-    """Return the arrays, lists one after the other, as lists of `count` arrays."""
+    """Divide arrays into lists of `count` arrays, in order."""
     return [arrays[start : start + count] for start in range(0, len(arrays), count or 1)]
 
 

@@ -1,4 +1,4 @@
-"""Ops that compute the logits of examples by the trees of an ensemble."""
+"""Ops that compute the logits of examples with the trees of an ensemble."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Nodes:
 
 
 def _check_features(context: InferContext, first: int) -> int | None:
-    """Return the number of examples, which all inputs from `first` on share."""
+    """Return the number of examples. It must be the same in all inputs from `first` on."""
     size: int | None = None
     for shape in context.shapes[first:]:
         size = merge_sizes(size, of_rank(shape, 1, "bucketized_features")[0])
@@ -130,7 +130,9 @@ handle_op(
 
 
 def _corrected(metadata: Any, nodes: Any, logits: Any) -> Any:
-    """Return the nodes that replace nodes of a pruned tree, and add the changes to `logits`."""
+    """Return, for each node, the node that has replaced it in the pruned tree, or the node itself.
+    Add the change of the logit that each replacement causes to `logits`.
+    """
     pruned = metadata.post_pruned_nodes_meta
     if not pruned:
         return nodes
@@ -170,8 +172,8 @@ class _Continuation:
                 node_ids[examples] = leaves
 
     def _starts(self, tree: int, nodes: Nodes, node_ids: Any, change: Any) -> Any:
-        """Return the nodes from which examples go on, and subtract the logits of nodes that they
-        had reached.
+        """Return the nodes from which examples continue, and subtract the logits of the nodes that
+        they had reached before.
         """
         cached = np.flatnonzero(node_ids >= 0)
         starts = np.zeros(len(node_ids), np.int64)

@@ -1,7 +1,7 @@
 """Ops that estimate the quantiles of features, and that find the buckets of values.
 
-A session keeps a resource of several streams, one for each feature, and the boundaries of buckets
-that the streams gave when they were flushed.
+A session keeps a resource of several streams, one for each feature, and the boundaries of buckets.
+Flushing the streams computes the boundaries.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class QuantileStreams(Resource):
         self._boundaries: list[Any] = []
 
     def create(self, epsilon: float, count: int, max_elements: int) -> None:
-        """Create `count` empty streams, unless there are streams already."""
+        """Create `count` empty streams, unless streams exist already."""
         with self.lock:
             if self.is_initialized:
                 return
@@ -51,7 +51,7 @@ class QuantileStreams(Resource):
             self.is_initialized = True
 
     def boundaries(self, count: int) -> list[Any]:
-        """Return the boundaries of each of `count` features, [number of boundaries]."""
+        """Return the boundaries of each of `count` features, as arrays [number of boundaries]."""
         self.check_count(count)
         return self._boundaries
 
@@ -75,7 +75,7 @@ class QuantileStreams(Resource):
                 stream.push_summary(summary_of_rows(rows))
 
     def flush(self, num_buckets: int, by_quantiles: bool) -> None:
-        """Set the boundaries from the values of the streams, and empty the streams."""
+        """Compute the boundaries from the values of the streams, and empty the streams."""
         with self.lock:
             summaries = [stream.finish() for stream in self._streams]
             if by_quantiles:

@@ -1,7 +1,7 @@
 """Summaries of weighted values from which quantiles are estimated, and streams of such summaries.
 
-The algorithm is that of "Fast Algorithms for Approximate Quantiles in High-Speed Data Streams"
-(Zhang and Wang, 2007), with weights, in float32 as in TensorFlow.
+The algorithm is from "Fast Algorithms for Approximate Quantiles in High-Speed Data Streams" (Zhang
+and Wang, 2007), extended by weights. It is computed in float32, as in TensorFlow.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import numpy as np
 class Summary(NamedTuple):
     """Values in ascending order, each with its weight and the bounds of its rank, as vectors.
 
-    The rank of a value is the total weight of all smaller values. `min_ranks` and `max_ranks`
-    (which include the value's own weight) bound it.
+    The rank of a value is the total weight of all smaller values. `min_ranks` contains lower bounds
+    of the ranks. `max_ranks` contains upper bounds, to which the value's own weight is added.
     """
 
     values: Any
@@ -26,16 +26,16 @@ class Summary(NamedTuple):
 
     @property
     def next_min_ranks(self) -> Any:
-        """The minimum rank of a value after each value."""
+        """For each value, the minimum rank of a value after it."""
         return self.min_ranks + self.weights
 
     @property
     def previous_max_ranks(self) -> Any:
-        """The maximum rank of a value before each value."""
+        """For each value, the maximum rank of a value before it."""
         return self.max_ranks - self.weights
 
     def take(self, indices: Any) -> Summary:
-        """Return the summary of some of the values."""
+        """Return a summary with only the values at these indices."""
         return Summary(*(column[indices] for column in self))
 
     def rows(self) -> Any:
@@ -44,7 +44,7 @@ class Summary(NamedTuple):
 
 
 def summary_of_rows(rows: Any) -> Summary:
-    """Return the summary that `rows` of a summary describes."""
+    """Return the summary from which `Summary.rows` has returned `rows`."""
     return Summary(*(np.array(rows[:, column], np.float32) for column in range(4)))
 
 
@@ -86,7 +86,9 @@ def _absent(summary: Summary, indices: Any) -> Any:
 
 
 def _among(summary: Summary, other: Summary, mask: Any) -> Summary:
-    """Return the values in `mask`, which `other` lacks, with ranks among both summaries."""
+    """Return the values of `summary` that `mask` selects, with their ranks among the values of both
+    summaries. None of these values is in `other`.
+    """
     part = summary.take(mask)
     after = np.searchsorted(other.values, part.values)
     lower = np.concatenate([np.zeros(1, np.float32), other.next_min_ranks])[after]
@@ -98,7 +100,7 @@ def compressed(summary: Summary, size: int, min_error: float = 0.0) -> Summary:
     """Return a summary of about `size` of the values, whose ranks have bounded errors.
 
     Args:
-      min_error: the minimum of the error that is accepted, as a fraction of the total weight.
+      min_error: an error that is always accepted, as a fraction of the total weight.
     """
     size, count = max(size, 2), len(summary.values)
     if count <= size:
@@ -131,8 +133,8 @@ def approximation_error(summary: Summary) -> float:
 
 
 def boundaries_of(summary: Summary, count: int) -> Any:
-    """Return at least `count` of the values, if there are as many, that divide the total weight
-    evenly.
+    """Return at least `count` of the values that divide the total weight evenly. If there are fewer
+    values, return all of them.
     """
     if not len(summary.values):
         return summary.values
@@ -141,7 +143,7 @@ def boundaries_of(summary: Summary, count: int) -> Any:
 
 
 def quantiles_of(summary: Summary, count: int) -> Any:
-    """Return the distinct values among the `count` quantiles, with the minimum and maximum."""
+    """Return the distinct values among the `count` quantiles, including the minimum and maximum."""
     size = len(summary.values)
     if not size:
         return summary.values
@@ -161,7 +163,7 @@ def quantiles_of(summary: Summary, count: int) -> Any:
 
 
 def level_size(epsilon: float, max_elements: int) -> int:
-    """Return the maximum number of values of a level of a stream, for an error of `epsilon`."""
+    """Return the maximum number of values in a level of a stream, for an error of `epsilon`."""
     if epsilon <= np.finfo(np.float64).eps:
         return max(max_elements, 2)
     level, size = 1, 2
@@ -172,7 +174,7 @@ def level_size(epsilon: float, max_elements: int) -> int:
 
 
 class QuantileStream:
-    """A stream of values, of which it keeps a few summaries of bounded size."""
+    """A stream of values. It keeps only a few summaries of bounded size."""
 
     def __init__(self, epsilon: float, max_elements: int) -> None:
         self._epsilon = epsilon

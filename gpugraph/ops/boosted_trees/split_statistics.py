@@ -1,4 +1,6 @@
-"""Ops that sum the gradients and hessians of examples by node and by bucket of a feature."""
+"""Ops that sum the gradients and hessians of examples, for each node and each bucket of a
+feature.
+"""
 
 from __future__ import annotations
 
@@ -68,8 +70,11 @@ op(
     outputs="stats_summary: float32",
     attrs={**_SIZES, "num_features": Attr("int", required=True, minimum=1)},
     infer=_infer_summary, cpu=Call(make=_bind_summary), gpu=HOST, grad=NO_GRADIENT,
-    doc="Sums of gradients and hessians, [num_features, max_splits, num_buckets, 2]. Buckets from "
-    "num_buckets on count as the last bucket. TensorFlow adds them to another node.",
+    doc=(
+        "Sums of gradients and hessians, [num_features, max_splits, num_buckets, 2]. A bucket "
+        "number of num_buckets or more means the last bucket. TensorFlow adds such an example to "
+        "another node."
+    ),
 )  # fmt: skip
 
 
@@ -107,8 +112,11 @@ op(
     inputs="node_ids: int32, gradients: float32, hessians: float32, feature: int32",
     outputs="stats_summary: float32", attrs=_SIZES,
     infer=_infer_aggregate, cpu=Call(make=_bind_aggregate), gpu=HOST, grad=NO_GRADIENT,
-    doc="Sums of gradients and hessians, [max_splits, dimensions of the feature, num_buckets + 1, "
-    "statistics]. The last bucket is that of examples whose bucket is -1, which lack the feature.",
+    doc=(
+        "Sums of gradients and hessians, [max_splits, dimensions of the feature, num_buckets + 1, "
+        "statistics]. The last bucket has the examples whose bucket number is -1, because they "
+        "lack the feature."
+    ),
 )  # fmt: skip
 
 
@@ -155,5 +163,8 @@ op(
     "stats_summary_shape: int32",
     attrs=_SIZES, infer=_infer_sparse, cpu=Call(make=_bind_sparse, dynamic=True), gpu=HOST,
     grad=NO_GRADIENT,
-    doc="Sums as those of BoostedTreesAggregateStats, as a sparse tensor, for a sparse feature.",
+    doc=(
+        "The sums that BoostedTreesAggregateStats computes, as a sparse tensor, for a sparse "
+        "feature."
+    ),
 )  # fmt: skip

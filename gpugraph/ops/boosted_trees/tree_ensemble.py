@@ -1,4 +1,6 @@
-"""The ensemble of decision trees to which a handle refers: its message, its nodes, its growth."""
+"""The ensemble of decision trees to which a handle refers: its message, its nodes, and its
+growth.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from gpugraph.ops.boosted_trees.created_resources import Resource
 
 
 class Growth(NamedTuple):
-    """A split of a leaf: the test of its examples, the gain, and the changes of the logits."""
+    """A split of a leaf: the condition that divides its examples, the gain, and the changes of the
+    logits.
+    """
 
     feature_id: int
     dimension: int
@@ -28,7 +32,7 @@ class Growth(NamedTuple):
 class TreeEnsemble(Resource):
     """A weighted sum of trees.
 
-    The last tree grows by a layer at a time, whose nodes have a range of numbers.
+    The last tree grows by one layer at a time. The nodes of a layer have consecutive numbers.
 
     Attributes:
       stamp: a number that changes with the ensemble.
@@ -70,7 +74,7 @@ class TreeEnsemble(Resource):
         return len(self.message.trees)
 
     def states(self) -> tuple[int, int, int, tuple[int, int]]:
-        """Return the numbers of trees, of finished trees and of attempts to grow a layer, and the
+        """Return the number of trees, of finished trees and of attempts to grow a layer, and the
         range of the nodes of the last layer.
         """
         growing, metadata = self.message.growing_metadata, self.message.tree_metadata
@@ -79,11 +83,15 @@ class TreeEnsemble(Resource):
         return self.num_trees, finished, growing.num_layers_attempted, self._known(nodes)
 
     def _known(self, nodes: tuple[int, int]) -> tuple[int, int]:
-        """Return the range of the root alone if no layer is recorded."""
+        """Return the range of the nodes of the last layer. If no layer is recorded, it contains
+        only the root.
+        """
         return nodes if self.message.HasField("growing_metadata") and any(nodes) else (0, 1)
 
     def value(self, tree: int, node: int) -> Any:
-        """Return the logits of a leaf, or those that a split node had as a leaf, as a vector."""
+        """Return the logits of a leaf as a vector. For a split node, return the logits that it had
+        as a leaf.
+        """
         return leaf_value(_leaf_of(self.message.trees[tree].nodes[node]))
 
     def add_tree(self, weight: float, logits: Any) -> int:
@@ -95,12 +103,14 @@ class TreeEnsemble(Resource):
         return self.num_trees - 1
 
     def set_last_layer(self, first: int, last: int) -> None:
-        """Set the range of the nodes of the last layer, which are split next."""
+        """Set the range of the nodes of the last layer. These nodes are split next."""
         growing = self.message.growing_metadata
         growing.last_layer_node_start, growing.last_layer_node_end = first, last
 
     def count_attempt(self) -> None:
-        """Count an attempt to grow a layer, and a tree if the layer is its first."""
+        """Count an attempt to grow a layer. If it is the first layer of a tree, also count the
+        tree.
+        """
         growing, metadata = self.message.growing_metadata, self.message.tree_metadata
         growing.num_layers_attempted += 1
         if not metadata or metadata[-1].is_finalized or not metadata[-1].num_layers_grown:
@@ -125,7 +135,7 @@ class TreeEnsemble(Resource):
 
 
 def set_split(node: Any, growth: Growth) -> None:
-    """Replace the leaf of a node by a test, without children."""
+    """Replace the leaf of a node by the condition of a split, without children."""
     if growth.kind.startswith(b"EQUALITY"):
         split = node.categorical_split
         split.value = growth.threshold
@@ -138,7 +148,7 @@ def set_split(node: Any, growth: Growth) -> None:
 
 
 def split_of(node: Any) -> Any:
-    """Return the message of the test of a node that is not a leaf."""
+    """Return the message with the condition of a split node."""
     return getattr(node, node.WhichOneof("node"))
 
 
@@ -153,7 +163,7 @@ def leaf_value(leaf: Any) -> Any:
 
 
 def set_leaf(leaf: Any, logits: Sequence[Any]) -> None:
-    """Set the logits of a leaf: a scalar for a single logit, a vector otherwise."""
+    """Set the logits of a leaf, as a scalar if there is a single logit, otherwise as a vector."""
     leaf.SetInParent()
     if len(logits) == 1:
         leaf.scalar = float(logits[0])

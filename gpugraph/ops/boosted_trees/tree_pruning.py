@@ -1,7 +1,8 @@
 """Pruning of a finished tree: splits whose gain is not positive become leaves again.
 
-Nodes are numbered anew. The tree's metadata records, for each node before pruning, its new number
-and the change of its logits, so that predictions which were kept with old numbers remain valid.
+The remaining nodes get new numbers. The tree's metadata records, for each node before pruning, its
+new number and the change of its logits. So predictions that were stored with old numbers remain
+valid.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ def prune_tree(tree: Any, metadata: Any) -> None:
 
     Args:
       tree: a Tree message.
-      metadata: its TreeMetadata message.
+      metadata: the TreeMetadata message of the tree.
     """
     changes: Changes = {}
     size = len(leaf_value(_first_leaf(tree)))
@@ -47,7 +48,7 @@ def _first_leaf(tree: Any) -> Any:
 
 
 def _collapse(nodes: Any, number: int, changes: Changes) -> None:
-    """Replace splits without gain below a node, the deepest first, by leaves."""
+    """Replace splits without gain below a node by leaves, starting with the deepest splits."""
     node = nodes[number]
     if node.WhichOneof("node") == "leaf":
         return

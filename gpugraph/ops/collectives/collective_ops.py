@@ -4,8 +4,8 @@ The ops with the same group_key and instance_key, one on each device, form one c
 run that contains all of them is compiled, `compile/lowering/collectives_joined.py` adds ops that
 combine the inputs of the collective, and connects the result to each op of the collective. The
 kernel of a collective op only copies this result. If some ops of the collective belong to other
-processes, the run sends the inputs of its own ops to those processes as soon as they are computed,
-and the combined results are fed back (`cluster/collectives/collective_runs.py`).
+processes, the run sends the inputs of its own ops to those processes as soon as the inputs are
+computed. The combined results are fed back (`cluster/collectives/collective_runs.py`).
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ def _declared_shape(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _bind_checked(context: KernelContext, source: Any, out: Any) -> Callable[[], Any]:
-    """Bind a copy of the value. Raises InvalidArgumentError if the value's shape is not the attr
-    `shape`.
+    """Bind a copy of the value. Raises InvalidArgumentError if the value does not have the shape in
+    the attr `shape`.
     """
     declared = as_shape(context.attrs["shape"])
     if not declared.is_compatible_with(source.shape):

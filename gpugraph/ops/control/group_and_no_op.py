@@ -100,8 +100,8 @@ def no_op(name: str | None = None) -> Operation:
 
 
 def group(*inputs: Any, name: str | None = None) -> Operation:
-    """Add an operation that runs after all of `inputs`: operations, tensors, or structures of
-    these.
+    """Add an operation that runs after all of `inputs`, which are operations, tensors, or nested
+    structures of operations and tensors.
 
     If the inputs are on several devices, one NoOp on each device joins the inputs of that device.
     The returned operation is then on the device of the enclosing `tf.device`. Raises TypeError if

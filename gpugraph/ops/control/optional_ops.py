@@ -1,8 +1,8 @@
 """Optionals, which are scalar variant tensors. Each holds either a list of tensors or nothing.
 
 In graphs of TensorFlow 2, the gradients of `If` and `Case` read values from inside the branches.
-For each of these values, the op returns an optional. The branch that ran puts its values into its
-optionals, and the optionals of the other branches are empty.
+For each of these values, the op returns an optional. The branch that was executed stores its values
+in its optionals, and the optionals of the other branches are empty.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class OptionalValue:
 def _zeros_like(array: Any) -> Any:
     """Return zeros of the shape and dtype of `array`.
 
-    For a variant, return the zero of the object in it.
+    If `array` is a variant, return the zero of the object in it.
     """
     if array.dtype != object or not hasattr(array.item(0), "zero"):
         return np.zeros_like(array)

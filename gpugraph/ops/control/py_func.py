@@ -113,7 +113,8 @@ def as_op_error(error: Exception) -> OpError:
 def _results(returned: Any, wanted: Sequence[DType], token: str) -> list[Any]:
     """Convert the return value of the function to one array for each dtype in `wanted`.
 
-    Raises InvalidArgumentError if the number of values is wrong. Raises the errors of `_result`.
+    Raises InvalidArgumentError if the number of values is wrong. Also raises the errors of
+    `_result`.
     """
     if returned is None:
         returned = []
@@ -202,10 +203,10 @@ def py_func(
     and a string scalar as bytes. It returns one array for each dtype in `Tout`, or a single array
     if `Tout` is a single dtype. The static shapes of the results are unknown. There is no gradient.
 
-    Unless `stateful` is true, two operations with the same function and equal inputs may share one
-    call in a run, and a session calls a function without inputs only once. Functions that do not
-    depend on each other are called in threads, and may run at the same time. The caller's default
-    graph and session are not set in those threads.
+    Unless `stateful` is true, a run may call the function only once for two operations with the
+    same function and equal inputs. A session then calls a function without inputs only once.
+    Functions that do not depend on each other are called in threads, and may run at the same time.
+    The caller's default graph and session are not set in those threads.
 
     Returns a list of tensors if `Tout` is a list or tuple, otherwise one tensor. If `Tout` is
     empty, returns the operation if `stateful` is true, otherwise an empty list. Raises ValueError
@@ -237,9 +238,7 @@ def py_func(
 
 
 def _keep(outputs: Any, function: _Function) -> Operation:
-    """Make the operation with these outputs hold a reference to `function`. Return the
-    operation.
-    """
+    """Store a reference to `function` in the operation with these outputs. Return the operation."""
     operation: Operation = outputs if isinstance(outputs, Operation) else outputs[0].op
     operation.__dict__["_py_func"] = function
     return operation
@@ -252,8 +251,8 @@ def eager_py_func(
     gradient: Callable[..., Any],
     name: str | None = None,
 ) -> Any:
-    """Add an EagerPyFunc op, which calls `func` as `py_func` describes. Return its output tensors.
-    If it has no outputs, return the operation.
+    """Add an EagerPyFunc op, which calls `func` in the same way as `py_func`. Return its output
+    tensors. If it has no outputs, return the operation.
 
     Args:
       gradient: a function that receives the op and the gradients of its outputs, and returns the
@@ -267,7 +266,5 @@ def eager_py_func(
 
 
 def numpy_function(func: Callable[..., Any], inp: Any, Tout: Any, name: str | None = None) -> Any:
-    """Add an op that calls `func` in each run. This function is the same as `py_func` with
-    `stateful=True`.
-    """
+    """Add an op that calls `func` in each run. This function is `py_func` with `stateful=True`."""
     return py_func(func, inp, Tout, stateful=True, name=name)

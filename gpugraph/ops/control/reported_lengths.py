@@ -1,5 +1,5 @@
-"""`_Lengths`: an op by which a run reports integers that it computes and that are sizes of later
-tensors. Constant folding adds it (`compile/rewriting/reported_values.py`).
+"""`_Lengths`: an op that reports integers which a run computes and which are sizes of later
+tensors. Constant folding adds this op (`compile/rewriting/reported_values.py`).
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _of_values(x: Any) -> list[Any]:
-    """Return an empty matrix for each element. The element is its number of rows. A negative
-    element counts as 0 here; native code rejects it.
+    """Return an empty matrix for each element of `x`, with as many rows as the element's value. A
+    negative value counts as 0. (Native code rejects negative values.)
     """
     return [np.empty((max(int(value), 0), 0), np.uint8) for value in np.ravel(x)]
 
@@ -55,5 +55,5 @@ op(
     gpu=HostOnly("sizes are computed by the host"),
     native=_native(),
     grad=NO_GRADIENT,
-    doc="Output n has as many rows as the element n of x says, and no columns.",
+    doc="Output n is an empty matrix with as many rows as the value of element n of x.",
 )

@@ -33,7 +33,7 @@ def _infer_merge(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _common(one: TensorShape, other: TensorShape) -> TensorShape:
-    """Return a shape with each size that is equal in both shapes. All other sizes are unknown.
+    """Return a shape that has each size in which both shapes agree. All other sizes are unknown.
 
     If the ranks differ, the whole shape is unknown.
     """
@@ -104,7 +104,7 @@ def _loop_context(op: Operation) -> Any:
 
 
 def no_gradient_without_context(op: Operation) -> LookupError:
-    """Return the error for a gradient of an op of a loop or branch that has no control flow
+    """Return the error for a gradient of an op of a loop or branch, if the op has no control flow
     context.
 
     tf.while_loop and tf.cond create a control flow context, and the import of a MetaGraphDef
@@ -161,7 +161,7 @@ for _ref in ("", "Ref"):
         infer=_infer_switch,
         memory=OpMemory(view={0: 0, 1: 0}, host_inputs=(1,), allows_uninitialized=_is_ref),
         grad=_switch_gradient,
-        doc="`data`, by the output that `pred`, a scalar, selects. The other output is dead.",
+        doc="`data`, as the output that the scalar `pred` selects. The other output is dead.",
         **EMPTY_KERNELS,
     )
     op(
@@ -174,7 +174,7 @@ for _ref in ("", "Ref"):
         grad=_merge_gradient,
         doc=(
             "The input that is alive, and its index. Raises InvalidArgumentError if two "
-            "inputs are alive; the outputs are dead if no input is."
+            "inputs are alive. If no input is alive, the outputs are dead."
         ),
         **EMPTY_KERNELS,
     )

@@ -92,8 +92,8 @@ class PrefetchedElements(ThroughRows):
         return element
 
     def next_rows(self, count: int) -> Element | None:
-        """Return up to `count` of the next elements, stacked. If a thread reads ahead, return
-        one.
+        """Return up to `count` of the next elements, stacked. If a thread reads ahead, return only
+        one element.
         """
         return self.source.next_rows(count) if self._is_direct else super().next_rows(count)
 

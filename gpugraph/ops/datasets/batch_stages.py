@@ -70,8 +70,8 @@ class BatchedElements(Through):
 
     @property
     def has_rows(self) -> bool:
-        """Whether several batches can be read at once. The batches must be small, and the source
-        must return blocks.
+        """Whether several batches can be read at once. This is true if the batches are small and
+        the source returns blocks.
         """
         return self.stage.is_small and self.source.has_rows
 
@@ -82,7 +82,7 @@ class BatchedElements(Through):
 
     def next_rows(self, count: int) -> Element | None:
         """Return up to `count` of the next batches, stacked, if these batches are complete.
-        Otherwise return one batch.
+        Otherwise return only one batch.
         """
         source, size = self.source, self.stage.size
         if self.is_over or not isinstance(source, BlockElements) or not self.has_rows:
@@ -115,7 +115,7 @@ class BatchedElements(Through):
         return stage.combine(elements)
 
     def _of_blocks(self) -> Element | None:
-        """Return the next batch. The source must return stacked elements."""
+        """Return the next batch from a source that returns blocks of stacked elements."""
         stage, source = self.stage, self.source
         missing = stage.size
         blocks: list[Element] = []
@@ -181,8 +181,8 @@ class UnbatchedElements(Through):
         return part(self.batch, start, self.row)
 
     def _advance_to_row(self) -> bool:
-        """Read elements until one has a row that was not returned yet. Return whether there is such
-        a row.
+        """Read elements until one has a row that was not returned yet. Return whether such an
+        element was found.
         """
         while self.batch is None or self.row >= len(self.batch[0]):
             self.batch = None

@@ -55,7 +55,9 @@ class Cached(Passed):
             self.rows = [row(block, n) for block in blocks for n in range(length(block))]
 
     def elements(self, pipeline: Pipeline) -> Elements:
-        """Iterate over the cached elements, or over the source if they are not complete."""
+        """Iterate over the cached elements. If the cache is not complete yet, iterate over the
+        source.
+        """
         source = None if self.is_full else self.source.elements(pipeline)
         return CachedElements(self, source, pipeline)
 
@@ -78,14 +80,14 @@ class CachedElements(Elements):
         """Whether this iteration can return stacked elements.
 
         The value is the same in all passes, because it determines the class of the iteration that
-        reads this iteration.
+        reads the elements of this iteration.
         """
         return self.stage.can_stack
 
     @property
     def ahead(self) -> int:
-        """The number of elements that may be read ahead. If the cache has a block, it is a large
-        number. Otherwise it is the source's `ahead`.
+        """The number of elements that may be read ahead. It is large if the cache has a block.
+        Otherwise it is the `ahead` of the source.
         """
         if self.source is None:
             return 1 if self.stage.block is None else MAX_AHEAD

@@ -115,8 +115,8 @@ class ElementsWithoutErrors(ThroughRows):
 
 
 class Unique(Passed):
-    """A dataset of the source's scalar elements without repetitions. Of equal elements, only the
-    first is kept.
+    """A dataset of the distinct scalar elements of the source. Only the first of several equal
+    elements is kept.
     """
 
     kind = "Unique"
@@ -151,7 +151,7 @@ class UniqueElements(ThroughRows):
                 return element
 
     def next_rows(self, count: int) -> Element | None:
-        """Read up to `count` elements of the source. Return all of them that were not returned
+        """Read up to `count` elements of the source. Return the elements that were not returned
         before, stacked.
         """
         columns = self.source.next_rows(count)
@@ -198,7 +198,7 @@ class AssertedElements(ThroughRows):
     """An iteration that raises FailedPreconditionError if the number of elements is not the
     declared number.
 
-    The error at the end is raised only once. A stage that reads this iteration and skips errors can
+    The error is raised only once. If a stage reads this iteration and skips errors, it can
     therefore reach the end.
     """
 

@@ -1,5 +1,5 @@
-"""The stage that takes each element from one of several datasets, as a selector dataset
-determines.
+"""The stage that reads each element from one of several datasets. A selector dataset chooses the
+dataset of each element.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class DirectedBlocks(DirectedElements):
 
     @property
     def ahead(self) -> int:
-        """The minimum, over the datasets, of the numbers of elements that may be read ahead."""
+        """The number of elements that may be read ahead from each dataset."""
         return min([source.ahead for source in self.sources if source is not None], default=1)
 
     def next_rows(self, count: int) -> Element | None:
@@ -111,8 +111,8 @@ class DirectedBlocks(DirectedElements):
         return super().next_rows(1)
 
     def _number_there(self, chosen: Any) -> int:
-        """Read the selected datasets ahead. Return how many of the next elements are available and
-        have equal shapes.
+        """Read the selected datasets ahead. Return the number of next elements that are available
+        and have equal shapes.
 
         Args:
           chosen: the indices that the selector returned for the next elements.

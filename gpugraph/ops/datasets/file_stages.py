@@ -100,14 +100,14 @@ class Records(Elements):
         return records
 
     def _raise(self) -> NoReturn:
-        """Move on to the next file, and raise the error that ended the current file."""
+        """Open the next file, and raise the error that ended the current file."""
         failure, self.failure = self.failure, None
         assert failure is not None
         self._leave()
         raise failure
 
     def _leave(self) -> None:
-        """Close the current file and move on to the next file."""
+        """Close the current file and continue with the next file."""
         self._close_reader()
         self.file, self.number = self.file + 1, 0
 
@@ -132,7 +132,7 @@ class Records(Elements):
 
 
 class RecordLists(Iterator[bytes]):
-    """An iterator over the records of a file, which are read in lists."""
+    """An iterator over the records of a file. It reads several records at a time, as a list."""
 
     def __init__(self, lists: Generator[list[bytes], None, None]) -> None:
         self._lists = lists
@@ -183,7 +183,7 @@ _PART_BYTES = 1 << 18
 
 
 def _lines_of_parts(parts: Iterator[bytes]) -> Iterator[list[bytes]]:
-    """Yield lists of the lines of a text that is read in parts, without line ends."""
+    """Yield lists of the lines of a text that is passed in parts. The lines have no line ends."""
     begun: list[bytes] = []  # the parts of the last line
     has_returns = False
     for part in parts:
@@ -363,7 +363,7 @@ class CacheWriter(Elements):
         self.source.close()
 
     def restore(self, state: Any) -> None:
-        """Read and write again the elements that precede the saved position."""
+        """Read the elements before the saved position again, and write them to the file again."""
         for _ in range(state[0]):
             self.next()
 

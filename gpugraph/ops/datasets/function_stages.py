@@ -67,7 +67,7 @@ class Mapped(Stage):
 
     def _in_parts(self, first: Function, rest: Function) -> Mapped:
         """Split this dataset into two datasets. Return the second dataset, which reads the first
-        dataset.
+        one.
 
         Several threads compute the elements of the first dataset. One thread computes the elements
         of the second dataset, because its function draws random numbers.
@@ -176,8 +176,8 @@ class TakenWhileElements(FilteredElements):
 
 
 class Scanned(Stage):
-    """A dataset of the outputs of a function. The function is called with a state and each element.
-    It returns the next state and an output.
+    """A dataset of the outputs of a function. The function receives a state and an element, and
+    returns the next state and an output.
     """
 
     kind = "Scan"

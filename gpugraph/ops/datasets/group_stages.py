@@ -22,8 +22,8 @@ from gpugraph.ops.datasets.passed_stages import Through
 
 
 class GroupedByWindow(Stage):
-    """A dataset of the elements of the datasets that a function returns, one after another. The
-    function is called for each group of elements with equal keys.
+    """A dataset of the elements of other datasets, one dataset after another. A function returns
+    one of these datasets for each group of elements with equal keys.
     """
 
     kind = "GroupByWindow"
@@ -40,8 +40,8 @@ class GroupElements(Through):
     """An iteration over the elements of the datasets that the function returns for groups.
 
     `groups` is a dict from key to the elements of the group so far, and `sizes` is a dict from key
-    to the size at which the group is full. `flushed` is the key and the elements of the group that
-    is being read.
+    to the size at which the group is full. `flushed` is the key and the elements of the group for
+    which the current dataset was returned.
     """
 
     def __init__(self, stage: GroupedByWindow, source: Elements, pipeline: Pipeline) -> None:
@@ -56,8 +56,8 @@ class GroupElements(Through):
         self.is_over = False
 
     def next(self) -> Element | None:
-        """Return the next element of the group that is being read. At the end of the group,
-        continue with the next full group.
+        """Return the next element of the current group's dataset. At its end, continue with the
+        next full group.
         """
         while True:
             if self.current is not None:
@@ -176,7 +176,7 @@ _SOURCE = "input_dataset: variant"
 
 
 def _functions(names: tuple[str, ...]) -> tuple[str, dict[str, Any]]:
-    """Return the inputs and the attrs that an op declares for functions with captured tensors.
+    """Return the inputs and the attrs that an op must declare for functions with captured tensors.
 
     Args:
       names: the names of the functions.

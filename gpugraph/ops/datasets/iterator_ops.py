@@ -57,7 +57,9 @@ class IteratorResource:
         self.watch: Watch | None = None
 
     def measure(self) -> str:
-        """Return the table of the iterator's watch. If there is no watch, start one."""
+        """Return the table of the iterator's measured times. If the iterator is not measured yet,
+        start to measure it.
+        """
         if self.watch is None:
             self.watch = Watch(self.name)
             with self.lock:
@@ -162,8 +164,8 @@ class IteratorResource:
             self.pipeline.restore(self.elements, place)
 
     def _stages(self) -> list[Stage]:
-        """Return a list of the dataset and all datasets that it reads, each once, in a
-        deterministic order.
+        """Return a list of the dataset and all datasets that it reads. Each dataset occurs once,
+        and the order is deterministic.
         """
         stages: dict[int, Stage] = {}
         left = [self.stage]

@@ -40,8 +40,8 @@ class FlatMapped(Stage):
 
 
 class Interleaved(FlatMapped):
-    """A dataset of the elements of other datasets, alternating between `cycle` open datasets. A
-    function returns one of these datasets for each element of the source.
+    """A dataset that alternates between the elements of `cycle` open datasets. A function returns
+    one of these datasets for each element of the source.
     """
 
     kind = "Interleave"
@@ -139,7 +139,7 @@ class InterleavedElements(Through):
 
     def _moved(self, count: int) -> None:
         """Record that `count` elements of the current slot were read. `count` must not exceed the
-        number of elements that are left in the slot's block.
+        number of elements that the slot may still return in this round.
         """
         self.in_block += count
         if self.in_block >= self.block:
@@ -164,7 +164,7 @@ class InterleavedElements(Through):
         """Compute whole rounds over all slots ahead. A round has one block of each slot. Return
         False if a dataset has too few elements available.
 
-        No dataset is read further ahead than its `ahead` allows.
+        From each dataset, at most `ahead` elements are read ahead.
         """
         if not self.is_over and self.num_open < self.cycle:
             return False
@@ -223,8 +223,8 @@ class InterleavedElements(Through):
 
 
 def _woven(columns: Sequence[Any], rounds: int, block: int) -> Any:
-    """Return one column that alternates between `columns`. Each of the `rounds` rounds has `block`
-    rows of each column.
+    """Return one column with the rows of several columns. In each of the `rounds` rounds, it has
+    `block` rows of each column.
     """
     sizes = columns[0].shape[1:]
     parts = [column.reshape(rounds, block, *sizes) for column in columns]

@@ -58,7 +58,7 @@ class TakenElements(ThroughRows):
         self.left = left
 
     def next(self) -> Element | None:
-        """Return the next element, if any is left."""
+        """Return the next element, or None once the given number of elements was returned."""
         if self.left <= 0:
             return None
         element = self.source.next()
@@ -66,7 +66,9 @@ class TakenElements(ThroughRows):
         return element
 
     def next_rows(self, count: int) -> Element | None:
-        """Return up to `count` of the next elements, stacked, if any are left."""
+        """Return up to `count` of the next elements, stacked, or None once the given number of
+        elements was returned.
+        """
         if self.left <= 0:
             return None
         columns = self.source.next_rows(min(count, self.left))
@@ -155,8 +157,8 @@ class Repeat(Passed):
 
 
 class RepeatedElements(Elements):
-    """An iteration of several passes over a dataset. If the number of passes is not limited, an
-    empty pass ends the iteration.
+    """An iteration of several passes over a dataset. If the number of passes is not limited, a pass
+    without elements ends the iteration.
     """
 
     kept = ("passes", "is_first", "source")
@@ -267,7 +269,9 @@ class ConcatenatedElements(ThroughRows):
         self.source = self.stage.second.elements(self.pipeline)
 
     def restore(self, state: Any) -> None:
-        """Continue in the dataset that was being read when the position was saved."""
+        """Continue at a saved position, in the dataset that was being read when the position was
+        saved.
+        """
         if state[0] and not self.is_second:
             self._go_on()
         super().restore(state)

@@ -1,4 +1,4 @@
-"""Iterations over the results of functions that several threads call."""
+"""Iterations over the results of a function that several threads call."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from gpugraph.ops.datasets.passed_stages import Through
 
 
 def check_end(stage: Any, error: OutOfRangeError) -> None:
-    """Raise InvalidArgumentError if the OutOfRangeError `error` of the function must not end the
-    dataset.
+    """Raise InvalidArgumentError if the function has raised the OutOfRangeError `error` and this
+    must not end the dataset.
     """
     if stage.keeps_number:
         raise invalid_argument(
@@ -30,13 +30,13 @@ Outcome = tuple[Element | None, BaseException | None]
 class ParallelElements(Through):
     """An iteration over results that threads compute ahead, in the order of the elements.
 
-    A thread receives several elements at once, as many as take about a millisecond, so that handing
-    them over costs little time. If a call of the function takes less time than the transfer of an
-    element to a thread, no thread is used.
+    A thread receives as many elements at once as it can compute in about a millisecond, so that
+    passing them between threads costs little time. If a call of the function takes less time than
+    the transfer of an element to a thread, no thread is used.
 
     Args:
       reads_ahead: whether elements may be read before they are needed. If not, a thread receives
-        one element at a time, and the program's limit on elements that are computed ahead applies.
+        one element at a time, and no more elements are computed ahead than the program permits.
     """
 
     threaded = ("function",)
@@ -86,7 +86,7 @@ class ParallelElements(Through):
         raise error
 
     def _finish_first(self) -> None:
-        """Wait for the first job, and start another one in its place."""
+        """Wait for the first job in progress to end, and start another job in its place."""
         elements, job = self.pending[0]
         job.wait(self.pipeline)
         self.pending.popleft()
@@ -130,7 +130,9 @@ class ParallelElements(Through):
                 self.pending.append(((), Job.failed(failure)))
 
     def _read_part(self) -> tuple[list[Element], OpError | None]:
-        """Return the next elements for a thread, and the error after them, or None."""
+        """Return the next elements for a thread, and the error that follows them, or None if there
+        is none.
+        """
         elements: list[Element] = []
         size, ends = self._part_size(), time.perf_counter() + _PART_S
         try:
@@ -155,7 +157,9 @@ class ParallelElements(Through):
         self.pending.append((elements, self.workers.start(self._outcomes, elements)))
 
     def _outcomes(self, elements: Sequence[Element]) -> list[Outcome]:
-        """Call the function for elements, in a thread."""
+        """Call the function for each element in a worker thread, and return the results and
+        errors.
+        """
         if self.on_several is not None and len(elements) > 1:
             try:
                 return self._outcomes_at_once(self.on_several, elements)

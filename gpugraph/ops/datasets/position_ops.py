@@ -1,5 +1,5 @@
 """Ops on iterators and datasets, which save and restore positions as strings, write a dataset's
-records to files, and distribute elements to several devices.
+records to files, or distribute elements among several devices.
 """
 
 from __future__ import annotations

@@ -57,7 +57,9 @@ class Shuffled(Passed):
         return ShuffledElements(self, seeds, pipeline)
 
     def apart(self) -> Stage:
-        """Return the copy that `Stage.apart` describes, with its own stream of seeds."""
+        """Return a copy of this dataset with its own stream of seeds, as `Stage.apart`
+        describes.
+        """
         reshuffles = self._seeds_of_passes is not None
         result = Shuffled(self.source.apart(), self.size, self.seeds, reshuffles, self.count)
         result.like(self)
@@ -65,7 +67,7 @@ class Shuffled(Passed):
         return result
 
     def begun(self) -> int:
-        """Return the number of passes over the data that have drawn their seeds."""
+        """Return the number of passes for which seeds were drawn."""
         return self._begun
 
     def begin_after(self, number: int) -> None:
@@ -86,7 +88,7 @@ class ShuffledElements(Elements):
     """An iteration in random order.
 
     `epochs` holds the elements in the buffer, in one list for each epoch, the oldest epoch first.
-    `first` is the index of the first remaining element in the oldest list.
+    `first` is the index of the first element in the oldest list that was not returned yet.
     """
 
     def __init__(
@@ -270,7 +272,7 @@ class ShuffledBlocks(Elements):
 
     def _read(self, wanted: int) -> None:
         """Read elements until the buffer has `wanted` elements. If an error occurs, it is raised
-        after the elements before the error are returned.
+        after the elements before it are returned.
         """
         while not self.is_over and (missing := wanted - len(self.items) + self.first) > 0:
             try:

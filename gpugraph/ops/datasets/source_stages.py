@@ -50,9 +50,7 @@ class Counted(Elements):
 
     @property
     def ahead(self) -> int:
-        """The number of elements that may be read ahead. The smaller the elements are, the larger
-        it is.
-        """
+        """The number of elements that may be read ahead, which is larger for smaller elements."""
         return ahead_of(self.size)
 
     def next(self) -> Element | None:
@@ -159,8 +157,8 @@ class Range(Stage):
 
 
 class SparseSlices(Stage):
-    """A dataset of the rows of a sparse tensor, each as a serialized sparse tensor, in the order of
-    the sparse tensor's indices.
+    """A dataset of the rows of a sparse tensor. Each element is a row, as a serialized sparse
+    tensor. The order is the order of the sparse tensor's indices.
     """
 
     kind = "SparseTensorSlice"
@@ -259,8 +257,8 @@ class Generated(Stage):
 
 
 class GeneratedElements(Elements):
-    """An iteration over the elements of a Python generator. It calls the function `end` when it
-    ends.
+    """An iteration over the elements of a Python generator. At its end, it calls the function
+    `end`.
     """
 
     def __init__(self, stage: Generated, pipeline: Pipeline) -> None:

@@ -13,8 +13,9 @@ from gpugraph.ops.datasets.passed_stages import Passed, Through
 
 
 class Windows(Passed):
-    """A dataset of windows. A window is a dataset of up to `size` elements of the source that are
-    `stride` apart. Each window starts `shift` elements after the start of the previous window.
+    """A dataset of windows. A window is a dataset of up to `size` elements of the source, at
+    intervals of `stride` elements. Each window starts `shift` elements after the start of the
+    previous window.
     """
 
     kind = "Window"
@@ -44,7 +45,7 @@ class Windows(Passed):
 
 
 class WindowElements(Through):
-    """An iteration over windows. `buffer` holds the elements that later windows may contain."""
+    """An iteration over windows. `buffer` holds the elements that may belong to later windows."""
 
     kept = ("is_over", "skipped", "buffer", "source")
 
@@ -56,7 +57,7 @@ class WindowElements(Through):
         self.buffer: list[Element] = []
 
     def next(self) -> Element | None:
-        """Return the next window as one dataset for each component of the source's elements."""
+        """Return the next window: a dataset for each component of the source's elements."""
         stage = self.stage
         reach = (stage.size - 1) * stage.stride + 1
         while not self.is_over and (self.skipped or len(self.buffer) < reach):
@@ -81,13 +82,13 @@ class WindowBlocks(WindowElements):
     """An iteration over windows of a source that returns stacked elements.
 
     Args:
-      buffer: a list of blocks that holds the elements which later windows may contain.
+      buffer: a list of blocks with the elements that may belong to later windows.
     """
 
     buffer: list[Any]
 
     def next(self) -> Element | None:
-        """Return the next window as one dataset for each component of the source's elements."""
+        """Return the next window: a dataset for each component of the source's elements."""
         stage = self.stage
         reach = (stage.size - 1) * stage.stride + 1
         there = sum(len(block[0]) for block in self.buffer)

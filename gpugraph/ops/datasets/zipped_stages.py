@@ -75,8 +75,8 @@ class ZippedElements(Elements):
 class ZippedBlocks(ZippedElements):
     """An iteration that reads a block of each dataset at a time.
 
-    If one dataset raises an error, the elements that the preceding datasets of the list returned
-    for the same position are dropped. `ZippedElements` does the same.
+    If a dataset raises an error, the elements that were already read from the datasets before it in
+    the list, for the same position, are dropped. `ZippedElements` drops them as well.
     """
 
     sources: list[Any]
@@ -88,7 +88,7 @@ class ZippedBlocks(ZippedElements):
 
     @property
     def ahead(self) -> int:
-        """The minimum, over the datasets, of the numbers of elements that may be read ahead."""
+        """The number of elements that may be read ahead from each dataset."""
         return min(source.ahead for source in self.sources)
 
     def next_rows(self, count: int) -> Element | None:

@@ -1,4 +1,6 @@
-"""Assert, which raises an error that shows the values of some tensors if a condition is false."""
+"""Assert, which raises an error if a condition is false. The error shows the values of some
+tensors.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ def summarize(array: Any, max_elements: int) -> str:
 
 def _text(shape: tuple[int, ...], elements: deque[str], inner: bool = False) -> str:
     """Format the elements of an array of shape `shape`, with brackets around inner rows. The
-    iterator `elements` may end before all elements are formatted.
+    iterator `elements` may end before the last element.
 
     If `elements` ends within an inner row, the text of this row ends with "...".
     """
@@ -72,7 +74,7 @@ def _number(value: Any) -> str:
     """Format a float with 6 digits if these digits parse to the same value, otherwise with 9
     digits.
 
-    A float64 has 15 or 17 digits.
+    For a float64, the numbers of digits are 15 and 17.
     """
     double = isinstance(value, np.float64)
     few, many = (15, 17) if double else (6, 9)
@@ -106,6 +108,7 @@ op(
     grad=NO_GRADIENT,
     stateful=True,
     doc=(
-        "Raises InvalidArgumentError if the scalar `condition` is false; the message shows `data`."
+        "Raises InvalidArgumentError if the scalar `condition` is false. The message contains the "
+        "values of `data`."
     ),
 )

@@ -1,8 +1,8 @@
 """CheckNumerics, which forwards a tensor and raises an error if the tensor contains NaN or
 infinity.
 
-The op is stateful, as in TensorFlow. A run therefore executes it even if it is only a control
-input. The compiler would remove a stateless op in this case.
+The op is stateful, as in TensorFlow. Therefore a run executes it even if it is only a control
+input. The compiler would remove a stateless op that is only a control input.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def _bind(context: KernelContext, tensor: Any, out: Any) -> Callable[[], Any]:
 
 
 def _launch(signature: Signature) -> list[Launch]:
-    """Return one launch. Its kernel has three error flags: for tensors with infinities, with NaNs,
-    and with both.
+    """Return one launch. Its kernel has three error flags: for tensors with infinities, for tensors
+    with NaNs, and for tensors with both.
     """
     failures = [
         ErrorFlag(f"{signature.attrs['message']} : Tensor had {kinds} values")
@@ -52,7 +52,7 @@ def _launch(signature: Signature) -> list[Launch]:
 
 
 def _gradient(op: Any, dy: Any) -> Any:
-    """Return `dy`, checked by another CheckNumerics."""
+    """Return `dy`, which another CheckNumerics op checks."""
     text = "Not a number (NaN) or infinity (Inf) values detected in gradient."
     return raw_ops.CheckNumerics(dy, message=f"{text} {op.attrs['message']}")
 

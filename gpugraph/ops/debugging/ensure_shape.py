@@ -1,7 +1,7 @@
 """EnsureShape, which forwards a tensor and raises an error if its shape does not match the attr
 `shape`.
 
-The op is stateful here, unlike in TensorFlow. A run therefore executes it even if it is only a
+Unlike in TensorFlow, the op is stateful here. Therefore a run executes it even if it is only a
 control input.
 """
 
@@ -70,7 +70,10 @@ _ensure_shape = op(
     gpu=Source("row_gather_and_put.cu", _launch, Call(make=_bind)),
     grad=lambda op, dy: dy,
     stateful=True,
-    doc=("The input. Raises InvalidArgumentError if its shape does not fit the attr `shape`."),
+    doc=(
+        "The input. Raises InvalidArgumentError if its shape is not compatible with the attr "
+        "`shape`."
+    ),
 )
 
 
@@ -85,6 +88,6 @@ def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Tensor:
     array([1., 2.], dtype=float32)
 
     Raises ValueError if the static shape of `x` is incompatible with `shape`. A run raises
-    InvalidArgumentError if the actual shape is incompatible.
+    InvalidArgumentError if the shape of the value is incompatible.
     """
     return _ensure_shape(x, shape=shape, name=name)

@@ -24,7 +24,7 @@ _timestamp = op(
     gpu=HostOnly("the time is read on the host"),
     grad=NO_GRADIENT,
     stateful=True,
-    doc="Seconds since 1970 when the op runs.",
+    doc="The time at which the op runs, in seconds since 1970.",
 )
 
 

@@ -79,7 +79,7 @@ add = binary(
     "Add",
     **_ADDITION,
     attrs={"T": (*NUMERIC, string)},
-    doc="x + y, elementwise, broadcast; strings are joined.",
+    doc="x + y, elementwise, with broadcasting. Strings are concatenated.",
 )
 add_kernel("Add", "GPU", HostOnly("strings live on the host"), types={"T": (string,)}, priority=1)
 
@@ -94,7 +94,7 @@ subtract = binary(
     cpu=Call(np.subtract),
     elementwise="x - y",
     grad=lambda op, dz: unbroadcast_pair(op, dz, raw_ops.Neg(dz)),
-    doc="x - y, elementwise, broadcast.",
+    doc="x - y, elementwise, with broadcasting.",
 )
 
 
@@ -111,7 +111,7 @@ multiply = binary(
     cpu=Call(np.multiply),
     elementwise="x * y",
     grad=_mul_gradient,
-    doc="x y, elementwise, broadcast.",
+    doc="x * y, elementwise, with broadcasting.",
 )
 
 
@@ -159,8 +159,8 @@ def squared_difference(x: Any, y: Any, name: str | None = None) -> Tensor:
 def _chosen_gradient(compare: str) -> Callable[..., list[Any]]:
     """Return the gradient function of Maximum or Minimum.
 
-    Where `compare(x, y)` is true, which includes ties, the gradient of x is dz. Elsewhere, the
-    gradient of y is dz.
+    If `compare(x, y)` is true, which includes equal elements, the gradient of x is dz. Otherwise
+    the gradient of y is dz.
     """
 
     def gradient(op: Any, dz: Any) -> list[Any]:
@@ -174,7 +174,7 @@ def _chosen_gradient(compare: str) -> Callable[..., list[Any]]:
 
 
 def _by_name(ufunc: Any) -> Call:
-    """Return a NumPy kernel for `ufunc`, which accepts its output as a keyword argument only."""
+    """Return a NumPy kernel for `ufunc`, whose output must be passed as a keyword argument."""
     return Call(make=lambda context, x, y, out: partial(ufunc, x, y, out=out))
 
 
@@ -235,7 +235,7 @@ pow = binary(
     elementwise="pow(x, y)",
     grad=_pow_gradient,
     doc=(
-        "x to the power y, elementwise. Raises InvalidArgumentError for an integer to a "
+        "x to the power y, elementwise. Raises InvalidArgumentError if an integer is raised to a "
         "negative power."
     ),
 )
@@ -243,8 +243,8 @@ add_kernel("Pow", "GPU", Call(_power), types={"T": INTEGRAL}, priority=1)
 
 
 def infer_one_shape(context: InferContext) -> Sequence[TensorShape]:
-    """Merge the static shapes of all inputs into one. A size of the result is known if it is known
-    in any of the shapes. Raises ValueError if the shapes are incompatible.
+    """Merge the static shapes of all inputs into one shape. A size of the result is known if it is
+    known in any of the shapes. Raises ValueError if the shapes are incompatible.
     """
     shape = context.shapes[0]
     for other in context.shapes[1:]:
@@ -290,7 +290,7 @@ _add_n = op(
     **numpy_kernels(Call(make=_sum_all)),
     native=decomposition(sum_in_order),
     grad=lambda op, dy: [dy] * len(op.inputs),
-    doc="The sum of N tensors of one shape.",
+    doc="The elementwise sum of N tensors of the same shape.",
 )
 
 

@@ -27,7 +27,7 @@ def _bitwise(
         cpu=Call(function),
         elementwise=expression,
         grad=NO_GRADIENT,
-        doc=f"{doc}, elementwise, of shapes that broadcast.",
+        doc=f"{doc}, elementwise, with broadcasting.",
     )
 
 

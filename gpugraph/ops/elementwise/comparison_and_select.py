@@ -68,8 +68,8 @@ def _infer_equal(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _compare_or(function: Any, otherwise: bool) -> Call:
-    """Return a kernel that calls `function`. If the shapes are incompatible, it fills the output
-    with `otherwise` instead.
+    """Return a kernel that calls `function`, or that fills the output with `otherwise` if the
+    shapes are incompatible.
 
     The attr incompatible_shape_error determines whether incompatible shapes are allowed.
     """
@@ -124,7 +124,7 @@ logical_not: UnaryFunction = public_function(
         cpu=Call(np.logical_not),
         elementwise="!x",
         grad=NO_GRADIENT,
-        doc="Not x, elementwise, of a bool tensor.",
+        doc="The negation of a bool tensor, elementwise.",
     )
 )
 
@@ -196,8 +196,8 @@ _select_op = op(
     native=decomposition(_chosen),
     grad=lambda op, dy: _select_gradient(op, dy),
     doc=(
-        "t where the condition holds, otherwise e. A vector condition selects slices "
-        "along the first axis."
+        "x where the condition is true, otherwise y. A vector condition selects slices along the "
+        "first axis."
     ),
 )
 
@@ -214,9 +214,9 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
 
     The indices are an int64 matrix. Each row has the coordinates of one true element.
 
-    `x` and `y` have the same shape and dtype. `condition` has the same shape, is a scalar, or is a
-    vector that selects slices along the first axis. Raises ValueError if only one of `x` and `y` is
-    passed.
+    `x` and `y` must have the same shape and dtype. `condition` has the same shape, is a scalar, or
+    is a vector that selects slices along the first axis. Raises ValueError if only one of `x` and
+    `y` is passed.
 
     >>> session.run(tf.where([True, False], [1, 2], [3, 4]))
     array([1, 4], dtype=int32)
@@ -249,7 +249,10 @@ _choice_op = op(
     infer=broadcast,
     cpu=Call(_choose),
     grad=_choice_gradient,
-    doc="t where the condition holds, otherwise e. The shapes of all three are broadcast.",
+    doc=(
+        "t where the condition is true, otherwise e. All three tensors are broadcast to a common "
+        "shape."
+    ),
 )
 
 
@@ -257,8 +260,8 @@ def where_v2(condition: Any, x: Any = None, y: Any = None, name: str | None = No
     """Return `x` where `condition` is true, and `y` elsewhere. The three tensors are broadcast to a
     common shape.
 
-    If `x` and `y` are None, return the indices that `where` returns. Raises ValueError if only one
-    of `x` and `y` is passed, or if shapes are incompatible.
+    If `x` and `y` are None, return the same indices as `where`. Raises ValueError if only one of
+    `x` and `y` is passed, or if shapes are incompatible.
     """
     if x is None or y is None:
         return where(condition, x, y, name)

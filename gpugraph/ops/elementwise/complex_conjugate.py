@@ -1,4 +1,4 @@
-"""Complex conjugation, which gradients of ops on complex numbers need."""
+"""Complex conjugation, which the gradients of ops on complex numbers use."""
 
 from __future__ import annotations
 

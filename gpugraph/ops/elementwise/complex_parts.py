@@ -66,7 +66,7 @@ def _complex_of(real: Any, imag: Any) -> Any:
 
 
 def _angle_gradient(op: Any, dy: Any) -> Any:
-    """Return the gradient of z, -dy / (imag z + i real z), which equals i dy / conj(z)."""
+    """Return the gradient of z, -dy / (imag z + i real z), which is equal to i dy / conj(z)."""
     z = op.inputs[0]
     part = dy.dtype.base_dtype
     swapped = _complex_of(raw_ops.Imag(z, Tout=part), raw_ops.Real(z, Tout=part))
@@ -163,8 +163,8 @@ def _of_complex(function: OpFunction, tensor: Tensor, name: str | None) -> Tenso
 
 
 def _part_of(function: OpFunction, input: Any, name: str | None) -> Tensor:
-    """Return the real part, imaginary part or angle of a tensor. `function` computes it for complex
-    dtypes.
+    """Return the real part, imaginary part or angle of a tensor. `function` computes it if the
+    dtype is complex.
 
     If the dtype is real, the real part is the tensor itself, and the imaginary part and the angle
     are zeros.

@@ -1,7 +1,7 @@
-"""Quotients and remainders. Each op returns exact quotients, or rounds them down or towards zero,
-or returns 0 where the divisor is 0.
+"""Quotients and remainders. Some ops return exact quotients, some round quotients down or towards
+zero, and some return 0 where the divisor is 0.
 
-On the host, division of integers by zero raises InvalidArgumentError. Kernels on a GPU cannot raise
+On the host, division of integers by zero raises InvalidArgumentError. Kernels on a GPU can't raise
 errors, so on a GPU the quotient is 0. The only quotient of integers that overflows is the lowest
 number divided by -1. On a GPU, the result is the lowest number.
 """
@@ -46,8 +46,8 @@ def _raising(divide: Division) -> Division:
 
 
 def _by_kind(floating: Division, integral: Callable[..., Division]) -> Call:
-    """Return a NumPy kernel that divides floats with `floating`, and integers with the function
-    that `integral(context)` returns.
+    """Return a NumPy kernel that divides floats with `floating`. It divides integers with the
+    function that `integral(context)` returns.
     """
 
     def make(context: KernelContext, x: Any, y: Any, out: Any) -> Callable[[], Any]:
@@ -117,7 +117,7 @@ realdiv = binary(
     cpu=Call(np.true_divide),
     elementwise="x / y",
     grad=_gradient_by("RealDiv"),
-    doc="x / y, elementwise, broadcast, of floating point or complex numbers.",
+    doc="x / y, elementwise, with broadcasting, for floating-point or complex numbers.",
 )
 
 
@@ -133,8 +133,8 @@ def _division(
     """Declare a quotient or remainder op. Return its public function.
 
     Args:
-      expressions: two C expressions for one element, for floats and for integers. The latter is
-        used on GPUs only.
+      expressions: two C expressions for one element, the first for floats and the second for
+        integers. The second is used on GPUs only.
     """
     floating, integral = expressions
     function = binary(
@@ -209,7 +209,7 @@ div_no_nan = binary(
     attrs={"T": FLOATING + COMPLEX},
     elementwise="y == (T)0 ? (T)0 : x / y",
     grad=_gradient_by("DivNoNan"),
-    doc="x / y, elementwise, and 0 wherever y is 0.",
+    doc="x / y, elementwise, and 0 where y is 0.",
 )
 
 mod = floormod
@@ -247,14 +247,13 @@ def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 
 def _pair(x: Any, y: Any, is_hint: bool = False) -> tuple[Tensor, Tensor]:
-    """Convert x and y to tensors of the same dtype. It is the dtype of x if x has a dtype,
+    """Convert x and y to tensors of the same dtype. This is the dtype of x if x has a dtype,
     otherwise the dtype of y.
 
     Raises TypeError if the dtypes still differ.
 
     Args:
-      is_hint: whether a Python value y that does not fit the dtype is converted to the dtype of its
-        own values instead.
+      is_hint: whether a Python value y that does not fit the dtype keeps its default dtype instead.
     """
     known = getattr(x, "dtype", None)
     if not isinstance(known, DType):

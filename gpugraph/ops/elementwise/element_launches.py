@@ -21,7 +21,7 @@ def special_source(function: str, host: Call) -> Source:
 
     Args:
       function: the name of the function in that file.
-      host: the NumPy kernel used where CUDA C cannot run.
+      host: the NumPy kernel, which runs if CUDA C can't.
     """
     return Source("special_unary.cu", partial(_launch_special, function), host)
 

@@ -1,11 +1,13 @@
-"""The error function of arrays, which NumPy lacks. P and Q below are polynomials.
+"""The error function of arrays, which NumPy lacks. P and Q are polynomials.
 
-float64 (error below 2e-16 of the result's scale): the rational approximations of Cody,
-"Rational Chebyshev approximation for the error function", Math. Comp. 23 (1969): x P(x^2) / Q(x^2)
-for |x| up to 0.46875; above it 1 - exp(-x^2) P(|x|) / Q(|x|), with |x| clipped at 6, where the
-result is 1. float32 and float16 (error of 3 units in the last place of float32): x P(x^2) / Q(x^2)
-with x clipped to [-3.92, 3.92], degrees 5 and 5, fitted for this module to minimize the maximum
-relative error (2e-8).
+In float64, the error is below 2e-16 of the result's scale. The rational approximations are from
+Cody, "Rational Chebyshev approximation for the error function", Math. Comp. 23 (1969). For |x| up
+to 0.46875, the approximation is x P(x^2) / Q(x^2). Above, it is 1 - exp(-x^2) P(|x|) / Q(|x|), with
+|x| clipped at 6, where the result is 1.
+
+In float32 and float16, the error is 3 units in the last place of float32. The approximation is x
+P(x^2) / Q(x^2) with x clipped to [-3.92, 3.92] and degrees 5 and 5. It was fitted for this module
+to minimize the maximum relative error (2e-8).
 """
 
 from __future__ import annotations

@@ -40,7 +40,9 @@ def _steps(context: Signature) -> tuple[Any, Any]:
 
 
 def _nudged(context: Signature, range_min: Any, range_max: Any) -> tuple[Any, Any, Any]:
-    """Return (low, high, scale): the range shifted so that 0 is a step, and the size of a step."""
+    """Return (low, high, scale): the bounds of the range after it is shifted so that 0 is a step,
+    and the size of a step.
+    """
     first, last = _steps(context)
     with np.errstate(all="ignore"):
         scale = (range_max - range_min) / (last - first)
@@ -174,8 +176,8 @@ _args_gradient = op(
     **numpy_kernels(Call(make=_bind_args_gradient), decomposition(_args_gradient_terms)),
     grad=NO_GRADIENT,
     doc=(
-        "The gradient of FakeQuantWithMinMaxArgs: `gradients` where inputs are in the "
-        "range, otherwise 0."
+        "The gradient of FakeQuantWithMinMaxArgs, which is `gradients` where the inputs are in "
+        "the range, and 0 elsewhere."
     ),
 )
 
@@ -233,7 +235,8 @@ def _declare_vars(end: str, per_channel: bool) -> tuple[Any, Any]:
         infer=_infer_vars(per_channel),
         **numpy_kernels(Call(make=_bind_vars), decomposition(_vars_terms)),
         grad=back,
-        doc=f"Numbers clamped to [min, max]{of_channels} and rounded to 2 ** num_bits steps.",
+        doc=f"Numbers clamped to [min, max]{of_channels} and rounded to one of 2 ** num_bits "
+        "steps.",
     )
     backward = op(
         gradient_type,
@@ -244,7 +247,8 @@ def _declare_vars(end: str, per_channel: bool) -> tuple[Any, Any]:
         infer=_infer_vars(per_channel),
         **numpy_kernels(Call(make=_bind_vars_gradient), decomposition(_vars_gradient_terms)),
         grad=NO_GRADIENT,
-        doc=f"The gradients of FakeQuantWithMinMaxVars{end}: beyond a bound, the bound gets it.",
+        doc=f"The gradients of FakeQuantWithMinMaxVars{end}. The gradient of a clamped number is "
+        "added to the gradient of the bound.",
     )
     return forward, backward
 
@@ -264,8 +268,8 @@ def fake_quant_with_min_max_args(
     narrow_range: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Clamp float32 numbers to [min, max] and round them to one of 2 ** num_bits steps, one of
-    which is 0.
+    """Clamp float32 numbers to [min, max] and round them to one of 2 ** num_bits steps. One of the
+    steps is 0.
 
     A run raises InvalidArgumentError if `num_bits` is not in [2, 16] or `min` is not below `max`.
 
@@ -288,8 +292,7 @@ def fake_quant_with_min_max_args_gradient(
 ) -> Tensor:
     """Return `gradients` where `inputs` are in the shifted range, and 0 elsewhere.
 
-    All other arguments are the arguments of the `fake_quant_with_min_max_args` op that is
-    differentiated.
+    All other arguments must be the same as in the call of `fake_quant_with_min_max_args`.
     """
     attrs = {"min": min, "max": max, "num_bits": num_bits, "narrow_range": narrow_range}
     return _args_gradient(gradients, inputs, **attrs, name=name)
@@ -303,8 +306,8 @@ def fake_quant_with_min_max_vars(
     narrow_range: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Apply fake quantization as `fake_quant_with_min_max_args` does, where `min` and `max` are
-    float32 scalar tensors.
+    """Apply fake quantization in the same way as `fake_quant_with_min_max_args`. Here `min` and
+    `max` are float32 scalar tensors.
 
     `min` and `max` receive gradients. If both are 0, the result is 0.
     """
@@ -334,8 +337,8 @@ def fake_quant_with_min_max_vars_per_channel(
     narrow_range: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Apply fake quantization as `fake_quant_with_min_max_vars` does, with a separate range for
-    each index of the last axis.
+    """Apply fake quantization in the same way as `fake_quant_with_min_max_vars`, with a separate
+    range for each index of the last axis.
 
     Args:
       min, max: float32 vectors as long as the last axis.

@@ -1,8 +1,8 @@
-"""Python's operators on tensors. Importing this module fills the table `OPERATORS`, where `Tensor`
-looks them up.
+"""Python's operators on tensors. Importing this module fills the table `OPERATORS`, in which
+`Tensor` looks them up.
 
 An operand that is not a tensor is converted to the dtype of the other operand. The operations are
-named after the operator: `x + y` adds an AddV2 named "add".
+named after the operator. For example, `x + y` adds an AddV2 named "add".
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ def _named(function: Binary, name: str) -> tuple[Binary, Binary]:
 
 
 def _in_operator(error: TypeError, function: Binary, x: Any, y: Any) -> TypeError:
-    """Return a TypeError that names both dtypes, if y is by default converted to a dtype that is
-    not the dtype of x.
+    """Return a TypeError that names both dtypes, if the default dtype of y differs from the dtype
+    of x.
 
     Otherwise, return `error` unchanged.
     """
@@ -93,8 +93,8 @@ def _add(x: Any, y: Any, name: str) -> Any:
 
 
 def _mul(x: Any, y: Any, name: str) -> Any:
-    """Add a Mul. If y is a SparseTensor or another composite tensor, return its own product
-    with x.
+    """Add a Mul. If y is a SparseTensor or another composite tensor, return the product that y
+    defines.
     """
     return y * x if isinstance(y, Composite) else _multiply(x, y, name=name)
 

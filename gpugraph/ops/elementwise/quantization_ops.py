@@ -57,7 +57,7 @@ def _bounds(kind: Any) -> tuple[int, int]:
 
 
 def _scaled_ends(low: Any, high: Any, ends: tuple[int, int]) -> tuple[Any, Any, Any]:
-    """Return (scale, low, high) of mode SCALED: the number of integer steps per 1.0, and the range
+    """Return (scale, low, high) for mode SCALED: the number of integer steps per 1.0, and the range
     of real numbers that the integers cover.
 
     Args:
@@ -70,8 +70,8 @@ def _scaled_ends(low: Any, high: Any, ends: tuple[int, int]) -> tuple[Any, Any, 
 
 
 class _FirstScale:
-    """The conversion with mode MIN_FIRST. It holds the size of a step, and the multiple of this
-    size at which the range begins.
+    """The conversion in mode MIN_FIRST. It holds the size of a step, and the multiple of this size
+    at which the range begins.
     """
 
     def __init__(self, low: Any, high: Any, kind: Any) -> None:
@@ -122,7 +122,9 @@ def _to_integers(x: Any, low: Any, high: Any, kind: Any, attrs: Any) -> tuple[An
 
 
 def _to_real(numbers: Any, low: Any, high: Any, mode: str) -> Any:
-    """Convert integers in the range [low, high] to real numbers."""
+    """Convert integers of a quantized dtype to the real numbers in [low, high] that they
+    represent.
+    """
     first, last = _bounds(numbers.dtype)
     if mode == "MIN_FIRST":
         return _FirstScale(low, high, numbers.dtype).real(numbers)
@@ -177,7 +179,7 @@ op(
     **numpy_kernels(Call(make=_bind_quantize)),
     grad=NO_GRADIENT,
     doc=(
-        "Real numbers in a range, converted to integers; and the range that these integers cover."
+        "Real numbers in a range, converted to integers, and the range that these integers cover."
     ),
 )
 
@@ -201,7 +203,7 @@ op(
     **numpy_kernels(Call(make=_bind_dequantize)),
     infer=_infer_ends,
     grad=NO_GRADIENT,
-    doc="The real numbers that integers stand for in the given range.",
+    doc="The real numbers that integers represent in the given range.",
 )
 
 
@@ -314,15 +316,17 @@ def quantize_v2(
     name: str | None = None,
     round_mode: str = "HALF_AWAY_FROM_ZERO",
 ) -> Any:
-    """Call `quantize`. This is an older function, with `name` before `round_mode`."""
+    """Quantize `input` in the same way as `quantize`. This older function has `name` before
+    `round_mode`.
+    """
     return quantize(input, min_range, max_range, T, mode, round_mode, name)
 
 
 def dequantize(
     input: Any, min_range: Any, max_range: Any, mode: str = "MIN_COMBINED", name: str | None = None
 ) -> Any:
-    """Convert numbers of a quantized dtype to float32. This inverts `quantize` with the same range
-    and mode.
+    """Convert numbers of a quantized dtype to float32. This is the inverse of `quantize` with the
+    same range and mode.
     """
     return raw_ops.Dequantize(input, min_range, max_range, mode=mode, name=name)
 
@@ -332,8 +336,8 @@ def quantize_and_dequantize(
     range_given: bool = False, round_mode: str = "HALF_TO_EVEN", name: str | None = None,
     narrow_range: bool = False,
 ) -> Any:  # fmt: skip
-    """Quantize `input` to integers of `num_bits` bits and convert them back. This rounds it to
-    multiples of a scale.
+    """Quantize `input` to integers of `num_bits` bits and convert them back. The result is `input`,
+    rounded to multiples of a scale.
 
     The gradient is the gradient of the identity.
 

@@ -38,7 +38,8 @@ def _acosh_gradient(op: Any, dy: Any) -> Any:
 def _unary(
     op_type: str, function: Callable[..., Any], grad: Any, doc: str, sparse: bool = False
 ) -> UnaryFunction:
-    """Declare a unary op. Its function in C's math library has the op type's name in lower case.
+    """Declare a unary op. Its function in C's math library has the name of the op type in lower
+    case.
 
     Args:
       function: the NumPy kernel.
@@ -96,6 +97,6 @@ atan2: AngleFunction = public_function(
         cpu=Call(np.arctan2),
         elementwise="atan2(x, y)",
         grad=_atan2_gradient,
-        doc="The angle of the point (x, y) in [-pi, pi], elementwise, of shapes that broadcast.",
+        doc="The angle of the point (x, y) in [-pi, pi], elementwise, with broadcasting.",
     )
 )

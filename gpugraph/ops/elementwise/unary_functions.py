@@ -51,10 +51,10 @@ def unary(
 
     Args:
       function: the NumPy kernel, by default derived from `expression`.
-      expression: C for one element, of `x`.
+      expression: a C expression of `x` for one element.
       doc: a description in words.
       grad: the gradient function.
-      types: the dtypes of x.
+      types: the allowed dtypes of x.
       name, sparse: see `public_function`.
     """
     declared = op(
@@ -121,7 +121,7 @@ add_kernel(
 
 @of_values
 def abs(x: Any, name: str | None = None) -> Tensor:
-    """Return |x|, elementwise. For complex numbers, the result is a real tensor.
+    """Return |x|, elementwise. For complex numbers, the result is real.
 
     >>> session.run(tf.abs([-1.5, 2.0]))
     array([1.5, 2. ], dtype=float32)
@@ -262,8 +262,8 @@ add_kernel("Round", "GPU", Elementwise("x", Call(_round)), types={"T": INTEGRAL}
 
 
 def round(x: Any, name: str | None = None) -> Tensor:
-    """Round x to the nearest integers, and halves to the nearest even integer. A tensor of integers
-    is returned unchanged.
+    """Round x to the nearest integers. Halves are rounded to the nearest even integer. A tensor of
+    integers is returned unchanged.
 
     >>> session.run(tf.round([0.5, 1.5, 2.4]))
     array([0., 2., 2.], dtype=float32)

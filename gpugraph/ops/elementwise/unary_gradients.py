@@ -1,10 +1,10 @@
 """Ops that compute gradients of unary functions, mostly from the output y of the function.
 
 Each op takes two tensors of the same shape, mostly y and dy. Each op itself has a gradient, so that
-second derivatives exist. Few of the ops can write their output over an input, because most NumPy
-kernels read an input after their first write to the output.
+second derivatives exist. Only a few of the ops can write their output over an input, because most
+NumPy kernels read an input after their first write to the output.
 
-For complex numbers the gradient is dy times the conjugate of the derivative. Most of the ops
+For complex numbers, the gradient is dy times the conjugate of the derivative. Most of the ops
 conjugate y themselves, as TensorFlow's ops do. `TanhGrad` and `SigmoidGrad` receive the conjugate
 of y instead.
 """
@@ -36,7 +36,8 @@ def _gradient_op(
     """Declare the gradient op of an elementwise op.
 
     Args:
-      of_conjugate: whether the expression is evaluated for conj(y) instead of y if y is complex.
+      of_conjugate: whether the expression is evaluated for conj(y) instead of y. This has an effect
+        only if y is complex.
     """
     op(
         name,

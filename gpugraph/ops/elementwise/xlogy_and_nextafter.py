@@ -57,7 +57,7 @@ _INEXACT = {"T": FLOATING + COMPLEX}
 
 
 def _times_log(op_type: str, log: str, doc: str) -> BinaryFunction:
-    """Declare the op x log(y) for the function `log`."""
+    """Declare the op x * log(y), in which `log` is the passed function."""
     return binary(
         op_type,
         attrs=_INEXACT,
@@ -77,7 +77,7 @@ xdivy = binary(
     attrs=_INEXACT,
     elementwise="x == (T)0 ? (T)0 : x / y",
     grad=_xdivy_gradient,
-    doc="x / y, elementwise, and 0 where x is 0, whatever y is.",
+    doc="x / y, elementwise, and 0 where x is 0, even if y is 0.",
 )
 multiply_no_nan = binary(
     "MulNoNan",
@@ -107,15 +107,17 @@ nextafter: NextAfterFunction = public_function(
         cpu=Call(np.nextafter),
         gpu=special_pair_source("gg_next", Call(np.nextafter)),
         grad=lambda op, dz: unbroadcast_pair(op, dz, raw_ops.ZerosLike(dz)),
-        doc="The number next to x1 in the direction of x2, elementwise, of float32 or float64.",
+        doc=(
+            "The next number after x1 in the direction of x2, elementwise, for float32 or float64."
+        ),
     ),
     "nextafter",
 )
 
 
 def xlog1py(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Return x log(1 + y), elementwise, which is precise for small y. Return 0 where x is 0, for
-    any y.
+    """Return x log(1 + y), elementwise. The result is precise for small y. It is 0 where x is 0,
+    for any y.
     """
     with op_scope(name, "xlog1py", x, y):
         return _xlog1py(x, y)
@@ -123,7 +125,7 @@ def xlog1py(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 def reciprocal_no_nan(x: Any, name: str | None = None) -> Tensor:
     """Return 1 / x, elementwise, and 0 where x is 0. Raises TypeError if the dtype is an integer
-    type.
+    dtype.
     """
     with op_scope(name, "reciprocal_no_nan", x) as scope:
         source = convert_to_tensor(x, name="x")

@@ -110,8 +110,8 @@ def _bind_restore(context: KernelContext, prefix: Any, names: Any, specs: Any) -
 
 
 def check_types(reader: TensorReader, names: Sequence[str], types: Sequence[DType]) -> None:
-    """Raise InvalidArgumentError if a stored dtype differs from the dtype in `types`. The message
-    names all such tensors.
+    """Raise InvalidArgumentError if the dtype of a stored tensor differs from the dtype in `types`.
+    The message names all such tensors.
 
     The error is raised before any tensor is read.
     """
@@ -158,7 +158,7 @@ restore_v2 = _host_op(
     infer=_infer_restore,
     cpu=Call(make=_bind_restore, dynamic=True, direct=True),
     stateful=True,
-    doc="The tensors of a checkpoint by their names, or parts of them.",
+    doc="The tensors of a checkpoint with the given names, or slices of them.",
 )
 
 
@@ -220,8 +220,8 @@ restore_sized = _host_op(
     stateful=True,
     memory=OpMemory(writes_last=True),
     doc=(
-        "RestoreV2 for Assign operations, which have the names `takers`, to variables of "
-        "these shapes."
+        "RestoreV2 for tensors that the Assign operations `takers` assign to variables of these "
+        "shapes."
     ),
 )
 
@@ -256,7 +256,7 @@ merge_v2_checkpoints = _host_op(
     cpu=Call(make=_merge, dynamic=True),
     stateful=True,
     reaches_out=True,
-    doc="Merges several checkpoints into one; their data files become its shards.",
+    doc="Merges several checkpoints into one, which has their data files as shards.",
 )
 
 
@@ -288,5 +288,5 @@ sharded_filespec = _host_op(
     outputs="filename: string",
     infer=_scalars,
     cpu=Call(_shard_names),
-    doc="A pattern of the names of all shards: `basename-?????-of-00003`.",
+    doc="A pattern that the names of all shards match, such as `basename-?????-of-00003`.",
 )

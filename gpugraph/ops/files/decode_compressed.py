@@ -59,12 +59,12 @@ def decode_compressed(bytes: Any, compression_type: str = "", name: str | None =
     """Decompress each string. The result has the same shape as `bytes`.
 
     A run raises InvalidArgumentError if `compression_type` is unknown. It raises DataLossError if a
-    string is not compressed in this format, or if a result is larger than 64 MiB and more than 100
-    times as large as the compressed string.
+    string is not compressed in this format, or if a result is larger than both 64 MiB and 100 times
+    the size of the compressed string.
 
     Args:
       compression_type: "ZLIB", "GZIP", or "" for strings that are not compressed. A string may hold
-        several compressed streams in succession. A truncated stream is decompressed up to the
-        truncation.
+        several compressed streams in succession. If a stream is truncated, the available part is
+        decompressed.
     """
     return _decode_compressed(bytes, compression_type=compression_type, name=name)

@@ -113,8 +113,8 @@ def plain_columns(
     defaults: Sequence[Any],
     missing: bytes,
 ) -> list[Any] | None:
-    """Parse all records at once, and return the columns. If a record or field needs the slow path
-    (`csv_values`), return None.
+    """Parse all records at once, and return the columns. If a record or field requires the slower
+    function `csv_values`, return None.
 
     Args:
       lines: the records.
@@ -151,7 +151,8 @@ def plain_columns(
 
 
 def _plain_column(texts: list[bytes], default: Any, missing: bytes) -> Any:
-    """Return the values of a column as an array, or None if the slow path must parse a field.
+    """Return the values of a column as an array, or None if a field requires the slower function
+    `csv_values`.
 
     The default replaces empty fields. The result is None if a field is empty and has no default, or
     is not a plain number.
@@ -288,7 +289,7 @@ def decode_csv(
         For any other dtype, raise TypeError.
       field_delim: the delimiter between fields, one character.
       use_quote_delim: whether fields may be in double quotes. A quoted field may contain any
-        characters. A quote in it is doubled.
+        characters. A quote in it must be doubled.
       na_value: a text that is treated as an empty field.
       select_cols: the indices of the columns to return, by default all columns. Raises ValueError
         unless they are strictly increasing and there is one for each default.

@@ -77,8 +77,9 @@ def decode_raw(
     """Reinterpret the bytes of strings as numbers of `out_type`, along a new last axis.
 
     A run raises InvalidArgumentError if the strings have different sizes, or a size that is not a
-    multiple of the dtype's size. `bytes` is an older name of `input_bytes`. Raises ValueError if
-    both or neither of these two are passed, and TypeError if the dtype is not supported.
+    multiple of the dtype's size. `bytes` is an older name of `input_bytes`. Raises ValueError
+    unless exactly one of these two arguments is passed, and TypeError if the dtype is not
+    supported.
 
     Args:
       little_endian: whether the first byte of a number is the least significant byte.

@@ -1,7 +1,7 @@
 """ReadFile, WriteFile and MatchingFiles, which access files of the machine on which the op runs.
 
-An op reads or writes again in each run that needs it. An error of the operating system becomes the
-corresponding TensorFlow error (`gpugraph.files` has the table).
+An op accesses its files again in each run that needs the op. An error of the operating system
+becomes the corresponding TensorFlow error (`gpugraph.files` has the table).
 """
 
 from __future__ import annotations

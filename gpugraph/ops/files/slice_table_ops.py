@@ -30,10 +30,10 @@ def _as_bytes(item: Any) -> bytes:
 
 
 def _bind_save(count: int) -> Callable[..., Any]:
-    """Return the function that binds a save op to its arrays.
+    """Return a function that binds a save op to its arrays.
 
     Args:
-      count: the number of inputs that precede the tensors to save. It is 2 for Save, and 3 for
+      count: the number of inputs before the tensors to save. It is 2 for Save, and 3 for
         SaveSlices.
     """
 

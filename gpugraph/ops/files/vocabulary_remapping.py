@@ -105,8 +105,8 @@ generate_vocab_remapping = _host_op(
     infer=_infer_remapping,
     cpu=Call(make=_bind_remapping, dynamic=True, direct=True),
     doc=(
-        "For each word of a new vocabulary, its line in the old one or -1; and the number"
-        " of words found."
+        "For each word of a new vocabulary, its line in the old vocabulary, or -1 if the old "
+        "vocabulary lacks it. Also the number of words that were found."
     ),
 )
 
@@ -130,8 +130,8 @@ def _matrix(path: str, name: str) -> Any:
 
 
 def _check_places(remapping: Any, size: int, what: str) -> None:
-    """Check `remapping`, which has the old line number for each new line. -1 means that a new line
-    has no old line.
+    """Check `remapping`, which has the old line number for each new line, or -1 if there is no old
+    line.
 
     Raises UnimplementedError if an old line is used twice, and InternalError if an old line is
     outside the matrix.
@@ -234,5 +234,8 @@ load_and_remap_matrix = _host_op(
     infer=_infer_load,
     cpu=Call(make=_bind_load, dynamic=True, direct=True),
     stateful=True,
-    doc="Selected rows and columns of a matrix in a checkpoint; missing values are filled in.",
+    doc=(
+        "Selected rows and columns of a matrix in a checkpoint. The elements of rows and columns "
+        "that it lacks are taken from `initializing_values`."
+    ),
 )

@@ -1,6 +1,6 @@
 """The conversion of decompositions (ops as elementwise expressions) to C statements over scalars.
 
-A kernel whose loop contains the op includes these statements as macros.
+A kernel whose loop computes the op includes these statements as macros.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from gpugraph.kernel import Builder, Decomposition, Elementwise, Reduction, Sign
 
 
 class _Statements(Builder):
-    """A builder whose values are scalars in C. Its value with number i is a pair (C expression,
+    """A builder whose values are scalars in C. The value with index i is a pair (C expression,
     dtype).
     """
 
@@ -22,7 +22,7 @@ class _Statements(Builder):
         self.lines: list[str] = []
 
     def named(self, expression: str, dtype: DType) -> int:
-        """Append the value of a C expression, and return the value's number."""
+        """Append the value of a C expression, and return the value's index."""
         self.values.append((expression, dtype))
         return len(self.values) - 1
 

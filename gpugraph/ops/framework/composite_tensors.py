@@ -1,8 +1,8 @@
 """Composite tensors, which are values that consist of several tensors. Some functions of tensors
 also accept composite tensors.
 
-`sparse_tensor.SparseTensor` is a composite. It is defined in a higher layer. The functions here
-depend only on `Composite`, its base class.
+`sparse_tensor.SparseTensor` is a composite tensor. It is defined in a higher layer. The functions
+here depend only on its base class, `Composite`.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class SparseTensorValue(NamedTuple):
 
 
 class Composite(ABC):
-    """Base class of sparse tensors. A sparse tensor has the shape `dense_shape` and is 0 except for
-    the elements `values`.
+    """Base class of sparse tensors. A sparse tensor has the shape `dense_shape`. Its elements are
+    0, except for the stored elements `values`.
     """
 
     @property
@@ -46,7 +46,9 @@ class Composite(ABC):
 
     @abstractmethod
     def _with(self, values: Any) -> Any:
-        """Return a composite with the positions and shape of this one, and with these values."""
+        """Return a composite with new `values` at the positions of this composite, and with the
+        same shape.
+        """
 
     @abstractmethod
     def _of(self, parts: list[Tensor]) -> Any:

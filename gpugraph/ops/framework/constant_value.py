@@ -53,8 +53,8 @@ def constant_value(tensor: Any) -> Any:
 
 
 def value_for_programs(tensor: Tensor, partial: bool = False) -> NDArray[Any] | None:
-    """Return the value as `tf.get_static_value` does, which evaluates only the op types that
-    TensorFlow 1.15 evaluates.
+    """Return the value that `tf.get_static_value` returns. Only the op types that TensorFlow 1.15
+    evaluates are evaluated.
 
     Args:
       partial: whether to return an array of objects for a Pack along axis 0 with unknown inputs.
@@ -68,7 +68,7 @@ def value_for_programs(tensor: Tensor, partial: bool = False) -> NDArray[Any] | 
 
 def constant_value_as_shape(tensor: Tensor) -> TensorShape | None:
     """Return the shape whose sizes are the elements of `tensor`, a vector. If even the number of
-    sizes is unknown, return None.
+    elements is unknown, return None.
 
     A size that is not constant is None in the shape.
     """
@@ -115,8 +115,8 @@ class _Search:
         return operation.inputs if _is_folded(tensor) else ()
 
     def _evaluate(self, tensor: Tensor) -> NDArray[Any] | None:
-        """Return the value of a tensor whose sources are already evaluated. If a source has no
-        value, return None.
+        """Return the value of a tensor whose sources are already evaluated, or None if a source has
+        no value.
         """
         operation = tensor.op
         if operation.type == "Const":
@@ -156,8 +156,8 @@ class _Search:
         return None
 
     def _size(self, tensor: Tensor) -> int | None:
-        """Return the value of a scalar tensor that contains a size. Return None if the tensor is
-        not constant.
+        """Return the value of a scalar tensor that contains a size, or None if the tensor is not
+        constant.
         """
         value = self.value(tensor)
         if value is None:
@@ -195,8 +195,8 @@ class _Search:
 
 
 class _ProgramSearch(_Search):
-    """A search for `tf.get_static_value`. It evaluates the op types that TensorFlow 1.15 evaluates,
-    for tensors of any size.
+    """A search for `tf.get_static_value`. It evaluates the same op types as TensorFlow 1.15, for
+    tensors of any size.
     """
 
     def _sources(self, tensor: Tensor) -> Sequence[Tensor]:

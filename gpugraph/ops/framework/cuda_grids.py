@@ -35,8 +35,8 @@ def item_type(dtype: DType) -> str:
 
 
 def wide_type(dtype: DType) -> DType:
-    """Return the dtype in which a kernel computes. It is float32 for 16-bit floats, otherwise
-    `dtype`.
+    """Return the dtype in which a kernel computes: float32 for 16-bit floats, or else `dtype`
+    itself.
     """
     base = dtype.base_dtype
     return dtypes.float32 if base.is_floating and base.size == 2 else base
@@ -71,8 +71,8 @@ def shared_axes(
 
 
 def _strides(shape: tuple[int, ...], rank: int) -> list[int]:
-    """Return the strides of `shape` along each of `rank` axes, in elements. They are 0 along axes
-    of size 1.
+    """Return the strides of `shape` along each of `rank` axes, in elements. Along axes of size 1
+    they are 0.
     """
     sizes = (1,) * (rank - len(shape)) + shape
     return [prod(sizes[axis + 1 :]) if size > 1 else 0 for axis, size in enumerate(sizes)]

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 def _same(op_type: str, grad: Any, doc: str, **attrs: Any) -> OpFunction:
     """Declare an op whose output is a view of its input.
 
-    The op copies only if the memory cannot be shared.
+    The op copies its input only if the memory can't be shared.
     """
     return op(
         op_type,
@@ -89,8 +89,8 @@ def prevent_gradient(input: Any, message: str = "", name: str | None = None) -> 
 
 
 def _writes(make: Callable[[tuple[int, ...]], Any]) -> Call:
-    """Return a NumPy kernel that writes `make(shape)` into each output. `shape` is the shape of the
-    corresponding input.
+    """Return a NumPy kernel that writes `make(shape)` into each output, where `shape` is the shape
+    of the corresponding input.
     """
 
     def bind(context: KernelContext, *arrays: Any) -> Callable[[], Any]:

@@ -20,8 +20,8 @@ def do_nothing() -> None:
 
 
 def copy_array(source: Any, out: Any) -> None:
-    """Copy `source` to `out`. This is the kernel of ops whose output has the elements and shape of
-    the input.
+    """Copy `source` to `out`. This is the kernel of ops whose output has the same elements and
+    shape as the input.
     """
     np.copyto(out, source)
 
@@ -62,7 +62,7 @@ def ints(array: Any) -> tuple[int, ...]:
 
 
 def item_size(dtype: DType) -> int:
-    """Return the bytes of an element. Raises NotImplementedError for Python objects."""
+    """Return the size of an element in bytes. Raises NotImplementedError for Python objects."""
     if dtype.base_dtype in (dtypes.string, dtypes.resource):
         raise NotImplementedError(f"{dtype.base_dtype.name}: its elements are Python objects")
     return dtype.base_dtype.size
@@ -73,7 +73,7 @@ def numpy_kernels(call: Call, native: Native | None = None) -> dict[str, Any]:
     `op`.
 
     Args:
-      native: the op's native kernel, which is used instead where it is supported.
+      native: the op's native kernel, which runs instead if it supports the node.
     """
     return {"cpu": call, "gpu": call} | ({"native": native} if native else {})
 

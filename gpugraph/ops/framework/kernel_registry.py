@@ -100,8 +100,8 @@ def add_kernel(
 
 
 def find_kernel(op_type: str, device_type: str, attrs: Mapping[str, Any]) -> KernelDef | None:
-    """Return the kernel for a node with these attrs, or the `HostOnly` that is registered instead.
-    If there is neither, return None.
+    """Return the kernel for a node with these attrs, or the `HostOnly` that is registered instead
+    of a kernel. If there is neither, return None.
     """
     for entry in _KERNELS.get((op_type, device_type), ()):
         if not entry.types or entry.accepts(attrs):
@@ -117,8 +117,8 @@ def kernels_of(op_type: str) -> list[KernelDef]:
 
 
 def is_ours(op_type: str, device_type: str, attrs: Mapping[str, Any]) -> bool:
-    """Return whether the kernel for a node with these attrs belongs to the library, or there is no
-    kernel.
+    """Return whether the library's kernel, or no kernel at all, is registered for a node with these
+    attrs.
 
     The compiler may then replace the node with an equivalent op.
     """
@@ -127,7 +127,7 @@ def is_ours(op_type: str, device_type: str, attrs: Mapping[str, Any]) -> bool:
 
 
 def kernel_device_types(op_type: str) -> list[str]:
-    """Return the device types that have any kernel for `op_type`."""
+    """Return the device types on which `op_type` has a kernel."""
     return [
         device_type
         for (name, device_type), entries in _KERNELS.items()

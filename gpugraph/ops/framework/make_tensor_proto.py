@@ -57,8 +57,8 @@ def make_tensor_proto(
 
 
 def _check_quantized(value: Any, wanted: DType) -> None:
-    """Raise TypeError unless nested lists contain only tuples of one int, which represent quantized
-    values.
+    """Raise TypeError unless nested lists contain only tuples of one int, as the values of
+    quantized dtypes are written.
     """
     if isinstance(value, list):
         for item in value:

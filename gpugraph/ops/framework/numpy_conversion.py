@@ -54,8 +54,8 @@ _MAX_FLOAT = 1e38
 
 
 def type_of_number(value: Any, wanted: DType | None) -> Any:
-    """Return the NumPy type for a number that certainly fits the dtype `wanted`. If more checks are
-    needed, return None.
+    """Return the NumPy type for a number that certainly fits the dtype `wanted`, or None if more
+    checks are needed.
     """
     if type(value) is float:
         if -_MAX_FLOAT < value < _MAX_FLOAT and (wanted is None or wanted in _FLOATS):
@@ -71,8 +71,8 @@ def type_of_number(value: Any, wanted: DType | None) -> Any:
 
 
 def _type_of_numbers(value: Any, wanted: DType | None) -> Any:
-    """Return the result of `type_of_number` for a number. For a list of ints, such as a shape,
-    return a type that all of them fit.
+    """Return the NumPy type for a number as `type_of_number` does. For a list of ints, such as a
+    shape, return a type that all of them fit.
     """
     if type(value) not in (list, tuple):
         return type_of_number(value, wanted)
@@ -123,8 +123,8 @@ def _from_python(value: Any, wanted: DType | None) -> NDArray[Any]:
 
 
 def _from_large_ints(array: NDArray[Any], value: Any, wanted: DType) -> NDArray[Any]:
-    """Convert ints for which NumPy has no common type. They become floats or, for an integer dtype,
-    ints modulo 2**64.
+    """Convert an array of ints for which NumPy has no common type. They become floats or, for an
+    integer dtype, ints modulo 2**64.
 
     An array of any other type is returned unchanged.
     """
@@ -143,8 +143,8 @@ def _from_large_ints(array: NDArray[Any], value: Any, wanted: DType) -> NDArray[
 
 
 def _from_objects(array: NDArray[Any], value: Any) -> NDArray[Any]:
-    """Convert the Dimension objects in an array of objects to ints. Raises TypeError if there are
-    any other objects.
+    """Convert the Dimension objects in an array to ints. Raises TypeError if the array has any
+    other objects.
 
     Raises ValueError if a Dimension is unknown.
     """
@@ -169,7 +169,7 @@ def _unknown(value: Any) -> TypeError:
 
 
 def _check_texts(array: NDArray[Any]) -> None:
-    """Raise TypeError if an item is not a string, because NumPy would format numbers as text."""
+    """Raise TypeError if an item is not a string. NumPy itself would convert numbers to text."""
     for item in array.reshape(-1).tolist():
         if not isinstance(item, (str, bytes)):
             raise TypeError(

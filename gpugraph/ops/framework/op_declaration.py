@@ -5,10 +5,10 @@ place.
               infer=same_shape(0), memory=OpMemory(alias={0: 0}), cpu=Call(relu_host),
               elementwise="x > 0 ? x : (T)0", grad=lambda op, dy: ..., doc="max(features, 0)")
 
-`op` rejects an incomplete declaration: each op has shape inference, a CPU kernel, a GPU kernel or
-the reason why there is none, and a gradient or `NO_GRADIENT`. `op` returns the function that adds
-operations of this type to a graph. A gradient calls other ops by op type through `raw_ops`, so that
-op families need not import each other.
+`op` rejects an incomplete declaration. Each op must have shape inference, a CPU kernel, a GPU
+kernel or the reason why there is none, and a gradient or `NO_GRADIENT`. `op` returns the function
+that adds operations of this type to a graph. A gradient calls other ops by op type through
+`raw_ops`, so that op families need not import each other.
 """
 
 from __future__ import annotations
@@ -75,9 +75,10 @@ class OpDecl(NamedTuple):
     """The declaration of an op type, without its kernels (see `kernel_registry`).
 
     Args:
-      native: the source of its native code, in addition to its elementwise or reduction expression.
-      reaches_out: whether running it writes files or calls Python functions of the program. Loaders
-        of files run no such op unless explicitly permitted.
+      native: the source of the op's native code, in addition to its elementwise or reduction
+        expression.
+      reaches_out: whether the op writes files or calls Python functions of the program. Loaders of
+        files run no such op unless explicitly permitted.
       harmless_without: the index of a string input. If this input is empty, the op writes no files
         and calls no Python functions.
     """
@@ -187,8 +188,8 @@ def register_op(
 ) -> OpFunction:
     """Declare an op type and return the function that adds operations of this type to graphs.
 
-    This function is the same as `op`, which declares the package's own ops, except that the fields
-    of `OpMemory` are keyword arguments. `host` is `host_inputs`, and `uninitialized` is
+    Programs use this function. The package's own ops use `op`, which has a single argument `memory`
+    instead of the fields of `OpMemory`. Here `host` means `host_inputs`, and `uninitialized` means
     `allows_uninitialized`.
     """
     memory = OpMemory(
@@ -229,11 +230,11 @@ def _device_kernel(
 def _for_bfloat16(
     kernel: Kernel | HostOnly, op_def: OpDef, writes: tuple[int, ...]
 ) -> Kernel | HostOnly:
-    """Return a copy of the kernel that records `writes`, the indices of the inputs that it writes,
-    and whether it is `direct`.
+    """Return a copy of the kernel in which `writes`, the indices of the inputs that the kernel
+    writes, and `direct` are set.
 
-    A `direct` kernel receives bfloat16 arrays. All other kernels receive float32 arrays instead. A
-    kernel whose op also accepts strings is direct, because such a kernel only copies values.
+    A `direct` kernel receives bfloat16 arrays. All other kernels receive float32 arrays instead. If
+    an op also accepts strings, its kernel is direct, because it only copies values.
     """
     if isinstance(kernel, HostOnly):
         return kernel
@@ -265,7 +266,7 @@ def _check(op_def: OpDef, grad: Any, doc: str) -> None:
 
 
 def _check_memory(op_def: OpDef, memory: OpMemory) -> None:
-    """Raise InvalidArgumentError for an index that no input or output has."""
+    """Raise InvalidArgumentError if `memory` contains an index that no input or output has."""
     inputs, outputs = range(len(op_def.inputs)), range(len(op_def.outputs))
     for index in (*memory.host_inputs, *memory.writes):
         if index not in inputs:

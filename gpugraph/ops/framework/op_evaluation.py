@@ -28,9 +28,8 @@ if TYPE_CHECKING:
 
 
 class ContextOutsideRun:
-    """The methods of a `KernelContext` that need a session or a run, neither of which exists here.
-
-    They raise LookupError.
+    """The methods of a `KernelContext` that need a session or a run. Without them, the methods
+    raise LookupError.
     """
 
     name: str
@@ -49,7 +48,7 @@ class ContextOutsideRun:
         raise LookupError(f"Input {index} of '{self.name}' is an array, not a variable")
 
     def compiled(self, file: str, dtype: str = "float32") -> Callable[[float], None]:
-        """Return a callable that ignores its argument, because no native code is compiled outside a
+        """Return a callable that always returns None, because no native code is compiled outside a
         run.
         """
         return lambda seconds: None
@@ -76,7 +75,9 @@ class ContextOutsideRun:
         raise LookupError(f"'{self.name}' finds no kept tensors: it is in no session")
 
     def keep(self, container: Any) -> None:
-        """Raise LookupError, because outside a run nothing could keep a container."""
+        """Raise LookupError, because there is no run at whose end the container could be
+        released.
+        """
         raise LookupError(f"'{self.name}' can keep nothing: it is in no run")
 
 
@@ -117,7 +118,7 @@ class ArrayContext(ContextOutsideRun):
         return self.scratch(shape, dtype)
 
     def state(self, make: Callable[[], Any]) -> Any:
-        """Return the state under this op's name in `states`, which the first call creates with
+        """Return the state in `states` under this op's name. If there is none, create it with
         `make`.
         """
         return self.states.setdefault(self.name, make())
@@ -129,8 +130,8 @@ def evaluate(
     values: Sequence[NDArray[Any]],
     types: Sequence[DType] = (),
 ) -> list[NDArray[Any]] | None:
-    """Return the outputs of an op for these inputs. If the op has no CPU `Call`, or the call fails,
-    return None.
+    """Return the outputs of an op for these inputs, or None if the op has no CPU `Call` or the call
+    fails.
 
     Args:
       types: the inputs' dtypes. They are required if some inputs are arrays of open sizes, which
@@ -150,8 +151,8 @@ def evaluate(
 def run_kernel(
     op_def: OpDef, kernel: Call, attrs: Mapping[str, Any], values: Sequence[NDArray[Any]]
 ) -> list[NDArray[Any]]:
-    """Run `kernel`, and return new outputs of the inferred shapes. Exceptions of the kernel are
-    passed on.
+    """Run `kernel` on `values`, and return new outputs of the inferred shapes. Exceptions of the
+    kernel are passed on.
     """
     dtypes = [as_dtype(value.dtype) for value in values]
     return _run(op_def, kernel, attrs, values, dtypes, attrgetter("as_numpy_dtype"))
@@ -164,8 +165,8 @@ def _of_open_sizes(
     values: Sequence[NDArray[Any]],
     types: Sequence[DType],
 ) -> list[NDArray[Any]] | None:
-    """Return the outputs for inputs of which some are open sizes. The kernel runs on arrays of
-    objects in place of these inputs.
+    """Return the outputs for inputs that contain open sizes. The kernel runs on arrays of objects
+    in place of these inputs.
 
     If the outputs are neither integers nor bools, return None.
     """

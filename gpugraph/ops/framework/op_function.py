@@ -1,4 +1,4 @@
-"""OpFunction, the Python function of an op type, which adds its operations to graphs.
+"""OpFunction, the Python function of an op type. A call adds an operation to the graph.
 
 Its arguments are the op's inputs in order, then its attrs, and the operation's `name`. Values that
 are not tensors become constants in the operation's name scope (`add/y`). In the common case, in
@@ -39,8 +39,8 @@ class _Typed(NamedTuple):
 
     Args:
       follows: the attrs that the inputs determine.
-      complete: all attrs if the caller passes none. All operations that are created without attrs
-        share this dict.
+      complete: all attrs of an operation for which the caller passes none. Such operations share
+        this dict.
       dtypes: the dtypes of the outputs, or None if they depend on attrs that the caller passes.
       numbers: for each input that is a Python number, its slot and the dtype of its constant.
     """
@@ -52,7 +52,7 @@ class _Typed(NamedTuple):
 
 
 class OpFunction(OpInputs):
-    """Adds operations of one op type to graphs when called.
+    """A callable that adds operations of one op type to graphs.
 
     A call returns the output, or a named tuple or a list of several outputs. If the op has no
     outputs, the call returns the operation.
@@ -105,9 +105,10 @@ class OpFunction(OpInputs):
         return {id(dtype): {self._plain: dtype, **self._defaults} for dtype in allowed}
 
     def _has_lists(self) -> bool:
-        """Return whether an operation depends on more than the attrs and the dtypes of its inputs.
+        """Return whether more than the attrs and the dtypes of the inputs is needed to determine
+        the properties of an operation.
 
-        It does if some inputs are lists or references, or if there are no inputs.
+        This is the case if some inputs are lists or references, or if there are no inputs.
         """
         args = (*self.op_def.inputs, *self.op_def.outputs)
         return not self.op_def.inputs or any(arg.is_list or arg.is_ref for arg in args)
@@ -127,10 +128,10 @@ class OpFunction(OpInputs):
         return self._of(args, name)
 
     def _of(self, values: Sequence[Any], name: str | None = None) -> Any:
-        """Add an operation with default attrs, and with these inputs, one for each input in the
+        """Add an operation with default attrs. `values` has a value for each input in the
         signature.
 
-        Plain ops on tensors take a fast path.
+        Plain ops on tensors have a fast path.
         """
         if self._shared:
             first = values[0]
@@ -153,11 +154,11 @@ class OpFunction(OpInputs):
         self, values: Sequence[Any], attrs: dict[str, Any] | None, name: str | None
     ) -> Any:
         """Add an operation with these attrs and the attrs that its inputs determine. If `attrs` is
-        None, use the defaults.
+        None, all other attrs have their defaults.
 
         The properties that follow from the types of tensors and numbers are cached. The key of the
-        cache consists of the ids of these types. Dtypes and the types of numbers exist as long as
-        the process, so an id is unique.
+        cache consists of the ids of these types. Dtypes and the types of numbers are never deleted,
+        so an id is unique.
         """
         if self._by_types is None or not (attrs is None or self._derived.isdisjoint(attrs)):
             return self._results(self._general(values, attrs, name))
@@ -180,7 +181,7 @@ class OpFunction(OpInputs):
         return op._outputs[0] if self._is_single else self._results(op)
 
     def _keep_types(self, key: tuple[int, ...], values: Sequence[Any], op: Operation) -> None:
-        """Cache the properties that follow from the types of `values`, if all of these are tensors
+        """Cache the properties that follow from the types of `values`, if all values are tensors
         and numbers.
 
         Args:
@@ -304,7 +305,9 @@ class OpFunction(OpInputs):
         return outputs if args[0].is_list else outputs[0]
 
     def _by_argument(self, operation: Operation) -> list[Any]:
-        """Return the outputs in the order of the signature: a tensor, or a list of tensors."""
+        """Return the outputs in the order of the signature. Each of them is a tensor or a list of
+        tensors.
+        """
         outputs, start = operation.outputs, 0
         result: list[Any] = []
         for arg in self.op_def.outputs:

@@ -23,7 +23,7 @@ _MAX_SHOWN = 8
 
 
 class OpInputs:
-    """Base class of `OpFunction`, which converts the inputs of operations and adds the attrs that
+    """The base class of `OpFunction`. It converts the inputs of operations and adds the attrs that
     the inputs determine.
 
     Attributes:
@@ -73,7 +73,7 @@ class OpInputs:
     def _expected_type(
         self, arg: ArgDef, attrs: dict[str, Any], values: Sequence[Any]
     ) -> DType | None:
-        """Return the dtype that an argument must have. If nothing determines it, return None.
+        """Return the dtype that an argument must have, or None if nothing determines it.
 
         The dtype is declared, or is the value of the argument's type attr, or is the dtype of a
         tensor among `values` with the same type attr.
@@ -134,7 +134,7 @@ class OpInputs:
 
     def _default_type(self, arg: ArgDef) -> DType | None:
         """Return the dtype to which values without a dtype are converted if possible. It is the
-        default of the type attr.
+        default of the argument's type attr.
 
         Return None if there is no default.
         """
@@ -142,10 +142,10 @@ class OpInputs:
         return attr.default if attr is not None and attr.has_default else None
 
     def _source_of_type(self, arg: ArgDef, wanted: DType) -> str:
-        """Return a text for messages that explains the dtype which an argument must have.
+        """Return a text, for messages, that explains why an argument must have the dtype `wanted`.
 
-        It names the first argument with the same type attr. If the argument itself is the first, it
-        names only the dtype.
+        The text names the first argument with the same type attr. If the argument itself is the
+        first, the text names only the dtype.
         """
         others = (other.name for other in self.op_def.inputs if other.type_attr == arg.type_attr)
         first = next(others, arg.name) if arg.type_attr else arg.name
@@ -200,8 +200,8 @@ class OpInputs:
             raise why from error
 
     def _unlike(self, arg: ArgDef, values: Sequence[Any]) -> TypeError | None:
-        """Return the error for list elements that convert to different dtypes. If all convert to
-        the same dtype, return None.
+        """Return the error for list elements that convert to different dtypes, or None if all
+        convert to the same dtype.
         """
         types = [_own_type(value) for value in values]
         if len({*types}) < 2:
@@ -213,7 +213,7 @@ class OpInputs:
 
 
 def _dtype_of(value: Any) -> DType | None:
-    """Return the dtype of a tensor or variable. For any other value, return None."""
+    """Return the dtype of a tensor or variable, or None if the value is neither."""
     dtype = getattr(value, "dtype", None)
     return dtype.base_dtype if isinstance(dtype, DType) else None
 

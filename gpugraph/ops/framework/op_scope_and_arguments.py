@@ -1,5 +1,5 @@
-"""Helpers of the functions that add ops and build gradients. They open name scopes, and pass sizes
-and attrs as arguments.
+"""Helpers of the functions that add ops and build gradients. They open name scopes, and convert
+sizes and attrs to arguments of ops.
 """
 
 from __future__ import annotations

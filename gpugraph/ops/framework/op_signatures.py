@@ -51,8 +51,8 @@ def derived_attrs(op_def: OpDef) -> set[str]:
 
 
 def attr_names(op_def: OpDef) -> list[str]:
-    """Return the attrs that a caller can pass. As in TensorFlow, attrs without a default come
-    first.
+    """Return the names of the attrs that a caller can pass. As in TensorFlow, attrs without a
+    default come first.
     """
     derived = derived_attrs(op_def)
     attrs = [attr for key, attr in op_def.attrs.items() if key not in derived]
@@ -129,8 +129,8 @@ def _attr_type(attr: AttrDef) -> str:
 
 
 class FunctionDoc:
-    """A descriptor for `__doc__`. Access through an instance returns the op's docstring. Access
-    through the class returns `class_doc`.
+    """A descriptor for `__doc__`. On an instance, the attribute is the docstring of the op. On the
+    class, it is `class_doc`.
     """
 
     def __init__(self, class_doc: str) -> None:
@@ -205,9 +205,7 @@ EXAMPLES = {
 
 
 def example_of(op_type: str) -> str:
-    """Return the example of an op type as text, which is the end of the op's docstring. If there is
-    no example, return "".
-    """
+    """Return the example at the end of an op's docstring as text, or "" if there is no example."""
     if op_type not in EXAMPLES:
         return ""
     expression, value = EXAMPLES[op_type]

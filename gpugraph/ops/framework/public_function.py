@@ -100,7 +100,7 @@ def _of_module(function: Any) -> Any:
 
 
 def _importing_module(frame: FrameType) -> str:
-    """Return the name of the module whose import has created this frame."""
+    """Return the name of the module that was being imported when this frame was created."""
     while frame.f_code.co_name != "<module>" and frame.f_back is not None:
         frame = frame.f_back
     return str(frame.f_globals["__name__"])

@@ -1,9 +1,9 @@
 """Launches of the kernels in row_update_order.cu, row_gather_and_put.cu and scatter_combine.cu,
 which update rows of a matrix.
 
-A change, as scatter ops make them, consists of the index of a row, and a new value or an operand
-for this row. If several changes have the same row, they are applied in the order in
-which the op receives them.
+A scatter op makes changes. Each change consists of the index of a row, and a new value or an
+operand for this row. If several changes have the same row, they are applied in the order in which
+the op receives them.
 
     sort_changes(...)      `order` and `keys` (scratch memory): the changes, sorted by their rows
     combine_changes(...)   for associative rules: combines the changes of each row in parallel
@@ -40,8 +40,8 @@ _FULL = 1 << 18
 
 
 class UpdateRule(NamedTuple):
-    """Two C expressions. `combine` merges two changes `a` and `b` into one, and `finish` applies
-    change `b` to row `a`.
+    """Two C expressions. `combine` combines two changes `a` and `b` into one change, and `finish`
+    applies change `b` to row `a`.
     """
 
     combine: str
@@ -70,7 +70,7 @@ class Changes(NamedTuple):
       rows, width: the size of the changed matrix.
       keys: the row of each change.
       order: the position of each change before the sort.
-      step: 0 if the same number updates all rows, otherwise 1.
+      step: 0 if all rows are changed with the same number, otherwise 1.
     """
 
     size: int
@@ -89,7 +89,8 @@ class Changes(NamedTuple):
 def columns_and_rows(
     rows: int, width: int, max_across: int = THREADS
 ) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
-    """Return the grid and block of a launch for a matrix. threadIdx.x numbers the columns.
+    """Return the grid and block of a launch for a matrix. threadIdx.x is the index along the
+    columns.
 
     Args:
       max_across: the maximum number of threads along the columns in one block.
@@ -152,7 +153,7 @@ def sort_changes(
 def radix_passes(
     count: int, bits: int, keys: Scratch, order: Scratch
 ) -> tuple[list[Launch], Scratch, Scratch]:
-    """Return launches that sort `count` pairs of a key and an order number, and the two buffers
+    """Return launches that sort `count` pairs, each of a key and a position, and the two buffers
     that hold the sorted pairs.
 
     The sort is stable, and compares only the lowest `bits` bits of the keys.
@@ -181,8 +182,8 @@ def radix_passes(
 
 
 def _other(buffer: Scratch) -> Scratch:
-    """Return the other buffer of a pair. The passes of the sort alternate between the two
-    buffers.
+    """Return the second buffer of a pair for the first one, and vice versa. The passes of the sort
+    alternate between the two buffers.
     """
     name = buffer.name.removeprefix("other ")
     return buffer._replace(name=f"other {name}" if name == buffer.name else name)
@@ -240,10 +241,9 @@ def apply_in_order(
     refuses: str,
     message: str,
 ) -> list[Launch]:
-    """Return launches that set target[row] = finish(target[row], change), for one change after the
-    other.
+    """Return launches that set target[row] = finish(target[row], change), one change after another.
 
-    A change for which the C expression `refuses` is true makes the run fail with `message`.
+    If the C expression `refuses` is true for a change, the run fails with `message`.
     """
     grid, block = columns_and_rows(changes.size, changes.width)
     sizes = changes.size, changes.width, changes.rows, changes.step
@@ -291,7 +291,9 @@ def _bits(dtype: DType, index_type: DType = dtypes.int32) -> dict[str, Any]:
 
 
 def copy_elements(source: Arg, target: Arg, count: int, dtype: DType) -> Launch:
-    """Return a launch that copies `count` elements, unless source and target are the same array."""
+    """Return a launch that copies `count` elements. If source and target are the same array, the
+    launch copies nothing.
+    """
     arguments = (source, target, count)
     return Launch("gg_copy", grid_of(count), (THREADS, 1, 1), arguments, **_bits(dtype))
 
@@ -303,8 +305,8 @@ def spread_value(value: Arg, target: Arg, count: int, dtype: DType) -> Launch:
 
 
 def check_order(changes: Changes, message: str) -> Launch:
-    """Return a launch that makes the run fail with `message` unless the row numbers of the changes
-    strictly increase.
+    """Return a launch after which the run fails with `message` unless the row numbers of the
+    changes strictly increase.
     """
     arguments = (*changes.sorted, ErrorFlag(message), changes.size)
     block = (THREADS, 1, 1)

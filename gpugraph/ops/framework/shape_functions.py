@@ -28,7 +28,7 @@ UNKNOWN = TensorShape.of(None)
 
 
 def same_shape(index: int) -> InferFunction:
-    """Return a shape inference function that infers the shape of input `index` for every output."""
+    """Return a shape inference function that gives every output the shape of input `index`."""
     return ShapeRule(itemgetter(index))
 
 
@@ -81,7 +81,7 @@ def from_value(index: int) -> InferFunction:
 
 
 def of_rank(shape: TensorShape, rank: int, what: str, in_run: str = "") -> tuple[int | None, ...]:
-    """Return the sizes of `shape`. Raise a Misfit (a ValueError) unless it has `rank` axes.
+    """Return the sizes of `shape`. Raises a Misfit (a ValueError) unless the shape has `rank` axes.
 
     Args:
       what: the name of the shape in messages.
@@ -96,9 +96,9 @@ def of_rank(shape: TensorShape, rank: int, what: str, in_run: str = "") -> tuple
 
 
 def merge_sizes(first: int | None, second: int | None) -> int | None:
-    """Return the size of an axis that two inputs share, or None if both sizes are unknown.
+    """Return the size of an axis that two inputs have in common, or None if both sizes are unknown.
 
-    Raises ValueError if both sizes are known and differ, with the message that TensorFlow has for
+    Raises ValueError if both sizes are known and differ. The message is TensorFlow's message for
     dimensions, which differs from its message for shapes.
     """
     if None not in (first, second) and first != second:
@@ -110,10 +110,10 @@ def merge_sizes(first: int | None, second: int | None) -> int | None:
 
 
 def is_old_scalar(context: InferContext, index: int) -> bool:
-    """Return whether, in a run, input `index` is a vector of one element.
+    """Return whether this is a run and input `index` is a vector of one element.
 
-    Some older ops accept a vector of one element instead of a scalar in a run, but not at graph
-    construction.
+    In a run, some older ops accept a vector of one element instead of a scalar. At graph
+    construction they do not.
     """
     return not context.is_building and context.shapes[index].sizes == (1,)
 
@@ -134,10 +134,10 @@ def normalize_axis(axis: Any, rank: int, what: str = "axis") -> int:
 def with_ranks(infer: InferFunction, args: Sequence[ArgDef]) -> InferFunction:
     """Wrap `infer` so that the ranks of the inputs are checked against the declarations `args`.
 
-    Inference runs when the graph is built, when a run is compiled, and during a run for steps whose
-    shapes are known only then. Therefore no kernel receives an input of a wrong rank. If `infer`
-    itself accepts a wrong rank, the graph can still be built, and the run raises the error, as with
-    TensorFlow's kernels.
+    Inference runs when the graph is built and when a run is compiled. For steps whose shapes are
+    known only during a run, it also runs then. So no kernel receives an input of a wrong rank. If
+    `infer` itself accepts a wrong rank, the graph can still be built, and the run raises the error,
+    as with TensorFlow's kernels.
     """
     wanted = [(index, arg.rank) for index, arg in enumerate(args) if arg.rank is not None]
     lists = [index for index, arg in enumerate(args) if arg.is_list]

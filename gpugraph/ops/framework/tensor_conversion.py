@@ -65,7 +65,7 @@ def constant(
     Args:
       value: a Python value or an array.
       dtype: the dtype. By default it follows from the value: float32 for floats, int32 for ints.
-      shape: the shape, by default the shape of the value. A scalar fills it.
+      shape: the shape, by default the shape of the value. A scalar value is repeated.
       verify_shape: whether the value must have exactly this shape.
 
     >>> session.run(tf.constant([[1, 2], [3, 4]]))
@@ -171,7 +171,7 @@ def _conversions_of(value: Any) -> list[Conversion]:
 
 
 def number_array(value: Any, dtype: DType) -> Any:
-    """Convert an int or a float to an array of `dtype`. Return None if it may not fit.
+    """Convert an int or a float to an array of `dtype`. Return None if the number may not fit.
 
     Also return None if a conversion function is registered for the number's type.
     """

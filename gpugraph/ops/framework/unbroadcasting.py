@@ -29,8 +29,8 @@ def unbroadcast(grad: Any, source: Tensor, other: Tensor) -> Any:
 
 
 def _repeated(here: TensorShape, there: TensorShape) -> list[int] | None:
-    """Return the axes of the broadcast shape over which to sum. If they are known only in a run,
-    return None.
+    """Return the axes of the broadcast shape over which to sum, or None if they are known only in a
+    run.
 
     An axis of size 1 in `here` can be summed over even if its size in `there` is unknown. If the
     size in `there` is also 1, the sum has a single term.
@@ -57,9 +57,9 @@ def _unbroadcast_known(grad: Any, here: TensorShape, there: TensorShape, axes: l
 
 
 def _shape(tensor: Tensor) -> Tensor:
-    """Return the shape of `tensor`, as a constant if it is known.
+    """Return the shape of `tensor`, as a constant if the shape is known.
 
-    If the shape is a constant, the gradient of a loop need not store it for each iteration.
+    The gradient of a loop need not store a constant for each iteration.
     """
     if tensor.shape.is_fully_defined():
         return constant(np.array(tensor.shape.sizes, np.int32), name="Shape")

@@ -23,7 +23,7 @@ class FusedMember(NamedTuple):
     Args:
       sources: the numbers of the values that the op reads, except for inputs in host memory, such
         as sizes and axes.
-      expressions: C code and reductions for native code.
+      expressions: the C expressions and reductions for native code.
       kernel: the op's NumPy kernel.
       origin: the line of the user's program that created the op.
     """
@@ -47,7 +47,7 @@ class FusedMember(NamedTuple):
 
 
 class MemberContext(ContextOutsideRun):
-    """The `KernelContext` with which a member binds its kernel, for arrays of certain shapes.
+    """The `KernelContext` in which the kernel of a member is bound, for arrays of certain shapes.
 
     If the step runs tile by tile, the shapes are the shapes of a tile. The callable
     `allocate_array(key, shape, dtype)` returns a scratch array. Calls with the same key return the
@@ -77,7 +77,8 @@ class MemberContext(ContextOutsideRun):
     lasting = scratch
 
     def passing(self, slot: int, shape: Shape, dtype: DType) -> Any:
-        """Return an array that all members share. Its contents are valid until this member has run.
+        """Return an array that all members use, one after another. Its contents are valid until
+        this member has run.
 
         Args:
           slot: a number that distinguishes several such arrays of one member.

@@ -3,7 +3,7 @@
 If there is a C compiler, it compiles one function from the members' expressions. Until the
 compilation has ended, and if it fails, the members' NumPy kernels run one after another. In this
 case, a group of elementwise ops over large tensors runs tile by tile (`tiled_execution`). The
-fusion pass adds this op. Client graphs never contain it.
+fusion pass adds this op. A client's graph never contains it.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 is stored.
 
 The epilogue pass replaces MatMul or BatchMatMulV2, and the BiasAdd, Add and Relu after it, with
-these ops. Client graphs never contain them. The attr `fused_ops` lists the ops of the epilogue. It
-contains one or more of these, in this order: BiasAdd of a vector, Add of a tensor with as many
-elements as the product, Relu.
+these ops. A client's graph never contains them. The attr `fused_ops` lists the ops of the epilogue.
+It contains one or more of the following ops, in this order: BiasAdd of a vector, Add of a tensor
+with as many elements as the product, Relu.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def addend_input(attrs: Mapping[str, Any], factor: tuple[int, ...] | None) -> Se
     """Return [index of the addend], or [] if the product on the CPU must not be written over the
     addend.
 
-    The product may be written over the addend if the sum of each element is complete before the
+    The product may be written over the addend if the sum for each element is complete before the
     addend is added. This is the case if the sum has at most SUMMED_AT_ONCE terms.
 
     Args:
@@ -103,8 +103,10 @@ def addend_input(attrs: Mapping[str, Any], factor: tuple[int, ...] | None) -> Se
 
 
 def _call(bind: Callable[..., Callable[[], Any]]) -> Call:
-    """Return a NumPy kernel that computes a product with the kernel that `bind` binds, and then
-    applies the epilogue.
+    """Return a NumPy kernel that computes a product and then applies the epilogue.
+
+    Args:
+      bind: a function that binds the kernel of the product.
     """
 
     def bind_all(context: KernelContext, *arrays: Any) -> Callable[[], Any]:

@@ -1,4 +1,4 @@
-"""The memory for the values that members of a fused step pass to each other if NumPy kernels
+"""The memory for the values that one member of a fused step passes to another, if NumPy kernels
 run.
 """
 
@@ -24,10 +24,13 @@ class MemoryLayout:
     An offset is reused after the last use of its value. Fused steps that differ only in the names
     of their nodes share one layout.
 
-    `plain` states, for each member, whether its kernel is a plain function of the arrays, without a
-    binding. `takes` has a callable for each member. It receives the arrays of all values, and
-    returns the member's inputs, followed by its outputs. `in_place` is a dict from an output of the
-    step to the inputs whose memory it may reuse. Its entries are computed on demand.
+    Attributes:
+      plain: for each member, whether its kernel is a plain function of the arrays. A plain
+        function is called with the arrays, without a binding.
+      takes: for each member, a callable that receives the arrays of all values and returns the
+        member's inputs, followed by its outputs.
+      in_place: maps an output of the step to the inputs whose memory it may reuse. Entries are
+        computed when they are first needed.
     """
 
     __slots__ = ("_numbers", "_places", "_size", "in_place", "plain", "takes")
@@ -91,7 +94,7 @@ class MemoryLayout:
     def arrays(
         self, inputs: Sequence[Any], outputs: Sequence[Any], allocate: Callable[[Shape, DType], Any]
     ) -> list[Any]:
-        """Return a list with the array of each value, in the order of the values' indices.
+        """Return a list with the array of each value, in the order of the values' numbers.
 
         The caller passes the step's inputs and outputs. All other arrays are views of one block of
         bytes, which `allocate` returns.

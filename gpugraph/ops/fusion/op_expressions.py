@@ -36,14 +36,15 @@ def expressions_of(op_type: str, attrs: Mapping[str, Any], device_type: str) -> 
 def build(
     builder: Builder, expressions: Expressions, signature: Signature, inputs: Sequence[int]
 ) -> Sequence[int]:
-    """Add the op to the code that `builder` generates. Return the numbers of its outputs' values.
+    """Add the op to the code that `builder` generates. Return the numbers of the values that are
+    its outputs.
 
-    For an op that writes variables, the outputs' values are the new values of the variables.
+    For an op that writes variables, these are the new values of the variables.
 
     Raises NotImplementedError if there are no expressions for the attrs or shapes in `signature`.
 
     Args:
-      inputs: the numbers of the values of the op's inputs, except for inputs in host memory.
+      inputs: the numbers of the values that are the op's inputs, except for inputs in host memory.
     """
     if isinstance(expressions, Decomposition):
         return expressions.build(builder, signature, inputs)
@@ -59,8 +60,8 @@ _MOST_GROUPS = 8
 
 
 def axis_source(expressions: Expressions, signature: Signature) -> RowSource | None:
-    """Return the C function of a reduction over any axes, or None for any other op and for empty
-    tensors.
+    """Return the C function of a reduction over any axes, or None if the op is not such a reduction
+    or a tensor is empty.
     """
     if not isinstance(expressions, Reduction) or len(signature.input_types) == 1:
         return None

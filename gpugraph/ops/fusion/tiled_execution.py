@@ -39,8 +39,8 @@ def tiled(
     inputs: Sequence[Any],
     outputs: Sequence[Any],
 ) -> Run:
-    """Return a callable that computes the outputs of a group. All values of the group have the same
-    shape.
+    """Return a callable that computes the outputs of a group. All values of the group must have the
+    same shape.
 
     Args:
       stores: the numbers of the values that become `outputs`, in this order.
@@ -56,7 +56,7 @@ def tiled(
 def slots(members: Sequence[FusedMember], stores: Sequence[int], num_inputs: int) -> list[int]:
     """Return, for each member, the number of the temporary array for its output.
 
-    A temporary is reused after the last member that reads it.
+    A temporary is reused after the last member that reads it has run.
 
     Args:
       stores: the numbers of the values that are outputs of the group.
@@ -116,7 +116,7 @@ class _Tiled:
         return array
 
     def bind(self, tiles: Sequence[slice]) -> list[Run]:
-        """Return the calls of one thread. For each of its tiles, they run each member.
+        """Return the calls of one thread: for each of its tiles, a call of each member.
 
         All tiles of the thread use the same temporaries.
         """

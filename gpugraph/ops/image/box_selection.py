@@ -27,11 +27,11 @@ def choose_boxes(
     first.
 
     Args:
-      min_score: boxes with this score or a lower score are never chosen.
-      threshold: boxes that overlap a chosen box by more than this are dropped.
+      min_score: a box is never chosen if its score is not above this number.
+      threshold: a box is dropped if it overlaps a chosen box by more than this number.
       sigma: if it is above 0, overlaps reduce the score of a box instead (soft suppression).
-      overlaps: a function that receives a box and a list of other boxes, and returns their overlaps
-        with the box.
+      overlaps: a function that receives a box and a list of other boxes, and returns the overlaps
+        of the box with each of them.
     """
     waiting = [(-float(score), box, 0) for box, score in enumerate(scores) if score > min_score]
     heapq.heapify(waiting)
@@ -54,8 +54,8 @@ def choose_boxes(
 
 
 def _corners(boxes: Any) -> Any:
-    """Order the corners of boxes [n, 4], which are two opposite corners. Return y1, x1, y2, x2 with
-    y1 <= y2 and x1 <= x2.
+    """Return y1, x1, y2, x2 of boxes [n, 4] with y1 <= y2 and x1 <= x2. A box consists of two
+    opposite corners in any order.
     """
     low, high = boxes[:, :2], boxes[:, 2:]
     return np.concatenate([_minimum(low, high), _maximum(low, high)], 1)
@@ -85,7 +85,7 @@ def _overlap(box: Any, others: Any) -> Any:
 
 def overlaps_of_boxes(boxes: Any) -> Overlaps:
     """Return a function that computes the overlaps (`_overlap`) of one of these boxes [n, 4] with
-    others.
+    other boxes.
 
     A box consists of two opposite corners.
     """

@@ -176,7 +176,7 @@ for _name, _factor, _infer, _kernel, _native, _what in _CHANGES:
 
 
 def _clip_and_cast(tensor: Tensor, dtype: Any, name: str | None = None) -> Tensor:
-    """Cast the tensor to `dtype`, after clipping its values to the dtype's range."""
+    """Clip the values of the tensor to the range of `dtype`, and cast the tensor to `dtype`."""
     source = tensor.dtype.base_dtype
     if source.min < dtype.min:
         tensor = raw_ops.Maximum(tensor, source.as_numpy_dtype(dtype.min))
@@ -267,8 +267,8 @@ def adjust_hue(image: Any, delta: Any, name: str | None = None) -> Tensor:
 
 
 def adjust_gamma(image: Any, gamma: Any = 1, gain: Any = 1) -> Tensor:
-    """Return gain * image ** gamma. It is computed on floats in [0, 1], and converted back to the
-    image's dtype.
+    """Return gain * image ** gamma. The result is computed on floats in [0, 1], and converted back
+    to the image's dtype.
 
     Raises ValueError if gamma is negative.
     """
@@ -303,7 +303,7 @@ def rgb_to_grayscale(images: Any, name: str | None = None) -> Tensor:
 
 
 def grayscale_to_rgb(images: Any, name: str | None = None) -> Tensor:
-    """Repeat the grey value of each pixel [..., 1] as RGB [..., 3].
+    """Repeat the grey value of each pixel three times, from [..., 1] to RGB [..., 3].
 
     Raises ValueError if the rank is unknown, or if there are several values for each pixel.
     """

@@ -105,10 +105,7 @@ op(
     cpu=Call(make=_bind_combined, dynamic=True),
     native=boxes_of_classes(),
     **ON_HOST,
-    doc=(
-        "For each image, the best boxes of each class, sorted by score over all classes "
-        "and padded with 0."
-    ),
+    doc=("For each image, the best boxes of all classes, sorted by score and padded with 0."),
 )
 
 
@@ -127,8 +124,9 @@ def combined_non_max_suppression(
     number).
 
     For each class, at most `max_output_size_per_class` boxes are chosen with `non_max_suppression`.
-    The best `max_total_size` of all these boxes are returned, padded with zeros. The results are
-    float32, except for `number`, the number of boxes without the padding, which is int32.
+    Of the chosen boxes of all classes, the best `max_total_size` are returned, padded with zeros.
+    The results are float32, except for `number`, the number of boxes without the padding, which is
+    int32.
 
     Args:
       boxes: a tensor of shape [batch, n, classes or 1, 4].

@@ -33,8 +33,8 @@ _Box = tuple[float, ...]
 
 
 def _check_boxes(context: InferContext, boxes: int) -> int | None:
-    """Check the input `boxes` and the next input, the image indices. Return the number of boxes, or
-    None if it is unknown.
+    """Check the input `boxes` and the image indices, which are the next input. Return the number of
+    boxes, or None if it is unknown.
     """
     count, columns = of_rank(context.shapes[boxes], 2, "boxes")
     (others,) = of_rank(context.shapes[boxes + 1], 1, "box_ind")
@@ -66,15 +66,15 @@ def _is_bilinear(attrs: Any) -> bool:
 
 
 def _shares(new: int) -> Any:
-    """Return the position of each pixel of a crop in its box, where 0 is the first edge and 1 is
-    the last edge.
+    """Return the position of each pixel of a crop within its box. The first edge of the box is at
+    0, and the last edge is at 1.
     """
     return np.arange(new) / (new - 1) if new > 1 else np.array([0.5])
 
 
 def _places(first: float, last: float, size: int, new: int) -> Any:
-    """Return the position in the image of each pixel of a crop along one axis, as float32, and
-    whether the position is inside the image.
+    """Return the positions in the image of a crop's pixels along one axis, as float32, and whether
+    each position is inside the image.
 
     Args:
       first, last: the edges of the box along this axis.
@@ -125,7 +125,7 @@ def _slopes(first: float, last: float, size: int, new: int) -> Any:
 
 
 def _crops(boxes: Any, numbers: Any, count: int) -> Iterator[tuple[int, int, _Box]]:
-    """Yield (index of the box, index of its image, box).
+    """Yield (index of the box, index of its image, box) for each box.
 
     Raises OutOfRangeError if an image index is not below `count`, the number of images.
     """
@@ -184,8 +184,8 @@ op(
     native=cropped("gg_crop", images=0, crops=3),
     grad=_crops_back,
     doc=(
-        "The boxes of images, each resized to crop_size. box_ind has the image of each "
-        "box; where a box is outside of its image, pixels are extrapolation_value."
+        "Crops of images, one for each box, resized to crop_size. box_ind has the index of each "
+        "box's image. Pixels outside the image have the value extrapolation_value."
     ),
 )
 

@@ -116,8 +116,8 @@ def draw_bounding_boxes(
     incompatible.
 
     Args:
-      colors: a tensor of shape [colours, channels] whose colours are used in rotation. By default,
-        there are ten bright colours. In grey images, boxes are white by default.
+      colors: a tensor of shape [colours, channels]. The boxes use these colours in turn. By
+        default, there are ten bright colours. In grey images, boxes are white by default.
     """
     if colors is None:
         return raw_ops.DrawBoundingBoxes(images, boxes, name=name)

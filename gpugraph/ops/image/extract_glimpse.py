@@ -58,8 +58,8 @@ def _random(shape: Any) -> Any:
 
 
 def _filling(images: Any, shape: Any, noise: str) -> Any:
-    """Return the noise that fills the parts of windows outside of the images, for windows of this
-    shape.
+    """Return noise for windows of this shape. It fills the parts of the windows that are outside of
+    the images.
     """
     if noise == "zero" or not images.size:
         return np.zeros((), np.float32)
@@ -123,8 +123,8 @@ _extract_glimpse = op(
     gpu=HostOnly("where it reads depends on offsets, which the host must read"),
     grad=NO_GRADIENT,
     doc=(
-        "A window of shape `size` of each image [b, h, w, c]; `offsets` has the position "
-        "for each image."
+        "A window of shape `size` of each image [b, h, w, c]. `offsets` has the position of each "
+        "window."
     ),
 )
 

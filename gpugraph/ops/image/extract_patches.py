@@ -22,8 +22,8 @@ from gpugraph.ops.nn.windows.window_launches import WindowBatch
 
 
 class Window(NamedTuple):
-    """The patches along one axis, described by the size of a patch in pixels, the distance between
-    patches, and the distance between the pixels of one patch.
+    """The patches along one axis: the number of pixels of a patch, the distance between patches,
+    and the distance between the pixels of one patch.
     """
 
     size: int
@@ -54,7 +54,7 @@ def _is_same(attrs: Any) -> bool:
 
 
 def _reach(window: Window) -> int:
-    """Return how many pixels of the image a patch spans, from its first to its last pixel."""
+    """Return the number of image pixels from the first to the last pixel of a patch."""
     return window.size + (window.size - 1) * (window.rate - 1)
 
 
@@ -196,8 +196,8 @@ op(
     gpu=Source("extract_patches.cu", _launch_patches, Call(make=_bind_patches)),
     grad=_patches_back,
     doc=(
-        "Patches of images [b, h, w, c] as channels: [b, rows, columns, patch rows * "
-        "patch columns * c]."
+        "Patches of images [b, h, w, c], whose pixels become channels: [b, rows, columns, patch "
+        "rows * patch columns * c]."
     ),
 )
 
@@ -252,8 +252,10 @@ op(
     cpu=Call(make=_bind_patches),
     gpu=Call(make=_bind_patches),
     grad=_patches_back,
-    doc="Patches of volumes [b, d, h, w, c] as channels: [b, planes, rows, columns, elements of a "
-    "patch * c].",
+    doc=(
+        "Patches of volumes [b, d, h, w, c], whose elements become channels: [b, planes, rows, "
+        "columns, elements of a patch * c]."
+    ),
 )
 
 
@@ -264,7 +266,7 @@ def extract_volume_patches(
 
     The result has shape [b, planes, rows, columns, kp * kr * kc * c].
 
-    Raises ValueError if `ksizes` or `strides` does not have the form below.
+    Raises ValueError if `ksizes` or `strides` is not of the form [1, planes, rows, columns, 1].
 
     Args:
       ksizes: the sizes of patches, as [1, planes, rows, columns, 1].

@@ -28,8 +28,8 @@ from gpugraph.ops.random.random_ops import random_uniform
 
 
 def as_images(image: Any, name: str = "image") -> tuple[Tensor, int]:
-    """Return `image` as a tensor, and the axis of its height, which is 0 for one image and 1 for
-    several.
+    """Return `image` as a tensor, and the index of its height axis: 0 for one image, and 1 for
+    several images.
 
     A tensor of unknown rank, such as the result of `decode_image`, is treated as one image. Raises
     ValueError for ranks other than 3 and 4.
@@ -45,7 +45,7 @@ def as_images(image: Any, name: str = "image") -> tuple[Tensor, int]:
 
 
 def _number(value: Any) -> Any:
-    """Return a size as an int if its value is known, otherwise as a tensor."""
+    """Return a size as an int if it is known, otherwise as a tensor."""
     if isinstance(value, Tensor):
         constant = constant_value(value)
         return value if constant is None else int(constant)
@@ -124,8 +124,8 @@ def transpose_image(image: Any, name: str | None = None) -> Tensor:
 
 
 def rot90(image: Any, k: Any = 1, name: str | None = None) -> Tensor:
-    """Rotate one or several images counter-clockwise by `k` quarter turns, an int or a scalar
-    tensor.
+    """Rotate one or several images counter-clockwise by `k` quarter turns. `k` is an int or a
+    scalar tensor.
     """
     with op_scope(name, "rot90", image):
         source, height = as_images(image)
@@ -240,8 +240,8 @@ def pad_to_bounding_box(
 
 
 def central_crop(image: Any, central_fraction: float) -> Tensor:
-    """Crop one or several images to a box at the center, which has the given fraction of the height
-    and of the width.
+    """Crop one or several images to a box at the center. The box has `central_fraction` of the
+    height and of the width.
 
     Raises ValueError if the fraction is outside (0, 1].
     """
@@ -316,7 +316,7 @@ def resize_images(
     """Resize one or several images to `size`, [height, width], with a method of `ResizeMethod`.
 
     The result is float32. However, the dtype is kept if the method is nearest neighbour, or if the
-    images already have the size.
+    images already have the requested size.
 
     Raises ValueError if the rank is neither 3 nor 4, or if the size or the method is invalid.
 
@@ -359,7 +359,8 @@ def resize_image_with_pad(
     method: int = ResizeMethod.BILINEAR,
     align_corners: bool = False,
 ) -> Tensor:
-    """Resize one or several images to the largest size that fits the target, and pad with zeros.
+    """Resize one or several images to the largest size that fits into the target size, and pad with
+    zeros.
 
     The aspect ratio is kept. Raises ValueError if a target size is not positive.
     """
@@ -381,7 +382,9 @@ def resize_image_with_pad(
 def _padded_in_a_run(
     source: Tensor, old: tuple[Any, Any], targets: tuple[Any, Any], method: int, corners: bool
 ) -> Tensor:
-    """Resize and pad images as `resize_image_with_pad`, if a size is known only in a run."""
+    """Resize and pad images in the same way as `resize_image_with_pad`, with ops that compute the
+    new sizes in a run. This is necessary if a size is unknown before the run.
+    """
 
     def cast(size: Any, dtype: dtypes.DType) -> Any:
         return raw_ops.Cast(size, DstT=dtype)

@@ -20,8 +20,8 @@ _FIRST_BYTES = b"\xff\xd8\xff"
 
 
 def is_jpeg(contents: Any, name: str | None = None) -> Tensor:
-    """Return a bool scalar that states whether the file contents in a string scalar begin with the
-    signature of a JPEG file.
+    """Return a bool scalar that tells whether a string scalar, the contents of a file, begins with
+    the signature of a JPEG file.
     """
     with op_scope(name, "is_jpeg", contents):
         start = raw_ops.Substr(contents, 0, len(_FIRST_BYTES))
@@ -29,7 +29,7 @@ def is_jpeg(contents: Any, name: str | None = None) -> Tensor:
 
 
 def adjust_jpeg_quality(image: Any, jpeg_quality: Any, name: str | None = None) -> Tensor:
-    """Encode an image [height, width, 1 or 3] as a JPEG file, and decode it.
+    """Encode an image [height, width, 1 or 3] as a JPEG file of the given quality, and decode it.
 
     The result has the dtype of the image. Raises ModuleNotFoundError if Pillow is not installed.
 

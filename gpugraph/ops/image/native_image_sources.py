@@ -62,7 +62,7 @@ def _table(matrix: Any) -> list[int]:
 
 def _kept(matrix: Any) -> int:
     """Return the maximum, over all rows, of the number of columns from the first to the last
-    nonzero weight.
+    nonzero weight of the row.
     """
     used = matrix[matrix.any(axis=1)] != 0
     if not len(used):
@@ -87,8 +87,8 @@ def _axis(
 ) -> _Axis:
     """Return the weights that resize `size` pixels to `new` pixels, or the weights of the gradient.
 
-    The results are cached by size, because images of varying sizes have few different sizes along
-    each axis.
+    The results are cached by size, because even images of varying sizes have only a few different
+    sizes along each axis.
     """
     attrs = {"align_corners": aligns, "half_pixel_centers": is_centered}
     weights = matrix(size, new, attrs)
@@ -173,8 +173,8 @@ TO_HSV, TO_RGB, SATURATION, HUE = range(4)
 
 
 def colored(conversion: int) -> RowSource:
-    """Return the native kernel that converts or changes colours. The last axis has a colour's
-    channels.
+    """Return the native kernel that converts or changes colours. The last axis has the channels of
+    a colour.
     """
 
     def parameters(signature: Signature) -> list[int]:

@@ -81,8 +81,8 @@ op(
     native=chosen_boxes(by_overlaps=True),
     **ON_HOST,
     doc=(
-        "The indices of the boxes with the highest scores, the best first, without boxes "
-        "that overlap a better one by more than overlap_threshold."
+        "The indices of the boxes with the highest scores, the best first. A box is omitted if it "
+        "overlaps a better box by more than overlap_threshold."
     ),
 )
 
@@ -98,10 +98,9 @@ def non_max_suppression_overlaps(
     """Return the int32 indices of at most `max_output_size` items, sorted by descending score.
 
     Args:
-      overlaps: a tensor of shape [n, n], with the overlap of each item with each other item.
-      scores: a tensor of shape [n]. Items with a score of `score_threshold` or less are never
-        chosen. Neither are items that overlap a better chosen item by more than
-        `overlap_threshold`.
+      overlaps: a tensor of shape [n, n], with the overlap of each pair of items.
+      scores: a tensor of shape [n]. An item is never chosen if its score is `score_threshold` or
+        less, or if it overlaps a better chosen item by more than `overlap_threshold`.
     """
     with op_scope(name, "non_max_suppression_overlaps", overlaps, scores):
         limit = convert_to_tensor(overlap_threshold, float32, name="overlap_threshold")
@@ -114,8 +113,8 @@ def non_max_suppression_overlaps(
 
 
 def _infer_boxes(context: InferContext) -> TensorShape:
-    """Return the shape of the chosen indices. Their number is unknown, or `max_output_size` if they
-    are padded.
+    """Return the shape of the chosen indices. The number of indices is unknown, or is
+    `max_output_size` if they are padded.
     """
     count, columns = of_rank(context.shapes[0], 2, "boxes")
     (others,) = of_rank(context.shapes[1], 1, "scores")
@@ -182,8 +181,8 @@ op(
     native=chosen_boxes(),
     **ON_HOST,
     doc=(
-        "The indices of the boxes with the highest scores, the best first, without boxes "
-        "that overlap a better one by more than iou_threshold."
+        "The indices of the boxes with the highest scores, the best first. A box is omitted if it "
+        "overlaps a better box by more than iou_threshold."
     ),
 )
 op(
@@ -201,9 +200,9 @@ op(
     native=chosen_boxes(),
     **ON_HOST,
     doc=(
-        "The indices of the boxes with the highest scores, the best first, without boxes "
-        "that overlap a better one by more than iou_threshold, optionally padded with 0; "
-        "and the number of boxes."
+        "The indices of the boxes with the highest scores, the best first, optionally padded with "
+        "0, and the number of boxes. A box is omitted if it overlaps a better box by more than "
+        "iou_threshold."
     ),
 )
 op(
@@ -217,9 +216,9 @@ op(
     native=chosen_boxes_with_scores(),
     **ON_HOST,
     doc=(
-        "The indices of the boxes with the highest scores, the best first; their scores, "
-        "which each better box multiplies by exp(-overlap^2 / (2 soft_nms_sigma)); and "
-        "the number of boxes."
+        "The indices of the boxes with the highest scores, the best first, their scores, and the "
+        "number of boxes. If soft_nms_sigma is above 0, the score of a box is multiplied by "
+        "exp(-overlap^2 / (2 soft_nms_sigma)) for each better box."
     ),
 )
 
@@ -238,9 +237,8 @@ def non_max_suppression(
 
     Args:
       boxes: a tensor of shape [n, 4]. Each row has two opposite corners.
-      scores: a tensor of shape [n]. Boxes with a score of `score_threshold` or less are never
-        chosen. Neither are boxes whose intersection over union with a better chosen box exceeds
-        `iou_threshold`.
+      scores: a tensor of shape [n]. A box is never chosen if its score is `score_threshold` or
+        less, or if its intersection over union with a better chosen box exceeds `iou_threshold`.
     """
     with op_scope(name, "non_max_suppression", boxes, scores):
         limits = limit_tensors(iou_threshold=iou_threshold, score_threshold=score_threshold)

@@ -18,8 +18,8 @@ from gpugraph.ops.reductions.reduction_functions import reduce_mean, reduce_sum
 
 
 def per_image_standardization(image: Any) -> Tensor:
-    """Subtract from each image its mean, and divide by its standard deviation. The result is
-    float32.
+    """Subtract from each image its mean, and divide the difference by the standard deviation. The
+    result is float32.
 
     The divisor is at least 1 / sqrt(number of elements of an image).
 
@@ -52,8 +52,8 @@ def total_variation(images: Any, name: str | None = None) -> Tensor:
 
 
 def image_gradients(image: Any) -> tuple[Tensor, Tensor]:
-    """Return (dy, dx), the differences of adjacent pixels. dy is the pixel below minus the pixel,
-    and dx is the pixel to the right minus the pixel.
+    """Return (dy, dx), the differences of adjacent pixels. dy is the pixel below minus the pixel
+    itself, and dx is the pixel to the right minus the pixel itself.
 
     The last row of dy and the last column of dx are 0.
 

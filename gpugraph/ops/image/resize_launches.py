@@ -54,8 +54,8 @@ class _Resize:
         """Return (launches, tables). There is a pair of tables for each of the two axes, height
         first.
 
-        The launches fill the tables. For each tap of each resized pixel, the two tables have the
-        index of an original pixel and its weight.
+        The launches fill the tables. Each table has an entry for each tap of each resized pixel.
+        The first table has the index of an original pixel, and the second has its weight.
         """
         launches: list[Launch] = []
         tables = []
@@ -72,8 +72,8 @@ class _Resize:
     def starts(self, indices: list[Scratch]) -> tuple[list[Launch], list[Scratch]]:
         """Return launches that invert the tables of indices, and the inverted tables.
 
-        The entries of a table of indices are in ascending order. The inverted table has, for each
-        original pixel, the first position of its index in the table.
+        The indices in a table are in ascending order. The inverted table has, for each original
+        pixel, the first position of its index in the table.
         """
         launches: list[Launch] = []
         tables = []
@@ -122,6 +122,6 @@ def resize_back_gpu(host: Call, taps: int, scale: Scale, out: int) -> Source:
     pixels.
 
     Args:
-      out: the number of the output among the kernel's arguments.
+      out: the index of the output among the kernel's arguments.
     """
     return Source("resize_images.cu", partial(_resize_back, taps, scale, out), host)

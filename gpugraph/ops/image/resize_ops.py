@@ -1,9 +1,9 @@
 """Ops that resize images by bilinear, nearest neighbour, bicubic or area interpolation.
 
-Every method is linear and separable. An image is multiplied by a matrix of weights on its left (for
-rows) and by another on its right (for columns). The gradient is multiplied by the transposes of
-these matrices. As in TensorFlow's kernels, the position of an output pixel in the input is computed
-in float32.
+Every method is linear and separable. An image is multiplied by a matrix of weights on the left (for
+rows) and by another matrix on the right (for columns). The gradient is multiplied by the transposes
+of these matrices. As in TensorFlow's kernels, the position of an output pixel in the input is
+computed in float32.
 """
 
 from __future__ import annotations
@@ -180,7 +180,7 @@ _FEW_WEIGHTS = 4
 
 
 def _multiply(rows: Any, columns: Any, images: Any, out: Any) -> None:
-    """Store rows @ image @ columns^T in `out`, for each image and channel."""
+    """Store rows @ image @ columns^T in `out`, for each image and each channel."""
     batch, height, width, channels = images.shape
     matmul = _product if images.dtype.kind in "iu" or np.isfinite(images).all() else _weigh
     wide = images.astype(np.float64, copy=False).reshape(batch, height, width * channels)
@@ -222,8 +222,8 @@ def _resize_back(kind: str, op: Any, dy: Any) -> list[Any]:
 
 
 def _by_size(op_type: str, op: Any, dy: Any) -> list[Any]:
-    """Return the gradient of `op`. It is an op of type `op_type`, whose inputs are dy and the
-    (height, width) of the input of `op`.
+    """Return the gradient of `op`, computed by an op of type `op_type`. The inputs of that op are
+    dy and the (height, width) of the input of `op`.
     """
     size = raw_ops.Slice(raw_ops.Shape(op.inputs[0]), np.array([1], np.int32), [2])
     return [getattr(raw_ops, op_type)(dy, size, **_modes(op)), None]
@@ -254,7 +254,7 @@ for _kind, _taps in (("Bilinear", 2), ("Bicubic", 4)):
         gpu=resize_back_gpu(Call(make=partial(_bind_resize_grad, _kind)), _taps, _scale, 2),
         native=resized(_WEIGHTS[_kind], is_back=True, has_original=True),
         grad=partial(_by_size, f"Resize{_kind}"),
-        doc=f"The gradient of Resize{_kind} by images of the shape of original_image.",
+        doc=f"The gradient of Resize{_kind} with respect to the images original_image.",
     )
 
 op(
@@ -269,8 +269,8 @@ op(
     native=resized(_area),
     grad=NO_GRADIENT,
     doc=(
-        "Images of another size, in float32: each pixel is the mean of the area of the "
-        "input that it covers."
+        "Images of another size, as float32. Each pixel is the mean of the area of the input that "
+        "it covers."
     ),
 )
 
@@ -322,7 +322,7 @@ op(
     gpu=nearest_gpu(Call(make=_bind_nearest), _scale),
     native=nearest_pixels(_nearest),
     grad=partial(_by_size, "ResizeNearestNeighborGrad"),
-    doc="Images of another size: each pixel is a copy of the nearest pixel of the input.",
+    doc="Images of another size. Each pixel is a copy of the nearest pixel of the input.",
 )
 op(
     "ResizeNearestNeighborGrad",
@@ -402,8 +402,8 @@ def resize_nearest_neighbor(
 def resize_area(
     images: Any, size: Any, align_corners: bool = False, name: str | None = None
 ) -> Tensor:
-    """Resize images. Each pixel of the result is the mean of the area of the input that it covers,
-    as float32.
+    """Resize images, as float32. Each pixel of the result covers an area of the input, and is the
+    mean of this area.
 
     There is no gradient. See `resize_bilinear` for the arguments.
     """

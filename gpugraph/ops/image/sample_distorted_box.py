@@ -1,8 +1,8 @@
 """SampleDistortedBoundingBoxV2, which draws a random crop of an image that contains enough of an
 object.
 
-The same seed gives the same crops as in TensorFlow. To this end, each draw consumes the next random
-word (uint32), and sizes are computed and rounded in float32 as in TensorFlow.
+The same seed gives the same crops as in TensorFlow. For this purpose, each draw consumes the next
+random word (uint32), and sizes are computed and rounded in float32 as in TensorFlow.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class _Box(NamedTuple):
         return max(self.y2 - self.y1, 0) * max(self.x2 - self.x1, 0)
 
     def shared(self, other: _Box) -> int:
-        """Return the number of pixels in both boxes."""
+        """Return the number of pixels that are in both boxes."""
         first = max(self.y1, other.y1), max(self.x1, other.x1)
         return _Box(*first, min(self.y2, other.y2), min(self.x2, other.x2)).area
 
@@ -190,8 +190,11 @@ op(
     gpu=HostOnly("its sizes are computed on the host"),
     grad=NO_GRADIENT,
     stateful=True,
-    doc="A random part of an image, with area and ratio in the given ranges, that shows "
-    "min_object_covered of one of the boxes; the whole image after max_attempts.",
+    doc=(
+        "A random crop of an image that contains at least the fraction min_object_covered of one "
+        "of the boxes. Its area and aspect ratio are in the given ranges. If max_attempts draws "
+        "give no such crop, it is the whole image."
+    ),
 )
 
 
@@ -210,8 +213,8 @@ def sample_distorted_bounding_box(
     """Draw a random crop of an image. Return (begin, size, box).
 
     `begin` and `size` are arguments of `tf.slice`. `box` has shape [1, 1, 4], for
-    `draw_bounding_boxes`. If `max_attempts` (by default 100) draws are unsuccessful, the crop is
-    the whole image. A run raises InvalidArgumentError if a bounding box is outside [0, 1].
+    `draw_bounding_boxes`. If no valid crop is found in `max_attempts` (by default 100) draws, the
+    crop is the whole image. A run raises InvalidArgumentError if a bounding box is outside [0, 1].
 
     Args:
       image_size: [height, width, channels].

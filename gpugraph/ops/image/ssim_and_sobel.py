@@ -111,7 +111,7 @@ def ssim(
 def _halve(images: Tensor) -> Tensor:
     """Halve the height and width of the images by averaging squares of 2 x 2 pixels.
 
-    If a size is odd, the last row or column is first repeated.
+    If a size is odd, the last row or column is repeated first.
     """
     sizes = raw_ops.Shape(images)
     flat = raw_ops.Reshape(images, concat([[-1], sizes[-3:]], 0))
@@ -142,9 +142,9 @@ def ssim_multiscale(
     [0, 1].
 
     There is one scale for each power factor. The images of each scale have half the size of the
-    previous scale. The result is the product of a similarity for each scale, raised to the scale's
-    power factor. The similarity is `ssim` for the last scale, and contrast times structure for all
-    other scales.
+    images of the previous scale. The result is the product over all scales of a similarity, raised
+    to the scale's power factor. The similarity is `ssim` for the last scale, and contrast times
+    structure for all other scales.
 
     Raises ValueError if the shapes differ, or if the images of the last scale are smaller than a
     window.

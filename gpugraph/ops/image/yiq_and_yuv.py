@@ -47,8 +47,8 @@ def rgb_to_yiq(images: Any) -> Tensor:
 
 
 def yiq_to_rgb(images: Any) -> Tensor:
-    """Convert YIQ to RGB colours [..., 3]. This inverts `rgb_to_yiq`. The result is not clipped to
-    [0, 1].
+    """Convert YIQ to RGB colours [..., 3]. This is the inverse of `rgb_to_yiq`. The result is not
+    clipped to [0, 1].
     """
     return _convert(images, _YIQ_TO_RGB)
 
@@ -61,7 +61,7 @@ def rgb_to_yuv(images: Any) -> Tensor:
 
 
 def yuv_to_rgb(images: Any) -> Tensor:
-    """Convert YUV to RGB colours [..., 3]. This inverts `rgb_to_yuv`. The result is not clipped to
-    [0, 1].
+    """Convert YUV to RGB colours [..., 3]. This is the inverse of `rgb_to_yuv`. The result is not
+    clipped to [0, 1].
     """
     return _convert(images, _YUV_TO_RGB)

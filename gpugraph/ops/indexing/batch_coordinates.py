@@ -21,7 +21,7 @@ def whole_coordinates(indices: Any, batch_dims: int) -> Tensor:
 
     Args:
       indices: a tensor of shape [..., depth], whose first `batch_dims` axes are batch axes. The
-        result has shape [..., batch_dims + depth].
+        result has the shape [..., batch_dims + depth].
     """
     tensor = convert_to_tensor(indices, name="indices")
     rank = tensor.shape.rank

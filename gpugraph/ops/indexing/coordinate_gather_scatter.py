@@ -63,7 +63,9 @@ def _infer_gather_nd(context: InferContext) -> Sequence[TensorShape]:
 
 
 class Coordinates:
-    """Converts coordinates in `sizes` to row numbers of a tensor of shape [prod(sizes), rest]."""
+    """A callable that converts coordinates in `sizes` to row numbers of a tensor of shape
+    [prod(sizes), rest].
+    """
 
     def __init__(
         self, context: KernelContext, indices: Any, sizes: Sequence[int], noun: str = ""
@@ -130,9 +132,7 @@ def _launch_gather_nd(signature: Signature) -> list[Launch]:
 
 
 def _matrices(signature: Signature) -> tuple[int, Sequence[int], int, int, int]:
-    """Return the sizes that the native kernel needs, in the form that `row_sources.gathered`
-    requires.
-    """
+    """Return the sizes that the native kernel requires (see `row_sources.gathered`)."""
     params, indices = signature.input_shapes
     depth, count = indices[-1], prod(indices[:-1])
     return count, params[:depth], 1, count, prod(params[depth:])
@@ -177,7 +177,7 @@ _gather_nd = op(
     gpu=Source("scatter_combine.cu", _launch_gather_nd, Call(make=_bind_gather_nd)),
     grad=_gather_nd_back,
     native=gathered(_matrices),
-    doc="The parts of params at the coordinates in the last dimension of `indices`.",
+    doc="The elements or slices of params at the coordinates in the last axis of `indices`.",
 )
 
 
@@ -189,8 +189,8 @@ def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: An
     of range.
 
     Args:
-      batch_dims: the number of leading axes that params and indices share, as an int or a constant
-        tensor. Coordinates then refer to elements of each batch entry.
+      batch_dims: the number of leading axes that params and indices have in common, as an int or a
+        constant tensor. The coordinates then refer to elements within each batch entry.
 
     >>> session.run(tf.gather_nd([[1, 2], [3, 4]], [[0, 1], [1, 0]]))
     array([2, 3], dtype=int32)
@@ -255,8 +255,8 @@ def _without_nan(values: Any, number: float) -> Any:
 def combine_rows(combine: Any, target: Any, rows: Any, values: Any) -> None:
     """Set target[rows[i]] = combine(target[rows[i]], values[i]), in order of i.
 
-    `target` and `values` are matrices. If `combine` is `np.maximum` or `np.minimum`, values that
-    are NaN have no effect.
+    `target` and `values` are matrices. If `combine` is `np.maximum` or `np.minimum`, NaN in
+    `values` has no effect.
 
     Args:
       combine: a ufunc.
@@ -282,8 +282,8 @@ def combine_rows(combine: Any, target: Any, rows: Any, values: Any) -> None:
 def scattering(combine: Any) -> Call:
     """Return the NumPy kernel of updates by coordinates.
 
-    The updates are applied to a copy of the input that precedes the indices. If there is no such
-    input, they are applied to zeros.
+    The updates are applied to a copy of the input before the indices or, if there is no such input,
+    to zeros.
 
     Args:
       combine: a ufunc. If it is None, an update replaces the row, and the last of several updates
@@ -333,9 +333,9 @@ scatter_nd: Callable[..., Tensor] = public_function(
         native=scattered_in_zeros(),
         grad=lambda op, dy: [None, raw_ops.GatherNd(dy, op.inputs[0]), None],
         doc=(
-            "Zeros of `shape` with `updates` added at the coordinates in the last dimension "
-            "of `indices`. Several updates of one place are all added. A run raises "
-            "InvalidArgumentError for coordinates out of range."
+            "Zeros of shape `shape`, to which `updates` are added at the coordinates in the last "
+            "axis of `indices`. If several updates have the same coordinates, all of them are "
+            "added. A run raises InvalidArgumentError if coordinates are out of range."
         ),
     )
 )

@@ -1,5 +1,6 @@
-"""DynamicPartition, which distributes the slices of a tensor among several tensors. For each slice,
-the op receives the number of the tensor to which the slice goes. `dynamic_stitch` is its inverse.
+"""DynamicPartition, which distributes the slices of a tensor among several tensors. The op
+receives, for each slice, the number of the tensor to which the slice belongs. `dynamic_stitch` is
+the inverse.
 """
 
 from __future__ import annotations
@@ -67,15 +68,18 @@ _partition = op(
     gpu=partitioned(Call(make=_bind, dynamic=True)),
     native=distributed_rows(),
     grad=_back,
-    doc="outputs[n] holds the slices of data, in order, whose number in partitions is n.",
+    doc=(
+        "A list of tensors. Tensor n has the slices of data whose number in `partitions` is n, in "
+        "the same order as in data."
+    ),
 )
 
 
 def dynamic_partition(
     data: Any, partitions: Any, num_partitions: int, name: str | None = None
 ) -> list[Tensor]:
-    """Return a list of `num_partitions` tensors. Tensor n has the slices of `data` whose number in
-    `partitions` is n, in the same order as in `data`.
+    """Return a list of `num_partitions` tensors. Tensor n has the slices of `data` for which
+    `partitions` contains the number n, in the same order as in `data`.
 
     Args:
       partitions: an int32 tensor with a number for each slice. Its shape is a prefix of the shape

@@ -41,9 +41,9 @@ def embedding_lookup(
       params: the table. It is one tensor or variable, or a list or PartitionedVariable of the
         tensors into which the table is split.
       partition_strategy: how the rows are distributed over the n tensors. "mod": row i of the table
-        is row i // n of tensor i % n. "div": each tensor is a block of consecutive rows. If the
-        blocks cannot have equal sizes, the first blocks have one row more. Variable partitioners
-        create the same blocks.
+        is row i // n of tensor i % n. "div": each tensor is a block of consecutive rows, as
+        variable partitioners create them. If the blocks can't have equal sizes, the first blocks
+        have one more row than the last blocks.
       max_norm: if it is not None, rows with a larger l2 norm are scaled down to this norm.
       validate_indices: ignored.
 
@@ -71,7 +71,9 @@ def embedding_lookup(
 
 
 def table_parts(params: Any) -> list[Any]:
-    """Return the tensors of a table as a list. A single tensor or variable is a list of one."""
+    """Return the tensors of a table as a list. For a single tensor or variable, the list has one
+    entry.
+    """
     parts = getattr(params, "_get_variable_list", None)
     if parts is not None:
         return list(parts())
@@ -126,8 +128,8 @@ def _by_remainder(tables: Sequence[Any], flat: Tensor) -> tuple[Any, Any]:
 
 
 def _by_block(tables: Sequence[Any], flat: Tensor) -> tuple[Any, Any]:
-    """Return, for the strategy "div", the index of the tensor that has each row, and the row's
-    number in that tensor.
+    """Return, for each row of `flat`, the index of the tensor that has the row, and the number of
+    the row in this tensor, for the strategy "div".
     """
     total = _row_count(tables, flat.dtype)
     block_size, larger = total // len(tables), total % len(tables)
@@ -151,7 +153,7 @@ def _row_count(tables: Sequence[Any], dtype: Any) -> Tensor:
 def _limit_norm(rows: Tensor, positions: Tensor, max_norm: Any) -> Tensor:
     """Return `rows`, with each row whose norm exceeds `max_norm` scaled down to this norm.
 
-    The axes of `rows` that follow the axes of `positions` belong to a row.
+    A row consists of the axes of `rows` that follow the axes of `positions`.
     """
     if max_norm is None:
         return rows

@@ -94,7 +94,7 @@ def _batch_dims(attrs: Any, indices_rank: int) -> int:
 
 
 def _batch_parts(batch: int, *arrays: Any) -> list[tuple[Any, ...]]:
-    """Return, for each batch entry, a view of its slice of each array.
+    """Return, for each batch entry, a view of the slice of each array in `batch`.
 
     The NumPy indices end in `...`, so that a single element is also an array.
     """
@@ -148,9 +148,7 @@ def _launch_gather(signature: Signature) -> list[Launch]:
 
 
 def _matrices(signature: Signature) -> tuple[int, Sequence[int], int, int, int]:
-    """Return the sizes that the native kernel needs, in the form that `row_sources.gathered`
-    requires.
-    """
+    """Return the sizes that the native kernel requires (see `row_sources.gathered`)."""
     params, indices = signature.input_shapes[:2]
     axis = normalize_axis(ints(signature.value(2))[0], len(params))
     batch = _batch_dims(signature.attrs, len(indices))
@@ -247,7 +245,7 @@ def gather(
     A run raises InvalidArgumentError if an index is outside [0, size of the axis).
 
     Args:
-      batch_dims: the number of leading axes that params and indices share.
+      batch_dims: the number of leading axes that params and indices have in common.
       validate_indices: ignored.
 
     >>> session.run(tf.gather([10, 20, 30], [2, 0]))

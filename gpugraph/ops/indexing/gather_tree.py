@@ -1,5 +1,5 @@
-"""GatherTree, which returns the sequences of a beam search. It traces them back from the last step
-through their parents.
+"""GatherTree, which returns the sequences of a beam search. The sequences are followed back from
+the last step through their parents.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _gather_tree(step_ids: Any, parent_ids: Any, lengths: Any, end: Any, out: Any) -> None:
-    """Trace all beams backwards in time. Then replace all ids that follow the first end token of a
-    beam with the end token.
+    """Follow all beams backwards in time. Then replace all ids after the first end token of a beam
+    with the end token.
     """
     steps, batches, width = step_ids.shape
     if parent_ids.shape != step_ids.shape or lengths.shape != (batches,):

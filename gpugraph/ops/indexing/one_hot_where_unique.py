@@ -122,7 +122,10 @@ _one_hot = op(
     gpu=Source("one_hot.cu", _launch_one_hot, Call(make=_bind_one_hot)),
     native=decomposition(_hot_terms, RowSource("host_one_hot.h", "gg_one_hot", _hot_numbers, None)),
     grad=NO_GRADIENT,
-    doc="on_value at the index along a new axis of size `depth`, off_value everywhere else.",
+    doc=(
+        "A tensor with a new axis of size `depth`. Along this axis, the element at the index is "
+        "on_value, and all other elements are off_value."
+    ),
 )
 
 
@@ -136,8 +139,8 @@ def one_hot(
     name: str | None = None,
 ) -> Tensor:
     """Return a tensor that has the axes of `indices` and a new axis. Along the new axis, the
-    element at each index in `indices` is `on_value` (default 1), and all other elements are
-    `off_value` (default 0).
+    element at the index is `on_value` (default 1), and all other elements are `off_value` (default
+    0).
 
     Raises TypeError if the dtypes of `on_value`, `off_value` and `dtype` differ.
 
@@ -175,7 +178,9 @@ def _convert(value: Any, dtype: Any, name: str) -> Tensor | None:
 
 
 def _check_types(tensors: Sequence[Tensor | None], dtype: DType | None) -> None:
-    """Raise TypeError unless on_value, off_value and `dtype`, if not None, have the same dtype."""
+    """Raise TypeError unless on_value, off_value and `dtype` have the same dtype. Values of None
+    are ignored.
+    """
     labels = ("on_value", "off_value")
     known = [
         (label, tensor.dtype.base_dtype)
@@ -216,7 +221,10 @@ where_nonzero = op(
     gpu=where_nonzero_elements(Call(_find, dynamic=True)),
     native=coordinates_of_nonzero(),
     grad=NO_GRADIENT,
-    doc="The coordinates, row by row and in order, of the elements that are true or not zero.",
+    doc=(
+        "The coordinates of the elements that are true or not zero, one row for each element, in "
+        "row-major order."
+    ),
 )
 
 
@@ -233,7 +241,7 @@ def _in_order_of_appearance(x: Any, index_type: Any) -> tuple[Any, Any]:
     """Return (distinct elements of a vector in order of appearance, index of each element among the
     distinct elements).
 
-    Each NaN is a distinct element, because it does not equal itself.
+    Each NaN is a distinct element, because NaN is not equal to itself.
     """
     if x.dtype == object:
         numbers: dict[Any, int] = {}
@@ -365,8 +373,9 @@ def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Tensor:
     """Interleave the tensors in `data` into one tensor: merged[indices[m][i, ...]] = data[m][i,
     ...].
 
-    The size of the first axis is the largest index + 1. If an index occurs several times, its last
-    slice is used. Slices at missing indices are 0. Raises ValueError if the lists are empty.
+    The size of the first axis is the largest index + 1. If an index occurs several times, the last
+    slice with this index is used. Slices at missing indices are 0. Raises ValueError if the lists
+    are empty.
 
     >>> session.run(tf.dynamic_stitch([[0, 2], [1]], [[10, 30], [20]]))
     array([10, 20, 30], dtype=int32)
@@ -428,8 +437,8 @@ lin_space: Callable[..., Tensor] = public_function(
         native=decomposition(_lin_space_terms),
         grad=NO_GRADIENT,
         doc=(
-            "`num` evenly spaced values from `start` to `stop`, both included. Raises "
-            "ValueError if num < 1."
+            "`num` evenly spaced values from `start` to `stop`, including both. Raises ValueError "
+            "if num is below 1."
         ),
     )
 )

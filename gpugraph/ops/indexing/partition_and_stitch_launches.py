@@ -78,8 +78,8 @@ def _fill_parts(signature: Signature, numbers: Sequence[int]) -> list[Launch]:
 
 
 def partitioned(host: Call) -> Sized:
-    """Return the CUDA kernel that distributes the rows of input 0 among the outputs by the numbers
-    in input 1.
+    """Return the CUDA kernel that distributes the rows of input 0 among the outputs. Input 1 has
+    the output's number for each row.
 
     Rows with the same number keep their order.
 

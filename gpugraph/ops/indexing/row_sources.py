@@ -5,8 +5,8 @@
     scattered  rows that are combined with updates, in order     host_scatter.h
     different_elements, coordinates_of_nonzero                   host_unique.h, host_where.h
 
-host_rows.h and the files above define the numbers that identify the rules of combination, and the
-integer parameters that describe the indices.
+These files and host_rows.h define the integer parameters: numbers that identify the rules for
+combining rows, and numbers that describe the indices.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ _MAX_COORDINATES = 8
 def places(
     count: int, index_type: DType, sizes: Sequence[int], drops_negative: bool = False
 ) -> list[int]:
-    """Return the integer parameters of a native kernel that describe `count` indices, which are
-    coordinates in `sizes`.
+    """Return the integer parameters of a native kernel that describe `count` indices. The indices
+    are coordinates along axes of the sizes `sizes`.
 
     Raises NotImplementedError if there are more than 8 coordinates.
     """
@@ -57,8 +57,8 @@ def gathered(matrices: Matrices) -> RowSource:
     """Return the native kernel that copies the rows of input 0 at the indices in input 1.
 
     Args:
-      matrices: a function that receives the signature and returns five sizes: the number of
-        indices, the sizes within which they are coordinates, the number of matrices per batch
+      matrices: a function that receives the signature and returns five values: the number of
+        indices, the sizes of the axes to which the indices refer, the number of matrices per batch
         entry, the number of indices per batch entry, and the width of a row.
     """
 
@@ -91,7 +91,7 @@ def put(by_coordinates: bool) -> RowSource:
 def _changed_rows(
     signature: Signature, whole: int, indices: int, by_coordinates: bool
 ) -> tuple[int, Sequence[int], int]:
-    """Return the number of indices, the sizes within which they are coordinates, and the width of a
+    """Return the number of indices, the sizes of the axes to which they refer, and the width of a
     row.
 
     Args:
@@ -200,8 +200,8 @@ def scattered_in_tensor(rule: int, by_coordinates: bool = True) -> RowSource:
 
 def added_at(rule: int) -> RowSource:
     """Return the native kernel that copies input 3 and then combines elements of the copy with the
-    elements of input 1. Input 0 has the coordinates of these elements. Input 2, the shape, is in
-    host memory.
+    elements of input 1. Input 0 has the coordinates of the combined elements. Input 2, the shape,
+    is in host memory.
     """
 
     def parameters(signature: Signature) -> list[int]:
@@ -236,13 +236,13 @@ def ascending_segments(
 ) -> RowSource:
     """Return the native kernel that combines the rows of input 0 by ascending segment numbers.
 
-    The segment numbers are the last input, not counting inputs in host memory.
+    The segment numbers are the last input that is not in host memory.
 
     Args:
       by: whether to combine only the rows whose indices are in input 1.
       empty: the value of segments without rows.
-      divided: "mean" to divide sums by the number of rows, "root" to divide them by its square
-        root.
+      divided: "mean" to divide sums by the number of rows, "root" to divide them by the square root
+        of this number.
       counted: whether the last segment number determines the number of segments.
     """
 
@@ -273,8 +273,8 @@ def ascending_segments(
 
 
 def segment_gradients(divided: str) -> RowSource:
-    """Return the native kernel of the gradient of sums by segment of rows at indices, which are
-    divided as by `ascending_segments`.
+    """Return the native kernel of the gradient of segment sums. The sums are computed from rows at
+    given indices, and divided as in `ascending_segments`.
     """
 
     def parameters(signature: Signature) -> list[int]:
@@ -330,7 +330,7 @@ def different_elements(with_axis: bool = False) -> RowSource:
     has one, is the count of each distinct row.
 
     Args:
-      with_axis: whether input 1 is the axis. Other axes than the first are left to NumPy.
+      with_axis: whether input 1 is the axis. If it is not the first axis, NumPy runs instead.
     """
 
     def parameters(signature: Signature) -> list[int]:

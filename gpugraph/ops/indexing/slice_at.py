@@ -1,5 +1,5 @@
-"""`_SliceAt`: the slices of a tensor at one index of an axis, as `x[i]` or `x[:, t]` in a loop. A
-rewrite replaces a StridedSlice by it, if only the run knows the index.
+"""`_SliceAt`: the slices of a tensor at one index of an axis, as `x[i]` or `x[:, t]` in a loop. If
+the index is known only in the run, a rewrite replaces a StridedSlice by this op.
 """
 
 from __future__ import annotations
@@ -59,5 +59,5 @@ op(
     gpu=HostOnly("it is used in sessions without GPUs"),
     native=RowSource("host_slice_at.h", "gg_slice_at", _parameters, None),
     grad=NO_GRADIENT,
-    doc="The slices of input at the index begin[axis] of an axis.",
+    doc="The slice of the input at the index begin[axis] of one axis.",
 )

@@ -3,7 +3,8 @@ masks and the shape.
 
 Bit i of the masks determines the meaning of position i of the three vectors:
 
-    ellipsis_mask      all axes for which there is no other position (once, by default at the end)
+    ellipsis_mask      all axes for which there is no other position; it may be set once, and is
+                       at the end by default
     new_axis_mask      a new axis of size 1
     shrink_axis_mask   the one element begin[i]; the axis is dropped
     otherwise          begin[i] to end[i] by strides[i], as in Python; begin_mask and end_mask
@@ -149,8 +150,8 @@ def _length(
     end: Sequence[int] | None,
     strides: Sequence[int] | None,
 ) -> int | None:
-    """Return the number of elements that a "range" selects along its axis, or None if it is
-    unknown.
+    """Return the number of elements that a position of kind "range" selects along its axis, or None
+    if it is unknown.
     """
     if strides is None:
         return None

@@ -49,8 +49,8 @@ def _infer_roll(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _roll_views(signature: Signature, source: Any, out: Any) -> Pairs:
-    """Return pairs of views to copy. For each axis with a shift, the copies exchange the elements
-    before and after the split position.
+    """Return pairs of views to copy. For each axis with a shift, two copies exchange the elements
+    before and after the position at which the axis is split.
     """
     sizes = signature.input_shapes[0]
     shifts = dict.fromkeys(range(len(sizes)), 0)
@@ -84,10 +84,11 @@ roll: Callable[..., Tensor] = public_function(
         **copying(_roll_views),
         grad=_roll_back,
         doc=(
-            "`input` rotated by `shift` places along `axis`; a negative shift is to the "
-            "front. Both are ints or vectors of one length; shifts along the same axis add "
-            "up. Raises ValueError if their shapes differ and for a scalar input; a run "
-            "raises InvalidArgumentError for an axis out of range."
+            "The input, in which the elements are rotated by `shift` positions along `axis`. A "
+            "negative shift rotates towards the front. Both arguments are ints or vectors of "
+            "equal length. Shifts along the same axis are added. Raises ValueError if the "
+            "arguments' shapes differ or the input is a scalar. A run raises InvalidArgumentError "
+            "if an axis is out of range."
         ),
     )
 )
@@ -97,8 +98,8 @@ roll: Callable[..., Tensor] = public_function(
 
 
 def _mirror(values: Tensor) -> Tensor:
-    """Return f(values), where f is its own inverse and reverses the order. If x < y, then f(x) >
-    f(y).
+    """Return f(values) for a function f that reverses the order (if x < y, then f(x) > f(y)) and is
+    its own inverse.
     """
     if values.dtype.is_unsigned:
         top = np.array(np.iinfo(values.dtype.as_numpy_dtype).max, values.dtype.as_numpy_dtype)
@@ -206,7 +207,7 @@ def _launch_nth(signature: Signature) -> list[Launch]:
 
 
 def _nth_back(op: Any, dy: Any) -> list[Any]:
-    """Return the gradient, which divides dy equally among all elements that equal the n-th
+    """Return the gradient, which divides dy equally among all elements that are equal to the n-th
     element.
     """
     value, dy = raw_ops.ExpandDims(op.outputs[0], -1), raw_ops.ExpandDims(dy, -1)
@@ -225,7 +226,10 @@ op(
     cpu=Call(make=_bind_nth),
     gpu=Source("sort_and_select.cu", _launch_nth, Call(make=_bind_nth)),
     grad=_nth_back,
-    doc=("The element at index `n` of each row after sorting; with reverse, the n-th largest."),
+    doc=(
+        "The element at index `n` of each row after sorting in ascending order or, if reverse is "
+        "true, in descending order."
+    ),
 )
 
 
@@ -264,8 +268,8 @@ _MAX_ROW = 1 << 30
 
 
 def _find_by_halves(row: Any, wanted: Any, side: str) -> Any:
-    """Return `np.searchsorted(row, wanted, side)`, except that comparisons with NaN are false, as
-    in C. It is computed by bisection.
+    """Return `np.searchsorted(row, wanted, side)`, computed by bisection. Comparisons with NaN are
+    false, as in C.
 
     NumPy's function treats NaN as the largest number.
     """
@@ -321,7 +325,7 @@ def searchsorted(
     Args:
       sorted_sequence: a tensor of shape [..., n] with sorted rows.
       values: a tensor of shape [..., m] with the same leading sizes.
-      side: "left" for an index before equal elements, "right" for an index after them.
+      side: "left" for an index before equal elements, "right" for an index after equal elements.
       out_type: int32 or int64.
     """
     if side not in _BOUNDS:

@@ -1,9 +1,9 @@
 """Launches of the kernels in sort_and_select.cu, which find the first elements of each row in
 sorted order, and their indices.
 
-Short rows are sorted completely in shared memory. If a few elements of many long rows are needed,
-one thread block per row selects them. Otherwise all elements of all rows are sorted together
-(radix_sort.cu), and then stably sorted by row.
+Short rows are sorted completely in shared memory. If only a few elements of each of many long rows
+are needed, one thread block per row selects them. Otherwise all elements of all rows are sorted
+together (radix_sort.cu), and then stably sorted by row.
 """
 
 from __future__ import annotations

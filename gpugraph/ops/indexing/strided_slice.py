@@ -108,8 +108,8 @@ _slice = op(
     **copying(_slice_views),
     grad=_slice_back,
     doc=(
-        "`size` elements from `begin` on along each dimension; a size of -1 stands for "
-        "all remaining elements."
+        "The slice that starts at `begin` and has the sizes `size`. A size of -1 means all "
+        "remaining elements."
     ),
 )
 
@@ -309,8 +309,8 @@ class _Entries:
 
 
 def _position(value: Any) -> Any:
-    """Return an index as an int or an int scalar tensor. Raises TypeError if the value is
-    neither.
+    """Return an index as an int or an int scalar tensor. Raises TypeError if the value is neither
+    an int nor such a tensor.
     """
     dtype = getattr(value, "dtype", None)
     if isinstance(dtype, DType) and dtype.base_dtype in INDEX:
@@ -369,8 +369,8 @@ def _getitem(tensor: Tensor, key: Any) -> Tensor:
 
 
 def _no_assign(value: Any, name: str | None = None) -> Any:
-    """Raise ValueError, because only slices of variables can be assigned to. This function is the
-    method `assign` of all other slices.
+    """Raise ValueError, because only slices of variables can be assigned to. Slices of anything
+    else have this function as their method `assign`.
     """
     raise ValueError("Sliced assignment is only supported for variables")
 

@@ -94,8 +94,8 @@ def _declare_tensor_scatter(
 def _extreme_back(op: Any, dy: Any) -> list[Any]:
     """Return the gradients of TensorScatterMax or TensorScatterMin.
 
-    The gradient of each result element is divided equally among the tensor's element and those
-    updates that equal the result.
+    The gradient of each element of the result is divided equally among the tensor's element and the
+    updates, if they are equal to the result.
     """
     tensor, indices, updates = op.inputs
     result, element = op.outputs[0], dy.dtype.base_dtype

@@ -89,8 +89,8 @@ def _bind_top_k(_: KernelContext, source: Any, values: Any, indices: Any) -> Cal
 
 
 def _top_k_back(op: Any, dvalues: Any, dindices: Any) -> list[Any]:
-    """Return the gradient of the input. It has each value's gradient at the value's position in the
-    input, and 0 elsewhere.
+    """Return the gradient of the input. It contains the gradient of each value at the value's
+    position in the input, and 0 elsewhere.
 
     All rows are joined into one vector, so that a single scatter op suffices.
     """
@@ -139,7 +139,7 @@ _top_k = op(
 def top_k(input: Any, k: Any = 1, sorted: bool = True, name: str | None = None) -> Any:
     """Return (values, indices) of the `k` largest elements along the last axis, largest first.
 
-    Among equal elements, the element with the lower index comes first. If `sorted` is False, the
+    If elements are equal, the element with the lower index comes first. If `sorted` is False, the
     order is unspecified. Raises ValueError if `input` is a scalar, or if its rows have fewer than k
     elements.
 
@@ -219,8 +219,8 @@ _in_top_k = op(
 def in_top_k(predictions: Any, targets: Any, k: Any, name: str | None = None) -> Tensor:
     """Return whether each target is among the k classes with the largest `predictions` of its row.
 
-    Classes that tie with the k-th class are included. The result is False if the target is outside
-    [0, classes), or if a prediction in its row is not finite.
+    Classes whose prediction is equal to that of the k-th class are included. The result is False if
+    the target is outside [0, classes), or if a prediction in its row is not finite.
 
     Args:
       predictions: a tensor of shape [batch, classes].

@@ -45,7 +45,7 @@ _difference = op(
     cpu=Call(make=_bind_difference, dynamic=True),
     gpu=Call(make=_bind_difference, dynamic=True),
     grad=NO_GRADIENT,
-    doc="The elements of x, in order, that are not in y, and their indices in x.",
+    doc="The elements of x that are not in y, in the same order as in x, and their indices in x.",
 )
 
 
@@ -71,8 +71,8 @@ _counts = declare_unique(
 
 
 def unique_with_counts(x: Any, out_idx: Any = dtypes.int32, name: str | None = None) -> Any:
-    """Return (y, idx, count). `y` and `idx` are the results of `unique`, and `count` is how often
-    each element of y occurs in x.
+    """Return (y, idx, count). `y` and `idx` are the results of `unique`, and `count` is the number
+    of times that each element of y occurs in x.
 
     Raises ValueError if x is not a vector.
     """

@@ -113,10 +113,10 @@ def _count_unique(signature: Signature) -> list[Launch]:
 
 
 def _runs(count: int) -> tuple[Scratch, Scratch, Scratch]:
-    """Return three scratch arrays. In sorted order, equal elements form a sequence, which is called
-    a run here. The first array holds, for each element, the index of its run. The second array
-    holds the index in the input of each run's first element. The third array holds the start of
-    each run in sorted order.
+    """Return three scratch arrays. In sorted order, a sequence of equal elements is called a run
+    here. The first array holds, for each element, the index of its run. The second array holds the
+    index in the input of each run's first element. The third array holds the start of each run in
+    sorted order.
     """
     names = "runs", "first", "begins"
     run, first, begins = (Scratch(name, count, dtypes.int32) for name in names)

@@ -86,7 +86,7 @@ op(
     grad=NO_GRADIENT,
     infer=_infer,
     doc=(
-        "The gradient of symmetric matrices whose Cholesky factors `l` have the gradient "
-        "`grad`. Only lower triangles are read (S. P. Smith, 1995)."
+        "The gradient of symmetric matrices, given the gradient `grad` of their Cholesky factors "
+        "`l`. Only lower triangles are read (S. P. Smith, 1995)."
     ),
 )

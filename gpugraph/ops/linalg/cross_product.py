@@ -48,9 +48,8 @@ cross: Callable[..., Tensor] = public_function(
         gpu=Source("cross_product.cu", _launch, Call(_cross)),
         grad=lambda op, dy: [raw_ops.Cross(op.inputs[1], dy), raw_ops.Cross(dy, op.inputs[0])],
         doc=(
-            "The cross products of vectors of 3 elements, along the last axis of two tensors "
-            "of the same shape. Raises ValueError if the shapes differ or the last size is "
-            "not 3."
+            "The cross products of vectors of 3 elements, along the last axis of two tensors of "
+            "the same shape. Raises ValueError if the shapes differ or the last size is not 3."
         ),
     )
 )

@@ -81,7 +81,7 @@ class _Operand:
         return _Operand(reduce_sum(self.tensor, axes), rest)
 
     def without_repeats(self) -> _Operand:
-        """Return the diagonal along the axes with the same label, so that each label occurs only
+        """Return the diagonal along axes with the same label, so that each label occurs only
         once.
         """
         operand: _Operand = self
@@ -98,7 +98,7 @@ class _Operand:
         return _Operand(matrix_diag_part(matrices), labels)
 
     def sizes(self, labels: str) -> list[Any]:
-        """Return the sizes of the axes with these labels. A size is an int if it is known,
+        """Return the sizes of the axes with these labels. Each size is an int if it is known,
         otherwise a scalar tensor.
         """
         known = self.tensor.shape.sizes
@@ -129,8 +129,8 @@ def _pair(left: _Operand, right: _Operand, wanted: set[str]) -> _Operand:
 
 
 def _broadcast(left: _Operand, right: _Operand, batch: str, rows: str, columns: str) -> _Operand:
-    """Return the elementwise product. All axes of one operand must also be axes of the other
-    operand.
+    """Return the product as an elementwise product. All axes of one operand must also be axes of
+    the other operand.
     """
     a, b = left.tensor, right.tensor
     for _ in columns:

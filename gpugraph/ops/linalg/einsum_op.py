@@ -26,7 +26,9 @@ _ELLIPSIS = "..."
 
 
 def _labels(attrs: Any, count: int) -> tuple[list[str], str]:
-    """Return the labels of each of the `count` inputs, and of the output. `.` is the ellipsis."""
+    """Return the labels of each of the `count` inputs, and of the output. The label `.` means the
+    ellipsis.
+    """
     equation = attrs["equation"]
     text = (equation.decode() if isinstance(equation, bytes) else equation).replace(" ", "")
     left, arrow, right = text.replace(_ELLIPSIS, _DOT).partition("->")
@@ -111,7 +113,7 @@ def _bind(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
 def _shared(inputs: list[str], index: int, output: str) -> str:
     """Return the labels of input `index` that are also labels of another input or of the output.
 
-    All remaining axes of the input are summed over first.
+    The input is first summed over all its remaining axes.
     """
     others = _DOT + output + "".join(inputs[:index] + inputs[index + 1 :])
     return "".join(label for label in inputs[index] if label in others)
@@ -154,7 +156,7 @@ op(
     **numpy_kernels(Call(make=_bind)),
     native=MatrixProducts(_matrices),
     doc=(
-        "Sums of products of the inputs' elements, given by an equation such as "
-        "`ij,jk->ik`; `...` stands for dimensions that are broadcast."
+        "Sums of products of the inputs' elements. An equation such as `ij,jk->ik` names the "
+        "axes, and `...` in it means axes that are broadcast."
     ),
 )

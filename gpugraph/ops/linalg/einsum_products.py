@@ -48,7 +48,7 @@ def matrices_of(inputs: Sequence[str], output: str, *arrays: Any) -> list[tuple[
 
 
 def _spelled_out(labels: Sequence[str], arrays: Sequence[Any]) -> list[str]:
-    """Replace each ellipsis by one character for each of its axes, numbered from its last axis.
+    """Replace each ellipsis by one character for each of its axes, counted from the last axis.
     Return the new labels.
     """
     result = []
@@ -86,7 +86,9 @@ def _merged(
 
 
 def _inseparable(axes: str, labels: Sequence[str]) -> str:
-    """Return two labels of `axes` that are neighbours wherever one of them occurs, or ""."""
+    """Return two labels of `axes` that are neighbours wherever one of them occurs, or "" if there
+    are none.
+    """
     for first, second in pairwise(axes):
         if all(first + second in other for other in labels if first in other or second in other):
             return first + second
@@ -94,8 +96,8 @@ def _inseparable(axes: str, labels: Sequence[str]) -> str:
 
 
 def _matrices(labels: Sequence[str], views: Sequence[Any], sizes: Mapping[str, int]) -> Any:
-    """Return views as operands of a matrix product, with the batch axes first. In the last two axes
-    are the rows, the columns, and the axis that is summed over.
+    """Return views as operands of a matrix product, with the batch axes first. The last two axes
+    are two of the following: the rows, the columns, and the axis that is summed over.
     """
     first, second, result = labels
     summed = [label for label in first if label not in result]
@@ -116,8 +118,9 @@ def _matrices(labels: Sequence[str], views: Sequence[Any], sizes: Mapping[str, i
 def _view(
     array: Any, labels: str, leading: Sequence[str], shape: Sequence[int], row: str, column: str
 ) -> Any:
-    """Return a view of the array with the batch axes first, then rows and columns. A batch axis
-    that the array lacks is repeated. A row or column axis that it lacks has size 1.
+    """Return a view of the array with the batch axes first, then rows and columns. If the array
+    lacks a batch axis, it is repeated along this axis. If it lacks the rows or columns, the view
+    has an axis of size 1.
     """
     order = [labels.index(label) for label in (*leading, row, column) if label and label in labels]
     has_axis = [bool(label) and label in labels for label in (*leading, row, column)]

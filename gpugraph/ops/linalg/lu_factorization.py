@@ -1,5 +1,5 @@
-"""LU factorization, in which a square matrix with permuted rows is the product of a lower and an
-upper triangular matrix.
+"""LU factorization: the product of a lower and an upper triangular matrix is a square matrix with
+permuted rows.
 
 The factorization of a matrix A is (lower_upper, perm). `lower_upper` holds both triangles, without
 the diagonal of the lower triangle, which is all ones. Row i of the triangles' product is row
@@ -108,9 +108,9 @@ _lu = lapack_op(
     grad=_lu_back,
     native=lu_factors(),
     doc=(
-        "The triangles of each square matrix whose rows are in the order p, in one "
-        "matrix: the upper triangle, and the lower triangle without its diagonal of ones."
-        " Raises InvalidArgumentError for singular matrices."
+        "The LU factorization of square matrices with permuted rows. One matrix contains both "
+        "factors: the upper triangle, and the lower triangle without its diagonal of ones. p is "
+        "the order of the rows. Raises InvalidArgumentError if a matrix is singular."
     ),
     T=LAPACK_TYPES,
     output_idx_type=Attr("type", dtypes.int32, allowed=(dtypes.int32, dtypes.int64)),
@@ -155,7 +155,7 @@ def _unit(both: Tensor) -> Tensor:
 
 
 def _rows(values: Tensor, order: Tensor) -> Tensor:
-    """Return `values` with the rows of each matrix in the order `order`.
+    """Return `values` with the rows of each matrix in the order that `order` specifies.
 
     Batch axes are broadcast.
     """
@@ -212,7 +212,7 @@ def lu_reconstruct(
 def lu_matrix_inverse(
     lower_upper: Any, perm: Any, validate_args: bool = False, name: str | None = None
 ) -> Tensor:
-    """Return the inverses, [..., n, n], of matrices A, given the result of lu(A).
+    """Return the inverses, [..., n, n], of matrices A, given the results of lu(A).
 
     Args:
       validate_args: see `lu_solve`.

@@ -42,7 +42,7 @@ def _check_inner(left: int | None, right: int | None, operands: Sequence[TensorS
 def infer_matmul(context: InferContext) -> Sequence[TensorShape]:
     """Return the shape of the product of inputs 0 and 1.
 
-    The additional inputs of fused ops are ignored.
+    Any further inputs of fused ops are ignored.
     """
     a, b = [of_rank(shape, 2, "A matrix") for shape in context.shapes[:2]]
     rows, left = a[::-1] if context.attrs["transpose_a"] else a
@@ -90,8 +90,8 @@ def _is_transposed(array: Any) -> bool:
 
 
 def _wide_like(context: KernelContext, array: Any) -> Any:
-    """Return a float32 scratch array of the shape of `array`. If `array` is transposed in memory,
-    the scratch array is transposed too.
+    """Return a float32 scratch array with the shape of `array`. If `array` is transposed in memory,
+    so is the scratch array.
     """
     if _is_transposed(array):
         return context.scratch(array.T.shape, float32).T
@@ -102,7 +102,7 @@ def _conversion(
     context: KernelContext, function: str, source: Any, target: Any
 ) -> Callable[[], Any]:
     """Return a call that converts float16 to float32 (`gg_widen`) or back (`gg_narrow`). If both
-    arrays are contiguous, the call uses native code once the code is compiled.
+    arrays are contiguous, the call uses native code once that is compiled.
     """
     copy = partial(np.copyto, target, source, casting="same_kind")
     if _is_transposed(source):
@@ -157,7 +157,7 @@ matmul_op = op(
     gpu=Call(make=bind_matmul),
     native=MatrixProducts(matrices_of),
     grad=_matmul_back,
-    doc="The product of two matrices, each transposed first if its attr is true.",
+    doc="The product of two matrices. Each is transposed first if its attr is true.",
 )
 
 
@@ -165,7 +165,7 @@ matmul_op = op(
 
 
 def infer_batch_matmul(context: InferContext) -> Sequence[TensorShape]:
-    """Return the shape of the products of inputs 0 and 1. The additional inputs of fused ops are
+    """Return the shape of the products of inputs 0 and 1. Any further inputs of fused ops are
     ignored.
     """
     x, y = (shape.with_rank_at_least(2) for shape in context.shapes[:2])
@@ -233,8 +233,8 @@ def _batch_matmul_back(op: Any, dy: Any) -> list[Any]:
 
 
 def _unbroadcast_batches(dx: Any, dy: Any, x: Tensor, y: Tensor) -> list[Any]:
-    """Return the gradients, each summed over the batch axes along which its operand was
-    broadcast.
+    """Return the gradients of both operands, each summed over the batch axes along which the
+    operand was broadcast.
     """
     x_batch, y_batch = x.shape[:-2], y.shape[:-2]
     if x_batch.is_fully_defined() and y_batch.is_fully_defined() and x_batch == y_batch:
@@ -258,8 +258,8 @@ batch_matmul_op = op(
     native=MatrixProducts(batches_of_matrices),
     grad=_batch_matmul_back,
     doc=(
-        "Matrix products of the last two dimensions; the other dimensions are broadcast. "
-        "adj_x and adj_y replace a factor by its adjoint."
+        "Matrix products over the last two axes. All other axes are broadcast. adj_x and adj_y "
+        "replace a factor with its adjoint."
     ),
 )
 

@@ -1,4 +1,4 @@
-"""Functions on matrices that are composed of other ops: identities, traces, norms, least
+"""Functions on matrices that are composed of other ops: identity matrices, traces, norms, least
 squares.
 """
 
@@ -82,8 +82,8 @@ def eye(
 
 
 def trace(x: Any, name: str | None = None) -> Tensor:
-    """Return the sum of the diagonal of each matrix. Matrices [..., m, n] give a result [...].
-    Raises ValueError if the rank is below 2.
+    """Return the sum of the diagonal of each matrix. The result for matrices [..., m, n] has the
+    shape [...]. Raises ValueError if the rank is below 2.
     """
     with op_scope(name, "Trace", x) as scope:
         source = convert_to_tensor(x, name="x")
@@ -161,8 +161,8 @@ def _matrix_norm(x: Any, order: Any, axis: list[int]) -> Any:
 
 
 def _largest_singular(x: Any, axis: list[int]) -> Any:
-    """Return the largest singular value of the matrices in two axes. These axes are kept with size
-    1.
+    """Return the largest singular value of the matrices in two axes. In the result, these axes have
+    size 1.
 
     Raises ValueError if the rank is unknown.
     """
@@ -192,8 +192,8 @@ def _checked_order(order: Any, is_matrix: bool) -> None:
 
 
 def _norm_axes(axis: Any) -> tuple[Any, bool]:
-    """Return two values: the axes as a list, an int or None, and whether they are the rows and
-    columns of matrices.
+    """Return the axes as a list, an int or None, and whether they are the rows and columns of
+    matrices.
     """
     if not isinstance(axis, (list, tuple)):
         return axis, False
@@ -213,7 +213,7 @@ def norm(
     name: str | None = None,
     keep_dims: bool | None = None,
 ) -> Tensor:
-    """Return the norm of all of `tensor` as one vector, of vectors along an axis, or of matrices.
+    """Return the norm of `tensor` as one vector, of its vectors along an axis, or of its matrices.
 
     The axes are removed. With `keepdims` (older name: `keep_dims`) they are kept with size 1.
     Raises ValueError if the order or the axis is invalid.
@@ -251,7 +251,8 @@ def norm(
 
 
 def cholesky_solve(chol: Any, rhs: Any, name: str | None = None) -> Tensor:
-    """Solve A @ x = rhs [..., n, k], given the Cholesky factor [..., n, n] of A. Return x.
+    """Solve A @ x = rhs [..., n, k], where `chol`, [..., n, n], is the Cholesky factor of A. Return
+    x.
 
     A run raises InvalidArgumentError if the factor is singular.
     """
@@ -300,7 +301,7 @@ def _bind_least_squares(
 
 
 def _least_squares_back(op: Any, dy: Any) -> list[Any]:
-    """Return the gradients, which are computed with the normal equations.
+    """Return the gradients, computed with the normal equations.
 
     If the sizes are unknown, matrices are assumed to have at least as many rows as columns.
     """
@@ -325,8 +326,8 @@ def _least_squares_back(op: Any, dy: Any) -> list[Any]:
 
 
 def _gramian(matrices: Any, tall: bool) -> Any:
-    """Return the product of each matrix with its adjoint. The order of the factors is the one that
-    gives the smaller matrix.
+    """Return the product of each matrix with its adjoint. The factors are in the order that gives
+    the smaller product.
     """
     return matmul(matrices, matrices, adjoint_a=tall, adjoint_b=not tall)
 

@@ -51,7 +51,8 @@ def diagonal_of(matrices: Any, number: int = 0) -> Any:
     """Return a view of a diagonal of each matrix, [batch, length].
 
     Args:
-      number: the number of the diagonal. 0 is the main diagonal, and positive numbers are above it.
+      number: the number of the diagonal. 0 means the main diagonal, and positive numbers mean
+        diagonals above it.
     """
     rows, columns = matrices.shape[-2:]
     flat = matrices.reshape(prod(matrices.shape[:-2]), rows * columns)
@@ -68,7 +69,7 @@ def _length(rows: int, columns: int, number: int) -> int:
 
 
 def as_rows(array: Any) -> Any:
-    """Return a view [batch, length] of the array, whose rows are along the array's last axis."""
+    """Return a view [batch, length] of the array. Its rows are along the array's last axis."""
     return array.reshape(prod(array.shape[:-1]), array.shape[-1])
 
 
@@ -249,8 +250,11 @@ _matrix_band_part = op(
     gpu=Source("matrix_band_part.cu", _launch_band, Call(make=_bind_band)),
     native=RowSource("host_kept_rows.h", "gg_band", _native_band, None),
     grad=_band_back,
-    doc="The matrices with zeros where a column is more than num_upper above its row or more than "
-    "num_lower below it; a negative number is no limit.",
+    doc=(
+        "The matrices, with zeros at all elements that are more than num_upper diagonals above "
+        "the main diagonal, or more than num_lower diagonals below it. A negative number means no "
+        "limit."
+    ),
 )
 
 

@@ -1,4 +1,4 @@
-"""MatrixDiagV2 and similar ops, which work on any diagonals of matrices, or on several diagonals at
+"""MatrixDiagV2 and similar ops, which work on any diagonal of matrices, or on several diagonals at
 once.
 
 Several diagonals are stored as rows of one array, the highest diagonal first. `k` holds the numbers
@@ -24,8 +24,8 @@ from gpugraph.ops.linalg.matrix_diag_and_band import Sizes, as_rows, diagonal_of
 
 
 def _range_of(value: Any) -> tuple[int, int] | None:
-    """Return (lowest diagonal, highest diagonal), the value of input `k`. If its value is unknown,
-    return None.
+    """Return (lowest diagonal, highest diagonal), the value of input `k`, or None if the value is
+    unknown.
     """
     if value is None:
         return None
@@ -103,8 +103,8 @@ def _infer_diag_v2(context: InferContext) -> Sequence[TensorShape]:
 def _matrix_sizes(longest: int, low: int, high: int, rows: int, columns: int) -> tuple[int, int]:
     """Return (rows, columns) of the matrices.
 
-    If `rows` or `columns` is -1, it is replaced by the smallest size for which the diagonals have
-    up to `longest` elements. Raises ValueError if there are no such matrices.
+    If `rows` or `columns` is -1, it is replaced by the smallest size with which the longest
+    diagonal has `longest` elements. Raises ValueError if there are no such matrices.
     """
     min_rows, min_columns = longest - min(high, 0), longest + max(low, 0)
     if rows == -1 and columns == -1:
@@ -232,8 +232,8 @@ def matrix_diag(
     Args:
       diagonal: a tensor of shape [..., n] for one diagonal, or [..., count, n] for `k` = (lowest,
         highest). Row 0 is the highest diagonal, and each diagonal begins at the start of its row.
-      k: the number of the diagonal, or a pair. 0 is the main diagonal, and positive numbers are
-        above it.
+      k: the number of the diagonal, or a pair. 0 means the main diagonal, and positive numbers mean
+        diagonals above it.
       num_rows, num_cols: the sizes of the matrices. -1 means the smallest possible size.
     """
     if all(map(_is_zero, (k, padding_value))) and (num_rows, num_cols) == (-1, -1):

@@ -43,9 +43,10 @@ results in double precision and for others (Higham, table 2.3 and section 6).
 
 @cache
 def _gauss() -> list[tuple[float, float]]:
-    """Return (node in [0, 1], weight) pairs of a Gauss-Legendre quadrature.
+    """Return the pairs (node in [0, 1], weight) of a Gauss-Legendre quadrature.
 
-    The pairs are computed on first use, so that NumPy's module for them is imported only if needed.
+    The pairs are computed on first use, so that NumPy's module for polynomials is imported only if
+    needed.
     """
     nodes, weights = np.polynomial.legendre.leggauss(16)
     return list(zip(((nodes + 1) / 2).tolist(), (weights / 2).tolist(), strict=True))
@@ -105,7 +106,7 @@ def _by_iteration(matrix: Array) -> Array | None:
 def _by_eigenvectors(matrix: Array) -> Array:
     """Return the square root of a matrix, computed from its eigenvectors.
 
-    The result is NaN if it is inaccurate, or if the matrix is real and its square root is not.
+    The result is NaN if it is inaccurate, or if the matrix is real and its square root is complex.
     """
     values, vectors = np.linalg.eig(matrix)
     root = vectors * np.sqrt(values.astype(complex)) @ np.linalg.inv(vectors)

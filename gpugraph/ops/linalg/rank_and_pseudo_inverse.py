@@ -1,4 +1,6 @@
-"""Ranks and pseudo-inverses of matrices, computed from singular values, and normalization."""
+"""Ranks and pseudo-inverses of matrices, and normalization of tensors. Ranks and pseudo-inverses
+are computed from singular values.
+"""
 
 from __future__ import annotations
 
@@ -35,8 +37,8 @@ def _matrices(a: Any, validate: bool) -> Tensor:
 
 
 def _longer(matrices: Tensor) -> Any:
-    """Return the maximum of the number of rows and the number of columns. It is an int if it is
-    known, otherwise a scalar tensor.
+    """Return the number of rows or the number of columns, whichever is larger. It is an int if it
+    is known, otherwise a scalar tensor.
     """
     sizes = matrices.shape.sizes
     if sizes is not None and None not in sizes[-2:]:
@@ -70,7 +72,7 @@ def matrix_rank(
 def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | None = None) -> Tensor:
     """Return the pseudo-inverses, [..., n, m], of matrices [..., m, n].
 
-    Raises the errors of `matrix_rank`.
+    Raises the same errors as `matrix_rank`.
 
     Args:
       rcond: a tensor of shape [...], a fraction of the largest singular value. Singular values up
@@ -99,7 +101,8 @@ def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | Non
 def normalize(
     tensor: Any, ord: Any = "euclidean", axis: Any = None, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Return (`tensor` divided by its norm, the norm). The norm's axes are kept with size 1.
+    """Return (`tensor` divided by its norm, the norm). In the norm, the axes over which it is
+    computed have size 1.
 
     See `norm` for the arguments.
     """

@@ -60,7 +60,7 @@ def lapack_op(
     """Declare an op on matrices whose kernel uses `np.linalg`, on the CPU and on GPUs.
 
     Args:
-      native: the native kernel for matrices that are not large.
+      native: the native kernel, which is used for all but large matrices.
       attrs: the attrs. `T` has the allowed dtypes, by default LAPACK_TYPES.
     """
     call = kernel._replace(by_lapack=True)
@@ -102,8 +102,8 @@ def finite_matrices(matrices: Any) -> tuple[Any, Any]:
     """Return the matrices, with each matrix that is not finite replaced by zeros, and a mask of the
     replaced matrices.
 
-    The mask is None if all matrices are finite. Infinite elements are replaced because LAPACK's
-    iterations may never end for them.
+    The mask is None if all matrices are finite. Without the replacement, LAPACK's iterations might
+    never end.
     """
     is_finite = np.isfinite(matrices).all(axis=(-2, -1))
     if is_finite.all():
@@ -156,8 +156,8 @@ _matrix_inverse = lapack_op(
     kernel=Call(make=_bind_inverse),
     grad=_inverse_back,
     doc=(
-        "The inverse of each square matrix [..., n, n], or of its adjoint if `adjoint`. "
-        "Raises InvalidArgumentError for singular matrices."
+        "The inverse of each square matrix [..., n, n], or of its adjoint if `adjoint` is true. "
+        "Raises InvalidArgumentError if a matrix is singular."
     ),
     adjoint=Attr("bool", False),
 )
@@ -186,7 +186,7 @@ def _infer_determinant(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _as_matrices(numbers: Any) -> Any:
-    """Return the numbers [...], one per matrix, as [..., 1, 1]."""
+    """Return numbers [...], one for each matrix, with the shape [..., 1, 1]."""
     last = np.array(-1, np.int32)
     return raw_ops.ExpandDims(raw_ops.ExpandDims(numbers, last), last)
 
@@ -203,8 +203,8 @@ matrix_determinant: InputFunction = public_function(
         kernel=Call(lambda matrices, out: np.copyto(out, np.linalg.det(matrices))),
         grad=_determinant_back,
         doc=(
-            "The determinants, shape [...], of square matrices, shape [..., n, n]. Raises "
-            "ValueError for matrices that are not square."
+            "The determinants, of shape [...], of square matrices, of shape [..., n, n]. Raises "
+            "ValueError if the matrices are not square."
         ),
     )
 )
@@ -230,9 +230,9 @@ slogdet: Callable[..., Any] = public_function(
         kernel=Call(_log_determinant),
         grad=_log_determinant_back,
         doc=(
-            "The determinants of square matrices, [..., n, n], as (sign, "
-            "log_abs_determinant), each [...]. The determinant is sign * "
-            "exp(log_abs_determinant). Raises ValueError for matrices that aren't square."
+            "The determinants of square matrices [..., n, n], as (sign, log_abs_determinant), "
+            "each of shape [...]. A determinant is sign * exp(log_abs_determinant). Raises "
+            "ValueError if the matrices are not square."
         ),
     ),
     "slogdet",
@@ -250,8 +250,8 @@ def _bind_cholesky(_: KernelContext, matrices: Any, out: Any) -> Callable[[], An
 
 
 def _cholesky_back(op: Any, dy: Any) -> Any:
-    """Return the gradient of the input, which is symmetric (Smith, 1995). Only the lower triangle
-    is read.
+    """Return the gradient of the input (Smith, 1995). The gradient is symmetric, although only the
+    lower triangle of the input is read.
     """
     factor = op.outputs[0]
     middle = matmul(factor, dy, adjoint_a=True)
@@ -268,10 +268,10 @@ cholesky: InputFunction = public_function(
         kernel=Call(make=_bind_cholesky),
         grad=_cholesky_back,
         doc=(
-            "The lower triangular factors L of positive definite matrices [..., n, n], which "
-            "are L L^H. Only the lower triangles are read. Raises ValueError for matrices "
-            "that are not square; a run raises InvalidArgumentError for matrices that are not"
-            " positive definite."
+            "The lower triangular factors L of positive definite matrices [..., n, n]. A matrix "
+            "is equal to L L^H. Only the lower triangles are read. Raises ValueError if the "
+            "matrices are not square. A run raises InvalidArgumentError if a matrix is not "
+            "positive definite."
         ),
     )
 )
@@ -296,7 +296,7 @@ def solve_triangle(matrices: Any, right: Any, lower: bool, out: Any) -> None:
     """Store the solutions of triangular equations in `out`. Only the elements of the triangle are
     read.
 
-    Raises LinAlgError for a 0 on a diagonal.
+    Raises LinAlgError if a diagonal contains a 0.
     """
     if not np.diagonal(matrices, axis1=-2, axis2=-1).all():
         raise np.linalg.LinAlgError("a 0 on the diagonal")
@@ -357,8 +357,8 @@ _matrix_solve = lapack_op(
     **_SOLVER,
     grad=_solve_back,
     doc=(
-        "The solution of matrix @ output = rhs or, with `adjoint`, of matrix^H @ output ="
-        " rhs. Raises InvalidArgumentError for singular matrices."
+        "The solution of matrix @ output = rhs or, if `adjoint` is true, of matrix^H @ output = "
+        "rhs. Raises InvalidArgumentError if a matrix is singular."
     ),
     adjoint=Attr("bool", False),
 )
@@ -367,8 +367,8 @@ _matrix_solve = lapack_op(
 def matrix_solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
     """Solve matrix [..., n, n] @ x = rhs [..., n, k], and return x.
 
-    If `adjoint` is true, solve with the adjoint of `matrix` instead. Raises ValueError if the
-    shapes are incompatible. A run raises InvalidArgumentError if a matrix is singular.
+    If `adjoint` is true, the adjoint of `matrix` is used instead of `matrix`. Raises ValueError if
+    the shapes are incompatible. A run raises InvalidArgumentError if a matrix is singular.
     """
     return _matrix_solve(matrix, rhs, adjoint=adjoint, name=name)
 
@@ -386,9 +386,9 @@ _matrix_triangular_solve = lapack_op(
     grad=_triangular_back,
     native=triangular_solution(),
     doc=(
-        "The solution of matrix @ output = rhs for triangular matrices or, with "
-        "`adjoint`, for their adjoints. Only the lower (or upper) triangle is read. "
-        "Raises InvalidArgumentError for singular matrices."
+        "The solution of matrix @ output = rhs for triangular matrices. If `adjoint` is true, "
+        "their adjoints are used. Only the lower (or upper) triangle is read. Raises "
+        "InvalidArgumentError if a matrix is singular."
     ),
     lower=Attr("bool", True),
     adjoint=Attr("bool", False),
@@ -400,8 +400,8 @@ def matrix_triangular_solve(
 ) -> Tensor:
     """Solve matrix [..., n, n] @ x = rhs [..., n, k] for triangular matrices, and return x.
 
-    Raises ValueError if the shapes are incompatible. A run raises InvalidArgumentError if there is
-    a 0 on the diagonal.
+    Raises ValueError if the shapes are incompatible. A run raises InvalidArgumentError if a
+    diagonal contains a 0.
 
     Args:
       lower: whether to read the lower triangle. Otherwise the upper triangle is read.

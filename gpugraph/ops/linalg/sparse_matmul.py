@@ -1,6 +1,6 @@
 """SparseMatMul, which multiplies dense matrices that may be mostly zero.
 
-The kernel does not make use of zeros.
+The kernel does not skip zeros.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ op(
     infer=_infer,
     **numpy_kernels(Call(make=_bind)),
     native=MatrixProducts(matrices_of),
-    doc=("The float32 product of two matrices; the flags for sparse operands have no effect."),
+    doc=("The float32 product of two matrices. The flags for sparse operands have no effect."),
 )
 
 

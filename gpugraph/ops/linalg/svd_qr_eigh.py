@@ -1,5 +1,5 @@
-"""Factorizations of matrices: singular values (SVD), orthogonal times triangular matrices (QR),
-eigenvectors.
+"""Factorizations of matrices: singular values (SVD), products of orthogonal and triangular matrices
+(QR), and eigenvectors.
 
 LAPACK determines the signs of singular vectors and eigenvectors.
 """
@@ -56,7 +56,7 @@ def _columns(matrices: Any, numbers: Any) -> Any:
 
 
 def _matrix_sizes(shape: TensorShape) -> tuple[TensorShape, int | None, int | None, int | None]:
-    """Return (batch shape, number of rows, number of columns, minimum of these numbers). If the
+    """Return (batch shape, number of rows, number of columns, the smaller of these numbers). If the
     rank is unknown, all are unknown.
     """
     sizes = shape.with_rank_at_least(2).sizes
@@ -134,7 +134,8 @@ def _svd_back(op: Any, ds: Any, du: Any, dv: Any) -> Any:
 
 
 def _rotation(vectors: Any, dvectors: Any, pairs: Any) -> Any:
-    """Return the part of the gradient `dvectors` along rotations within the space of the vectors.
+    """Return the part of the gradient `dvectors` that rotates the vectors within the space that
+    they span.
 
     Args:
       pairs: the matrix that `_differences` returns.
@@ -144,7 +145,9 @@ def _rotation(vectors: Any, dvectors: Any, pairs: Any) -> Any:
 
 
 def _orthogonal_part(vectors: Any, dvectors: Any) -> Any:
-    """Return the part of the gradient `dvectors` that is orthogonal to the space of the vectors."""
+    """Return the part of the gradient `dvectors` that is orthogonal to the space that the vectors
+    span.
+    """
     return raw_ops.Sub(dvectors, matmul(vectors, matmul(vectors, dvectors, transpose_a=True)))
 
 
@@ -159,9 +162,10 @@ def _check_full(matrices: Tensor) -> None:
 
 
 def _thin(vectors: Any, dvectors: Any, values: Any) -> tuple[Any, Any]:
-    """Return the first of the full set of vectors, one for each singular value, and their gradient.
+    """From the full set of vectors, return the first ones, one for each singular value. Also return
+    the gradient of these vectors.
 
-    The returned gradient includes the contribution of the gradients of the remaining vectors.
+    The returned gradient includes the contribution of the gradients of all other vectors.
     """
     count, total = (raw_ops.Shape(tensor)[-1:] for tensor in (values, vectors))
     split = raw_ops.ConcatV2([count, raw_ops.Sub(total, count)], np.array(0, np.int32))
@@ -178,9 +182,9 @@ _svd = lapack_op(
     kernel=Call(make=_bind_svd),
     grad=_svd_back,
     doc=(
-        "Each matrix [..., m, n] as u @ diag(s) @ v^H, with s in descending order. u and "
-        "v have min(m, n) columns, or m and n with full_matrices; they are empty without "
-        "compute_uv."
+        "The factors s, u and v of each matrix [..., m, n], with matrix = u @ diag(s) @ v^H and s "
+        "in descending order. u and v have min(m, n) columns. If full_matrices is true, u has m "
+        "and v has n columns. If compute_uv is false, both are empty."
     ),
     compute_uv=Attr("bool", True),
     full_matrices=Attr("bool", False),
@@ -197,8 +201,8 @@ def svd(
     [..., n, p], have orthonormal columns. p is min(m, n). If `full_matrices` is true, p is m for u
     and n for v. If a matrix is not finite, or LAPACK does not converge, all results are NaN.
 
-    The gradient raises NotImplementedError for complex matrices, and with `full_matrices` if |m -
-    n| > 1.
+    The gradient raises NotImplementedError for complex matrices. With `full_matrices`, it also
+    raises this error if |m - n| > 1.
     """
     s, u, v = _svd(tensor, compute_uv=compute_uv, full_matrices=full_matrices, name=name)
     if s.dtype.is_complex:
@@ -269,9 +273,9 @@ _qr = lapack_op(
     kernel=Call(make=_bind_qr),
     grad=_qr_back,
     doc=(
-        "Each matrix [..., m, n] as q @ r, where q has orthonormal columns and r is upper"
-        " triangular. q has min(m, n) columns and r as many rows, or m with "
-        "full_matrices."
+        "The factors q and r of each matrix [..., m, n], with matrix = q @ r. q has orthonormal "
+        "columns, and r is upper triangular. q has min(m, n) columns, or m if full_matrices is "
+        "true, and r has as many rows."
     ),
     full_matrices=Attr("bool", False),
 )
@@ -282,7 +286,8 @@ def qr(input: Any, full_matrices: bool = False, name: str | None = None) -> Any:
 
     q, [..., m, p], has orthonormal columns, and r, [..., p, n], is upper triangular. p is min(m,
     n), or m if `full_matrices` is true. The gradient raises NotImplementedError if the matrices are
-    complex or have more columns than rows, and with `full_matrices` unless m = n.
+    complex or have more columns than rows. With `full_matrices`, it also raises this error unless m
+    = n.
     """
     return _qr(input, full_matrices=full_matrices, name=name)
 
@@ -346,9 +351,9 @@ _self_adjoint_eig = lapack_op(
     kernel=Call(make=_bind_eig),
     grad=_eig_back,
     doc=(
-        "The eigenvalues, in ascending order, and the eigenvectors (columns of v) of each"
-        " self-adjoint matrix. Only the lower triangles are read; v is empty without "
-        "compute_v."
+        "The eigenvalues, in ascending order, and the eigenvectors (the columns of v) of each "
+        "self-adjoint matrix. Only the lower triangles are read. If compute_v is false, v is "
+        "empty."
     ),
     compute_v=Attr("bool", True),
 )

@@ -30,10 +30,10 @@ class _Matrix(NamedTuple):
 def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
     """Return the sum of products of `a` and `b` over pairs of axes.
 
-    The result has the remaining sizes of a, followed by the remaining sizes of b. Its static shape
-    is unknown if a rank is unknown, or if the axes are known only in a run. Raises ValueError if
-    the lists differ in length or n exceeds a rank, and IndexError if an axis is outside the rank. A
-    run raises InvalidArgumentError if the sizes of a pair of axes differ.
+    The result has the remaining axes of a, followed by the remaining axes of b. Its static shape is
+    unknown if a rank is unknown, or if the axes are known only in a run. Raises ValueError if the
+    lists differ in length or n exceeds a rank, and IndexError if an axis is out of range. A run
+    raises InvalidArgumentError if the sizes of a pair of axes differ.
 
     Args:
       axes: an int n, which means the last n axes of a and the first n axes of b. Alternatively, two
@@ -139,9 +139,7 @@ def _index(axis: int, rank: int, tensor: Tensor) -> int:
 
 
 def _matrix_of_run(tensor: Tensor, axes: Any, last: bool) -> _Matrix:
-    """Return the result of `_as_matrix(tensor, axes, last)`. It is used if the rank or the axes are
-    known only in a run.
-    """
+    """Return the same result as `_as_matrix`, if the rank or the axes are known only in a run."""
     shape, rank = raw_ops.Shape(tensor), raw_ops.Rank(tensor)
     asked = convert_to_tensor(axes, int32)
     negative = raw_ops.Cast(raw_ops.Less(asked, 0), DstT=int32)

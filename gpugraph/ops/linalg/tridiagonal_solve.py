@@ -28,12 +28,12 @@ _LAST, _ROWS = np.array(-1, np.int32), np.array(-2, np.int32)
 
 
 def _next(x: Any) -> Any:
-    """Return `x` with its rows moved up by one. The last row is zeros."""
+    """Return `x` with its rows moved up by one. The last row becomes zeros."""
     return raw_ops.ConcatV2([x[..., 1:, :], raw_ops.ZerosLike(x[..., :1, :])], _ROWS)
 
 
 def _previous(x: Any) -> Any:
-    """Return `x` with its rows moved down by one. The first row is zeros."""
+    """Return `x` with its rows moved down by one. The first row becomes zeros."""
     return raw_ops.ConcatV2([raw_ops.ZerosLike(x[..., :1, :]), x[..., :-1, :]], _ROWS)
 
 
@@ -43,7 +43,7 @@ def _column(row: Any) -> Any:
 
 
 def _row(products: Any) -> Any:
-    """Return the sums over the columns of [..., m, n] as a diagonal [..., 1, m]."""
+    """Return the sums of products [..., m, n] over the columns, as a diagonal [..., 1, m]."""
     return raw_ops.ExpandDims(raw_ops.Sum(products, _LAST), _ROWS)
 
 
@@ -91,8 +91,8 @@ _product_op = lapack_op(
     kernel=Call(_product),
     grad=_product_back,
     doc=(
-        "The product of the tridiagonal matrix with these diagonals, each [..., 1, m], "
-        "and rhs [..., m, n]."
+        "The product of a tridiagonal matrix and rhs, [..., m, n]. The three diagonals of the "
+        "matrix have shape [..., 1, m]."
     ),
 )
 
@@ -116,8 +116,8 @@ def _eliminate(diagonals: Any, x: Any, pivoting: bool) -> Any:
 
     Args:
       x: the right-hand side, to which the same row operations are applied in place.
-      pivoting: whether to swap a row with the next row if the next row has the larger pivot. A swap
-        creates nonzero elements in a second diagonal above the main diagonal.
+      pivoting: whether to exchange a row with the next row if the next row has a larger pivot. An
+        exchange creates nonzero elements in the second diagonal above the main diagonal.
     """
     above, main, below = (diagonals[..., row, :].copy() for row in range(3))
     second = np.zeros_like(above)
@@ -189,8 +189,8 @@ _solve_op = lapack_op(
     kernel=Call(make=_bind_solve),
     grad=_solve_back,
     doc=(
-        "The solution of matrix @ output = rhs, [..., m, n], for the tridiagonal matrices"
-        " with these diagonals, [..., 3, m]. It is NaN for singular matrices."
+        "The solution of matrix @ output = rhs, [..., m, n], for tridiagonal matrices, whose "
+        "diagonals have shape [..., 3, m]. It is NaN if a matrix is singular."
     ),
     partial_pivoting=Attr("bool", True),
 )

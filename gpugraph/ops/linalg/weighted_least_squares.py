@@ -35,7 +35,9 @@ def _check_indices(indices: Any, column: int, size: int, name: str) -> Any:
 def _systems(
     factors: Any, weights: Any, targets: Any, rows: Any, columns: Any, count: int
 ) -> tuple[Any, Any]:
-    """Return for each row the sum of weighted outer products of its factors, and of targets."""
+    """Return two sums over the entries of each row: the outer products of the factors, times the
+    weights, and the factors, times the targets.
+    """
     rank = factors.shape[1]
     left = np.zeros((count, rank, rank), np.float32)
     right = np.zeros((count, rank), np.float32)
@@ -88,7 +90,10 @@ op(
     outputs="partial_lhs: float32, partial_rhs: float32",
     infer=_infer_systems, cpu=Call(make=_bind_systems, dynamic=True, late=True), gpu=_HOST,
     grad=NO_GRADIENT, memory=OpMemory(host_inputs=(7,)),
-    doc="The parts of the normal equations of rows of a sparse matrix that its entries determine.",
+    doc=(
+        "The parts of the normal equations that the entries of a sparse matrix determine, for "
+        "each row of the matrix."
+    ),
 )  # fmt: skip
 
 
@@ -124,5 +129,5 @@ op(
     outputs="prod_values: float32",
     infer=_infer_product, cpu=Call(make=_bind_product, dynamic=True, late=True), gpu=_HOST,
     grad=NO_GRADIENT,
-    doc="Those elements of a product of matrices that have the indices, [n, 2].",
+    doc="The elements of a matrix product at the given indices, [n, 2].",
 )  # fmt: skip

@@ -28,10 +28,10 @@ from gpugraph.ops.older_types.numpy_op import numpy_op
 
 
 def _reordered(context: InferContext, order: Sequence[int], extra: Any = None) -> InferContext:
-    """Return a context with which the shape inference of a newer op type runs for this op.
+    """Return a context in which the shape inference of a newer op type can run for this op.
 
     Args:
-      order: for each input of the newer op type, its number among this op's inputs.
+      order: for each input of the newer op type, the index of the corresponding input of this op.
       extra: the value of an additional last input.
     """
     shapes = [context.shapes[index] for index in order]

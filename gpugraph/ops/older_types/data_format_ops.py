@@ -27,7 +27,7 @@ def _text(value: Any) -> str:
 
 
 def _order(attrs: Any) -> list[int]:
-    """Return, for each axis of dst_format, the number of the axis in src_format with the same
+    """Return, for each axis of dst_format, the index of the axis in src_format with the same
     letter.
 
     Raises a Misfit unless both formats have the same four letters. TensorFlow raises this error

@@ -37,8 +37,8 @@ def numpy_op(
 
 
 def like(op_type: str, **attrs: Any) -> Callable[..., Any]:
-    """Return a function that binds the CPU kernel of `op_type`. It is passed as the argument `make`
-    of `Call`.
+    """Return a function that binds the CPU kernel of `op_type`. The function is used as the
+    argument `make` of `Call`.
 
     Args:
       attrs: values of attrs that `op_type` has and the node does not have.

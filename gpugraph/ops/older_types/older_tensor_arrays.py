@@ -2,8 +2,8 @@
 array has no flow as an output.
 
 The flow is a dummy float that orders the ops on an array. As in version 3 of these ops, the handles
-are resources here, and the kernels of version 3 are used. Op types that have the same inputs as in
-version 3 are in `renamed_op_types`.
+are resources here, and the kernels of version 3 are used. If an op has the same inputs as in
+version 3, its op type is in `renamed_op_types`.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Op types that only graphs of early TensorFlow versions contain: see
-`framework/deprecations.py`.
+"""Op types that only graphs of early TensorFlow versions contain (see
+`framework/deprecations.py`).
 """
 
 from __future__ import annotations
@@ -253,7 +253,7 @@ def _bind_volumes(op_type: str, shape_input: int) -> Callable[..., Callable[[], 
     which `op_type` does not have.
 
     Args:
-      shape_input: the number of this input. Only its static shape matters.
+      shape_input: the index of this input. Only its static shape matters.
     """
     bind = like(op_type, data_format="NDHWC")
 
@@ -293,7 +293,10 @@ op(
     stateful=True,
     **numpy_kernels(Call(make=like("RandomPoissonV2"))),
     grad=NO_GRADIENT,
-    doc=("Poisson random numbers with these rates, in the rates' dtype: [*shape, *rate.shape]."),
+    doc=(
+        "Random numbers with Poisson distributions of these rates, in the rates' dtype: [*shape, "
+        "*rate.shape]."
+    ),
 )
 
 
@@ -319,5 +322,8 @@ op(
     **numpy_kernels(Call(make=like("Placeholder"))),
     grad=NO_GRADIENT,
     stateful=True,
-    doc=("A tensor that must be fed in every run that needs it; its shape may be a scalar's."),
+    doc=(
+        "A tensor that must be fed in every run that needs it. Its shape may be the shape of a "
+        "scalar."
+    ),
 )

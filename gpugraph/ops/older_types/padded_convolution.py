@@ -37,7 +37,7 @@ def _text(value: Any) -> str:
 def _edges(value: Any) -> list[tuple[int, int]]:
     """Return the padding (before, after) of each axis.
 
-    Raises a Misfit unless there are 4 pairs.
+    Raises a Misfit unless there are 4 such pairs.
     """
     if np.shape(value) != (4, 2):
         message = f"paddings must be a matrix with 2 columns: {shape_text(np.shape(value))}"
@@ -92,12 +92,12 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _resized(images: Any, size: Sequence[int], align: bool) -> Any:
-    """Resize images [batch, height, width, depth] bilinearly. Output pixel i is sampled at position
-    i times a scale.
+    """Resize images [batch, height, width, depth] bilinearly. The position of output pixel i in the
+    input is i times a scale.
 
     Args:
-      align: whether the scale maps the last output pixel to the last input pixel, which is
-        align_corners of ResizeBilinear.
+      align: whether the scale maps the last output pixel to the last input pixel, as align_corners
+        of ResizeBilinear does.
     """
     for axis, new in zip((1, 2), size):
         old = images.shape[axis]

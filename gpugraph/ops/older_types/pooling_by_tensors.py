@@ -21,7 +21,8 @@ _ATTRS = {"padding": PADDING, "data_format": IMAGES.format}
 
 
 def _windows(context: Any, first: int) -> dict[str, Any] | None:
-    """Return the attrs of the equivalent op type with attrs, or None if a value is not known.
+    """Return the attrs of the equivalent op whose ksize and strides are attrs, or None if a value
+    is not known.
 
     ksize and strides are the values of inputs `first` and `first + 1`.
     """
@@ -37,7 +38,7 @@ def _infer(like: str, first: int) -> Callable[[InferContext], Sequence[TensorSha
     and strides as attrs.
 
     Args:
-      first: the number of the input `ksize`.
+      first: the index of the input `ksize`.
     """
     infer_like = DECLARATIONS[like].op_def.infer
     assert infer_like is not None
@@ -74,7 +75,7 @@ def _declare(name: str, like: str, inputs: str, first: int, grad: Callable[..., 
 
     Args:
       like: the op type with ksize and strides as attrs.
-      first: the number of the input `ksize`.
+      first: the index of the input `ksize`.
     """
     numpy_op(
         name, f"{inputs}, ksize: int32, strides: int32 -> output: T", {"T": REAL, **_ATTRS},

@@ -29,7 +29,7 @@ op(
     infer=_infer_variable,
     grad=NO_GRADIENT,
     stateful=True,
-    doc="As VariableV2, except that the static shape of a scalar is unknown.",
+    doc="A variable, as VariableV2. But the static shape of a scalar is unknown.",
     **EMPTY_KERNELS,
 )
 

@@ -38,7 +38,7 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 def _axis_of(value: Any, rank: int) -> int:
     """Return the axis, which is the only element of `value`, or 0 if `value` is empty.
 
-    Raises ValueError if there are more elements, if the axis is out of range, or if `value` is
+    Raises ValueError if there are several elements, if the axis is out of range, or if `value` is
     empty and the tensor is not a vector.
     """
     if len(value) > 1:

@@ -40,7 +40,7 @@ def parse_columns(
     """Return the sparse features as (indices, values, shape), and the dense features as arrays.
 
     Raises ValueError if the batch must be read example by example instead. This is the case if
-    Examples have different byte layouts and native code does not read them, if features do not have
+    Examples have different byte layouts and native code can't read them, if features do not have
     the expected dtype or size, or if dense features without a default are missing.
     """
     kinds = [*sparse, *((feature.key, feature.dtype) for feature in dense)]

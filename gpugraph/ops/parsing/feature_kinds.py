@@ -30,8 +30,9 @@ class FixedLenFeature(
 ):
     """A feature with the same shape in all examples, parsed to a dense tensor.
 
-    default_value: the value for examples without the feature. None means that the feature is
-      required.
+    Args:
+      default_value: the value for examples without the feature. None means that the feature is
+        required.
 
     >>> tf.FixedLenFeature([2], tf.float32).shape
     [2]
@@ -49,9 +50,9 @@ class FixedLenSequenceFeature(
 ):
     """A feature with any number of rows of the same shape, parsed to a dense tensor.
 
-    `shape` is the shape of a row. `allow_missing` states whether an example may have no rows or
-    lack the feature. `default_value` is a scalar that pads the examples of a batch to the maximum
-    number of rows. The default is 0 or "".
+    `shape` is the shape of a row. `allow_missing` tells whether an example may have no rows or lack
+    the feature. `default_value` is a scalar that pads the examples of a batch to the maximum number
+    of rows. The default is 0 or "".
     """
 
     __slots__ = ()
@@ -69,7 +70,7 @@ class SparseFeature(
     One feature has the values, and the other features have the indices. `index_key` is the key of
     the int64 feature with the indices, or a list of keys, one for each dimension. `value_key` is
     the key of the feature with the values. `size` is the size of the dimension, or a list of sizes.
-    `already_sorted` states whether the indices in each example are sorted.
+    `already_sorted` tells whether the indices in each example are sorted.
     """
 
     __slots__ = ()
@@ -134,8 +135,8 @@ def _add_sparse(raw: RawFeatures, key: str, feature: VarLenFeature) -> None:
 
 
 def _add_list(raw: RawFeatures, key: str, dtype: DType) -> None:
-    """Add a feature that is a list of values. Several SparseFeatures may use it. Raises ValueError
-    if they require different dtypes.
+    """Add a feature that is a list of values, and that several SparseFeatures may use. Raises
+    ValueError if they require different dtypes.
     """
     if raw.sparse.setdefault(key, dtype) != dtype:
         raise ValueError(f"Conflicting type {raw.sparse[key]} vs {dtype} for feature {key}.")
@@ -231,7 +232,7 @@ def merge_sparse(features: Any, raw: RawFeatures, tensors: Mapping[str, Any]) ->
 
 def named_tensors(raw: RawFeatures, outputs: Sequence[Tensor]) -> dict[str, Any]:
     """Return a dict from keys to the outputs of a parsing op. SparseTensors come first, dense
-    tensors second.
+    tensors after them.
     """
     count = len(raw.sparse)
     tensors: dict[str, Any] = {

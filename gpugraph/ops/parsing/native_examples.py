@@ -59,8 +59,9 @@ class Located(NamedTuple):
     is_long: bool
 
     def values(self, number: int) -> tuple[Any, Any, Any]:
-        """Return three arrays: the values of a feature in all examples, concatenated, the number of
-        values in each example, and whether each example has the feature.
+        """Return three arrays. The first has the values of a feature in all examples, concatenated.
+        The second has the number of values in each example. The third tells whether each example
+        has the feature.
         """
         counts, starts = self.counts[number], self.starts[number]
         kind = int(self.kinds[number])
@@ -71,7 +72,11 @@ class Located(NamedTuple):
         return out, counts, starts > 0
 
     def _strings(self, spans: Any, rows: Any) -> Any:
-        """Return strings, given their addresses and sizes, and the examples that contain them."""
+        """Return the strings at these addresses and of these sizes.
+
+        Args:
+          rows: the indices of the examples that contain the strings.
+        """
         contents = self.contents.tolist()
         first = np.fromiter(map(id, contents), np.int64, len(contents)) + _BYTES_BEFORE
         begin = spans[:, 0] - first[rows]
@@ -109,7 +114,7 @@ _CALLS = _Calls()
 
 
 class NativeExamples:
-    """The native code for one node, which any number of threads may call."""
+    """The native code for one node. Any number of threads may call it."""
 
     def __init__(self, context: KernelContext) -> None:
         self._compiled = context.compiled(_FILE, "bytes") if IS_USUAL else None
@@ -149,7 +154,7 @@ class NativeExamples:
 
         Args:
           field: 1 for the features of Examples, or of the context of SequenceExamples. 2 for
-            feature lists, whose counts are 0.
+            feature lists. The numbers of values are then 0 in the result.
         """
         if not self.is_ready:
             return None

@@ -53,7 +53,7 @@ class SequenceReader:
         list_dense: Sequence[Any],
         may_be_missing: Collection[bytes],
     ) -> Sequences | None:
-        """Return the features, or None if Python must parse the examples instead."""
+        """Return the features, or None if Python must parse the messages instead."""
         in_context = [*context_sparse, *((one.key, one.dtype) for one in context_dense)]
         in_lists = [*list_sparse, *((row.key, row.dtype) for row in list_dense)]
         try:
@@ -122,7 +122,13 @@ def outputs_of(sequences: Sequences, list_dense: Sequence[Any]) -> list[Any]:
 
 
 def _step_indices(in_step: Any, counts: Any) -> tuple[Any, Any]:
-    """Return the indices [number of values, 3] and the shape of a batch of sparse lists."""
+    """Return the indices [number of values, 3] and the shape of a batch of sparse lists as one
+    SparseTensor.
+
+    Args:
+      in_step: the number of values in each step.
+      counts: the number of steps in each example.
+    """
     flat, (_, widest) = ragged_indices(in_step), matrix_shape(in_step)
     example = np.repeat(np.arange(counts.size), counts)[flat[:, 0]]
     step = flat[:, 0] - (np.cumsum(counts) - counts)[example]

@@ -88,8 +88,8 @@ def parse_batch(
     """Parse a batch of Examples. Return the sparse features as (indices, values, shape), and the
     dense features as arrays.
 
-    Raises InvalidArgumentError if an Example does not match the features, or unless there are no
-    `names` or one name for each Example.
+    Raises InvalidArgumentError if an Example does not match the features, or if there are `names`,
+    but not one for each Example.
     """
     _check_names(examples, names)
     contents = examples.tolist()
@@ -105,7 +105,7 @@ def _parse_each(
     sparse: Sequence[tuple[bytes, DType]],
     dense: list[DenseFeature],
 ) -> tuple[list[Any], list[Any]]:
-    """Parse the features as `parse_batch` does, but one Example at a time."""
+    """Return the same result as `parse_batch`, but parse one Example at a time."""
     lists: list[list[Any]] = [[] for _ in sparse]
     rows: list[list[Any]] = [[] for _ in dense]
     for index, content in enumerate(contents):
@@ -184,7 +184,7 @@ def parse_one(
     dense: list[DenseFeature],
     name: bytes = b"",
 ) -> tuple[list[Any], list[Any]]:
-    """Parse a single Example as `parse_batch` does. Sparse features become vectors."""
+    """Parse a single Example in the same way as `parse_batch`. Sparse features become vectors."""
     location, spans = Location(name), _spans(content)
     parts = [
         sparse_vector(feature_at(content, spans, key, dtype, location), dtype)

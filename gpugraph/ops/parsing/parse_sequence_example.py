@@ -2,7 +2,7 @@
 
 A SequenceExample has features, which are its context, and feature lists, which have one feature for
 each step. A dense list becomes a tensor with a row for each step. A sparse list becomes a
-SparseTensor whose last dimension numbers the values of a step.
+SparseTensor, whose last index is the position of a value in its step.
 """
 
 from __future__ import annotations
@@ -164,7 +164,8 @@ def _sparse_steps(
 def _dense_steps(
     content: bytes, lists: Lists, row: _Row, may_be_missing: frozenset[bytes], location: Location
 ) -> Any:
-    """Return the steps of a list as rows. If a list in `may_be_missing` is missing, it has no rows.
+    """Return the steps of a list as rows. If a list in `may_be_missing` is missing, the result has
+    no rows.
 
     Raises InvalidArgumentError if any other list is missing.
     """

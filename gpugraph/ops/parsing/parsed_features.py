@@ -1,5 +1,4 @@
-"""Functions that all ops which parse examples use. They convert features to dense or sparse
-tensors.
+"""Functions for all ops that parse examples. They convert features to dense or sparse tensors.
 
 The error messages are TensorFlow's. They contain the example's name, the feature's key and the
 example's index in the batch.
@@ -145,7 +144,7 @@ def _check_default(feature: DenseFeature, number: int) -> None:
 
 
 def text_keys(arrays: Sequence[Any]) -> list[bytes]:
-    """Return the keys as bytes, given scalar arrays with one key each."""
+    """Return keys as bytes. Each of the scalar arrays contains one key."""
     return [array[()] for array in arrays]
 
 
@@ -241,7 +240,8 @@ def dense_value(feature: ExampleFeature | None, dense: DenseFeature, location: L
 
 
 def batch_of(values: Sequence[Any], dense: DenseFeature) -> Any:
-    """Return the arrays of a dense feature in all examples as one array, with the example first.
+    """Return the arrays of a dense feature in all examples as one array, whose first axis is the
+    example.
 
     If the number of rows varies, each array is padded with the default to the length of the longest
     array.
@@ -300,15 +300,15 @@ def sparse_vector(feature: ExampleFeature | None, dtype: DType) -> tuple[Any, An
 
 
 def by_part(sparse: Sequence[tuple[Any, Any, Any]]) -> list[Any]:
-    """Return one list with the indices of all sparse features, followed by their values, followed
-    by their shapes.
+    """Return one list with the indices of all sparse features, then their values, then their
+    shapes.
     """
     return [part[kind] for kind in range(3) for part in sparse]
 
 
 def split(arrays: Sequence[Any], *counts: int) -> list[Sequence[Any]]:
-    """Split `arrays` into consecutive groups with the sizes `counts`. The last group has the
-    remainder.
+    """Split `arrays` into consecutive groups with the sizes `counts`. A last group contains the
+    remaining arrays.
     """
     groups, start = [], 0
     for count in counts:

@@ -69,11 +69,11 @@ def parse_example(
 def parse_single_example(
     serialized: Any, features: Any, name: str | None = None, example_names: Any = None
 ) -> dict[str, Any]:
-    """Parse one Example, a string scalar, as `parse_example` does. The results have no dimension
-    for examples.
+    """Parse one Example, a string scalar, in the same way as `parse_example`. The results have no
+    dimension for examples.
 
     Args:
-      example_names: the example's name, for error messages. It is a scalar.
+      example_names: the example's name, a scalar, for error messages.
 
     >>> floats = tf.train.FloatList(value=[1.0, 2.0])
     >>> features = tf.train.Features(feature={"x": tf.train.Feature(float_list=floats)})
@@ -118,7 +118,9 @@ def _row(tensor: Tensor) -> Tensor:
 
 
 def _only(value: Any) -> Any:
-    """Remove the first dimension of a tensor or SparseTensor, which is the batch of one example."""
+    """Remove the first dimension of a tensor or SparseTensor. This dimension is a batch of one
+    example.
+    """
     if isinstance(value, SparseTensor):
         return SparseTensor(value.indices[:, 1:], value.values, value.dense_shape[1:])
     return raw_ops.Squeeze(value, squeeze_dims=[0])

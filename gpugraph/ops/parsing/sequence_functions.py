@@ -61,7 +61,7 @@ def _features(context_features: Any, sequence_features: Any) -> _Parsed:
 
 
 def _arguments(context: RawFeatures, lists: RawFeatures) -> dict[str, Any]:
-    """Return the attrs that both ops for SequenceExamples have."""
+    """Return the attrs that are common to both ops for SequenceExamples."""
     return {
         "context_sparse_types": list(context.sparse.values()),
         "context_dense_shapes": [shape for _, shape, _ in context.dense.values()],
@@ -128,8 +128,8 @@ def parse_sequence_example(
     """Parse a batch of SequenceExamples. Return three dictionaries: contexts, feature lists and
     lengths.
 
-    For the first two, see `parse_single_sequence_example`. In this function, the first dimension of
-    each tensor is the example, and dense lists are padded with 0 or "" to the length of the longest
+    The first two dictionaries are those of `parse_single_sequence_example`, with the example as the
+    first dimension of each tensor. Dense lists are padded with 0 or "" to the length of the longest
     list in the batch. The third dictionary has the number of steps of each dense list. See
     `parse_single_sequence_example` for the remaining arguments and the errors.
 

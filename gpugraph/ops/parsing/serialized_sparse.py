@@ -1,5 +1,5 @@
-"""The conversion between SparseTensors and strings. There are three strings, for indices, values
-and shape. Each is a serialized TensorProto.
+"""The conversion between SparseTensors and strings. There are three strings: for the indices, the
+values and the shape. Each is a serialized TensorProto.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ _TEXT = Attr("type", dtypes.string, allowed=(dtypes.string, dtypes.variant))
 def _content_bytes(array: Any, dtype: DType) -> bytes:
     """Return the bytes of a TensorProto, with strings in the field `tensor_content`.
 
-    Strings are encoded as TensorFlow encodes them. All other dtypes are written by `tensor_bytes`.
+    Strings are encoded in TensorFlow's format. For all other dtypes, `tensor_bytes` writes the
+    message.
     """
     if dtype is not dtypes.string or not array.size:
         return tensor_bytes(array, dtype)
@@ -234,8 +235,8 @@ _DESERIALIZED: dict[str, Any] = {
 _deserialize_sparse = host_op(
     "DeserializeSparse",
     doc=(
-        "Deserializes strings to one SparseTensor; the last dimension of the strings "
-        "holds its three parts."
+        "Deserialize strings to one SparseTensor. The last axis of the strings holds the three "
+        "parts of a SparseTensor."
     ),
     inputs="serialized_sparse: Tserialized",
     infer=_infer_deserialize,
@@ -244,7 +245,10 @@ _deserialize_sparse = host_op(
 )
 _deserialize_many_sparse = host_op(
     "DeserializeManySparse",
-    doc="Deserialize rows of three strings to one SparseTensor, whose first dimension is the row.",
+    doc=(
+        "Deserialize rows of three strings to one SparseTensor. The index along its first axis is "
+        "the row."
+    ),
     inputs="serialized_sparse: string",
     infer=_infer_deserialize_many,
     **_DESERIALIZED,
@@ -278,8 +282,8 @@ def serialize_sparse(
 def serialize_many_sparse(
     sp_input: Any, name: str | None = None, out_type: Any = dtypes.string
 ) -> Tensor:
-    """Serialize a SparseTensor to a matrix with three strings for each index of its first
-    dimension.
+    """Serialize a SparseTensor to a matrix of strings, which has a row of three strings for each
+    index of the first dimension.
 
     Raises TypeError if the input is not a SparseTensor. A run raises InvalidArgumentError if its
     rank is 1.
@@ -305,8 +309,8 @@ def deserialize_many_sparse(
 ) -> SparseTensor:
     """Deserialize a matrix [n, 3] of strings to one SparseTensor, whose first dimension has size n.
 
-    Each other dimension is the maximum over the n SparseTensors. A run raises InvalidArgumentError
-    if a string is invalid, if a dtype is wrong, or if the ranks differ.
+    The size of each other dimension is the maximum over the n SparseTensors. A run raises
+    InvalidArgumentError if a string is invalid, if a dtype is wrong, or if the ranks differ.
 
     Args:
       dtype: the dtype of the values.

@@ -69,8 +69,8 @@ def _bind_parse(context: KernelContext, serialized: Any) -> Callable[[], Any]:
 
 
 def shown_type(dtype: DType) -> str:
-    """Return a dtype's name in C++ ("float" for float32), which TensorFlow's kernels use in
-    errors.
+    """Return a dtype's name in C++, such as "float" for float32. TensorFlow's kernels use this name
+    in error messages.
     """
     return {dtypes.float32: "float", dtypes.float64: "double"}.get(dtype, dtype.name)
 

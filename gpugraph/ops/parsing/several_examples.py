@@ -1,4 +1,6 @@
-"""The ops that parse one Example or SequenceExample, for several messages at once."""
+"""Functions that parse several Examples or SequenceExamples at once. Their results are those of the
+ops that parse a single message.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ def examples_of(
     dense: Sequence[DenseFeature],
     native: NativeExamples,
 ) -> Calls | None:
-    """Return the features of each Example, as the outputs of ParseSingleExample. Return None if the
+    """Return the features of each Example, as the outputs of ParseSingleExample, or None if the
     Examples must be parsed one by one.
 
     Args:

@@ -1,5 +1,5 @@
 """Queues, and other objects of a session through which runs exchange values.
 
-These are queues, accumulators of gradients, staging areas and barriers. A run may block until
+The other objects are accumulators of gradients, staging areas and barriers. A run may block until
 another run adds or removes a value.
 """

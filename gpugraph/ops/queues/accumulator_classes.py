@@ -77,8 +77,8 @@ class ConditionalAccumulatorBase:
         return tensor
 
     def set_global_step(self, new_global_step: Any, name: str | None = None) -> Operation:
-        """Return an operation that sets the accumulator's step. Gradients of earlier steps are then
-        dropped.
+        """Return an operation that sets the accumulator's step number. Gradients with a smaller
+        step number are then dropped.
         """
         operation: Operation = raw_ops.AccumulatorSetGlobalStep(
             self._accumulator_ref, _step(new_global_step), name=name
@@ -100,7 +100,7 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
 
     Args:
       shape: the shape of the gradients. If it is None, all gradients must have the shape of the
-        first.
+        first gradient.
       reduction_type: "MEAN" or "SUM".
       shared_name: the name under which several accumulators in a session share their gradients.
     """
@@ -126,11 +126,11 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
     def apply_grad(self, grad: Any, local_step: Any = 0, name: str | None = None) -> Operation:
         """Return an operation that adds a gradient, or drops it if it is outdated.
 
-        Raises ValueError if the gradient has a different dtype or shape.
+        Raises ValueError if the gradient does not have the accumulator's dtype or shape.
 
         Args:
-          local_step: the gradient's step. If it is less than the accumulator's step, the gradient
-            is outdated.
+          local_step: the gradient's step number. If it is less than the accumulator's step number,
+            the gradient is outdated.
         """
         gradient = convert_to_tensor(grad, self._dtype)
         gradient.get_shape().assert_is_compatible_with(self._shape)
@@ -143,7 +143,7 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
         """Return the average or the sum of the gradients. The run waits until there are
         `num_required` gradients.
 
-        The take empties the accumulator and increments the accumulator's step. A run raises
+        The take empties the accumulator and increments its step number. A run raises
         InvalidArgumentError if `num_required` is not positive.
         """
         gradient: Tensor = raw_ops.AccumulatorTakeGradient(
@@ -154,11 +154,12 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
 
 
 class SparseConditionalAccumulator(ConditionalAccumulatorBase):
-    """An accumulator of sparse gradients. A take returns their average ("MEAN") or their sum
-    ("SUM") for each row.
+    """An accumulator of sparse gradients. A take returns, for each row, the average ("MEAN") or the
+    sum ("SUM") of the gradients.
 
-    The average of a row is over the gradients that have this row. A gradient is passed as indices,
-    values and a shape, or as IndexedSlices. See `ConditionalAccumulator` for the parameters.
+    The average of a row includes only the gradients that have this row. A gradient is passed as
+    indices, values and a shape, or as IndexedSlices. See `ConditionalAccumulator` for the
+    parameters.
     """
 
     def __init__(
@@ -179,7 +180,7 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
     def apply_indexed_slices_grad(
         self, grad: IndexedSlices, local_step: Any = 0, name: str | None = None
     ) -> Operation:
-        """Return an operation that adds a gradient, which is an IndexedSlices."""
+        """Return an operation that adds a gradient in the form of an IndexedSlices."""
         return self.apply_grad(grad.indices, grad.values, grad.dense_shape, local_step, name)
 
     def apply_grad(
@@ -191,10 +192,10 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
         name: str | None = None,
     ) -> Operation:
         """Return an operation that adds the rows of a gradient, or drops them if `local_step` is
-        less than the accumulator's step.
+        less than the accumulator's step number.
 
         Args:
-          grad_indices: the numbers of the rows, int64 [n].
+          grad_indices: the indices of the rows, int64 [n].
           grad_values: the rows of the gradient, [n, ...].
           grad_shape: the shape of the dense gradient, or None if it is unknown.
         """
@@ -216,7 +217,7 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
         """Return (indices, values, shape) of the average or the sum. The run waits until there are
         `num_required` gradients.
 
-        The rows are sorted by index, without duplicates. In the shape, an unknown size is -1.
+        The rows are sorted by index, without duplicates. An unknown size in the shape is -1.
         """
         return raw_ops.SparseAccumulatorTakeGradient(
             self._accumulator_ref, num_required, dtype=self._dtype, name=name

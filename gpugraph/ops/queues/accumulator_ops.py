@@ -1,4 +1,6 @@
-"""The ops on gradient accumulators. The objects are in `gradient_accumulator`."""
+"""The ops on gradient accumulators. `gradient_accumulator` has the objects to which their handles
+refer.
+"""
 
 from __future__ import annotations
 
@@ -119,7 +121,7 @@ handle_op(
     "AccumulatorApplyGradient",
     _bind_apply,
     inputs="handle: resource, local_step: int64, gradient: dtype",
-    doc="Adds a gradient, unless its step is before the accumulator's.",
+    doc="Adds a gradient, unless its step number is below the accumulator's step number.",
     attrs=_DTYPE,
     infer=_infer_step,
 )
@@ -128,7 +130,7 @@ handle_op(
     _bind_apply_sparse,
     inputs="handle: resource, local_step: int64, gradient_indices: int64, "
     "gradient_values: dtype, gradient_shape: int64",
-    doc="Adds rows of a gradient, unless its step is before the accumulator's.",
+    doc="Adds rows of a gradient, unless its step number is below the accumulator's step number.",
     attrs={**_DTYPE, "has_known_shape": Attr("bool", required=True)},
     infer=_infer_step,
 )
@@ -136,7 +138,9 @@ handle_op(
     "AccumulatorSetGlobalStep",
     _bind_set_step,
     inputs="handle: resource, new_global_step: int64",
-    doc="Sets the accumulator's step: gradients of earlier steps are dropped from now on.",
+    doc=(
+        "Sets the accumulator's step number. Gradients with a smaller step number are then dropped."
+    ),
     infer=_infer_step,
 )
 handle_op("AccumulatorClose", _bind_close, "Cancel takes that wait, and later ones.")

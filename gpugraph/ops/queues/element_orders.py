@@ -21,7 +21,7 @@ _FEWEST_WORDS, _MOST_WORDS = 32, 2048
 
 
 class PaddedOrder(ElementQueue):
-    """A queue whose batches may contain components of different sizes, which are padded with zeros
+    """A queue whose batches may contain components of different sizes. They are padded with zeros
     to the largest size in the batch.
     """
 
@@ -53,8 +53,8 @@ class ShuffledOrder(ElementQueue):
     """A queue in random order. Until it is closed, it keeps a minimum number of elements, so that
     they are well mixed.
 
-    For the same seed, the order is the same as in TensorFlow, because each element consumes 32 bits
-    of the Philox generator.
+    The same seed gives the same order as in TensorFlow, because each element consumes 32 bits of
+    the Philox generator.
     """
 
     def __init__(self, kind: QueueKind, name: str) -> None:
@@ -78,7 +78,9 @@ class ShuffledOrder(ElementQueue):
         self._mixed.append(element)
 
     def take(self) -> Element:
-        """Remove and return a random element. The last element moves to its position."""
+        """Remove and return a random element. The last element moves to the position of this
+        element.
+        """
         elements = self._mixed
         index = next(self._numbers) % len(elements)
         elements[index], elements[-1] = elements[-1], elements[index]
@@ -89,14 +91,14 @@ class ShuffledOrder(ElementQueue):
         self._mixed.extend(elements)
 
     def available(self) -> int:
-        """Return the number of elements that may be taken. If the queue is closed, all may be
-        taken. Otherwise the minimum number stays in the queue.
+        """Return the number of elements that may be taken. If the queue is closed, this is the
+        number of all elements. Otherwise the minimum number stays in the queue.
         """
         return len(self) if self.closed else max(len(self) - self._min_after_dequeue, 0)
 
 
 def chosen_seeds(seed: int, seed2: int) -> tuple[int, int]:
-    """Return the two seeds. If both are 0, return random seeds."""
+    """Return the two seeds, or random seeds if both are 0."""
     if seed or seed2:
         return seed, seed2
     return int.from_bytes(os.urandom(8), "little"), int.from_bytes(os.urandom(8), "little")
@@ -139,7 +141,7 @@ class RandomWords:
 
 
 class ByPriority(ElementQueue):
-    """A queue in ascending order of the number in component 0. Elements with equal numbers are
+    """A queue in ascending order of component 0, which is a number. Elements with equal numbers are
     returned in the order in which they were added.
     """
 

@@ -60,7 +60,7 @@ class ElementQueue(Attempts):
         return self._elements.popleft()
 
     def put_back(self, elements: Sequence[Element]) -> None:
-        """Undo a take, by adding elements to the front of the queue. `elements` has the order in
+        """Undo a take: add elements to the front of the queue. They are passed in the order in
         which they were taken.
         """
         self._elements.extendleft(reversed(elements))
@@ -120,7 +120,7 @@ class ElementQueue(Attempts):
 
         Raises OutOfRangeError if the queue is closed and has fewer elements. The elements that were
         already taken are then put back. If `may_be_fewer` is true, a closed queue returns its
-        remaining elements if there are any.
+        remaining elements, if there are any.
         """
         if count < 0:
             type_name = "DequeueUpToOp" if may_be_fewer else "DequeueManyOp"
@@ -173,11 +173,12 @@ class ElementQueue(Attempts):
         return count > 0
 
     def close(self, cancels: bool) -> None:
-        """Close the queue. It then rejects further elements, and dequeues can only empty it.
+        """Close the queue. It then rejects further elements, and dequeues can only remove the
+        remaining elements.
 
         The enqueues that are already waiting complete before the queue is closed. If `cancels` is
-        true, these enqueues are cancelled instead. Raises CancelledError if the queue is closed
-        already, unless `cancels` is true.
+        true, they are cancelled instead. Raises CancelledError if the queue is closed already,
+        unless `cancels` is true.
         """
         if not cancels:
             self.make(Attempt(self._try_to_close), _ENQUEUES, "Close")
@@ -202,8 +203,8 @@ class ElementQueue(Attempts):
     # -- checks of elements
 
     def _check(self, element: Sequence[Any], rows: tuple[int, ...] = ()) -> None:
-        """Raise InvalidArgumentError unless the shape of each component is `rows` + the queue's
-        shape of this component.
+        """Raise InvalidArgumentError unless each component has the shape `rows`, followed by the
+        queue's shape of this component.
         """
         for index, (component, shape) in enumerate(zip(element, self.kind.shapes)):
             expected = TensorShape.of(rows).concatenate(shape)

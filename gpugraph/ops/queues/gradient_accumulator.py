@@ -30,7 +30,7 @@ class AccumulatorKind(NamedTuple):
 
 
 class DenseAccumulator(Attempts):
-    """The sum or the average of dense gradients."""
+    """An accumulator that computes the sum or the average of dense gradients."""
 
     def __init__(self, kind: AccumulatorKind, name: str) -> None:
         super().__init__(1)
@@ -42,7 +42,9 @@ class DenseAccumulator(Attempts):
         self._sum: Any = None
 
     def set_step(self, step: int) -> None:
-        """Set the accumulator's step. Gradients of earlier steps are dropped from now on."""
+        """Set the accumulator's step number. From now on, gradients with a smaller step number are
+        dropped.
+        """
         with self.lock:
             if step < self.step:
                 warning(
@@ -52,14 +54,14 @@ class DenseAccumulator(Attempts):
             self.step = step
 
     def close(self) -> None:
-        """Make waiting and later takes raise CancelledError."""
+        """Close the accumulator. Waiting and later takes then raise CancelledError."""
         with self.lock:
             self.closed = True
             self.proceed()
 
     def apply(self, step: int, gradient: Any) -> None:
-        """Add a gradient. If its step is earlier than the accumulator's step, ignore it, even if
-        its shape is wrong.
+        """Add a gradient. If its step number is less than the accumulator's, ignore it, even if its
+        shape is wrong.
         """
         with self.lock:
             if step < self.step:
@@ -94,7 +96,7 @@ class DenseAccumulator(Attempts):
 
     def _check(self, gradient: Any) -> None:
         """Raise InvalidArgumentError unless a gradient has the declared shape. If no shape is
-        declared, all gradients must have the shape of the first.
+        declared, all gradients must have the shape of the first gradient.
         """
         known = self.kind.shape if self._sum is None else TensorShape.of(self._sum.shape)
         _check_shape(known, gradient.shape)
@@ -119,8 +121,8 @@ def _check_shape(known: TensorShape, shape: Sequence[int]) -> None:
 
 
 def _check_sizes(tensor_name: str, known: Sequence[int | None], sizes: Sequence[int]) -> None:
-    """Raise InvalidArgumentError if the lengths of `sizes` and `known` differ, or if a size differs
-    from the known size.
+    """Raise InvalidArgumentError unless `sizes` has as many sizes as `known`, and each known size
+    is equal.
 
     Args:
       tensor_name: the name of the tensor in messages.
@@ -141,8 +143,8 @@ SparseGradient = tuple[Any, Any, Any]
 
 
 class SparseAccumulator(DenseAccumulator):
-    """The sum of sparse gradients, or for each row the average over the gradients that have this
-    row.
+    """An accumulator of sparse gradients that computes, for each row, the sum or the average of the
+    gradients that have this row.
     """
 
     def __init__(self, kind: AccumulatorKind, name: str) -> None:
@@ -194,8 +196,8 @@ class SparseAccumulator(DenseAccumulator):
         return [rows, sums, self._shape_of(parts, values)]
 
     def _shape_of(self, parts: Sequence[SparseGradient], values: Any) -> Any:
-        """Return the dense shape. It is the declared shape, or the shape of a gradient, or a shape
-        with -1 as the number of rows.
+        """Return the dense shape: the declared shape, or the shape of a gradient, or a shape with
+        -1 as the number of rows.
         """
         known = self.kind.shape
         if known.rank is not None:
@@ -207,8 +209,8 @@ class SparseAccumulator(DenseAccumulator):
 
 
 def _rows(known: Sequence[int | None] | None, shape: Any) -> int | None:
-    """Return the declared number of rows, or the number of rows in a gradient's dense shape. If
-    both are unknown, return None.
+    """Return the declared number of rows or, if it is unknown, the number of rows in a gradient's
+    dense shape. If both are unknown, return None.
     """
     if known and known[0] is not None:
         return known[0]

@@ -30,7 +30,7 @@ SHARING = {"container": Attr("string", ""), "shared_name": Attr("string", "")}
 
 
 def infer_handle(_: InferContext) -> Sequence[TensorShape]:
-    """Return the shape of a handle, which is a scalar."""
+    """Return the shape of a handle: a scalar."""
     return [SCALAR]
 
 
@@ -57,8 +57,8 @@ def private_name(context: KernelContext) -> str:
 
 
 def held_object(handle: Any, kind: type[Held], kind_name: str) -> Held:
-    """Return the object to which a handle refers. Raises InvalidArgumentError unless it has the
-    class `kind`.
+    """Return the object to which a handle refers. Raises InvalidArgumentError unless the object has
+    the class `kind`.
 
     Args:
       kind_name: the name of the class in the message.
@@ -70,7 +70,7 @@ def held_object(handle: Any, kind: type[Held], kind_name: str) -> Held:
 
 
 def waiting_op(op_type: str, bind: Callable[..., Run], doc: str, **declaration: Any) -> None:
-    """Declare an op that may wait. The wait ends at the latest when the run ends.
+    """Declare an op that may wait, at most until the run ends.
 
     By default, its inputs are in host memory.
     """
@@ -87,8 +87,8 @@ def waiting_op(op_type: str, bind: Callable[..., Run], doc: str, **declaration: 
 def resource_op(
     op_type: str, bind: Callable[..., Run], doc: str, output: str = "handle", **attrs: Any
 ) -> None:
-    """Declare an op that returns a handle of an object. The session keeps the object, which the
-    node owns or shares with other nodes.
+    """Declare an op that creates an object in the session and returns a handle of it. Several nodes
+    may share the object.
     """
     op(
         op_type, cpu=Call(make=bind, late=True), gpu=HOST, grad=NO_GRADIENT, stateful=True,

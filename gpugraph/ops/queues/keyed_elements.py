@@ -1,5 +1,5 @@
-"""The objects to which handles of barriers refer. They hold elements by key, which can be taken
-once they are complete.
+"""The objects to which handles of barriers refer. They hold elements by key. An element can be
+taken once it is complete.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class KeyedElements(Attempts):
     def insert(self, component: int, keys: Sequence[bytes], values: Any) -> None:
         """Insert the rows of `values` as a component of the elements with these keys.
 
-        If a value is rejected, no value is inserted.
+        If one value is rejected, none is inserted.
         """
         self._check(component, keys, values)
         with self.lock:
@@ -87,9 +87,9 @@ class KeyedElements(Attempts):
 
     def take(self, number: int, may_be_fewer: bool) -> list[Ready]:
         """Remove `number` complete elements, and return them in the order in which they were
-        created. Wait until there are enough.
+        created. Wait until there are enough elements.
 
-        Raises OutOfRangeError if the barrier is closed and there can never be enough. If
+        Raises OutOfRangeError if the barrier is closed and can never have enough elements. If
         `may_be_fewer` is true, a closed barrier returns the complete elements that it has, and the
         error is raised only if there are none.
         """
@@ -116,8 +116,8 @@ class KeyedElements(Attempts):
         """Reject new keys from now on. If `cancels` is true, drop incomplete elements and reject
         all values.
 
-        Raises CancelledError if the barrier is closed already. The first call with `cancels` never
-        raises it.
+        Raises CancelledError if the barrier is closed already, except for the first call with
+        `cancels`.
         """
         with self.lock:
             if self.closed and not (cancels and not self.cancelled):

@@ -20,8 +20,8 @@ def component_shapes(shapes: Any, may_be_open: bool) -> list[TensorShape] | None
     """Return the components' shapes as a list. `shapes` may be a single shape, or None.
 
     Args:
-      may_be_open: whether sizes may be unknown. `shapes` must then be a list, and the ranks must be
-        known. If False, raise ValueError for unknown sizes.
+      may_be_open: whether sizes may be unknown. If true, `shapes` must be a list, and the ranks
+        must be known. If false, raise ValueError for unknown sizes.
     """
     is_list = isinstance(shapes, (list, tuple)) and len(shapes) > 0
     if may_be_open and (

@@ -141,8 +141,8 @@ class QueueBase:
     def enqueue_many(self, vals: Any, name: str | None = None) -> Operation:
         """Return an operation that adds elements. Element i consists of row i of each component.
 
-        Rows are added one by one. While the queue is full, the operation waits. Raises the errors
-        of `enqueue`.
+        Rows are added one by one. While the queue is full, the operation waits. Raises the same
+        errors as `enqueue`.
         """
         with name_scope(name, f"{self._name}_EnqueueMany", _tensors(vals)) as scope:
             components = self._components(vals)
@@ -157,8 +157,8 @@ class QueueBase:
             return operation
 
     def _element(self, tensors: Any, rows: Sequence[int | None] | None) -> Any:
-        """Return the outputs of a dequeue as an element: a tensor, a list or a dictionary. Set
-        their known shapes.
+        """Return the outputs of a dequeue as an element: a tensor, a list or a dictionary. Set the
+        known static shapes of the outputs.
 
         Args:
           rows: the sizes that precede the components' shapes, or None for a single element.
@@ -196,8 +196,8 @@ class QueueBase:
         return self._element(tensors, [None if count is None else int(count)])
 
     def dequeue_up_to(self, n: Any, name: str | None = None) -> Any:
-        """Remove `n` elements as `dequeue_many` does. However, a closed queue may return fewer
-        elements, but at least one.
+        """Remove `n` elements in the same way as `dequeue_many`. However, a closed queue may return
+        fewer elements, but at least one.
         """
         tensors = raw_ops.QueueDequeueUpToV2(
             self._queue_ref, n, component_types=self._dtypes,
@@ -215,8 +215,8 @@ class QueueBase:
         remove the remaining elements.
 
         The operation waits until all enqueues that are already waiting have completed. If
-        `cancel_pending_enqueues` is true, it makes these enqueues fail instead. A run raises
-        CancelledError if the queue is closed already, unless `cancel_pending_enqueues` is set.
+        `cancel_pending_enqueues` is true, these enqueues fail instead. A run raises CancelledError
+        if the queue is closed already, unless `cancel_pending_enqueues` is set.
         """
         operation: Operation = raw_ops.QueueCloseV2(
             self._queue_ref,
@@ -362,7 +362,7 @@ class PriorityQueue(QueueBase):
 def _handle(
     create: Callable[..., Any], capacity: int, types: Any, shapes: Any, shared: Any, name: Any
 ) -> Tensor:
-    """Create a queue with `create` and return its handle."""
+    """Create a queue with the op function `create` and return the queue's handle."""
     handle: Tensor = create(
         component_types=types,
         shapes=shapes or [],
@@ -376,7 +376,8 @@ def _handle(
 def _queue_seeds(seed: int | None, shared_name: str | None) -> tuple[int, int]:
     """Return the two seeds of a shuffling queue.
 
-    If only the graph has a seed, the second seed of a shared queue is derived from its name.
+    If only the graph has a seed, the second seed of a shared queue is derived from the queue's
+    shared name.
     """
     first, second = get_seed(seed)
     if first is None and second is None:

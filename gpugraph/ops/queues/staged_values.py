@@ -17,8 +17,8 @@ _PUTS, _GETS = 0, 1
 
 
 class _Bounded(Attempts):
-    """The base class of both kinds of staging areas. It has the limits, and lets operations wait
-    without blocking each other.
+    """The base class of both kinds of staging areas. It enforces the limits, and lets operations
+    wait without blocking each other.
 
     Args:
       capacity: the maximum number of tuples.
@@ -45,7 +45,7 @@ class _Bounded(Attempts):
                         line.remove(attempt)
 
     def _put_when(self, values: Sequence[Any], count: Callable[[], int], put: Any) -> None:
-        """Wait until `values` fits within the limits on tuples and bytes, and then call `put`.
+        """Wait until adding `values` would exceed neither limit, and then call `put`.
 
         Args:
           count: a function that returns the number of tuples.
@@ -144,8 +144,8 @@ class KeyedTuples(_Bounded):
     """Tuples by key, whose values may be put and taken separately.
 
     Args:
-      is_ordered: whether a get without a key takes the smallest key. Otherwise it takes the key
-        whose tuple was complete first.
+      is_ordered: whether a get without a key returns the tuple of the smallest key. Otherwise it
+        returns the tuple that was complete first.
     """
 
     def __init__(self, is_ordered: bool, capacity: int, memory_limit: int) -> None:
@@ -155,7 +155,7 @@ class KeyedTuples(_Bounded):
         self._parts: dict[int, dict[int, Any]] = {}
 
     def put(self, key: int, indices: Sequence[int], values: Sequence[Any], count: int) -> None:
-        """Add `values` at `indices` of the tuple of a key. Wait while the area is full.
+        """Store `values` at `indices` of the tuple of a key. Wait while the area is full.
 
         Args:
           count: the number of values in a tuple. A tuple can be taken when it has all its values.
@@ -184,7 +184,7 @@ class KeyedTuples(_Bounded):
         """Wait until the tuple of `key` is complete. Return the key, and the tuple's values at
         `indices`. If `key` is None, use any key.
 
-        These values are removed unless `keeps` is true. All other values of the tuple stay.
+        The returned values are removed unless `keeps` is true. All other values of the tuple stay.
         """
 
         def take() -> tuple[int, list[Any]] | None:

@@ -23,8 +23,8 @@ from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 
 
 class BaseStagingArea:
-    """The base class of both kinds of staging areas. It has the limits, and the dtypes, shapes and
-    names of a tuple's values.
+    """The base class of both kinds of staging areas. It has the limits of an area, and the dtypes,
+    shapes and names of a tuple's values.
 
     Args:
       dtypes: a list of the values' dtypes.
@@ -90,7 +90,7 @@ class BaseStagingArea:
         return self._memory_limit
 
     def _make(self, op: Callable[..., Any], *inputs: Any, name: Any, **attrs: Any) -> Any:
-        """Create an operation on the area, on the device of the area's root operation."""
+        """Create an operation on the area, on the device of all other operations on the area."""
         with colocate_with(self._root):
             return op(
                 *inputs,
@@ -155,8 +155,8 @@ class BaseStagingArea:
         return numbers
 
     def _outputs(self, tensors: Sequence[Tensor], numbers: Sequence[int]) -> Any:
-        """Return the values at `numbers` as the result of a get. It is a list, or a dictionary if
-        the values have names.
+        """Return the values at `numbers` as the result of a get: a list, or a dictionary if the
+        values have names.
         """
         for tensor, number in zip(tensors, numbers):
             tensor.set_shape(self._shapes[number])
@@ -166,8 +166,8 @@ class BaseStagingArea:
 
 
 class StagingArea(BaseStagingArea):
-    """Tuples of tensors that some runs put and other runs get. They are returned in the order in
-    which they were put.
+    """A staging area. Some runs put tuples of tensors into it, and other runs get the tuples in the
+    same order.
 
     For example, the area can hold the inputs of the next training step while a step runs. See
     `BaseStagingArea` for the parameters.
@@ -224,12 +224,13 @@ class StagingArea(BaseStagingArea):
 
 
 class MapStagingArea(BaseStagingArea):
-    """Tuples of tensors under int64 keys. The values of a tuple may be put and taken separately.
+    """A staging area of tuples of tensors under int64 keys. The values of a tuple may be put and
+    taken separately.
 
     See `BaseStagingArea` for the remaining parameters.
 
     Args:
-      ordered: whether a `get` without a key takes the smallest key.
+      ordered: whether a `get` without a key returns the tuple of the smallest key.
     """
 
     def __init__(
@@ -293,7 +294,7 @@ class MapStagingArea(BaseStagingArea):
 
     def get(self, key: Any = None, indices: Any = None, name: str | None = None) -> Any:
         """Remove the values of a key, and return the key and the values. If `indices` is not None,
-        use only the values at these positions.
+        remove only the values at these positions.
 
         The run waits until the key's tuple is complete. If the key is None, a complete tuple is
         chosen. It is the tuple of the smallest key if the area is ordered, otherwise the tuple that

@@ -48,8 +48,8 @@ class Attempt:
         self.woken: threading.Event | None = None
 
     def end(self, result: Any = None, error: OpError | None = None) -> bool:
-        """Mark the attempt as done, with a result or an error, and wake its waiting thread. Return
-        True.
+        """Mark the attempt as done, with a result or an error, and wake the thread that waits for
+        it. Return True.
         """
         self.result, self.error = result, error
         self.is_done = True
@@ -72,7 +72,7 @@ class Attempts:
         raise its error.
 
         Args:
-          what: the name of the operation in error messages, such as "Enqueue".
+          what: the name of the operation for error messages, such as "Enqueue".
         """
         with self.lock:
             self.lines[line].append(attempt)

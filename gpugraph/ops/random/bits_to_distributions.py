@@ -2,12 +2,12 @@
 TensorFlow.
 
 The conversions were derived from TensorFlow's numbers for known seeds. Tests compare the results
-with these numbers. A block of the Philox generator is four uint32 words. A law fills an array with
-numbers, starting at a position of the generator. The blocks from which a number is computed depend
-only on how many numbers precede it. A float is computed from as many random bits as its mantissa
-has. These bits give a number in [1, 2), from which 1 is subtracted. Normal numbers come in pairs
-(Box and Muller, 1958: sqrt(-2 log u) times the sine, and the cosine, of 2 pi v), computed in double
-precision, so float32 results are nearly always correctly rounded.
+with these numbers. A block of the Philox generator is four uint32 words. A law is an object that
+fills an array with numbers, starting at a position of the generator. The blocks from which a number
+is computed depend only on its index in the array. A float is computed from as many random bits as
+its mantissa has. These bits give a number in [1, 2), from which 1 is subtracted. Normal numbers are
+computed in pairs (Box and Muller, 1958: sqrt(-2 log u) times the sine, and the cosine, of 2 pi v).
+The computation is in double precision, so float32 results are nearly always correctly rounded.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Law(NamedTuple):
     """A distribution that fills arrays with random numbers.
 
     `law(place, out)` fills `out`, a C-ordered array, starting at position `place` of the generator.
-    A group consists of the numbers that one block yields.
+    A group consists of the numbers that are computed from one block.
 
     Args:
       groups: a function `groups(place, offsets, out)` that fills `out`, which consists of whole
@@ -94,7 +94,7 @@ def _fill_groups(convert: Convert, place: Philox, offsets: Any, out: Any) -> Non
 
 
 def _fill(part: Callable[[Philox, Any], None], reserved: int, place: Philox, out: Any) -> None:
-    """Fill `out` with calls of part(place, flat), each of which fills a part of `out`. For large
+    """Fill `out` with calls of `part(place, flat)`, each of which fills a part of `out`. For large
     arrays, several threads make these calls.
 
     Args:
@@ -149,7 +149,7 @@ def _unit32(words: Any, out: Any) -> None:
 def _unit64(words: Any, out: Any) -> None:
     """Store doubles in [0, 1) in `out`, one for each uint64 in `words`. This overwrites `words`.
 
-    The lower 32-bit word of a uint64 has the upper bits of the number.
+    The upper bits of a double come from the lower 32-bit word of the uint64.
     """
     np.bitwise_or(words << np.uint64(32), words >> np.uint64(32), out=words)
     np.bitwise_and(words, np.uint64(2**52 - 1), out=words)
@@ -177,8 +177,8 @@ def doubles(words: Any) -> Any:
 
 
 def integers(low: int, high: int) -> Law:
-    """Return the law of integers in [low, high). A number is `low` plus a word modulo `high - low`.
-    For 64-bit integers, two words are used.
+    """Return the law of integers in [low, high). Each integer is `low` plus a random word modulo
+    `high - low`. For 64-bit integers, two words are used.
     """
 
     def convert(span: int, words: Any, out: Any) -> None:
@@ -239,7 +239,7 @@ def _truncate(place: Philox, offsets: Any, words: Any, group: int) -> Any:
 
     Args:
       words: the first block of each group.
-      group: how many numbers a group has.
+      group: the number of numbers in a group.
     """
     drawn = np.empty((len(words) // 2, group), np.float32 if group == 4 else np.float64)
     normal_pairs(words, drawn.reshape(-1))
@@ -265,14 +265,14 @@ def _truncated_groups(place: Philox, offsets: Any, out: Any) -> None:
 
 
 def _first_within(place: Philox, starts: Any, drawn: Any) -> Any:
-    """Replace numbers whose magnitude is 2 or more in the rows of `drawn` with numbers from later
+    """Replace numbers in the rows of `drawn` whose magnitude is 2 or more with numbers from later
     blocks.
 
-    Each row of the result has the first numbers in its blocks whose magnitude is less than 2. The
-    order of these numbers is kept.
+    For each row of the result, the blocks of the row are read in order, and numbers of magnitude 2
+    or more are skipped.
 
     Args:
-      starts: the rows' counter offsets.
+      starts: the counter offsets of the rows.
     """
     group, used = drawn.shape[1], 1
     numbers = np.empty_like(drawn)

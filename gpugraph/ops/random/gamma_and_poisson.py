@@ -29,7 +29,7 @@ _REAL = (*_FLOATS, dtypes.int32, dtypes.int64)
 
 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
-    """Return the shape in input 0, followed by the shape of the parameters, input 1."""
+    """Return the shape that input 0 contains, followed by the shape of the parameters, input 1."""
     first, second = context.value_as_shape(0).sizes, context.shapes[1].sizes
     if first is None or second is None:
         return [TensorShape.of(None)]
@@ -64,8 +64,8 @@ def _drawing(law: Callable[[Philox, Any], Any], native: str) -> Call:
 def _gamma_back(op: Any, dy: Any) -> list[Any]:
     """Return the gradient of alpha, which is a sum over the numbers that were drawn for each alpha.
 
-    The gradient keeps the probability below each number fixed (Figurnov and others, "Implicit
-    reparameterization gradients", 2018).
+    Each number changes with alpha in such a way that the probability of smaller numbers stays the
+    same (Figurnov and others, "Implicit reparameterization gradients", 2018).
     """
     sizes, alpha = op.inputs
     slope = raw_ops.Mul(dy, raw_ops.RandomGammaGrad(alpha, op.outputs[0]))
@@ -82,7 +82,8 @@ _random_gamma = op(
     gpu=_drawing(gamma, "gg_gamma"),
     grad=_gamma_back,
     doc=(
-        "Gamma random numbers with the shape parameters alpha and rate 1: [*shape, *alpha.shape]."
+        "Random numbers with gamma distributions of rate 1 and the shape parameters alpha: "
+        "[*shape, *alpha.shape]."
     ),
     **_SHARED,
 )
@@ -99,7 +100,7 @@ _random_poisson = op(
     cpu=_drawing(poisson, "gg_poisson"),
     gpu=_drawing(poisson, "gg_poisson"),
     grad=NO_GRADIENT,
-    doc="Poisson random numbers with these rates: [*shape, *rate.shape].",
+    doc="Random numbers with Poisson distributions of these rates: [*shape, *rate.shape].",
     **_SHARED,
 )
 

@@ -94,7 +94,7 @@ def _draw_classes(place: Philox, logits: Any, out: Any, file: CompiledFile | Non
     result is the number of classes.
 
     Args:
-      file: the compiled file with `gg_classes`, or None. The classes do not depend on it.
+      file: the compiled file with `gg_classes`, or None. The drawn classes do not depend on it.
     """
     rows, count = out.shape
     if not out.size:
@@ -119,8 +119,8 @@ def _draw_classes(place: Philox, logits: Any, out: Any, file: CompiledFile | Non
 
 
 def _cumulative(wide: Any) -> Any:
-    """Return the cumulative sums of the exponentials of each row's finite numbers, which are
-    relative to the largest one. Few classes are processed one by one, which is faster.
+    """Return the cumulative sums of exp(x - m) over the finite numbers x of each row, where m is
+    the largest of them. If there are few classes, they are processed one by one, which is faster.
     """
     finite, lowest = np.isfinite(wide), -np.finfo(np.float64).max
     count = wide.shape[1]
@@ -156,7 +156,7 @@ def _classes_file(
     context: KernelContext, logits: Any, out: Any
 ) -> Callable[[], CompiledFile | None]:
     """Return a function that returns the compiled file with `gg_classes`. It returns None for small
-    draws, for very many classes, and until the file is compiled.
+    draws, for very many classes, and before the file is compiled.
     """
     classes = logits.shape[1]
     if out.size * classes < _COMPARED or classes > _MANY_CLASSES:
@@ -216,7 +216,7 @@ _multinomial_op = drawing_op(
     infer=_infer_multinomial,
     memory=OpMemory(host_inputs=[1]),
     stateful=True,
-    doc="[batch, num_samples] classes, drawn by the log probabilities in each row of `logits`.",
+    doc="Classes [batch, num_samples], drawn with the log probabilities in each row of `logits`.",
 )
 _stateless_op = drawing_op(
     "StatelessMultinomial",
@@ -228,7 +228,10 @@ _stateless_op = drawing_op(
     attrs={"T": REAL, "Tseed": INDEX, "output_dtype": INDEX},
     infer=_infer_multinomial,
     memory=OpMemory(host_inputs=[1]),
-    doc="[batch, num_samples] classes, drawn by log probabilities and determined by `seed`.",
+    doc=(
+        "Classes [batch, num_samples], drawn with the log probabilities in each row of `logits` "
+        "and determined by `seed`."
+    ),
 )
 
 
@@ -279,7 +282,7 @@ def categorical(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Call `multinomial`, of which this is a newer name."""
+    """Draw classes. This is a newer name of `multinomial`."""
     options = num_samples, dtype, seed
     return _classes(_multinomial_op, (name, "categorical"), logits, options)
 
@@ -291,8 +294,8 @@ def stateless_multinomial(
     output_dtype: Any = dtypes.int64,
     name: str | None = None,
 ) -> Tensor:
-    """Draw classes as `multinomial` does. The result depends only on the logits and on `seed`,
-    which is two integers.
+    """Draw classes in the same way as `multinomial`. The result depends only on the logits and on
+    `seed`, which is two integers.
     """
     options = num_samples, output_dtype, seed
     return _classes(_stateless_op, (name, "stateless_multinomial"), logits, options)
@@ -301,7 +304,7 @@ def stateless_multinomial(
 def stateless_categorical(
     logits: Any, num_samples: Any, seed: Any, dtype: Any = dtypes.int64, name: str | None = None
 ) -> Tensor:
-    """Call `stateless_multinomial`, of which this is a newer name."""
+    """Draw classes. This is a newer name of `stateless_multinomial`."""
     options = num_samples, dtype, seed
     return _classes(_stateless_op, (name, "stateless_categorical"), logits, options)
 
@@ -313,7 +316,8 @@ _FEW = 512
 
 
 def _order(place: Philox, count: int, file: CompiledFile | None) -> Any:
-    """Return the numbers below `count` in random order (Fisher-Yates shuffle, from the front).
+    """Return the integers from 0 to `count` - 1 in random order (Fisher-Yates shuffle, from the
+    front).
 
     Args:
       file: the compiled file with `gg_order`, or None. The order does not depend on it.
@@ -357,7 +361,7 @@ _random_shuffle = op(
     gpu=Call(make=_shuffle),
     grad=NO_GRADIENT,
     stateful=True,
-    doc="`value` with its rows, along the first dimension, in random order.",
+    doc="`value` with its rows (the slices along the first axis) in random order.",
 )
 
 
@@ -374,7 +378,7 @@ def random_shuffle(value: Any, seed: int | None = None, name: str | None = None)
 
 
 def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None = None) -> Tensor:
-    """Return a crop of `value` with the sizes `size`, at a random position.
+    """Return a part of `value` with the sizes `size`, at a random position.
 
     A run raises InvalidArgumentError if `value` is smaller than `size`.
 

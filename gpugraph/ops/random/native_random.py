@@ -1,9 +1,9 @@
-"""Draws of float32 numbers by native code (host_random.h), once it is compiled: large draws, and
-small ones of streams that draw often.
+"""Draws of float32 numbers by native code (host_random.h), once it is compiled. It is used for
+large draws, and for small draws of streams that draw often.
 
-The numbers have the same bits as NumPy's. NumPy may therefore fill the first part of a tensor until
-the code is compiled, and native code the remaining part. Native code that gives different numbers
-is rejected.
+The numbers have the same bits as NumPy's. So NumPy may fill the first part of a tensor while the
+code is compiled, and native code the remaining part. Native code that gives different numbers is
+not used.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ function).
 
 
 def with_native(context: KernelContext, law: Law, out: Any) -> Law:
-    """Return the law with which to fill `out`. It uses native code if `out` is large and float32.
-    Otherwise it is `law`.
+    """Return the law with which to fill `out`. The law uses native code if `out` is large and
+    float32. Otherwise it is `law` itself.
     """
     if not law.native or out.size < FEW or out.dtype != np.float32:
         return law
@@ -120,8 +120,8 @@ def _fill(
 
 
 def _patience(count: int) -> float:
-    """Return how many seconds to wait for the compiler. For large draws, it is half of the time
-    that NumPy needs, otherwise 0.
+    """Return the number of seconds to wait for the compiler. For large draws, this is half of the
+    time that NumPy needs. Otherwise it is 0.
     """
     seconds = count * _NUMPY_SECONDS / 2
     return min(seconds, _MAX_PATIENCE_S) if seconds >= _MIN_PATIENCE_S else 0.0

@@ -29,8 +29,8 @@ Blocks = dict[tuple[int, ...], Tensor]
 
 
 class _OrthogonalKernel(Initializer):
-    """Base class of initializers of kernels [..., channels, filters]. They return `gain` times a
-    kernel that preserves norms.
+    """Base class of initializers of kernels [..., channels, filters]. An initializer returns `gain`
+    times a kernel that preserves norms.
     """
 
     floating_only = True
@@ -148,8 +148,8 @@ class _ConvolutionOrthogonal(_OrthogonalKernel):
 
 
 def _convolved(left: Blocks, right: Blocks) -> Blocks:
-    """Return a kernel whose convolution equals a convolution with `left` followed by a convolution
-    with `right`.
+    """Return the kernel of a convolution that is equal to a convolution with `left` followed by a
+    convolution with `right`.
     """
     blocks: Blocks = {}
     for (place, matrix), (offset, other) in product(left.items(), right.items()):

@@ -83,8 +83,8 @@ Words = tuple[Any, Any, Any, Any]
 
 
 def blocks_by_key(key: tuple[Any, Any], counter: Words) -> Words:
-    """Return the blocks of several counters, each with its own key. There is an array for each of
-    the four words.
+    """Return the blocks of several counters, each with its own key. The result has an array for
+    each of the four words of a block.
     """
     k0, k1 = key
     c0, c1, c2, c3 = counter
@@ -100,7 +100,7 @@ def blocks_by_key(key: tuple[Any, Any], counter: Words) -> Words:
 
 
 class Philox(NamedTuple):
-    """A position in the stream of random blocks that belongs to a key.
+    """A position in the stream of random blocks of one key.
 
     Args:
       counter: the counter of the next block.
@@ -124,7 +124,7 @@ class Philox(NamedTuple):
 
     def chunks(self, count: int, stride: int = 1) -> Iterator[tuple[int, Any]]:
         """Yield `count` blocks in chunks, as (number of preceding blocks, words). The words are
-        uint64, two for each block, and valid until the next chunk.
+        uint64, two for each block. They are valid until the next chunk is yielded.
 
         Args:
           stride: the distance between the counters of consecutive blocks.
@@ -174,8 +174,8 @@ class Philox(NamedTuple):
         """Return `count` blocks whose counters are `stride` apart and differ only in the lowest
         word.
 
-        Most words of the first two rounds are therefore the same for all blocks, and are computed
-        as Python ints.
+        So most words of the first two rounds are the same for all blocks, and are computed as
+        Python ints.
         """
         constants, (k0, k1), (l0, l1) = _constants(), *_round_keys(self.key)[:2]
         c0, c1, c2, c3 = (self.counter >> shift & _WORD for shift in (0, 32, 64, 96))

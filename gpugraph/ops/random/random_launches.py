@@ -26,7 +26,7 @@ def stream_launches(law: str, signature: Signature, bounds: Bounds = (0, 0)) -> 
     """Return launches that fill the output with the next numbers of the op's stream.
 
     Args:
-      law: the name of a CUDA function.
+      law: the name of a CUDA function that computes the numbers.
     """
     total = prod(signature.output_shapes[0])
     further = (stored_stream(signature), total, total * RESERVED)
@@ -58,8 +58,8 @@ def _launch(
 
 
 def _span(bounds: Bounds) -> tuple[int, int]:
-    """Return the smallest integer of a range, and how many integers it has, as a signed 64-bit
-    number.
+    """Return the smallest integer of a range, and the number of integers in the range, as a signed
+    64-bit number.
     """
     low, high = bounds
     span = high - low

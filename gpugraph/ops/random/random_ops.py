@@ -1,9 +1,9 @@
 """Ops that draw uniform floats, normal floats and integers from the same streams as TensorFlow.
 
 The same seed gives the same numbers as TensorFlow's CPU kernels. Uniform numbers and integers have
-the same bits. Normal numbers, whose logarithm, sine and cosine are computed differently, differ by
-a few units in the last place. The result does not depend on devices, plans or threads. Seeds are in
-`seeds_and_streams`, distributions in `bits_to_distributions`.
+the same bits. Normal numbers differ by a few units in the last place, because the logarithm, sine
+and cosine are computed in a different way. The result does not depend on devices, plans or threads.
+Seeds are in `seeds_and_streams`, distributions in `bits_to_distributions`.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ def sizes_of(shape: Any) -> Tensor:
 
 
 def bounds(minval: Any, maxval: Any, dtype: Any) -> tuple[Any, Any, DType]:
-    """Return (minval, maxval, dtype) of uniform numbers. A `maxval` of None is replaced by the
+    """Return (minval, maxval, dtype) of uniform numbers. If `maxval` is None, it is replaced by the
     default.
 
     Raises ValueError if the dtype is not supported, or if it is an integer dtype and there is no
@@ -176,7 +176,7 @@ def bounds(minval: Any, maxval: Any, dtype: Any) -> tuple[Any, Any, DType]:
 
 
 def between(low: Tensor, high: Tensor, unit: Tensor, name: str) -> Tensor:
-    """Return low + unit * (high - low), which maps numbers in [0, 1) to [low, high)."""
+    """Return low + unit * (high - low), a number in [low, high) for each `unit` in [0, 1)."""
     width = raw_ops.Sub(high, low, name="sub")
     return raw_ops.Add(raw_ops.Mul(unit, width, name="mul"), low, name=name)
 
@@ -221,7 +221,7 @@ def scale(
 
     Args:
       inputs: the inputs shape, mean and stddev.
-      default: the name if `name` is None.
+      default: the operation's name if `name` is None.
       further: a function that returns additional keyword arguments of `function`. It is called
         after the inputs have been added to the graph, because a seed may depend on the number of
         ops in the graph.

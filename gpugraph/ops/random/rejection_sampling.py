@@ -75,8 +75,8 @@ Draw = Callable[[Any, _Lanes], Any]
 
 
 def _by_parts(draw: Draw, place: Philox, parameters: Any) -> Any:
-    """Return a number for each parameter. `draw(parameters, lanes)` is called for batches of
-    parameters.
+    """Return a number for each parameter. `draw(parameters, lanes)` is called repeatedly, each time
+    for a part of the parameters.
     """
     numbers = np.empty(parameters.size)
     for start in range(0, parameters.size, _AT_ONCE):
@@ -87,8 +87,8 @@ def _by_parts(draw: Draw, place: Philox, parameters: Any) -> Any:
 
 
 def gamma(place: Philox, alphas: Any) -> Any:
-    """Return numbers with gamma distributions, with these shape parameters, a vector of float64,
-    and rate 1.
+    """Return numbers with gamma distributions of rate 1. `alphas`, a vector of float64, contains
+    their shape parameters.
     """
     return _by_parts(_gamma, place, alphas)
 
@@ -145,8 +145,8 @@ def _poisson(rates: Any, lanes: _Lanes) -> Any:
 
 
 def _products(rates: Any, left: Any, uniforms: _Source, numbers: Any) -> None:
-    """Draw numbers with Poisson distributions. Each is how many uniform numbers can be multiplied
-    before the product is <= exp(-rate).
+    """Draw numbers with Poisson distributions. A number is the count of uniform numbers that can be
+    multiplied before the product is exp(-rate) or less.
 
     Args:
       left: the indices of the numbers to draw.
@@ -162,8 +162,8 @@ def _products(rates: Any, left: Any, uniforms: _Source, numbers: Any) -> None:
 
 
 def _transformed(rates: Any, left: Any, uniforms: _Source, numbers: Any) -> None:
-    """Draw numbers with Poisson distributions by the method PTRS, which draws points under a hat
-    function and accepts those that are under the distribution.
+    """Draw numbers with Poisson distributions by the method PTRS. It draws points under a hat
+    function and accepts the points that are under the distribution.
 
     Args:
       left: the indices of the numbers to draw.

@@ -1,9 +1,9 @@
 """Seeds and streams of random numbers. In a session, each op has a position in its stream.
 
 The two seeds of an op are the key of its stream and the upper half of its counter (`philox`). Each
-draw reserves more blocks than it can need. As in TensorFlow, the number of reserved blocks depends
-only on the draw's size, so that later draws give the same numbers as in TensorFlow. Stateless ops
-get a position from a seed of two numbers, by a draw with a fixed key.
+draw reserves more blocks than it can need. The number of reserved blocks depends only on the draw's
+size. It is the same as in TensorFlow, and so are the numbers of later draws. Stateless ops get a
+position from a seed of two numbers, by a draw with a fixed key.
 """
 
 from __future__ import annotations
@@ -95,13 +95,13 @@ def seeds_of(seed: int | None) -> dict[str, Any]:
 
 
 class Stream:
-    """The position of an op in its stream, for one session. If both seeds are 0, it starts at a
-    random position.
+    """The position of an op in its stream, for one session. If both seeds are 0, the stream starts
+    at a random position.
 
     Small tensors are drawn ahead for several runs together, because drawing a few blocks takes as
-    long as drawing a few hundred blocks. The number of runs doubles each time.
+    long as drawing a few hundred blocks. The number of these runs is doubled each time.
 
-    `draws` counts draws, for the choice of native code.
+    `draws` counts draws. It determines when native code is used.
 
     After a GPU has drawn numbers, the position is only in the memory of this GPU, in the layout of
     philox.cuh. A run on the host then reads the position from there and writes it back.
@@ -122,7 +122,7 @@ class Stream:
         """Move the position to a device's memory, where it stays. Return the memory (see
         `kernel.MovableState`).
 
-        Raises NotImplementedError if the position is on another device.
+        Raises NotImplementedError if the position is already on another device.
 
         Args:
           device: the device's name.
@@ -190,8 +190,8 @@ class Stream:
             np.copyto(out.reshape(-1), row)
 
     def _row_ahead(self, law: Law, out: Any) -> Any:
-        """Return the next numbers from those that were drawn ahead. If there are none, draw ahead.
-        If the position is in a GPU's memory, return None.
+        """Return the next of the numbers that were drawn ahead. If there are none, draw ahead
+        first. If the position is in a GPU's memory, return None.
         """
         kind = law, out.size, out.dtype
         with self._lock:
@@ -222,17 +222,13 @@ def stream_of(context: KernelContext) -> Stream:
 
 
 def stored_stream(signature: Signature) -> State:
-    """Return the position of the op's stream, which is in the device's memory, as an argument of
-    launches.
-    """
+    """Return the position of the op's stream in the device's memory, as an argument of launches."""
     seeds = signature.attrs["seed"], signature.attrs["seed2"]
     return State(lambda: Stream(*seeds))
 
 
 def place_of_seed(seed: Any) -> Philox:
-    """Return the position at which a stateless op starts to draw, given its seed of two
-    integers.
-    """
+    """Return the position at which a stateless op with a seed of two integers starts to draw."""
     first, second = (int(number) % _LONG for number in seed)
     drawn = Philox(STATELESS_KEY, first | second << 64).block()
     return Philox(drawn[0] | drawn[1] << 32, (drawn[2] | drawn[3] << 32) << 64)

@@ -36,7 +36,7 @@ from gpugraph.ops.random.seeds_and_streams import INDEX, place_of_seed
 
 
 def seed_shape_fault(shape: TensorShape) -> str:
-    """Return an error message if a seed of this shape is invalid, otherwise an empty string."""
+    """Return an error message if a seed of this shape is invalid, or "" if it is valid."""
     return "" if shape.is_compatible_with((2,)) else f"seed must have shape [2], not {shape}"
 
 
@@ -149,8 +149,8 @@ def stateless_random_normal(
     dtype: Any = dtypes.float32,
     name: str | None = None,
 ) -> Tensor:
-    """Return normal random numbers of shape `shape`. They are determined by `seed`, which is two
-    integers.
+    """Return normal random numbers of shape `shape`. The numbers are determined by `seed`, which is
+    two integers.
     """
     inputs = shape, mean, stddev
     default = "stateless_random_normal"
@@ -168,7 +168,7 @@ def stateless_truncated_normal(
     """Return normal random numbers of shape `shape`. Numbers more than 2 stddev from the mean are
     redrawn.
 
-    They are determined by `seed`, which is two integers.
+    The numbers are determined by `seed`, which is two integers.
     """
     inputs = shape, mean, stddev
     default = "stateless_truncated_normal"

@@ -1,7 +1,7 @@
 """Initializers, which are callables that return the initial value of a variable of a given shape.
 
 `init(shape, dtype=None, partition_info=None)` returns a tensor. The argument `dtype` overrides the
-constructor's dtype. For a part of a partitioned variable, partition_info describes the whole
+constructor's dtype. For a part of a partitioned variable, `partition_info` describes the whole
 variable.
 """
 
@@ -57,7 +57,7 @@ class Initializer:
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
         """Return a tensor of `shape`.
 
-        For a partition of a variable, scales that depend on the shape are computed from the shape
+        For a partition of a variable, a scale that depends on the shape is computed from the shape
         of the whole variable.
         """
         full = shape if partition_info is None else partition_info.full_shape
@@ -252,10 +252,10 @@ class Orthogonal(Initializer):
     """An initializer that returns `gain` times a matrix with orthonormal rows or columns.
 
     If there are fewer columns than rows, the columns are orthonormal, otherwise the rows. The
-    matrix is the Q of the QR decomposition of a matrix of normal numbers, with signs for which the
-    diagonal of R is positive. The matrix is reshaped to the requested shape, whose last axis is its
-    columns. Calls raise ValueError if the shape has fewer than two dimensions. Source: Saxe et al.,
-    2014.
+    matrix is the Q of the QR decomposition of a matrix of normal numbers. The signs are chosen so
+    that the diagonal of R is positive. The matrix is reshaped to the requested shape, whose last
+    axis is its columns. Calls raise ValueError if the shape has fewer than two dimensions. Source:
+    Saxe et al., 2014.
     """
 
     floating_only = True
@@ -353,8 +353,8 @@ def lecun_uniform(seed: int | None = None) -> VarianceScaling:
 
 
 def _fans(shape: TensorShape) -> tuple[float, float]:
-    """Return (fan-in, fan-out) of a weight of this shape. These are the numbers of inputs and
-    outputs of one unit of the layer.
+    """Return (fan-in, fan-out) of a weight of this shape: the numbers of inputs and outputs of one
+    unit of the layer.
     """
     sizes = _known(shape)
     if not sizes:

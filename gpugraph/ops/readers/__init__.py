@@ -1,1 +1,3 @@
-"""Readers, which return the records of files. The names of the files come from a queue."""
+"""Readers, which return the records of files. A reader takes the names of the files from a
+queue.
+"""

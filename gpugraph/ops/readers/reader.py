@@ -1,6 +1,6 @@
 """The object to which a reader's handle refers. It reads the records of one file after another.
 
-The names of files come from a queue. A read that needs the next name may wait for it. Concurrent
+The names of files come from a queue. A read that needs another name may wait for it. Concurrent
 reads run one after another.
 """
 
@@ -136,8 +136,8 @@ class Reader:
 
 
 class _Failing:
-    """An iterator over the records of an unreadable file. Each call of `next` raises the same
-    error.
+    """An iterator over the records of an unreadable file. Each attempt to read a record raises the
+    same error.
     """
 
     def __init__(self, error: OpError) -> None:

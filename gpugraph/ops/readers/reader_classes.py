@@ -16,7 +16,7 @@ def _handle_of(queue: Any) -> Any:
 
 
 class ReaderBase:
-    """A reader of records from files, whose names it takes from a queue of strings.
+    """A reader of records from files. It takes the names of the files from a queue of strings.
 
     In each session, the node of a handle has a separate reader. Concurrent reads run one after
     another.
@@ -62,7 +62,7 @@ class ReaderBase:
         return tensor
 
     def num_work_units_completed(self, name: str | None = None) -> Tensor:
-        """Return the number of files that were read to their end, an int64 scalar."""
+        """Return the number of files that were completely read, an int64 scalar."""
         tensor: Tensor = raw_ops.ReaderNumWorkUnitsCompletedV2(self._reader_ref, name=name)
         return tensor
 
@@ -75,10 +75,10 @@ class ReaderBase:
         return tensor
 
     def restore_state(self, state: Any, name: str | None = None) -> Operation:
-        """Return an operation that restores the state that `serialize_state` returned.
+        """Return an operation that restores a state.
 
         Args:
-          state: a string scalar that a reader of the same class returned.
+          state: a string scalar that `serialize_state` of a reader of the same class has returned.
         """
         operation: Operation = raw_ops.ReaderRestoreStateV2(self._reader_ref, state, name=name)
         return operation
@@ -163,7 +163,7 @@ class TFRecordReader(ReaderBase):
 
 
 class IdentityReader(ReaderBase):
-    """A reader that opens no files. Both the key and the value of a record are a name from the
+    """A reader that opens no files. The key and the value of each record are a name from the
     queue.
     """
 

@@ -65,8 +65,8 @@ def _declare(
     """Declare an op that creates a reader.
 
     Args:
-      source: a function that receives the attrs of a node. It returns a function that opens a file,
-        given its name.
+      source: a function that receives the attrs of a node. It returns a function that opens the
+        file of a given name.
       is_whole: whether each file is a single record.
     """
 

@@ -61,8 +61,8 @@ def _without_end(line: bytes) -> bytes:
 
 
 def tf_records(compression: str, name: bytes) -> Records:
-    """Return the records of a TFRecord file. A key is "file:offset", where the offset counts
-    uncompressed bytes.
+    """Return the records of a TFRecord file. A key is "file:offset". The offset is the position of
+    the record in the uncompressed file.
     """
     if compression not in ("", "ZLIB", "GZIP"):
         raise invalid_argument(f"Unsupported compression_type:{compression}")
@@ -120,10 +120,10 @@ class FixedLengths:
         return self._read(source, inflated, name)
 
     def _read(self, source: BinaryIO, inflated: InflatedFile, name: bytes) -> Records:
-        """Yield the records. Before a record is yielded, as many bytes behind it as the footer has
-        are read.
+        """Yield the records. A record is yielded only after the bytes that follow it have been
+        read, as many as the footer has.
 
-        The footer is therefore recognized even in a compressed file, whose size is unknown.
+        So the footer is recognized even in a compressed file, whose size is unknown.
         """
         window, number = b"", 0
         needed = self._record + self._footer

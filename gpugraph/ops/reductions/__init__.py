@@ -1,1 +1,1 @@
-"""Sums, extremes, positions of extremes, running sums, histograms and norms."""
+"""Sums, maxima and minima, their positions, running sums, histograms and norms."""

@@ -51,8 +51,8 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 def _searching(find: Any, worst: float) -> Call:
     """Return a NumPy kernel that calls `find`, which is np.argmax or np.argmin, along an axis.
 
-    As in TensorFlow, a NaN is chosen only if there are no numbers. To this end, NaN is replaced by
-    `worst`, an infinity.
+    As in TensorFlow, a NaN is chosen only if there are no numbers. For this purpose, NaN is
+    replaced by `worst`, an infinity.
     """
 
     def make(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
@@ -76,7 +76,7 @@ def _view(context: KernelContext, x: Any) -> tuple[Any, int]:
     """Return x reshaped to (before, axis, after), and the number of the axis in this shape, which
     is 1.
 
-    Raises InvalidArgumentError if the axis is empty or out of range.
+    Raises InvalidArgumentError if the axis has no elements or is out of range.
     """
     sizes = context.input_shapes[0]
     try:
@@ -89,9 +89,9 @@ def _view(context: KernelContext, x: Any) -> tuple[Any, int]:
 
 
 class _Chosen:
-    """The elements at the indices that NumPy found, to detect NaNs.
+    """The elements at the indices that NumPy found, which are used to detect NaNs.
 
-    NumPy's functions choose a NaN whenever a row has one, so the chosen elements show which rows
+    NumPy's functions choose a NaN whenever a row has one. So the chosen elements tell which rows
     contain NaN.
     """
 
@@ -188,7 +188,8 @@ def _declare(op_type: str, cpu: Call, element: str, best: Reduction, worst: str)
             partial(_position_terms, best, worst), _positions_of(element == "largest")
         ),
         grad=NO_GRADIENT,
-        doc=f"The index of the {element} element along `dimension`; ties go to the lower one.",
+        doc=f"The index of the {element} element along `dimension`. If several are "
+        "equal, it is the lowest index.",
     )
 
     doc = f"""Return the index of the {element} element along `axis` (0 by default).
@@ -221,12 +222,16 @@ argmin = _declare("ArgMin", _searching(np.argmin, np.inf), "smallest", MIN, "1.0
 def arg_max(
     input: Any, dimension: Any, output_type: Any = dtypes.int64, name: str | None = None
 ) -> Tensor:
-    """Call `argmax`, of which this is an older name."""
+    """Return the index of the largest element along `dimension`. This is an older name of
+    `argmax`.
+    """
     return argmax(input, dimension, name, output_type=output_type)
 
 
 def arg_min(
     input: Any, dimension: Any, output_type: Any = dtypes.int64, name: str | None = None
 ) -> Tensor:
-    """Call `argmin`, of which this is an older name."""
+    """Return the index of the smallest element along `dimension`. This is an older name of
+    `argmin`.
+    """
     return argmin(input, dimension, name, output_type=output_type)

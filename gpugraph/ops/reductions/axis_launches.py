@@ -1,5 +1,5 @@
-"""Launches of the kernels in argmax_argmin.cu and scan.cu, which find the best element along an
-axis and compute running sums.
+"""Launches of the kernels in argmax_argmin.cu and scan.cu, which find the largest or smallest
+element along an axis and compute running sums.
 
 If there are too few rows and columns to occupy a GPU, several blocks compute parts of each axis,
 and an additional launch combines the parts.
@@ -23,8 +23,8 @@ _MAX_PARTS = 256
 
 
 class AxisView(NamedTuple):
-    """A tensor reshaped to [before, size, after], where `size` is the size of the axis that an op
-    uses.
+    """A tensor reshaped to [before, size, after], where `size` is the size of the axis along which
+    an op works.
     """
 
     before: int
@@ -33,7 +33,7 @@ class AxisView(NamedTuple):
 
     @classmethod
     def of(cls, sizes: Sequence[int], axis: int) -> AxisView:
-        """Return the view of a tensor of `sizes` for the axis number `axis`."""
+        """Return the view of a tensor of `sizes` for this axis."""
         return cls(prod(sizes[:axis]), sizes[axis], prod(sizes[axis + 1 :]))
 
 
@@ -116,7 +116,7 @@ def running(
       combine: a C expression that combines the values `a` and `b`.
       start: a C expression for the neutral element.
       reverse: whether to accumulate from the last element to the first.
-      exclusive: whether each result excludes the element at its own position.
+      exclusive: whether each result excludes the element at the same position.
     """
     by_block = axis.after == 1 and (axis.size > _SHORT or axis.before < THREADS)
     blocks = axis.before if by_block else ceil(axis.before * axis.after / THREADS)

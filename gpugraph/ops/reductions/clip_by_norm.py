@@ -1,7 +1,7 @@
 """The clipping of tensors: of each element to limits, or of all elements together by their norm.
 
-IndexedSlices are clipped through their values and returned as IndexedSlices. If an index is
-repeated, each of its rows contributes to the norm separately.
+For IndexedSlices, the values are clipped, and the result is IndexedSlices. If an index is repeated,
+each of its rows contributes to the norm separately.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from gpugraph.ops.reductions.reduction_functions import l2_loss, reduce_sum
 def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
     """Return `t` with its elements clipped to [clip_value_min, clip_value_max].
 
-    The limits are scalars, or are broadcast to the shape of `t`. Raises ValueError if the broadcast
-    result would not have the shape of `t`.
+    The limits are scalars, or tensors that are broadcast to the shape of `t`. Raises ValueError if
+    the broadcast result would not have the shape of `t`.
 
     >>> session.run(tf.clip_by_value([-2.0, 0.5, 3.0], -1.0, 1.0))
     array([-1. ,  0.5,  1. ], dtype=float32)
@@ -57,7 +57,7 @@ def _like(t: Any, values: Tensor) -> Any:
 
 
 def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> Any:
-    """Return `t`. Where its l2 norm exceeds `clip_norm`, return t * clip_norm / norm instead.
+    """Return `t`, or t * clip_norm / norm where the l2 norm of `t` exceeds `clip_norm`.
 
     If `t` is zeros, it is returned unchanged, and has a finite gradient. Raises ValueError if the
     result would not have the shape of `t`.
@@ -127,7 +127,7 @@ def clip_by_global_norm(
     >>> session.run(norm)
     np.float32(5.0)
 
-    Returns two values: the list of `t * clip_norm / max(norm, clip_norm)`, in which an item None
+    Return two values: the list of `t * clip_norm / max(norm, clip_norm)`, in which an item None
     stays None, and the global norm. If the norm is infinite or NaN, all elements become NaN, which
     makes the failure visible. Raises TypeError if `t_list` is not a sequence. Source: Pascanu et
     al., arXiv:1211.5063.
@@ -154,7 +154,7 @@ def _check_sequence(t_list: Any) -> None:
 
 
 def _tensors(t_list: Sequence[Any]) -> list[Tensor | None]:
-    """Return the items as tensors or None. Instead of IndexedSlices, their values are returned."""
+    """Return the items as tensors or None. IndexedSlices are replaced by their values."""
     return [
         None if item is None else convert_to_tensor(_rows(item), name=f"t_{index}")
         for index, item in enumerate(t_list)

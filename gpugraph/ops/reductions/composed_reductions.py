@@ -53,8 +53,7 @@ def reduce_euclidean_norm(
 ) -> Tensor:
     """Return the square root of the sum of the squares along `axis` (see `reduce_sum`).
 
-    If the dtype is an integer dtype, the root is truncated. For complex numbers, the absolute
-    values are squared.
+    For integers, the root is truncated. For complex numbers, the absolute values are squared.
     """
     source = convert_to_tensor(input_tensor)
     if source.dtype.is_complex:
@@ -78,8 +77,8 @@ def count_nonzero(
     """Return the number of nonzero elements along `axis` as a tensor of `dtype`. See `reduce_sum`
     for the arguments.
 
-    `input` is another name of `input_tensor`. Raises ValueError unless exactly one of the two is
-    passed.
+    `input` is another name of `input_tensor`. Raises ValueError unless exactly one of these two
+    arguments is passed.
 
     >>> session.run(tf.count_nonzero([0, 1, 2]))
     np.int64(2)
@@ -104,9 +103,9 @@ def accumulate_n(
 ) -> Tensor:
     """Return the sum of a list of tensors with the same shape and dtype.
 
-    Unlike `add_n`, it does not accept IndexedSlices. Raises ValueError if the list is empty, if an
-    item is not a tensor, or if the shape or dtype of a tensor differs from the first tensor or from
-    `shape` and `tensor_dtype`.
+    Unlike `add_n`, it does not accept IndexedSlices. Raises ValueError if the list is empty, or if
+    an item is not a tensor. Also raises ValueError if the shape or dtype of a tensor differs from
+    that of the first tensor, or from `shape` and `tensor_dtype`.
     """
     items = list(inputs) if isinstance(inputs, (list, tuple)) else []
     if not items:

@@ -1,4 +1,4 @@
-"""Ops that count values: bincount, histograms, buckets, and confusion matrices."""
+"""Ops that count values: bincount, histograms, bucketize, and confusion matrices."""
 
 from __future__ import annotations
 
@@ -100,8 +100,8 @@ def _counting(
 
     Args:
       function: the name of the CUDA function.
-      before: the function's arguments that precede the counts.
-      message: the error for an element that the function rejects.
+      before: the function's arguments before the counts.
+      message: the error message for an element that the function rejects.
     """
     count, bins = prod(signature.input_shapes[0]), signature.output_shapes[0][0]
     if count >= 1 << 32:
@@ -146,8 +146,8 @@ _bincount = op(
     ),
     grad=NO_GRADIENT,
     doc=(
-        "Counts how often each of 0, ..., size - 1 is in arr, or sums the weights of its "
-        "occurrences."
+        "For each of the numbers 0, ..., size - 1, how often it occurs in arr or, if there are "
+        "weights, the sum of the weights of its occurrences."
     ),
 )
 
@@ -159,8 +159,8 @@ def bincount(
     maxlength: Any = None,
     dtype: Any = dtypes.int32,
 ) -> Tensor:
-    """Count how often each number 0, 1, ... is in the int32 tensor `arr`. Return a vector of type
-    `dtype`.
+    """Return a vector of type `dtype` with the number of times that each number 0, 1, ... occurs in
+    the int32 tensor `arr`.
 
     The vector's length is the largest number plus 1, but at least `minlength` and at most
     `maxlength`. Numbers beyond the vector's length are not counted. A run raises
@@ -270,8 +270,8 @@ _histogram = op(
     native=RowSource("host_counts.h", "gg_histogram", _native_histogram),
     grad=NO_GRADIENT,
     doc=(
-        "Counts the values in each of nbins equal parts of value_range; values outside "
-        "are counted in the first or the last part."
+        "The number of values in each of nbins equal parts of value_range. Values outside "
+        "value_range are counted in the first or the last part."
     ),
 )
 
@@ -280,7 +280,8 @@ def histogram_fixed_width(
     values: Any, value_range: Any, nbins: Any = 100, dtype: Any = dtypes.int32,
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
-    """Count the `values` in each of `nbins` equal bins of an interval. Return a vector of `dtype`.
+    """Divide an interval into `nbins` equal bins. Return a vector of `dtype` with the number of
+    `values` in each bin.
 
     Values outside the interval are counted in the first or the last bin. A run raises
     InvalidArgumentError unless the first number of `value_range` is smaller than the second.

@@ -96,7 +96,7 @@ _range = op(
     **numpy_kernels(Call(make=_count_up)),
     native=Decomposition(_counted),
     grad=NO_GRADIENT,
-    doc="The numbers start, start + delta, start + 2 delta, ... before limit.",
+    doc="The numbers start, start + delta, start + 2 delta, ..., up to but not including limit.",
 )
 
 
@@ -106,9 +106,9 @@ def range(
     """Return the vector start, start + delta, start + 2 delta, ..., up to but not including
     `limit`.
 
-    `range(n)` starts at 0. If `dtype` is None, the result has the widest dtype of the arguments, in
-    the order int32, int64, bfloat16, float32, float64. Raises ValueError if delta is 0 or leads
-    away from the limit.
+    `range(n)` starts at 0. If `dtype` is None, the result has the dtype of an argument, namely the
+    last one of these: int32, int64, bfloat16, float32, float64. Raises ValueError if delta is 0 or
+    leads away from the limit.
 
     >>> session.run(tf.range(2, 10, 3))
     array([2, 5, 8], dtype=int32)
@@ -132,8 +132,8 @@ def _has_dtype(value: Any) -> bool:
 
 
 def _widest(values: Sequence[Any]) -> DType:
-    """Return the widest dtype of the values, in the order of `_RANKED`. Raises TypeError if a dtype
-    is not in `_RANKED`.
+    """Return, among the dtypes of the values, the one that comes last in `_RANKED`. Raises
+    TypeError if a dtype is not in `_RANKED`.
     """
     types = [
         value.dtype.base_dtype if _has_dtype(value) else as_dtype(constant_array(value))
@@ -149,7 +149,7 @@ def _widest(values: Sequence[Any]) -> DType:
 
 
 def _no_sum(_: Any) -> Any:
-    """Return -inf, the logarithm of an empty sum."""
+    """Return -inf, which is the logarithm of the sum of no elements."""
     return -np.inf
 
 
@@ -166,7 +166,8 @@ def _running(ufunc: Any, start: Any) -> Call:
     """Return the NumPy kernel that computes running values of `ufunc`.
 
     Args:
-      start: a function that receives a dtype and returns the first element of an exclusive result.
+      start: a function that receives a dtype and returns the first element of the result if the op
+        is exclusive.
     """
 
     def make(context: KernelContext, x: Any, out: Any) -> Callable[[], Any]:
@@ -335,7 +336,7 @@ def cumsum(
     """Return running sums along `axis`: [a, a + b, a + b + c] for [a, b, c].
 
     Args:
-      exclusive: whether each sum excludes the element at its own position, which gives [0, a, a +
+      exclusive: whether each sum excludes the element at the same position, which gives [0, a, a +
         b].
       reverse: whether sums run from the end, which gives [a + b + c, b + c, c].
 

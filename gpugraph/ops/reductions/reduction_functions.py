@@ -28,7 +28,8 @@ from gpugraph.ops.reductions.reduction_ops import (
 
 
 def either(value: Any, old: Any, name: str, old_name: str) -> Any:
-    """Return the value of an argument that has two names. Raises ValueError if both are passed.
+    """Return the value of an argument that has two names. Raises ValueError if the caller has used
+    both names.
 
     Args:
       value, old: the arguments under the names `name` and `old_name`, or None if they were not
@@ -87,7 +88,7 @@ class ReductionFunction(Protocol):
 
 
 def _public(compute: Callable[..., Tensor], name: str, doc: str) -> ReductionFunction:
-    """Return the public function `name`, which calls `compute` with its arguments in order."""
+    """Return the public function `name`, which passes its arguments to `compute` in order."""
 
     @named(name, doc)
     def reduce(

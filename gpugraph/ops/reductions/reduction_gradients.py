@@ -15,8 +15,8 @@ from gpugraph.ops.framework.op_scope_and_arguments import shape_of
 
 
 def _known_axes(op: Any) -> list[int] | None:
-    """Return the reduced axes as non-negative numbers. If the rank or the axes are unknown, return
-    None.
+    """Return the reduced axes as non-negative numbers, or None if the rank or the axes are
+    unknown.
     """
     rank = op.inputs[0].shape.rank
     value = constant_value(op.inputs[1])
@@ -26,9 +26,7 @@ def _known_axes(op: Any) -> list[int] | None:
 
 
 def _kept(op: Any, tensor: Any) -> Any:
-    """Reshape `tensor` from the output's shape to a shape in which the reduced axes are kept with
-    size 1.
-    """
+    """Reshape `tensor` from the output's shape to a shape in which the reduced axes have size 1."""
     if op.attrs["keep_dims"]:
         return tensor
     x, axes = op.inputs[0], _known_axes(op)
@@ -70,8 +68,8 @@ def mean_gradient(op: Any, dy: Any) -> list[Any]:
 
 
 def chosen_gradient(op: Any, dy: Any) -> list[Any]:
-    """Return the gradient of Max or Min. dy is divided equally among the elements that equal the
-    result.
+    """Return the gradient of Max or Min. dy is divided equally among the elements that are equal to
+    the result.
     """
     x, axes = op.inputs
     chosen = raw_ops.Cast(raw_ops.Equal(_kept(op, op.outputs[0]), x), DstT=dy.dtype.base_dtype)

@@ -1,4 +1,4 @@
-"""Sums, means, products, extremes and other reductions along axes, and their gradients.
+"""Sums, means, products, maxima, minima and other reductions along axes, and their gradients.
 
 The axes are read on the host when a kernel is bound. In each run, a kernel is one NumPy reduction
 over a view of the input. Adjacent axes are merged in the view if all of them, or none of them, are
@@ -41,8 +41,8 @@ INDEX = (dtypes.int32, dtypes.int64)
 
 
 def reduced_axes(value: Any, rank: int) -> frozenset[int]:
-    """Return the axes in a scalar or vector as non-negative numbers. Raises a Misfit if an axis is
-    outside [-rank, rank).
+    """Return the axes in a scalar or vector as a set of non-negative numbers. Raises a Misfit if an
+    axis is outside [-rank, rank).
     """
     axes = value.reshape(-1).tolist() if isinstance(value, np.ndarray) else np.ravel(value).tolist()
     wrong = [axis for axis in axes if not -rank <= axis < rank]
@@ -92,7 +92,7 @@ def _grouped(context: KernelContext, x: Any, out: Any) -> tuple[Any, tuple[int, 
 def _merged(
     sizes: tuple[int, ...], axes: frozenset[int]
 ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-    """Merge neighbouring axes that are all reduced or all kept.
+    """Merge neighbouring axes if all of them, or none of them, are reduced.
 
     Return the merged sizes, the numbers of the merged axes to reduce, and the sizes of the kept
     axes.
@@ -226,7 +226,7 @@ def _reduction(
     doc: str,
     native: Decomposition | None = None,
 ) -> OpFunction:
-    """Declare a reduction op for the dtypes in `types`. If `types` is empty, it reduces bools.
+    """Declare a reduction op for the dtypes in `types`. If `types` is empty, the op reduces bools.
 
     Args:
       gpu: the op's GPU kernel, which contains the NumPy kernel.
@@ -244,7 +244,7 @@ def _reduction(
         gpu=gpu,
         native=native,
         grad=grad,
-        doc=f"{doc} along the axes `reduction_indices`, which `keep_dims` keeps with size 1.",
+        doc=f"{doc} along the axes `axis`. If `keep_dims` is true, they are kept with size 1.",
     )
 
 

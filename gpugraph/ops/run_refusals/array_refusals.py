@@ -30,7 +30,7 @@ def _axis_rule(slot: int, of: int, template: str, extra: int = 0) -> Rule:
     """Return the rule that input `slot`, a scalar, must be an axis of input `of`.
 
     Args:
-      extra: how far the allowed range extends beyond [-rank, rank) on each side.
+      extra: the number by which the allowed range is larger than [-rank, rank) on each side.
       template: the message, with `{0}` for the axis and `{1}` for the rank.
     """
 
@@ -195,7 +195,7 @@ def _scalars(names: str, start: int, words: str) -> tuple[Rule, ...]:
     """Return the rules that some inputs must be scalars.
 
     Args:
-      names: the names of the inputs, starting with input number `start`.
+      names: the names of these inputs, starting with input `start`.
       words: the template of the message, with `{name}` and `{shape}`.
     """
     return tuple(

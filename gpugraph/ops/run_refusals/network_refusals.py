@@ -76,8 +76,8 @@ _STRENGTHS = "{} l1 regularization strength{wanted},{} l2 regularization strengt
 
 
 def _strengths(slot: int, wanted: str = "") -> str:
-    """Return a list for `_no_scalar` with the hyperparameters l1, which is input `slot`, and l2,
-    which is the next input.
+    """Return the list of the hyperparameters l1, which is input `slot`, and l2, which is the next
+    input, in the form that `_no_scalar` requires.
     """
     return _STRENGTHS.format(slot, slot + 1, wanted=wanted)
 
@@ -95,7 +95,7 @@ def _update(scalars: str, *slots: int, names: tuple[str, ...] = ("grad",)) -> tu
 
     Args:
       scalars: the list of hyperparameters, see `_no_scalar`.
-      slots: the numbers of the inputs that must have the variable's shape.
+      slots: the indices of the inputs that must have the variable's shape.
       names: the names of these inputs.
     """
     return (

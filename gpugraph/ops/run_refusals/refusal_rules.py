@@ -1,10 +1,10 @@
 """Rules with the messages of TensorFlow's kernels for inputs that shape inference rejected.
 
-TensorFlow rejects the same inputs with different words in graph construction (by shape functions)
-and in runs (by kernels). Here, the same shape inference is used in both cases, with the messages of
-TensorFlow's shape functions. For each op type whose kernel has other messages, a table holds rules
-with these messages, in the order of the kernel's checks. The rules are evaluated only after a
-rejection in a run, so they cost nothing for valid inputs.
+TensorFlow rejects the same inputs with different messages at graph construction (by shape
+functions) and in runs (by kernels). Here, the same shape inference is used in both cases, with the
+messages of TensorFlow's shape functions. If the kernel of an op type has other messages, a table
+has rules with these messages, in the order of the kernel's checks. The rules are evaluated only
+after a rejection in a run, so they cost nothing for valid inputs.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class KnownInput:
     """An input of fully known shape, for rules and the templates of their messages.
 
     Args:
-      value: the value of the input, if it is known when shapes are inferred, such as sizes or axes.
-        Otherwise None.
+      value: the value of the input if it is known when shapes are inferred, otherwise None. The
+        values of sizes and axes, for example, are known.
     """
 
     sizes: tuple[Any, ...]
@@ -77,7 +77,8 @@ def when(
     template: str,
     error_class: Callable[[Any, Any, str], OpError] = InvalidArgumentError,
 ) -> Rule:
-    """Return a rule. Its message is `template` if `fails` returns true for the op.
+    """Return a rule. It rejects the op, with the message `template`, if `fails` returns true for
+    the op.
 
     The template is formatted by `str.format`. `{0.text}` is the shape of the first input, and
     `{op.name}` and `{op.type}` are the op's name and type.

@@ -1,3 +1,3 @@
-"""Sums and extremes by segment. A segment consists of the slices of a tensor with the same segment
-id.
+"""Sums, maxima and minima by segment. A segment consists of the slices of a tensor with the same
+segment id.
 """

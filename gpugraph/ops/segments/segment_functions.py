@@ -31,8 +31,8 @@ def unsorted_segment_mean(
 ) -> Tensor:
     """Return the mean of each segment, or 0 for an empty segment.
 
-    See `unsorted_segment_sum` for the arguments. Integers are divided like Python's `/`, so the
-    result is floating-point.
+    See `unsorted_segment_sum` for the arguments. The mean of integers is floating-point, as with
+    Python's `/`.
     """
     with op_scope(name, "UnsortedSegmentMean"):
         total, count = _sums_and_counts(data, segment_ids, num_segments)
@@ -52,7 +52,8 @@ def unsorted_segment_sqrt_n(
 
 
 def _sums_and_counts(data: Any, segment_ids: Any, num_segments: Any) -> tuple[Tensor, Tensor]:
-    """Return the sum of each segment, and the number of its slices, or 1 if it is empty.
+    """Return the sum of each segment, and the number of slices in each segment, or 1 if the segment
+    is empty.
 
     The numbers have the shape (num_segments, 1, ..., 1), which broadcasts to the shape of the sums.
     """

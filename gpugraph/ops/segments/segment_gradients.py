@@ -1,8 +1,8 @@
 """Gradient functions of reductions by segment.
 
-They are used for sorted and unsorted segments. In this module, a part of the data is a slice with
-one segment id. The gradient of a part is computed from the gradient of its segment. A part with a
-negative id is in no segment, so its gradient is 0. Divisions by the number of parts give 0 for an
+They are used for sorted and unsorted segments. In this module, a part is a slice of the data that
+has one segment id. The gradient of a part is computed from the gradient of its segment. A part with
+a negative id is in no segment, so its gradient is 0. Divisions by the number of parts give 0 for an
 empty segment, because second gradients would be NaN otherwise.
 """
 
@@ -35,7 +35,7 @@ class _Segments:
 
     def gather(self, values: Any) -> Any:
         """Return, for each part of the data, the row of `values` for the part's segment, or 0 if
-        the part's id is negative.
+        the part has a negative id.
         """
         if self.is_sorted:
             places = raw_ops.Reshape(self.ids, np.array([-1, 1, 1], np.int32))
@@ -104,8 +104,9 @@ def mean_gradient(op: Any, dy: Any) -> list[Any]:
 
 
 def extreme_gradient(op: Any, dy: Any) -> list[Any]:
-    """Return the gradient of the data. dy of a segment is divided equally among the elements that
-    equal the segment's extreme. The gradient of all other elements is 0.
+    """Return the gradient of the data for a maximum or minimum. dy of a segment is divided equally
+    among the elements that are equal to the result for the segment. The gradient of all other
+    elements is 0.
     """
     segments = _Segments(op)
     flat = segments.flat()
@@ -120,8 +121,8 @@ def prod_gradient(op: Any, dy: Any) -> list[Any]:
 
     For an element x that is not 0, this is dy times the segment's product divided by x. For an
     element that is 0, it is dy times the product of the nonzero elements, times the product of the
-    other zeros. If the segment has no other zero, the last factor is 1. If there is another zero,
-    the last factor is that element. Its value is 0, but it contributes to second gradients.
+    other zeros of the segment. If there is no other zero, the last factor is 1. If there is another
+    zero, the last factor is that element. Its value is 0, but it contributes to second gradients.
     """
     segments = _Segments(op)
     flat = segments.flat()

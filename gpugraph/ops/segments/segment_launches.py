@@ -91,7 +91,7 @@ def _keys(signature: Signature, by: bool, num_segments: int = -1) -> list[Launch
 def _combine(
     rule: SegmentReduction, signature: Signature, by: bool, out: Arg, shape: Sequence[int]
 ) -> list[Launch]:
-    """Return the launches that combine rows. They must follow the launches that `_keys` returns.
+    """Return the launches that combine rows. They must run after the launches that `_keys` returns.
 
     Args:
       out: the output.
@@ -165,8 +165,8 @@ def segment_gradient(divided: str, signature: Signature) -> list[Launch]:
     """Return the launches for the gradient of `counted_segments` with respect to the data.
 
     Row j of input 0 is the gradient of segment j. Inputs 1 and 2 have the row indices and the
-    segment ids. For each position k, the gradient of segment ids[k] is divided by the rule of
-    `SegmentReduction.divided`, and added to row indices[k] of the output.
+    segment ids. For each position k, the gradient of segment ids[k] is divided as
+    `SegmentReduction.divided` requires, and is added to row indices[k] of the output.
     """
     (segments, *_), (count,) = signature.input_shapes[0], signature.input_shapes[1]
     shape, dtype = signature.output_shapes[0], signature.input_types[0]

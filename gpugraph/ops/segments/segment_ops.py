@@ -1,5 +1,5 @@
-"""Sums, products and extremes by segment. A segment consists of the parts of a tensor with the same
-segment id.
+"""Sums, products, maxima and minima by segment. A segment consists of the parts of a tensor with
+the same segment id.
 
 A part is a slice along the first axes, which are the axes of the ids. The ops `Segment...` receive
 a vector of ascending ids, and the last id determines the number of segments. The ops
@@ -196,7 +196,7 @@ def _unsorted_op(
 def vector_size(shape: TensorShape, name: str) -> int | None:
     """Return the static size of a vector.
 
-    If the rank is not 1, raise ValueError, or InvalidArgumentError in a run.
+    Raises ValueError, or InvalidArgumentError in a run, if the rank is not 1.
     """
     return of_rank(shape, 1, name, f"{name} should be a vector.")[0]
 
@@ -254,7 +254,7 @@ def _sorted_kernel(ufunc: Any, empty: int, mean: bool = False) -> Call:
 
     Args:
       empty: the value of segments without rows.
-      mean: whether to divide by the number of rows.
+      mean: whether to divide the result by the number of rows.
     """
 
     def run(data: Any, ids: Any) -> list[Any]:

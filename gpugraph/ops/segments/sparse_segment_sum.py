@@ -1,7 +1,7 @@
 """SparseSegmentSum, SparseSegmentMean and SparseSegmentSqrtN, which sum selected rows by segment,
 and their gradients.
 
-    output[i] = sum over j with segment_ids[j] == i of data[indices[j]]
+    output[i] = sum of data[indices[j]] over all j with segment_ids[j] == i
 
 The ids are ascending. The rows of a segment are added in the order of j.
 """
@@ -100,7 +100,8 @@ def _check_indices(indices: Any, size: int) -> None:
 
 
 def _weights(kind: str, ids: Any, dtype: Any) -> Any:
-    """Return the factor of each row as a column. It is 1 / n for "Mean", otherwise 1 / sqrt(n).
+    """Return the factor of each row as a column. It is 1 / n if `kind` is "Mean", otherwise 1 /
+    sqrt(n).
 
     n is the number of rows with the same segment id.
     """
@@ -248,10 +249,10 @@ def _reduced(kind: str, data: Any, indices: Any, ids: Any, name: str | None, cou
 def sparse_segment_sum(
     data: Any, indices: Any, segment_ids: Any, name: str | None = None, num_segments: Any = None
 ) -> Tensor:
-    """Return the sums of the rows of `data` at `indices` that share a segment id.
+    """Return the sums of the rows of `data` at `indices` that have the same segment id.
 
-    The result has the shape (num_segments,) + data.shape[1:]. Segments without rows are 0. A run
-    raises InvalidArgumentError if an index is out of range or the ids descend.
+    The result has the shape (num_segments,) + data.shape[1:]. The sum of a segment without rows is
+    0. A run raises InvalidArgumentError if an index is out of range or the ids descend.
 
     Args:
       segment_ids: an int32 vector of ascending ids, one for each index.
@@ -263,7 +264,7 @@ def sparse_segment_sum(
 def sparse_segment_mean(
     data: Any, indices: Any, segment_ids: Any, name: str | None = None, num_segments: Any = None
 ) -> Tensor:
-    """Return the means of the rows of `data` at `indices` that share a segment id.
+    """Return the means of the rows of `data` at `indices` that have the same segment id.
 
     See `sparse_segment_sum` for the arguments and errors.
     """
@@ -273,8 +274,8 @@ def sparse_segment_mean(
 def sparse_segment_sqrt_n(
     data: Any, indices: Any, segment_ids: Any, name: str | None = None, num_segments: Any = None
 ) -> Tensor:
-    """Return the sums of rows that share a segment id, divided by the square root of the number of
-    rows.
+    """Return the sums of rows that have the same segment id, divided by the square root of the
+    number of rows.
 
     See `sparse_segment_sum` for the arguments and errors.
     """

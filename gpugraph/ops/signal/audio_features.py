@@ -26,8 +26,8 @@ _FLOOR = 1e-12
 
 
 def _bins(window_size: int) -> int:
-    """Return the number of frequencies. The length of the Fourier transform is the next power
-    of 2.
+    """Return the number of frequencies. The length of the Fourier transform is `window_size`,
+    rounded up to a power of 2.
     """
     return 1 + (1 << (window_size - 1).bit_length()) // 2
 
@@ -164,8 +164,9 @@ def audio_spectrogram(
 
     Args:
       input: samples, float32 [samples, channels].
-      window_size: the samples of a window. The transform has the next power of 2 as its length.
-      stride: the samples between the starts of two windows.
+      window_size: the number of samples of a window. The length of the transform is this number,
+        rounded up to a power of 2.
+      stride: the number of samples between the starts of two windows.
       magnitude_squared: whether to return squared magnitudes.
 
     Returns:

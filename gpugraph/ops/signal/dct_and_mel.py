@@ -46,8 +46,8 @@ def _check(type: int, n: int | None, axis: int, norm: str | None) -> None:
 
 
 def _of_length(source: Tensor, n: int | None) -> tuple[Tensor, Any]:
-    """Return the tensor with its last axis cut or zero-padded to `n` elements, and the size of this
-    axis.
+    """Return the tensor with its last axis truncated or zero-padded to `n` elements, and the size
+    of this axis.
     """
     size = size_at(source, -1)
     if n is None:
@@ -88,8 +88,8 @@ def dct(
     norm: str | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Return the discrete cosine transform of type 1, 2, 3 or 4 along the last axis. The
-    definitions are SciPy's.
+    """Return the discrete cosine transform of type 1, 2, 3 or 4 along the last axis. The types are
+    defined as in SciPy.
 
     For example, type 2 is 2 sum_i x_i cos(pi k (2 i + 1) / (2 n)).
 
@@ -180,8 +180,8 @@ def fftshift(x: Any, axes: Any = None, name: str | None = None) -> Tensor:
 
 
 def ifftshift(x: Any, axes: Any = None, name: str | None = None) -> Tensor:
-    """Invert `fftshift`, by moving the element in the middle of `axes`, by default all axes, to
-    index 0.
+    """Reverse the effect of `fftshift`: roll `x` along `axes`, by default all axes, so that the
+    element in the middle is at index 0.
     """
     return _shift(x, axes, name, "ifftshift", True)
 

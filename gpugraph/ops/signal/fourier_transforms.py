@@ -1,10 +1,10 @@
 """Discrete Fourier transforms along the last one, two or three axes.
 
-Transforms are computed in the precision of the input. A transform is linear, so its
-gradient is its adjoint. For a transform, this is the inverse transform multiplied by the number of
-elements. For an inverse transform, it is the transform divided by this number. Transforms of real
-numbers return one half of the spectrum, because the other half has the complex conjugates. Their
-gradients take this into account.
+Transforms are computed in the precision of the input. A transform is linear, so its gradient is its
+adjoint. The adjoint of a forward transform is the inverse transform multiplied by the number of
+elements. The adjoint of an inverse transform is the forward transform divided by this number.
+Transforms of real numbers return one half of the spectrum, because the other half has the complex
+conjugates. Their gradients take this into account.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def _elements(tensor: Tensor, axes: int, dtype: Any) -> Any:
 
 
 def _last_sizes(tensor: Tensor, axes: int) -> Any:
-    """Return the sizes of the last `axes` axes. They are an array if they are known, otherwise a
+    """Return the sizes of the last `axes` axes, as an array if they are known, otherwise as a
     tensor.
     """
     sizes = tensor.shape.sizes
@@ -177,7 +177,9 @@ def _infer_real(kind: str, axes: int) -> Any:
 
 
 def _fit(tensor: Any, like: Tensor, axes: int) -> Any:
-    """Cut `tensor` along its last axes, or pad it with zeros at the end, to the shape of `like`."""
+    """Truncate `tensor` along its last axes, or pad it with zeros at the end, to the shape of
+    `like`.
+    """
     wanted = shape_of(like)
     if tensor.shape.is_fully_defined() and tensor.shape == like.shape:
         return tensor
@@ -215,8 +217,8 @@ def _irfft_gradient(axes: int) -> Any:
     number of elements.
 
     IRFFT uses most elements of its input twice, because they also determine the other half of the
-    spectrum. The gradients of these elements are therefore doubled. These are all elements except
-    the first along the last axis and, if the length is even, the last.
+    spectrum. The gradients of these elements are therefore doubled. The exceptions are the first
+    element along the last axis and, if the length is even, the last element.
     """
 
     def gradient(op: Any, dy: Any) -> list[Any]:
@@ -355,7 +357,7 @@ def irfft2d(input_tensor: Any, fft_length: Any = None, name: str | None = None) 
 
 
 def irfft3d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
-    """Return the inverse of `rfft3d`, which is the real numbers whose `rfft3d` is the input.
+    """Return the inverse of `rfft3d`: the real numbers whose `rfft3d` is the input.
 
     Args:
       fft_length: three ints, the lengths along the last three axes. See `irfft`.

@@ -79,8 +79,8 @@ def _described(
 
 @lru_cache(maxsize=16)
 def _factors(size: int) -> list[int]:
-    """Return exp(-2 pi i k / size) for each k. The two parts of a number are float32, in one
-    64-bit integer.
+    """Return exp(-2 pi i k / size) for each k. The real and imaginary parts of a number are
+    float32, and together are one 64-bit integer.
     """
     angles = np.arange(size) * (-2 * np.pi / size)
     parts = np.stack([np.cos(angles), np.sin(angles)], 1).astype(np.float32)

@@ -1,8 +1,8 @@
 """The division of signals into frames, overlap-add, windows, and short-time Fourier transforms.
 
 Allen, "Short term spectral analysis, synthesis, and modification by discrete Fourier transform",
-1977; Griffin, Lim, "Signal estimation from modified short-time Fourier transform", 1984.
-Lengths are ints, or scalar tensors whose values are known only in a run.
+1977; Griffin, Lim, "Signal estimation from modified short-time Fourier transform", 1984. Each
+length is an int, or a scalar tensor whose value is known only in a run.
 """
 
 from __future__ import annotations
@@ -127,8 +127,8 @@ def _pad_axis(source: Tensor, missing: Any, value: Any, axis: int) -> Tensor:
 
 
 def constant_number(value: Any) -> Any:
-    """Return the number in a scalar. Raises ValueError if it is a tensor whose value is known only
-    in a run.
+    """Return the number in a scalar. Raises ValueError if the scalar is a tensor whose value is
+    known only in a run.
     """
     known = constant_value(convert_to_tensor(value))
     if known is None or known.ndim:
@@ -141,8 +141,8 @@ def overlap_and_add(signal: Any, frame_step: Any, name: str | None = None) -> Te
     after the start of the previous frame.
 
     The shape of the result is [..., (frames - 1) * frame_step + frame_length]. Raises ValueError if
-    the rank is below 2 or unknown, or if `frame_step` is not an integer scalar or is known to be
-    below 1.
+    the rank is below 2 or unknown. Also raises ValueError if `frame_step` is not an integer scalar,
+    or is known to be below 1.
     """
     with op_scope(name, "overlap_and_add", signal, frame_step):
         source = convert_to_tensor(signal, name="signal")
@@ -303,10 +303,11 @@ def inverse_stft(
 def inverse_stft_window_fn(
     frame_step: Any, forward_window_fn: WindowFunction = hann_window, name: str | None = None
 ) -> Callable[..., Tensor]:
-    """Return the window_fn with which `inverse_stft` inverts `stft`.
+    """Return a function to pass as `window_fn` to `inverse_stft`, so that it inverts `stft`.
 
     Args:
-      frame_step, forward_window_fn: the arguments `frame_step` and `window_fn` of this `stft`.
+      frame_step, forward_window_fn: the arguments `frame_step` and `window_fn` of the call of
+        `stft`.
     """
 
     def window(frame_length: Any, dtype: Any = dtypes.float32) -> Tensor:

@@ -32,7 +32,9 @@ class DecodedWav(NamedTuple):
 
 
 def _expected(data: bytes, start: int, name: bytes) -> int:
-    """Return the position after a name in a file. Raises InvalidArgumentError for another name."""
+    """Return the position after the name `name`, which must be at `start` in a file. Raises
+    InvalidArgumentError if it is not.
+    """
     name_in_file = data[start : start + len(name)]
     if len(name_in_file) < len(name):
         raise refusal(f"Data too short when trying to read string{pointer_text(data)}")
@@ -152,9 +154,9 @@ def decode_wav(
 
     Args:
       desired_channels: the number of channels of the result, or -1 for the channels of the file.
-        The last channel is repeated if the file has fewer.
-      desired_samples: the number of samples of the result, or -1 for all. Zeros are appended if the
-        file has fewer.
+        The last channel is repeated if the file has fewer channels.
+      desired_samples: the number of samples of the result, or -1 for all samples. Zeros are
+        appended if the file has fewer samples.
 
     Returns:
       `audio`, float32 [samples, channels] in [-1, 1), and `sample_rate`, the samples per second.

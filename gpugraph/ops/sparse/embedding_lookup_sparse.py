@@ -124,11 +124,11 @@ def safe_embedding_lookup_sparse(
     partition_strategy: str = "div",
     max_norm: Any = None,
 ) -> Tensor:
-    """Combine embeddings as `embedding_lookup_sparse` does, but skip negative ids and weights <= 0.
-    The result has the shape sparse_ids.shape[:-1] + (columns,).
+    """Combine embeddings as `embedding_lookup_sparse` does, but skip negative ids. Unless the
+    combiner is "sum", also skip ids whose weight is not positive.
 
-    Weights are checked unless the combiner is "sum". If no ids remain in a row, the result is the
-    embedding of `default_id`, or zeros if this is None.
+    The result has the shape sparse_ids.shape[:-1] + (columns,). If no ids remain in a row, the
+    result is the embedding of `default_id`, or zeros if this is None.
 
     Raises ValueError if there is no table, or if a table's dtype is not the dtype of the weights.
 
@@ -207,7 +207,7 @@ def _without_invalid(
 
 
 def _zero_empty_rows(rows: Tensor, empty: Tensor, name: str) -> Tensor:
-    """Return `rows`, with zeros in the rows for which `empty` is true."""
+    """Return `rows`, with zeros in each row for which `empty` is true."""
     mask = raw_ops.Reshape(empty, np.array([-1, 1], np.int32))
     columns = raw_ops.Shape(rows)[1]
     wide = raw_ops.Tile(mask, raw_ops.Pack([np.array(1, np.int32), columns]))

@@ -81,7 +81,7 @@ def _sparse_sets(indices: Any, values: Any, shape: Any, validate: bool) -> Sets:
 
 
 def _check_sets(indices: Any, sizes: Any) -> None:
-    """Check that indices are in range, but not their order.
+    """Raise an error if indices are out of range. Their order is not checked.
 
     Raises InternalError if an index exceeds the size of an axis, and InvalidArgumentError if an
     index is negative along any axis except the last.
@@ -178,7 +178,7 @@ def _infer_operation(context: InferContext) -> Sequence[TensorShape]:
 def _combine_sets(
     operation: str, ones: Sets, others: Sets, sizes: tuple[int, ...], dtype: Any
 ) -> list[Any]:
-    """Apply `operation` to the pairs of sets at the same position. Return the indices, values and
+    """Apply `operation` to each pair of sets at the same position. Return the indices, values and
     shape of the results.
 
     Args:
@@ -214,10 +214,10 @@ def _common_sizes(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ..
 
 
 def _bind(dense: int) -> Callable[..., Callable[[], Any]]:
-    """Return the function that binds a set operation.
+    """Return a function that binds a set operation.
 
     Args:
-      dense: how many of the operands, starting with the first, are dense.
+      dense: the number of leading operands that are dense.
     """
 
     def make(context: KernelContext, *arrays: Any) -> Callable[[], Any]:

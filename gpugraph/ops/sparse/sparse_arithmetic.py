@@ -48,9 +48,9 @@ def _infer_pair(context: InferContext) -> Sequence[TensorShape]:
 def _combine_pair(combine: Any, a: Sequence[Any], b: Sequence[Any]) -> tuple[Any, Any, Any]:
     """Combine two sparse tensors (indices, values, shape) of the same shape, element by element.
 
-    Return three arrays: the indices of elements that are in at least one of the tensors, in
-    row-major order, the combined elements, for which a missing element is 0, and a mask of the
-    elements that are in both tensors.
+    Return three arrays. The first has the indices of the elements that are in at least one of the
+    tensors, in row-major order. The second has the combined elements, where a missing element
+    counts as 0. The third is a mask of the elements that are in both tensors.
     """
     if a[2].tolist() != b[2].tolist():
         raise invalid_argument(
@@ -86,8 +86,8 @@ sparse_op(
     attrs={"T": NUMERIC, "Treal": REAL},
     native=sparse_sum(),
     doc=(
-        "The sum of two sparse tensors of the same shape. A sum of two elements is left "
-        "out if its magnitude is below thresh."
+        "The sum of two sparse tensors of the same shape. A sum of two elements is omitted if its "
+        "magnitude is below thresh."
     ),
 )  # fmt: skip
 
@@ -117,8 +117,8 @@ sparse_op(
     attrs={"T": NUMERIC},
     native=sparse_sum_gradient(),
     doc=(
-        "The gradient of SparseAdd: for each element, the gradient of its sum, or 0 if "
-        "the sum was left out."
+        "The gradient of SparseAdd. For each element, it is the gradient of its sum, or 0 if the "
+        "sum was omitted."
     ),
 )  # fmt: skip
 
@@ -136,8 +136,8 @@ for _name, _combine, _what in (
         inputs=_PAIR,
         outputs="output_indices: int64, output_values: T",
         attrs={"T": REAL},
-        doc=f"The {_what} of the elements of two sparse tensors, each compared with 0 where the "
-        "other has none.",
+        doc=f"The {_what} of the elements of two sparse tensors, elementwise. A missing "
+        "element counts as 0.",
     )  # fmt: skip
 
 # -- reductions
@@ -170,8 +170,8 @@ def _kept_axes(shape: Any, axes: Any) -> list[int]:
 
 
 def _groups(indices: Any, shape: Any, axes: Any) -> tuple[Any, list[int]]:
-    """Return, for each element, its row-major position in the result, and the sizes of the
-    result.
+    """Return, for each element, the row-major position in the result to which it belongs, and the
+    sizes of the result.
     """
     positions(indices, shape)
     axes_left = _kept_axes(shape, axes)
@@ -209,8 +209,8 @@ def _bind_reduce(
 
 
 def _sum_back(op: Any, dy: Any) -> list[Any]:
-    """Return the gradient of SparseReduceSum. For each element, it is the gradient of the sum that
-    includes the element.
+    """Return the gradient of SparseReduceSum. The gradient of an element is the gradient of the sum
+    to which the element belongs.
     """
     indices, _, shape, axes = op.inputs
     rank = raw_ops.Shape(shape)[0]
@@ -315,5 +315,8 @@ sparse_op(
     inputs=PARTS.format("sp"),
     outputs="output: T",
     attrs={"T": (float64, float32)},
-    doc="exp(value) / sum(exp(values)) over the elements present in each row.",
+    doc=(
+        "exp(value) / sum(exp(values)), where the sum is over the elements that are present in "
+        "the row."
+    ),
 )  # fmt: skip

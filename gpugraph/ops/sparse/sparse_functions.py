@@ -1,7 +1,7 @@
 """The public functions on sparse tensors, such as `sparse_reorder`.
 
 The functions also accept a SparseTensorValue, which consists of arrays, instead of a SparseTensor.
-Any other value raises TypeError.
+If an argument is neither, they raise TypeError.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ def sparse_tensor_dense_matmul(
 
 
 def sparse_add(a: Any, b: Any, threshold: Any = None, thresh: Any = None) -> Any:
-    """Add two tensors of the same shape. At least one of them is sparse.
+    """Add two tensors of the same shape. At least one of them must be sparse.
 
     The sum of two SparseTensors is a SparseTensor. Any other sum is a tensor. Raises TypeError if
     neither operand is sparse. A run raises InvalidArgumentError if the shapes differ.
@@ -180,7 +180,7 @@ def _extreme(function: Any, a: Any, b: Any, name: str | None) -> SparseTensor:
 
 
 def sparse_maximum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTensor:
-    """Return the elementwise maximum of two sparse tensors. A missing element is 0.
+    """Return the elementwise maximum of two sparse tensors. A missing element counts as 0.
 
     The result has an element wherever at least one of the tensors has one. A run raises
     InvalidArgumentError if the shapes differ.
@@ -189,7 +189,7 @@ def sparse_maximum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTenso
 
 
 def sparse_minimum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTensor:
-    """Return the elementwise minimum of two sparse tensors. A missing element is 0.
+    """Return the elementwise minimum of two sparse tensors. A missing element counts as 0.
 
     The result has an element wherever at least one of the tensors has one.
     """
@@ -207,8 +207,8 @@ def sparse_concat(
     """Concatenate a list of SparseTensors along `axis`.
 
     The elements of the result are in row-major order. Unless `expand_nonconcat_dims` is set, a run
-    raises InvalidArgumentError if the sizes of other dimensions differ. Raises TypeError if
-    `sp_inputs` is not a list.
+    raises InvalidArgumentError if the tensors have different sizes in another dimension. Raises
+    TypeError if `sp_inputs` is not a list.
 
     Args:
       concat_dim: an older name of `axis`.
@@ -251,8 +251,8 @@ def _joined_shape(inputs: Sequence[SparseTensor], axis: int, shape: Tensor) -> A
 
 
 def _widen_shapes(shapes: Sequence[Any], axis: int) -> list[Any]:
-    """Return the shapes, in which each size except along `axis` is replaced by the maximum over all
-    shapes.
+    """Return the shapes, in which the maximum over all shapes replaces each size, except along
+    `axis`.
     """
     largest = raw_ops.Max(raw_ops.Pack(list(shapes)), np.array(0, np.int32))
     rank = shapes[0].shape.as_list()[0]
@@ -295,7 +295,7 @@ def sparse_reshape(sp_input: Any, shape: Any, name: str | None = None) -> Sparse
 
 
 def _complete_sizes(count: int, sizes: Any) -> Any:
-    """Return `sizes`, with -1 replaced by the size for which there are `count` elements.
+    """Return `sizes`, with -1 replaced by the size that gives a total of `count` elements.
 
     Raises ValueError if there is no such size.
     """
@@ -390,7 +390,8 @@ def sparse_fill_empty_rows(
 ) -> tuple[SparseTensor, Tensor]:
     """Add an element `default_value` in column 0 of each row that has no elements.
 
-    Returns the new SparseTensor, and a bool vector that is true for the rows that were empty."""
+    Return the new SparseTensor, and a bool vector that is true for the rows that were empty.
+    """
     source = expect_sparse(sp_input)
     with op_scope(name, "SparseFillEmptyRows", source):
         default = convert_to_tensor(default_value, source.dtype.base_dtype)

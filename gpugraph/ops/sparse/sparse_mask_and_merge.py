@@ -95,8 +95,8 @@ def _size(value: Any, name: str) -> Tensor:
 
 def sparse_reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
     """Return the same elements with the dense shape `new_shape`. Raises ValueError if `new_shape`
-    differs in rank from the old shape, or has a smaller size. If the shapes are known only in a
-    run, the run raises InvalidArgumentError instead.
+    and the old shape have different ranks, or if one of the sizes is smaller than before. If the
+    shapes are known only in a run, the run raises InvalidArgumentError instead.
 
     Args:
       new_shape: an int64 vector with the same number of sizes, none of which may be smaller than
@@ -132,7 +132,8 @@ def _refuse_smaller(sizes: Sequence[Any], wanted: Any) -> None:
 def _check_in_run(sizes: Tensor, wanted: Tensor) -> Tensor:
     """Return `wanted`.
 
-    Each run checks that `wanted` has as many sizes as `sizes`, and that none of them is smaller.
+    Each run checks that `wanted` has as many sizes as `sizes`, and that none of them is smaller
+    than the corresponding size in `sizes`.
     """
     all_axes = np.array([0], np.int32)
     ranks = raw_ops.Equal(raw_ops.Shape(sizes), raw_ops.Shape(wanted))
@@ -154,7 +155,8 @@ def sparse_merge(
     name: str | None = None,
     already_sorted: bool = False,
 ) -> SparseTensor:
-    """Return a SparseTensor of the values, in which an id is the index along the last dimension.
+    """Return a SparseTensor of the values, in which the id of a value is its index along the last
+    dimension.
 
     Raises TypeError if an argument is not sparse or has the wrong dtype, and ValueError if lists
     have different lengths.

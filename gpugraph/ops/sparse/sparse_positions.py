@@ -27,9 +27,7 @@ PARTS = "{0}_indices: matrix int64, {0}_values: vector T, {0}_shape: vector int6
 def sparse_op(
     name: str, infer: InferFunction, cpu: Call, grad: Any = NO_GRADIENT, **declared: Any
 ) -> OpFunction:
-    """Declare an op with `op`. If a node is on a GPU, the op's NumPy kernel `cpu` still runs on the
-    host.
-    """
+    """Declare an op with `op`. On a GPU, the op's NumPy kernel `cpu` still runs on the host."""
     gpu = _BY_VALUE if cpu.dynamic else _COMPUTED
     return op(name, infer=infer, cpu=cpu, gpu=gpu, grad=grad, **declared)
 
@@ -86,7 +84,7 @@ class Runs(NamedTuple):
     """Groups of elements with equal numbers, such as the elements of a row.
 
     Args:
-      order: the indices of the elements, sorted by their numbers. It is None if they are already
+      order: the indices of the elements, sorted by their numbers, or None if they are already
         sorted.
       starts: for each distinct number, the position of its first element in this order.
       distinct: the distinct numbers, ascending.
@@ -113,13 +111,11 @@ class Runs(NamedTuple):
         return Runs(order, starts, ordered[starts], counts)
 
     def ordered(self, values: Any) -> Any:
-        """Sort values of the elements by the numbers of the elements."""
+        """Sort values, one for each element, by the numbers of the elements."""
         return values if self.order is None else values[self.order]
 
     def unordered(self, values: Any) -> Any:
-        """Return values that are in sorted order as an array in the original order of the
-        elements.
-        """
+        """Return values in the original order of the elements. They are passed in sorted order."""
         if self.order is None:
             return values
         result = np.empty_like(values)
@@ -159,8 +155,8 @@ def check_increasing(indices: Any, numbers: Any) -> None:
 def check_parts(
     context: InferContext, first: int = 0, step: int = 1
 ) -> tuple[int | None, int | None]:
-    """Return the static number of elements and the rank of a SparseTensor among the inputs. An
-    unknown number is None.
+    """Return the static number of elements and the rank of a SparseTensor among the inputs. Either
+    is None if it is unknown.
 
     The SparseTensor's indices are input `first`, its values are input `first + step`, and its shape
     is input `first + 2 * step`. Raises ValueError if their static shapes contradict each other.
@@ -172,7 +168,7 @@ def check_parts(
 
 
 def same_size(one: int | None, other: int | None, what: str) -> int | None:
-    """Return the size that two of the tensors of a SparseTensor have in common, or None if it is
+    """Return the size that must be equal in two of the tensors of a SparseTensor, or None if it is
     unknown. Raises ValueError if the sizes differ.
 
     Args:
@@ -200,8 +196,8 @@ def copy_by_row(source: Any, source_rows: Any, rows: Any, out: Any) -> None:
 def ranks_of(values: Any) -> Any:
     """Return the numbers 1, 2, 3, ..., n for n `values`.
 
-    If an op is applied to these ranks instead of the values, its outputs show from which value each
-    output element comes.
+    If an op is applied to these ranks instead of the values, its outputs tell which value each
+    output element comes from.
     """
     return raw_ops.Range(1, raw_ops.Add(raw_ops.Shape(values)[0], 1), 1)
 
@@ -213,8 +209,8 @@ def add_by_rank(gradient: Any, ranks: Any, values: Any) -> Any:
 
     Args:
       gradient: the gradient of the output.
-      ranks: the output of the op for `ranks_of(values)`. For each element, it has the rank of its
-        value, counted from 1. 0 means no value.
+      ranks: the output of the op for `ranks_of(values)`. It contains, for each output element, the
+        rank of its value, counted from 1, or 0 if the element is 0.
     """
     places = raw_ops.Sub(ranks, np.array(1, np.int32))
     return raw_ops.UnsortedSegmentSum(gradient, places, raw_ops.Shape(values)[0])

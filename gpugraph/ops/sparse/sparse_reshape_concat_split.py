@@ -66,8 +66,8 @@ sparse_op(
     outputs="output_indices: int64, output_values: T",
     attrs={"T": ALL},
     doc=(
-        "The elements of a sparse tensor in row-major order. Raises InvalidArgumentError "
-        "for indices out of bounds."
+        "The elements of a sparse tensor in row-major order. Raises InvalidArgumentError if "
+        "indices are out of bounds."
     ),
 )  # fmt: skip
 
@@ -82,8 +82,7 @@ def _infer_reshape(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _resolve_sizes(shape: Sequence[int], wanted: Sequence[int]) -> list[int]:
-    """Return the sizes `wanted`, with -1 replaced by the size for which the number of elements
-    stays the same.
+    """Return the sizes `wanted`, with -1 replaced by the size that keeps the number of elements.
 
     Raises InvalidArgumentError if no such size exists.
     """
@@ -117,8 +116,8 @@ sparse_op(
     inputs="input_indices: int64, input_shape: int64, new_shape: int64",
     outputs="output_indices: int64, output_shape: int64",
     doc=(
-        "The indices of a sparse tensor after a reshape (one size may be -1), and the new"
-        " shape. Raises InvalidArgumentError for another number of elements."
+        "The indices of a sparse tensor after a reshape, and the new shape. One size may be -1. "
+        "Raises InvalidArgumentError if the number of elements would change."
     ),
 )  # fmt: skip
 
@@ -159,7 +158,7 @@ sparse_op(
     "size: vector int64",
     outputs="output_indices: int64, output_values: T, output_shape: int64",
     attrs={"T": ALL},
-    doc="The elements of a sparse tensor in the box of `size` that begins at `start`.",
+    doc="The slice of a sparse tensor that begins at `start` and has the sizes `size`.",
 )  # fmt: skip
 
 
@@ -185,8 +184,8 @@ sparse_op(
     outputs="val_grad: T",
     attrs={"T": NUMERIC},
     doc=(
-        "The gradient of SparseSlice: for an element in the box its gradient, for other "
-        "elements 0."
+        "The gradient of SparseSlice. For an element in the slice, it is the element's gradient, "
+        "and otherwise 0."
     ),
 )  # fmt: skip
 
@@ -252,8 +251,8 @@ sparse_op(
         "T": ALL,
     },
     doc=(
-        "Sparse tensors joined along a dimension, with elements in row-major order. "
-        "Raises InvalidArgumentError if they differ in another dimension."
+        "Sparse tensors, concatenated along an axis, with elements in row-major order. Raises "
+        "InvalidArgumentError if they have different sizes along another axis."
     ),
 )  # fmt: skip
 
@@ -300,8 +299,8 @@ sparse_op(
     "output_shape: num_split * int64",
     attrs={"num_split": Attr("int", required=True, minimum=1), "T": ALL},
     doc=(
-        "A sparse tensor cut along a dimension into num_split parts. If the size is not "
-        "divisible, the first parts are larger by one."
+        "A sparse tensor, split along an axis into num_split parts. If the size is not divisible "
+        "by num_split, the first parts are larger by one."
     ),
 )  # fmt: skip
 
@@ -347,8 +346,9 @@ sparse_op(
     "reverse_index_map: int64",
     attrs={"T": ALL},
     doc=(
-        "A sparse tensor with default_value at the beginning of each row that had no "
-        "element; which rows these are; and the new position of each element."
+        "A sparse tensor with default_value in the first column of each row that had no elements. "
+        "Also a vector that tells which rows were empty, and the new index of each original "
+        "element."
     ),
 )  # fmt: skip
 
@@ -382,7 +382,7 @@ sparse_op(
     outputs="d_values: T, d_default_value: T",
     attrs={"T": NUMERIC},
     doc=(
-        "The gradient of SparseFillEmptyRows: the gradients of the elements, and the sum "
-        "of all other gradients."
+        "The gradients of SparseFillEmptyRows: the gradient of each original element, and the sum "
+        "of the gradients of the elements that were added."
     ),
 )  # fmt: skip

@@ -121,11 +121,12 @@ class SparseTensor(Composite):
         return self._values.graph
 
     def consumers(self) -> list[Operation]:
-        """Return the operations that use the values, the indices or the shape."""
+        """Return the operations that read the values, the indices or the shape."""
         return list(dict.fromkeys(op for part in self._parts() for op in part.consumers()))
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> SparseTensorValue:
-        """Return the values of the three tensors, evaluated in `session` or in the default session.
+        """Return the values of the three tensors, evaluated in `session`, by default in the default
+        session.
 
         Raises ValueError if there is no session.
         """
@@ -142,7 +143,7 @@ class SparseTensor(Composite):
         return [self._indices, self._values, self._dense_shape]
 
     def _with(self, values: Any) -> SparseTensor:
-        """Return a SparseTensor with the same indices and shape, and with these values."""
+        """Return a SparseTensor with new `values` at the same indices, and with the same shape."""
         return SparseTensor(self._indices, values, self._dense_shape)
 
     def _of(self, parts: list[Tensor]) -> SparseTensor:
@@ -187,7 +188,7 @@ def convert_to_tensor_or_sparse_tensor(
     """Return a SparseTensor unchanged. Convert a SparseTensorValue to a SparseTensor, and any other
     value to a tensor.
 
-    Raises RuntimeError if the dtype of a SparseTensor is not `dtype`. Raises the errors of
+    Raises RuntimeError if the dtype of a SparseTensor is not `dtype`. Also raises the errors of
     `convert_to_tensor`.
     """
     if isinstance(value, SparseTensorValue):

@@ -129,9 +129,9 @@ sparse_to_dense_op = op(
     native=to_dense(),
     grad=_to_dense_back,
     doc=(
-        "dense[sparse_indices[i]] = sparse_values[i] (or the single value), and "
-        "default_value elsewhere. Raises InvalidArgumentError for indices out of bounds "
-        "and, with validate_indices, for indices out of order or repeated."
+        "dense[sparse_indices[i]] = sparse_values[i] (or the single value), and default_value "
+        "elsewhere. Raises InvalidArgumentError if indices are out of bounds. If validate_indices "
+        "is true, also raises it if indices are out of order or repeated."
     ),
 )
 
@@ -203,7 +203,7 @@ sparse_dense_matmul_op = sparse_op(
     native=sparse_product(),
     doc=(
         "The product of a sparse and a dense matrix, or of their adjoints. Raises "
-        "InvalidArgumentError for indices out of bounds."
+        "InvalidArgumentError if indices are out of bounds."
     ),
 )  # fmt: skip
 
@@ -299,7 +299,8 @@ def _quotient(x: Any, y: Any) -> Any:
 def _places(indices: Any, dense: Any) -> Any:
     """Return, for each sparse element, the indices of the dense element with which it was combined.
 
-    The sizes of the dense tensor are the last sizes of the sparse tensor, or 1.
+    Each size of the dense tensor is equal to the corresponding one of the last sizes of the sparse
+    tensor, or is 1.
     """
     rank = raw_ops.Rank(dense)
     skipped = raw_ops.Sub(raw_ops.Shape(indices)[1], rank)

@@ -1,8 +1,8 @@
-"""Modified Bessel functions of the first kind, of order 0 and 1, plain and scaled by exp(-|x|).
+"""Modified Bessel functions of the first kind, of order 0 and 1, unscaled and scaled by exp(-|x|).
 
 For |x| up to 20, they are computed by their power series, whose terms are all positive. For larger
-|x|, they are computed by the asymptotic series. See Abramowitz, Stegun, Handbook of
-Mathematical Functions, 9.6.10 and 9.7.1. All computations are in double precision.
+|x|, they are computed by the asymptotic series. See Abramowitz, Stegun, Handbook of Mathematical
+Functions, 9.6.10 and 9.7.1. All computations are in double precision.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _FAR = 20.0
 
 
 def _near(order: int, x: Array) -> Array:
-    """Return the power series, which is the sum of (x / 2)^(2k + order) / (k! (k + order)!)
-    over k.
+    """Return the function, computed by its power series. This is the sum of (x / 2)^(2k + order) /
+    (k! (k + order)!) over k.
     """
     square = x * x / 4
     term = np.ones_like(x) if order == 0 else x / 2
@@ -40,7 +40,7 @@ def _near(order: int, x: Array) -> Array:
 
 
 def _far(order: int, x: Array) -> Array:
-    """Return the asymptotic series for large x, which is the function times exp(-x)."""
+    """Return exp(-x) times the function, computed by the asymptotic series for large x."""
     term = np.ones_like(x)
     total = term.copy()
     for k in range(1, 36):
@@ -74,7 +74,7 @@ def _except_at_zero(x: Any, other: Any, number: float) -> Any:
 
 
 def _nonzero(x: Any) -> Any:
-    """Return x with each 0 replaced by 1, so that the gradients of a division by it are finite."""
+    """Return x with each 0 replaced by 1, so that a division by x has finite gradients."""
     return _except_at_zero(x, x, 1.0)
 
 

@@ -1,10 +1,10 @@
 """Special functions: erfc, the logarithm of the gamma function and its derivatives, and the Hurwitz
 zeta function.
 
-erfc: Cody, Rational Chebyshev approximations for the error function, 1969. digamma and zeta:
-a recurrence moves the argument into the range where the asymptotic series (with Bernoulli numbers)
-has double precision. See Abramowitz, Stegun, Handbook of Mathematical Functions, 6.3.18 and
-23.2.9. All computations are in double precision.
+The approximation of erfc is from Cody, Rational Chebyshev approximations for the error function,
+1969. For digamma and zeta, a recurrence moves the argument into the range where the asymptotic
+series (with Bernoulli numbers) has double precision. See Abramowitz, Stegun, Handbook of
+Mathematical Functions, 6.3.18 and 23.2.9. All computations are in double precision.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _DOUBLE = (dtypes.float32, dtypes.float64)
 
 
 def in_double(function: Callable[..., Array]) -> Call:
-    """Return a NumPy kernel that computes `function` in double precision and rounds its result."""
+    """Return a NumPy kernel that computes `function` in double precision and rounds the result."""
 
     def run(*arrays: Any) -> None:
         *inputs, out = arrays
@@ -122,7 +122,7 @@ _FAR = 10
 def _positive_digamma(x: Array) -> Array:
     """Return digamma(x) for x > 0.
 
-    The recurrence psi(x) = psi(x + 1) - 1 / x is applied until x >= 10, where the asymptotic series
+    The recurrence psi(x) = psi(x + 1) - 1 / x is applied until x >= 10. Then the asymptotic series
     is used.
     """
     total = np.zeros_like(x)
@@ -222,8 +222,8 @@ digamma: UnaryFunction = public_function(
 
 
 def _zeta_gradient(op: Any, dz: Any) -> list[Any]:
-    """Return the gradient for q, which is -dz x zeta(x + 1, q), and None for x, as TensorFlow
-    does.
+    """Return the gradient for q, which is -dz x zeta(x + 1, q). As in TensorFlow, the gradient for
+    x is None.
     """
     x, q = op.inputs
     slope = raw_ops.Neg(raw_ops.Mul(x, raw_ops.Zeta(raw_ops.AddV2(x, 1), q)))
@@ -231,8 +231,8 @@ def _zeta_gradient(op: Any, dz: Any) -> list[Any]:
 
 
 def _polygamma_gradient(op: Any, dz: Any) -> list[Any]:
-    """Return the gradient for x, which is dz polygamma(a + 1, x), and None for `a`, which must be
-    an integer.
+    """Return the gradient for x, which is dz polygamma(a + 1, x). The gradient for `a` is None,
+    because `a` must be an integer.
     """
     a, x = op.inputs
     slope = raw_ops.Polygamma(raw_ops.AddV2(a, 1), x)

@@ -3,8 +3,9 @@
 Series are used where they converge quickly, and continued fractions elsewhere. See Abramowitz,
 Stegun, Handbook of Mathematical Functions, 6.5.29, 6.5.31 and 26.5.8. A fraction is evaluated
 backwards, starting with a negligible term. The derivatives are computed at the same time, by the
-quotient rule. For a large parameter of gamma, where series and fractions converge slowly, there are
-separate expansions (`uniform_expansions`). All computations are in double precision.
+quotient rule. If the parameter of the gamma function is large, series and fractions converge
+slowly. Then separate expansions are used (`uniform_expansions`). All computations are in double
+precision.
 """
 
 from __future__ import annotations
@@ -47,7 +48,8 @@ def _terms(*parameters: Array) -> int:
     """Return the number of terms of a continued fraction that affect the result.
 
     Args:
-      parameters: the arrays a, and b if there is one. Their largest element determines the number.
+      parameters: the array a, and the array b if there is one. Their largest element determines the
+        number.
     """
     largest = max((float(parameter.max(initial=0.0)) for parameter in parameters), default=0.0)
     return int(min(_MAX_TERMS, 120 + 6 * np.sqrt(min(largest, 1e12))))
@@ -91,11 +93,11 @@ def _fraction(a: Array, x: Array) -> tuple[Array, Array]:
 
 
 def _by_half(a: Array, x: Array, near: Function, far: Function, at_bend: Function) -> Array:
-    """Apply to each pair of a and x the function that converges quickly for it.
+    """Apply, to each pair of a and x, the function that converges quickly for this pair.
 
     `near` is applied where the series converges quickly, `far` where the fraction does, and
-    `at_bend` for large a and x close to a. If a or x is not above 0, or is infinite, the result is
-    NaN.
+    `at_bend` where a is large and x is close to a. If a or x is not above 0, or is infinite, the
+    result is NaN.
     """
     a, x = np.broadcast_arrays(a, x)
     result = np.full(a.shape, np.nan)
@@ -122,7 +124,8 @@ def _upper_far(a: Array, x: Array) -> Array:
 
 
 def _edges(a: Array, x: Array, inner: Array, at_zero: float) -> Array:
-    """Return `inner`, except at x = 0, x = inf and a = inf, where the values are known.
+    """Return `inner`, except where x is 0 or infinite, or a is infinite. At these points, return
+    the exact values.
 
     Args:
       at_zero: the value at x = 0, which is 0 for the lower function and 1 for the upper function.
@@ -174,8 +177,8 @@ def _lower_slope(a: Array, x: Array) -> Array:
 
 
 def _sample_slope(alpha: Array, sample: Array) -> Array:
-    """Return dx / da of a gamma sample x at constant probability P, which is -(dP / da) / (dP /
-    dx).
+    """Return the derivative dx / da of a gamma sample x. The probability P is constant, so the
+    derivative is -(dP / da) / (dP / dx).
     """
     return _by_half(
         alpha,
@@ -302,10 +305,8 @@ def _infer_beta(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _beta_gradient(op: Any, dz: Any) -> list[Any]:
-    """Return the gradient for x, which is dz x^(a - 1) (1 - x)^(b - 1) / beta(a, b), and None for a
-    and b.
-
-    TensorFlow does not have gradients for a and b either.
+    """Return the gradient for x, which is dz x^(a - 1) (1 - x)^(b - 1) / beta(a, b). As in
+    TensorFlow, the gradients for a and b are None.
     """
     a, b, x = op.inputs
     log_beta = raw_ops.Sub(

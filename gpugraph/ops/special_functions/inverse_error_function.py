@@ -33,8 +33,8 @@ _SMALLEST = 5e-324
 
 
 def _guess(p: Array) -> Array:
-    """Return x for which the normal distribution has P(X <= x) = p, with an error below 5e-4, for 0
-    < p <= 1 / 2.
+    """Return x for which the normal distribution has P(X <= x) = p. p must be in (0, 1 / 2]. The
+    error is below 5e-4.
     """
     t = np.sqrt(-2 * np.log(p))
     above = 2.515517 + t * (0.802853 + t * 0.010328)
@@ -42,7 +42,7 @@ def _guess(p: Array) -> Array:
 
 
 def _tail(p: Array) -> Array:
-    """Return x with erfc(x) = 2 p, for 0 < p <= 1 / 2."""
+    """Return x with erfc(x) = 2 p. p must be in (0, 1 / 2]."""
     x = -_guess(p) / math.sqrt(2)
     value = np.empty_like(x)
     for _ in range(3):
@@ -53,7 +53,7 @@ def _tail(p: Array) -> Array:
 
 
 def _middle(y: Array) -> Array:
-    """Return x with erf(x) = y, for |y| up to 1 / 2."""
+    """Return x with erf(x) = y. |y| must be at most 1 / 2."""
     x = y * (_ROOT / 2) * (1 + y * y * (math.pi / 12))
     value = np.empty_like(x)
     for _ in range(3):
@@ -87,7 +87,7 @@ def _ndtri(p: Array) -> Array:
 
 
 def _inverse(name: str, function: Any, slope: float, power: float, doc: str) -> Any:
-    """Declare an inverse function y = f(x), whose gradient is dy * slope * exp(power * y^2)."""
+    """Declare an inverse function y = f(x). Its gradient is dy * slope * exp(power * y^2)."""
 
     def back(op: Any, dy: Any) -> Any:
         square = raw_ops.Square(op.outputs[0])

@@ -10,7 +10,7 @@ from gpugraph.kernel import RowSource, Signature
 def special_elements(function: str, nanoseconds: int) -> RowSource:
     """Return the native kernel of a function in host_special.h of one to three inputs.
 
-    An input has the output's shape, or only the last axes of this shape. In the latter case, the
+    An input has the output's shape, or only the last axes of this shape. In the second case, the
     input is repeated along the output's first axes. If an element is outside the range of the
     kernel's expansions, NumPy computes the result instead.
 

@@ -1,8 +1,8 @@
 """The incomplete gamma function for large parameters a and for x near a.
 
 See Temme, "The asymptotic expansion of the incomplete gamma functions", 1979, and NIST Digital
-Library of Mathematical Functions, 8.12. With m = x / a - 1 and e^2 / 2 = m - log(1 + m), where e
-has the sign of m:
+Library of Mathematical Functions, 8.12. Let m = x / a - 1 and e^2 / 2 = m - log(1 + m), where e has
+the sign of m. Then
 
     Q(a, x) = erfc(e sqrt(a / 2)) / 2 + exp(-a e^2 / 2) / sqrt(2 pi a) S(a, e)
     S(a, e) = c0(e) + c1(e) / a + c2(e) / a^2 + ...
@@ -85,7 +85,7 @@ def _over(a: Array, terms: Any) -> Array:
 
 
 class _Near(NamedTuple):
-    """The terms that all functions of this module share, for each pair of a and x.
+    """The terms that all functions of this module use, for each pair of a and x.
 
     Args:
       e: e as defined in the module's docstring.

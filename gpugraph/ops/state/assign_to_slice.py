@@ -37,7 +37,7 @@ def _bind(context: KernelContext, ref: Any, *others: Any) -> Callable[[], Any]:
     """Check that the value can be broadcast to the slice. Return the callable that assigns the
     value.
 
-    If the slice is empty, values of any shape are accepted.
+    If the slice has no elements, values of any shape are accepted.
     """
     value = others[-2]
     begin, end, strides = (ints(context.value(index)) for index in (1, 2, 3))
@@ -68,8 +68,8 @@ op(
     infer=_infer,
     **numpy_kernels(Call(make=_bind)),
     doc=(
-        "ref[begin:end:strides] = value, with the masks of StridedSlice; the value is "
-        "broadcast to the slice. Outputs the reference."
+        "Sets ref[begin:end:strides] = value, with the masks of StridedSlice. The value is "
+        "broadcast to the slice. The output is the reference."
     ),
     **changes_reference(host_inputs=[1, 2, 3]),
 )
@@ -78,10 +78,10 @@ op(
 def sliced_variable(variable: Any, key: Any) -> Any:
     """Return `variable[key]`, a tensor. Unless `key` is a mask, the tensor has a method `assign`.
 
-    `assign(value, name=None)` assigns `value` to this part of the variable, and returns the result
-    that `tf.assign` returns. The method broadcasts `value`, which may have additional leading axes
-    of size 1. It raises TypeError if the dtype is not the variable's dtype. A run raises
-    InvalidArgumentError if the value cannot be broadcast.
+    `assign(value, name=None)` assigns `value` to this part of the variable, and has the same result
+    as `tf.assign`. The method broadcasts `value`, which may have additional leading axes of size 1.
+    It raises TypeError if the dtype is not the variable's dtype. A run raises InvalidArgumentError
+    if the value can't be broadcast.
     """
     part: Tensor = OPERATORS["__getitem__"](variable.value(), key)
     if part.op.type != "StridedSlice":

@@ -30,7 +30,8 @@ BY_HANDLE: dict[str, ByHandle] = {}
 
 
 def changes_reference(**memory: Any) -> dict[str, Any]:
-    """Return arguments of `op` for an op that changes a reference variable, its first input `ref`.
+    """Return keyword arguments of `op` for an op that changes a reference variable, which is its
+    first input `ref`.
 
     Args:
       memory: further fields of `OpMemory`.
@@ -63,8 +64,7 @@ def change(op_type: str, variable: Tensor, *inputs: Any, **attrs: Any) -> Any:
 
 
 def _dtype_of_last(op_type: str, dtype: DType) -> DType | None:
-    """Return the dtype to which the last input is converted before all other inputs, as in
-    TensorFlow.
+    """Return the dtype to which the last input is converted first, as in TensorFlow.
 
     If the last input does not have the variable's dtype, return None.
     """
@@ -72,8 +72,8 @@ def _dtype_of_last(op_type: str, dtype: DType) -> DType | None:
 
 
 def change_variable(op_type: str, ref: Any, *inputs: Any, **attrs: Any) -> Any:
-    """Change a variable with the op `op_type`. Return the reference. For a resource variable,
-    return the variable with a dependency on the change.
+    """Change a variable with the op `op_type`. Return the reference or, for a resource variable,
+    the variable with a dependency on the change.
 
     If the variable belongs to a strategy, all its copies are changed. In a replica context, only
     one copy is changed.

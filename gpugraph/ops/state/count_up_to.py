@@ -54,8 +54,8 @@ _count_up_to = op(
     grad=NO_GRADIENT,
     stateful=True,
     doc=(
-        "The value of the variable, to which it adds 1. Raises OutOfRangeError, without a"
-        " change, if the value is at the limit."
+        "The value of a variable, to which the op adds 1. If the value is the limit, raises "
+        "OutOfRangeError and changes nothing."
     ),
 )
 _count_by_handle = lowered_op(
@@ -65,7 +65,10 @@ _count_by_handle = lowered_op(
     outputs="output: T",
     attrs=_ATTRS,
     infer=_infer_handle,
-    doc="Like CountUpTo, for the handle of a variable.",
+    doc=(
+        "The value of a variable, to which the op adds 1, as in CountUpTo. The variable is passed "
+        "as a handle."
+    ),
 )
 
 

@@ -53,7 +53,8 @@ def _infer_update(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _merged(context: InferContext, words: tuple[str, str]) -> Sequence[TensorShape]:
-    """Return the common shape of the variable and the value. Raise a Misfit if their shapes differ.
+    """Return the common shape of the variable and the value. Raises a Misfit if their shapes
+    differ.
 
     Args:
       words: the messages for a run, see `_UNFIT_VALUES`.
@@ -121,7 +122,7 @@ op(
     infer=from_attr("shape"),
     grad=NO_GRADIENT,
     stateful=True,
-    doc="A variable, which lives as long as its session; its output is a reference.",
+    doc="A variable, which lives as long as its session. The output is a reference to it.",
     **EMPTY_KERNELS,
 )
 
@@ -132,7 +133,7 @@ op(
     infer=_infer_assign,
     cpu=Call(make=_assign),
     gpu=Elementwise("y", Call(make=_assign)),
-    doc="Writes `value` into the variable `ref` and outputs the reference.",
+    doc="Writes `value` into the variable `ref`. The output is the reference.",
     **changes_reference(allows_uninitialized=True),
 )
 
@@ -184,7 +185,7 @@ initialized_value = _declare_test(
 def with_initialized_reads(
     tensor: Tensor, find: Callable[[Operation], Tensor | None], suffix: str
 ) -> Tensor:
-    """Return a copy of `tensor` that reads the given values instead of variables.
+    """Return a copy of `tensor` that reads other tensors instead of variables.
 
     Operations between the replaced reads and `tensor` are copied. `_` and `suffix` are appended to
     the names of the copies. If there is a loop among these operations, `tensor` itself is returned,
@@ -240,14 +241,15 @@ def _producers(tensor: Tensor) -> list[Operation] | None:
 
 
 def _is_of_replicas(ref: Any) -> bool:
-    """Return whether `ref` is a variable with a copy for each replica. Its methods change all
-    copies.
+    """Return whether `ref` is a variable with a copy for each replica. The methods of such a
+    variable change all copies.
     """
     return getattr(ref, "_is_distributed", False)
 
 
 def _change_copies(method: str, ref: Any, value: Any, name: str | None) -> Any:
-    """Change all copies of a variable by calling a method of it. Return the changed variable.
+    """Change all copies of a variable by calling a method of the variable. Return the changed
+    variable.
 
     The last component of `name` is the name of each change.
     """
@@ -266,8 +268,8 @@ def assign(
     use_locking: bool | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Write `value` into the variable `ref`. Return the reference. For a resource variable, return
-    the variable with a dependency on the write.
+    """Write `value` into the variable `ref`. Return the reference or, for a resource variable, the
+    variable with a dependency on the write.
 
     `ref` may also be a slice of a variable, `variable[1:3]`. Raises ValueError if `value` does not
     have the variable's shape, unless `validate_shape` is False.
@@ -295,8 +297,7 @@ def assign_add(
 ) -> Tensor:
     """Add `value` to the variable `ref`.
 
-    Return the reference. For a resource variable, return the variable with a dependency on the
-    change.
+    Return the reference or, for a resource variable, the variable with a dependency on the change.
 
     >>> v = tf.Variable(1.0)
     >>> session.run(v.initializer)
@@ -313,8 +314,7 @@ def assign_sub(
 ) -> Tensor:
     """Subtract `value` from the variable `ref`.
 
-    Return the reference. For a resource variable, return the variable with a dependency on the
-    change.
+    Return the reference or, for a resource variable, the variable with a dependency on the change.
     """
     if _is_of_replicas(ref):
         return _change_copies("assign_sub", ref, value, name)

@@ -46,7 +46,7 @@ class Lowering(NamedTuple):
     """The op type that replaces an op on a handle, and the attrs that have a different name in the
     new op.
 
-    The new op's `T` or `dtype` is the variable's dtype.
+    The attr `T` or `dtype` of the new op is the variable's dtype.
 
     Args:
       renamed: a dict from names of attrs of the new op to the names that they have in the replaced
@@ -190,8 +190,8 @@ class _ReferenceContext(InferContext):
 
 
 def _infer_like(like: OpDef, dtype_attr: str) -> Callable[[InferContext], Sequence[TensorShape]]:
-    """Return a shape inference function for an op without outputs. It raises the errors of `like`,
-    the corresponding op on references.
+    """Return a shape inference function for an op without outputs. It raises the same errors as
+    `like`, the corresponding op on references.
     """
     handles = [index for index, arg in enumerate(like.inputs) if arg.is_ref]
 
@@ -216,8 +216,8 @@ def _declare(
     attrs: Sequence[str],
     own_attrs: Mapping[str, Attr] = MappingProxyType({}),
 ) -> None:
-    """Declare the op `name`, which changes a resource variable as `like_type` changes a reference
-    variable.
+    """Declare the op `name`, which changes a resource variable in the same way as `like_type`
+    changes a reference variable.
 
     Args:
       attrs: the attrs of `like_type` that the op `name` also has.

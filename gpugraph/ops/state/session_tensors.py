@@ -1,4 +1,5 @@
-"""Tensors that stay on their device between runs: `tf.get_session_handle` and its counterparts.
+"""Tensors that stay on their device between runs: `tf.get_session_handle` and the functions that
+use or delete such a tensor.
 
 A run that fetches a handle returns a `TensorHandle` (`session/tensor_handles.py`). The session
 keeps the tensor until this object is deleted or no longer referenced.

@@ -70,8 +70,8 @@ def unicode_class(name: str) -> Ranges | None:
 
 @cache
 def _cases() -> dict[int, frozenset[int]]:
-    """Return a dict from each letter that has several cases to the set of its cases. The kelvin
-    sign, for example, is a case of k.
+    """Return a dict from each letter that has several cases to the set of these cases. For example,
+    the kelvin sign is a case of k.
     """
     letters: dict[str, set[int]] = defaultdict(set)
     for point in range(LAST + 1):

@@ -39,8 +39,8 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _sequences(indices: Any, values: Any) -> dict[tuple[int, ...], list[Any]]:
-    """Return a dict of the sequences. The key of a sequence is the indices of its elements without
-    the last index.
+    """Return a dict of the sequences. The key of a sequence consists of the indices that all its
+    elements have in common, which are all indices except the last.
     """
     sequences: dict[tuple[int, ...], list[Any]] = {}
     for index, value in zip(indices.tolist(), values.tolist(), strict=True):
@@ -147,8 +147,8 @@ _edit_distance = op(
     gpu=HostOnly("which elements are a sequence depends on indices, which the host must read"),
     grad=NO_GRADIENT,
     doc=(
-        "Levenshtein's distance between the sequences in the last dimension of two sparse"
-        " tensors. With normalize, it is divided by the length of the truth."
+        "The Levenshtein distances of sequences, which are along the last axis of two sparse "
+        "tensors. If normalize is true, a distance is divided by the length of the truth."
     ),
 )
 
@@ -165,8 +165,8 @@ def edit_distance(
     Args:
       hypothesis, truth: SparseTensors of the same rank and dtype, in row-major order. The sequences
         are along the last dimension.
-      normalize: whether to divide by the length of the truth. If this length is 0, the result is
-        infinite.
+      normalize: whether to divide each count by the length of the truth. If this length is 0, the
+        result is infinite.
     """
     one, other = expect_sparse(hypothesis), expect_sparse(truth)
     return _edit_distance(*one._parts(), *other._parts(), normalize=normalize, name=name)

@@ -75,8 +75,8 @@ def _up_to_16(data: bytes) -> int:
 
 
 def _ends(data: bytes, first: int) -> tuple[int, int, int, int, int]:
-    """Return intermediate results for inputs of 17 to 64 bytes: two sums, a word, the factor and
-    the size.
+    """Return intermediate results of FarmHash for inputs of 17 to 64 bytes: two sums, a word, the
+    factor and the size.
     """
     _, _, k2 = _KEYS
     size, factor = len(data), k2 + len(data) * 2
@@ -101,7 +101,7 @@ def _up_to_64(data: bytes) -> int:
 
 
 class _State(NamedTuple):
-    """The state of the hash between two blocks of 64 bytes."""
+    """The state of FarmHash between two blocks of 64 bytes."""
 
     x: int
     y: int
@@ -111,7 +111,7 @@ class _State(NamedTuple):
 
 
 def _weak(data: bytes, offset: int, a: int, b: int) -> tuple[int, int]:
-    """Combine four words of the data, starting at `offset`, and the words a and b into two
+    """Combine four words of the data, starting at `offset`, with the words a and b. Return two
     words.
     """
     w, x, y, z = struct.unpack_from("<4Q", data, offset)
@@ -122,7 +122,7 @@ def _weak(data: bytes, offset: int, a: int, b: int) -> tuple[int, int]:
 
 
 def _block(state: _State, data: bytes, offset: int, factor: int, times: int) -> _State:
-    """Return the state after the block of 64 bytes at `offset`.
+    """Return the state of the hash after the block of 64 bytes at `offset`.
 
     Args:
       times: 9 for the last block, which may overlap the previous block, otherwise 1.

@@ -171,7 +171,8 @@ _fingerprint = op(
     gpu=HostOnly("hashes are computed on the host"),
     grad=NO_GRADIENT,
     doc=(
-        "The 8 bytes of each row's 64-bit hash. Raises InvalidArgumentError for an unknown method."
+        "The 8 bytes of the 64-bit hash of each row. Raises InvalidArgumentError if the method is "
+        "unknown."
     ),
 )
 
@@ -179,8 +180,8 @@ _fingerprint = op(
 def fingerprint(data: Any, method: Any = "farmhash64", name: str | None = None) -> Tensor:
     """Return a fingerprint of each row of `data`: uint8 [rows, 8], lowest byte first.
 
-    This is the FarmHash fingerprint of the row's bytes. If a row has several strings, it is the
-    fingerprint of their fingerprints. Raises ValueError if `data` is a scalar. A run raises
+    The fingerprint is the FarmHash fingerprint of the row's bytes. If a row has several strings, it
+    is the fingerprint of their fingerprints. Raises ValueError if `data` is a scalar. A run raises
     InvalidArgumentError if the method is not "farmhash64".
     """
     return _fingerprint(data, method, name=name)

@@ -1,8 +1,8 @@
 r"""An automaton that matches regular expressions in linear time. Its states are computed on demand.
 
 The pattern is a program (`regex_fragments`). A thread is a position in the program that can be
-reached at the current byte of the text. A state is a list of threads in order of preference, as in
-the machines of RE2 and Pike. The first thread that reaches the end therefore gives the match that
+reached at the current byte of the text. As in RE2, a state is a list of threads in order of
+preference (Pike's method). So the first thread that reaches the end gives the match that
 backtracking would find. For each thread, a state also records its parent thread in the previous
 state, and the slots (positions of groups) that were saved in between. The spans of a match's groups
 are computed by following these records backwards from the match's end. A transition consumes one
@@ -34,7 +34,7 @@ Origin = tuple[int, tuple[int, ...]]
 
 @cache
 def _assertions(before: int, after: int) -> frozenset[Assertion]:
-    """Return the assertions that hold between two bytes with these properties."""
+    """Return the assertions that are true between two bytes with these properties."""
     is_edge = bool((before ^ after) & _LETTER)
     holds = {
         Assertion.TEXT_START: before & _EDGE,
@@ -51,9 +51,9 @@ class _State(dict[int, "_State"]):
     """A state. It is a dict from the class of the next byte to the next state, which is computed on
     first use.
 
-    `threads` has positions in the program. `before` has the properties of the preceding byte.
-    `match` is the origin of a thread that has matched, if any. `ends` states whether the search
-    must stop to examine this state, because a thread has matched or no thread is left.
+    `threads` is a list of positions in the program. `before` has the properties of the preceding
+    byte. `match` is the origin of a thread that has matched, if any. `ends` tells whether the
+    search must stop to examine this state, because a thread has matched or no thread is left.
     """
 
     __slots__ = ("automaton", "before", "ends", "match", "origins", "threads")
@@ -99,7 +99,7 @@ class Automaton:
         self.entries = 0
 
     def _byte_classes(self) -> tuple[bytes, list[int]]:
-        """Partition the bytes into classes. All instructions of the program treat all bytes of a
+        """Divide the bytes into classes. Each instruction of the program treats all bytes of a
         class in the same way.
 
         Return the class of each byte, and one byte of each class.
@@ -116,8 +116,8 @@ class Automaton:
     # -- matching
 
     def search(self, text: bytes, start: int) -> Sequence[tuple[int, int]] | None:
-        """Return the spans of the first match at or after `start`, and of its groups. If there is
-        no match, return None.
+        """Return the spans of the first match at or after `start` and of its groups, or None if
+        there is no match.
 
         The span of a group that did not take part in the match is (-1, -1).
         """
@@ -150,7 +150,7 @@ class Automaton:
         yield (END,)
 
     def _way_back(self, passed: Sequence[_State], start: int, end: int) -> list[int]:
-        """Return the slots of a match, given the states through which the search has passed.
+        """Return the slots of a match, given the states that the search has visited.
 
         Args:
           end: the index in `passed` of the state with the match.
@@ -205,7 +205,7 @@ class Automaton:
     def _step(
         self, state: _State, byte: int, threads: list[int], origins: list[Origin]
     ) -> Origin | None:
-        """Append to `threads` each thread that consumes `byte`, in order of preference.
+        """Append to `threads` each thread that continues after `byte`, in order of preference.
 
         Stop at the first thread that has matched, and return its origin. If no thread has matched,
         return None.

@@ -1,6 +1,7 @@
 """Hashes of many strings by native code (host_string_hash.h), once it is compiled.
 
-The hashes equal the results of `hash_algorithms`. Compiled code with different results is rejected.
+The hashes are equal to the results of `hash_algorithms`. Compiled code with different results is
+not used.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Native kernels of regular expressions (host_regex.h), which run a pattern's automaton.
+"""Native kernels that match regular expressions by running a pattern's automaton (host_regex.h).
 
 Patterns whose matches could depend on the version of Unicode, and patterns with a long program, are
 matched by `regex_engine` instead.
@@ -39,7 +39,7 @@ replaced.
 
 
 def full_matches(pattern_of: Callable[[Signature], bytes]) -> RowSource:
-    """Return the native kernel that finds the strings that a pattern matches as a whole.
+    """Return the native kernel that tests whether a pattern matches each string as a whole.
 
     Args:
       pattern_of: a function that returns the pattern of a node.

@@ -1,7 +1,7 @@
 """Native kernels on strings (host_texts.h), which read the memory of CPython's bytes objects
 directly.
 
-They require CPython's layout of bytes objects, and refuse arrays that contain other objects. The
+They require CPython's layout of bytes objects, and reject arrays that contain other objects. The
 NumPy kernels then run instead.
 """
 
@@ -42,7 +42,7 @@ def _addresses() -> list[int]:
 
 
 def text_numbers(signature: Signature) -> list[int]:
-    """Return the integer parameters that all functions for strings in input 0 have."""
+    """Return the integer parameters that are common to all functions for strings in input 0."""
     return [prod(signature.input_shapes[0]), *_addresses()]
 
 
@@ -84,7 +84,7 @@ _NUMBERS = (dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64)
 
 
 def numbers_read() -> RowSource:
-    """Return the native kernel of StringToNumber."""
+    """Return the native kernel of StringToNumber, which converts text to numbers."""
 
     def numbers(signature: Signature) -> list[int]:
         dtype = signature.output_types[0].base_dtype
@@ -96,8 +96,8 @@ def numbers_read() -> RowSource:
 
 
 def cased(function: str) -> RowSource:
-    """Return the native kernel that converts ASCII letters to upper or lower case. It rejects other
-    letters of UTF-8.
+    """Return the native kernel that converts ASCII letters to upper or lower case. It rejects
+    strings with other letters of UTF-8.
     """
 
     def numbers(signature: Signature) -> list[int]:
@@ -229,7 +229,7 @@ def cuts(mode: Callable[[Any], tuple[int, int]]) -> RowSource:
     """Return the native kernel of StringSplit.
 
     Args:
-      mode: a function that receives the attrs and returns the number of a mode in host_texts.h, and
+      mode: a function that receives the attrs. It returns the number of a mode in host_texts.h, and
         the maximum number of splits, or -1 for no limit.
     """
 
@@ -246,10 +246,11 @@ def cuts(mode: Callable[[Any], tuple[int, int]]) -> RowSource:
 
 
 def _most_parts(strings: list[bytes], delimiter: bytes, is_whole: bool) -> int:
-    """Return an upper bound of the number of parts into which strings are split.
+    """Return an upper bound for the number of parts into which strings are split.
 
     Args:
-      is_whole: whether they are split at the whole delimiter, or at white space if it is empty.
+      is_whole: whether the strings are split at the whole delimiter, or at white space if it is
+        empty. Otherwise they are split at each byte of the delimiter.
     """
     text = b" ".join(strings)
     if not delimiter:

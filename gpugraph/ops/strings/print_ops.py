@@ -98,7 +98,7 @@ def Print(
 
     Args:
       data: a list of tensors to write.
-      first_n: how many times the op writes in a session. The default, -1, means no limit.
+      first_n: the number of times that the op writes in a session. The default, -1, means no limit.
       summarize: the number of elements of each tensor to write, by default 3. -1 means all.
     """
     return _print_op(
@@ -216,7 +216,7 @@ def _stream_name(output_stream: Any) -> str:
 
 
 class _Literal:
-    """A leaf of a nested structure that appears as `text` when the structure is formatted."""
+    """A leaf of a nested structure that is written as `text` when the structure is formatted."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -228,7 +228,8 @@ class _Literal:
 def _format_inputs(inputs: Sequence[Any], sep: str, summarize: int, name: str | None) -> Tensor:
     """Return the inputs as one scalar string tensor, which a single StringFormat op computes.
 
-    The op's template has a placeholder for each tensor. All other inputs are part of the text.
+    The op's template has a placeholder for each tensor. Inputs that are not tensors are part of the
+    template's text.
     """
     leaves = [leaf for structure in inputs for leaf in flatten(structure)]
     place = _placeholder([*(str(leaf) for leaf in leaves if not _tensors_of(leaf)), sep])
@@ -244,8 +245,8 @@ def _format_inputs(inputs: Sequence[Any], sep: str, summarize: int, name: str | 
 
 
 def _tensors_of(leaf: Any) -> list[Any]:
-    """Return the tensors of which a leaf of a structure consists. If the leaf is not a tensor,
-    return an empty list.
+    """Return the tensors of which a leaf of a structure consists. If the leaf is not a tensor, the
+    result is empty.
     """
     if isinstance(leaf, SparseTensor):
         return [leaf.indices, leaf.values, leaf.dense_shape]

@@ -1,4 +1,4 @@
-"""Ops on regular expressions: RegexReplace, RegexFullMatch, and StaticRegexReplace and
+"""Ops on regular expressions: RegexReplace and RegexFullMatch, and the ops StaticRegexReplace and
 StaticRegexFullMatch, whose pattern is an attr.
 """
 
@@ -37,8 +37,8 @@ def _parts_of(rewrite: bytes, groups: int, everywhere: bool) -> list[bytes | int
     None.
 
     As in RE2, nothing is replaced if the rewrite names a group that does not exist. A backslash
-    that is not followed by a digit or a backslash ends the rewrite. In this case, nothing is
-    replaced, unless `everywhere` is true.
+    that is not followed by a digit or a backslash ends the rewrite. Then nothing is replaced,
+    unless `everywhere` is true.
     """
     parts: list[bytes | int] = []
     start = 0
@@ -77,8 +77,7 @@ def _replacer(pattern: bytes, rewrite: bytes, everywhere: bool) -> Callable[[byt
 
 
 def _pieces(compiled: Pattern, text: Any, parts: Sequence[Any], everywhere: bool) -> list[Any]:
-    """Return the pieces of the new text, which are the texts between matches and the rewrite for
-    each match.
+    """Return the pieces of the new text: the texts between matches, and the rewrite for each match.
 
     Args:
       parts: the rewrite's literal text and numbers of groups.
@@ -96,7 +95,7 @@ def _pieces(compiled: Pattern, text: Any, parts: Sequence[Any], everywhere: bool
 
 
 def _matches(compiled: Pattern, text: Any) -> Iterator[Spans]:
-    """Yield the spans of the matches, which do not overlap. An empty match directly after another
+    """Yield the spans of the matches. Matches do not overlap. An empty match directly after another
     match is skipped.
     """
     start, last = 0, -1
@@ -150,8 +149,8 @@ def _by_scalars(count: int, function_of: Callable[..., Callable[[bytes], Any]]) 
 
 
 def _parts(signature: Signature, pattern: bytes, rewrite: bytes) -> Rewrite:
-    """Return the pattern of a node, the parsed replacement text, and whether all matches are
-    replaced.
+    """Return the pattern of a node, the parsed replacement text, and whether to replace all
+    matches.
     """
     everywhere = bool(signature.attrs["replace_global"])
     groups = compiled_pattern(pattern, _OF_A_GROUP.search(rewrite) is not None).groups
@@ -248,7 +247,7 @@ string_op(
 
 
 def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Tensor:
-    """Return a bool tensor that states whether each string as a whole matches `pattern`.
+    """Return a bool tensor that tells whether each string as a whole matches `pattern`.
 
     A run raises InvalidArgumentError if the pattern is invalid.
     """

@@ -2,7 +2,7 @@
 
 The package `google-re2` (the extra `regex`) is used if it is installed. Otherwise, the pattern is
 translated for Python's `re`, provided that `re` certainly needs few steps for this pattern and
-text. For all other patterns and texts, and for bytes that are not valid UTF-8, an automaton is used
+text. In all other cases, including bytes that are not valid UTF-8, an automaton is used
 (`linear_regex`), which is about ten times slower.
 """
 
@@ -54,9 +54,7 @@ class Pattern(Protocol):
         """
 
     def search(self, text: Any, start: int) -> Spans | None:
-        """Return the spans of the first match at or after `start`. If there is no match, return
-        None.
-        """
+        """Return the spans of the first match at or after `start`, or None if there is no match."""
 
     def is_full_match(self, data: bytes) -> bool:
         """Return whether the pattern matches the whole text."""
@@ -133,9 +131,7 @@ class _FallbackPattern:
             return data
 
     def search(self, text: str | bytes, start: int) -> Spans | None:
-        """Return the spans of the first match at or after `start`. If there is no match, return
-        None.
-        """
+        """Return the spans of the first match at or after `start`, or None if there is no match."""
         if isinstance(text, bytes):
             return self._search.search(text, start)
         assert self._re is not None
@@ -152,9 +148,10 @@ class _FallbackPattern:
 
 
 def is_of_mixed_repetitions(pattern: bytes) -> bool:
-    """Return whether a pattern may contain a repetition inside a repetition, of which one is lazy.
+    """Return whether a pattern may contain a repetition inside a repetition, one of them lazy and
+    the other greedy.
 
-    RE2 may merge the two repetitions, and then prefers other matches.
+    RE2 may merge the two repetitions, and then prefers other matches than `re` does.
     """
     return bool(_NESTED.search(pattern) and _LAZY.search(pattern))
 
@@ -172,8 +169,8 @@ def _re2() -> Any:
 
 
 def _of_re2(module: Any, pattern: bytes, captures: bool) -> _Re2Pattern | None:
-    """Compile the pattern with RE2. If the pattern's groups could take too much memory, return
-    None.
+    """Compile the pattern with RE2, or return None if the pattern's groups could take too much
+    memory.
     """
     options = module.Options()
     options.log_errors = False

@@ -44,11 +44,11 @@ Instruction = tuple[Op, Any]
 
 
 class TooLargeError(ValueError):
-    """The program would have more than MAX_INSTRUCTIONS instructions."""
+    """The error for a pattern whose program would have more than MAX_INSTRUCTIONS instructions."""
 
 
 class Fragment(NamedTuple):
-    """A part of a pattern, with an upper bound on the number of ways in which `re` could try to
+    """A part of a pattern, with an upper bound for the number of ways in which `re` could try to
     match it.
 
     For a text of n bytes, the number of ways is at most `choices` * n ** `loops`.
@@ -77,7 +77,7 @@ class Fragment(NamedTuple):
 
 
 def merged(ranges: Sequence[tuple[int, int]]) -> Ranges:
-    """Return the set of code points in these ranges, which may overlap, as disjoint ranges."""
+    """Return the union of these ranges of code points, as disjoint ranges."""
     result: list[tuple[int, int]] = []
     for first, last in sorted(ranges):
         if result and first <= result[-1][1] + 1:
@@ -139,7 +139,7 @@ def _set_source(ranges: Ranges) -> str:
 
 
 def one_of(ranges: Ranges) -> Fragment:
-    """Return the fragment that matches one code point of the set."""
+    """Return the fragment that matches one code point of the ranges."""
     leads: dict[tuple[tuple[int, int], ...], set[int]] = {}
     for first, last in ranges:
         sequences = _byte_sequences(first, last if first > 0x7F else min(last, 0x7F))
@@ -238,7 +238,7 @@ def repeat(part: Fragment, low: int, high: int | None, greedy: bool) -> Fragment
     limit.
 
     Args:
-      greedy: whether more repetitions are preferred.
+      greedy: whether more repetitions are preferred to fewer.
     """
     rest = 0 if high is None else high - low
     if len(part.code) * max(high or low, 1) > MAX_INSTRUCTIONS:

@@ -54,7 +54,7 @@ _ASSERTIONS = {
 
 
 class SyntaxRefusal(ValueError):
-    """The pattern is invalid. The message is RE2's."""
+    """The error for an invalid pattern. It has RE2's message."""
 
 
 class Parsed(NamedTuple):
@@ -117,8 +117,8 @@ class _Parser:
     # -- repetition
 
     def _bounds(self) -> tuple[int, int | None] | None:
-        """Read the repetition operator at the current position. Return its bounds, or None if there
-        is no operator.
+        """Read the repetition operator at the current position, and return its bounds. Return None
+        if there is no operator.
         """
         bounds = {"*": (0, None), "+": (1, None), "?": (0, 1)}.get(self.pattern[self.offset])
         if bounds is not None:

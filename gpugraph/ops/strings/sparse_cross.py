@@ -31,7 +31,7 @@ _LISTS = ("sparse_types", "dense_types")
 
 
 def _joined(one: int, other: int) -> int:
-    """Return the 64-bit fingerprint of two fingerprints, as TensorFlow combines them."""
+    """Combine two 64-bit fingerprints into one, as TensorFlow does."""
     mixed = other * _FACTOR % _LONG
     result = one ^ _FACTOR ^ (mixed ^ mixed >> 47) * _FACTOR % _LONG
     result = result * _FACTOR % _LONG
@@ -115,7 +115,10 @@ op(
         **{key: Attr("list(type)", required=True, minimum=0, allowed=_TYPES) for key in _LISTS},
         **dict.fromkeys(("out_type", "internal_type"), _TYPES),
     },
-    doc=("For each row, all combinations of one feature of each input, joined by _X_ or hashed."),
+    doc=(
+        "For each row, all combinations of one feature of each input. The features of a "
+        "combination are joined by _X_ or hashed."
+    ),
     infer=_infer,
     outputs="output_indices: int64, output_values: out_type, output_shape: int64",
     **numpy_kernels(Call(make=_bind, dynamic=True)),
@@ -167,7 +170,7 @@ def cross(inputs: Any, name: str | None = None) -> SparseTensor:
 def cross_hashed(
     inputs: Any, num_buckets: int = 0, hash_key: int | None = None, name: str | None = None
 ) -> SparseTensor:
-    """Return the combinations of `cross`, each hashed to an int64.
+    """Return the same combinations as `cross`, each hashed to an int64.
 
     Args:
       num_buckets: the number of buckets. The hashes are in [0, num_buckets). If it is 0, they are

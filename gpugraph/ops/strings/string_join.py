@@ -31,7 +31,7 @@ _SEPARATOR = Attr("string", "")
 
 
 def _infer_join(context: InferContext) -> Sequence[TensorShape]:
-    """Return the shape of the result. All inputs except scalars must have the same shape."""
+    """Return the shape of the result. All inputs that are not scalars must have the same shape."""
     if any(shape.sizes is None for shape in context.shapes):
         return [UNKNOWN]
     result = SCALAR
@@ -152,8 +152,8 @@ def reduce_join(
     reduction_indices: Any = None,
     keepdims: bool | None = None,
 ) -> Tensor:
-    """Join the strings along `axis`, which is one axis, several axes, or by default all axes, with
-    `separator` between them.
+    """Join the strings along `axis`, with `separator` between them. `axis` is one axis, several
+    axes, or by default all axes.
 
     Strings are first joined along the first of the axes, the results are then joined along the next
     axis, and so on. The default order is from the last axis to the first, which is row by row. The
@@ -272,7 +272,7 @@ def unsorted_segment_join(
 ) -> Tensor:
     """Join the strings with the same segment id, with `separator` between them.
 
-    Element i of the result consists of the strings with the segment id i. Its shape is
+    Element i of the result joins the strings with the segment id i. The shape of the result is
     [num_segments], followed by the remaining axes of `inputs`. A run raises InvalidArgumentError if
     an id is outside [0, num_segments).
 

@@ -1,7 +1,7 @@
 """Ops on each string of a tensor: lengths, substrings, case conversion, and base64.
 
-A string is bytes. With the unit "UTF8_CHAR", a character begins at each byte that is not a
-continuation byte of UTF-8. With the encoding "utf-8", invalid bytes are replaced by U+FFFD.
+A string is a sequence of bytes. With the unit "UTF8_CHAR", a character begins at each byte that is
+not a continuation byte of UTF-8. With the encoding "utf-8", invalid bytes are replaced by U+FFFD.
 """
 
 from __future__ import annotations
@@ -96,8 +96,8 @@ def string_op(
 
 
 def _starts(text: bytes) -> list[int]:
-    """Return the offsets of the UTF-8 characters. A character begins at each byte that is not a
-    continuation byte.
+    """Return the offsets at which the UTF-8 characters of a text begin. A character begins at each
+    byte that is not a continuation byte.
     """
     return [offset for offset, byte in enumerate(text) if byte & 0xC0 != 0x80]
 

@@ -62,7 +62,7 @@ def _forms(dtype: DType, attrs: Any, fill: str) -> tuple[str, str]:
 
 def _native_forms(signature: Signature) -> tuple[int, list[str]]:
     """Return the arguments of the native kernel: the number of digits after the point, or -1 and
-    formats of printf. Raises NotImplementedError if the attrs are not valid, or numbers may be very
+    printf formats. Raises NotImplementedError if the attrs are not valid, or numbers may be very
     long.
     """
     dtype, attrs = signature.input_types[0].base_dtype, signature.attrs
@@ -191,16 +191,15 @@ def _reader(context: KernelContext) -> Callable[[bytes], Any]:
 
 
 def read_number(text: bytes, wanted: DType) -> Any:
-    """Return the number that a text represents, which white space may surround. If the text is not
-    a number, return None.
+    """Return the number that a text represents, or None if the text is not a number. White space
+    around the number is ignored.
     """
     written = text.decode("latin-1").strip(_SPACE)
     return (_integer if wanted.is_integer else _number)(written, wanted)
 
 
 def plain_numbers(texts: Sequence[bytes], wanted: DType) -> Any:
-    """Convert texts to an array of numbers. If one of the texts requires `read_number`, return
-    None.
+    """Convert texts to an array of numbers, or return None if one of them requires `read_number`.
 
     A text requires it unless it is a plain decimal number in the dtype's range.
     """
@@ -266,7 +265,7 @@ def string_to_number(
 ) -> Tensor:
     """Parse strings as `out_type`: float32, float64, int32, int64, uint32 or uint64.
 
-    White space at both ends is ignored. Floats that are out of range become infinite. `input` is
+    White space around a number is ignored. Floats that are out of range become infinite. `input` is
     another name of `string_tensor`.
 
     Raises TypeError if `out_type` has any other value. A run raises InvalidArgumentError if a

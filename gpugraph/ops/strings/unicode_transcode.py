@@ -22,8 +22,8 @@ _SURROGATES = re.compile("[\ud800-\udfff]")  # halves of UTF-16 pairs, which are
 
 
 def _replacement(attrs: Any) -> str:
-    """Return the text that replaces invalid bytes. It is the attr replacement_char, or U+FFFD if
-    this attr is a surrogate.
+    """Return the text that replaces invalid bytes: the attr replacement_char, or U+FFFD if this
+    attr is a surrogate.
     """
     return _SURROGATES.sub(_UNKNOWN, chr(attrs["replacement_char"]))
 
@@ -106,8 +106,8 @@ def unicode_transcode(
       errors: the treatment of invalid bytes. "replace" replaces them with `replacement_char`, or
         with U+FFFD if that is a surrogate. "ignore" drops them, and "strict" raises
         InvalidArgumentError.
-      replace_control_characters: whether to also treat the characters 0 to 31 as invalid. However,
-        "strict" replaces these characters.
+      replace_control_characters: whether to treat the characters 0 to 31 as invalid too. "strict"
+        replaces these characters instead of raising an error.
     """
     return _unicode_transcode(
         input,

@@ -19,7 +19,7 @@ _CHUNK = 1 << 20
 
 @functools.cache
 def bucket_limits() -> Any:
-    """Return the upper limits of the buckets in ascending order. A value that equals a limit
+    """Return the upper limits of the buckets in ascending order. A value that is equal to a limit
     belongs to the next bucket.
     """
     ends = []
@@ -34,8 +34,8 @@ def bucket_limits() -> Any:
 
 
 class Histogram(NamedTuple):
-    """Statistics of values (minimum, maximum, count, sum, sum of squares), and the limit and the
-    count of each bucket.
+    """Statistics of values (minimum, maximum, count, sum, sum of squares), and the upper limit and
+    the count of each bucket.
     """
 
     statistics: tuple[float, float, float, float, float]
@@ -46,8 +46,8 @@ class Histogram(NamedTuple):
 def histogram_of(values: Any) -> Histogram:
     """Return the histogram of a vector of finite float64 values.
 
-    The sums are computed one value after another, as in TensorFlow. Of several consecutive empty
-    buckets, only the last is kept.
+    The values are added one after another, as in TensorFlow. If several consecutive buckets are
+    empty, only the last of them is kept.
     """
     limits = bucket_limits()
     if not values.size:

@@ -21,8 +21,8 @@ from gpugraph.ops.summaries.histogram_buckets import histogram_of
 
 
 def _infer(context: InferContext) -> Sequence[TensorShape]:
-    """Return the shape of a scalar, because a summary is a single string, which is a serialized
-    Summary message.
+    """Return the shape of a scalar. A summary is a single string, which is a serialized Summary
+    message.
     """
     del context
     return [TensorShape.of(())]
@@ -34,7 +34,7 @@ def summary_op(op_type: str, kernel: Call, doc: str, inputs: str, **attrs: Any) 
 
 
 def tag_of(tag: Any, input_name: str = "tag") -> bytes:
-    """Return the tag, which is a scalar. Raises InvalidArgumentError if it has any other shape.
+    """Return the tag, which is a scalar. Raises InvalidArgumentError if it is not a scalar.
 
     Args:
       input_name: the input's name for the message.

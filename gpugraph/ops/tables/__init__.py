@@ -1,3 +1,3 @@
-"""Tables from keys to values, which a session holds behind handles, and the files from which they
-are filled.
+"""Tables from keys to values, and the files from which they are filled. A session keeps the tables.
+Ops refer to them by handles.
 """

@@ -45,7 +45,7 @@ def _shown(value: Any) -> str:
 class MutableTable:
     """A table into which runs can insert entries, and from which they can remove entries.
 
-    `_places` maps each key to the row of `_values` that holds its value.
+    `_places` maps each key to the index of the row of `_values` that holds its value.
     """
 
     op_type = "MutableHashTable"
@@ -63,8 +63,8 @@ class MutableTable:
         self._unused: list[int] = []
 
     def _keys_of(self, keys: Any) -> tuple[list[Any], tuple[int, ...]]:
-        """Return the keys in an array as a list, and the shape of the array without the axes of
-        `key_shape`.
+        """Return the keys in an array as a list. Also return the shape of the array without the
+        axes of `key_shape`.
         """
         return keys.reshape(-1).tolist(), keys.shape
 
@@ -163,7 +163,7 @@ class MutableTable:
 
 
 class StaticTable(MutableTable):
-    """A table whose keys are set once, by its initializer. Earlier lookups raise
+    """A table whose keys are set once, by its initializer. A lookup before that raises
     FailedPreconditionError.
     """
 
@@ -288,7 +288,9 @@ class DenseTable(MutableTable):
         return listed, shape
 
     def replace(self, keys: Any, values: Any) -> None:
-        """Remove all keys, and insert the keys of exported buckets, except for reserved keys."""
+        """Remove all keys, and then insert the keys and values that `export` has returned. Empty
+        and deleted keys mark unused buckets, and are skipped.
+        """
         listed, _ = self._rows(keys.reshape(-1, *self.key_shape))
         rows = values.reshape(-1, *self.types.value_shape)
         if len(listed) != len(rows):
@@ -325,8 +327,8 @@ class DenseTable(MutableTable):
         ]
 
     def _hash(self, key: Any) -> int:
-        """Return the hash of a key, a 64-bit number, as TensorFlow's lookup_table_op.cc computes
-        it.
+        """Return the 64-bit hash of a key. TensorFlow's lookup_table_op.cc computes the same
+        hash.
         """
         parts = key if isinstance(key, tuple) else (key,)
         hashes = [murmur(p) if isinstance(p, bytes) else int(p) & _64_BITS for p in parts]
@@ -340,8 +342,8 @@ class DenseTable(MutableTable):
 
 
 def check_types(table: MutableTable, types: TableTypes, name: str) -> None:
-    """Raise InvalidArgumentError if the dtypes of a shared table are not the dtypes of a node that
-    refers to it.
+    """Raise InvalidArgumentError if a node refers to a shared table whose dtypes are not the dtypes
+    `types` of the node.
     """
     if table.types[:2] != types[:2]:
         raise invalid_argument(

@@ -1,4 +1,4 @@
-"""Text files from which tables are filled. Each line gives a key and a value.
+"""Text files from which tables are filled. Each line has a key and a value.
 
 A file is read once, line by line. A line with too few columns, or with a malformed number, raises
 an error with the number of the line.

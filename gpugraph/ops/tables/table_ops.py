@@ -127,8 +127,8 @@ def _table_of(context: KernelContext, handle: Any, keys: int | None, outputs: bo
     are not the table's dtypes.
 
     Args:
-      keys: how many inputs after the handle are checked. The first must have the dtype of keys, the
-        second the dtype of values.
+      keys: the number of inputs after the handle to check. The first must have the dtype of keys,
+        the second the dtype of values.
       outputs: whether the last output must have the dtype of values.
     """
     table = held_object(handle, MutableTable, "table")
@@ -185,8 +185,8 @@ def _bytes(text: Any) -> bytes:
 
 
 def _value_shape(context: InferContext) -> TensorShape | None:
-    """Return the shape of a value, which the node that creates the table determines. If it is
-    unknown, return None.
+    """Return the shape of a table's value, or None if it is unknown. The node that creates the
+    table determines the shape.
     """
     op_type, attrs = context.maker(0) or ("", {})
     return as_shape(attrs.get("value_shape", ())) if "HashTable" in op_type else None
@@ -210,8 +210,8 @@ def _infer_export(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _infer_pairs(context: InferContext) -> Sequence[TensorShape]:
-    """Check that the keys are a vector, except for dense tables, and that there are as many values
-    as keys.
+    """Raise an error unless there are as many values as keys and, except for dense tables, the keys
+    are a vector.
     """
     op_type, _ = context.maker(0) or ("", {})
     if "HashTable" in op_type and "Dense" not in op_type:
@@ -248,7 +248,8 @@ def _reading_op(op_type: str, bind: Callable[..., Run], signature: str, **declar
 _reading_op(
     "LookupTableFindV2", _bind_find,
     "table_handle: resource, keys: Tin, default_value: Tout -> values: Tout",
-    attrs=_FIND, infer=_infer_find, doc="The values of keys; missing keys get a default.",
+    attrs=_FIND, infer=_infer_find,
+    doc="The values of the given keys. A key that the table lacks has the default value.",
 )  # fmt: skip
 _reading_op(
     "LookupTableExportV2", _bind_export, "table_handle: resource -> keys: Tkeys, values: Tvalues",

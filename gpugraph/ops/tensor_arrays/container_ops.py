@@ -23,8 +23,8 @@ Run = Callable[[], Any]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ContainerAccess:
-    """A step that accesses a stack or TensorArray, with a description that native loops use to
-    perform it themselves.
+    """A step that accesses a stack or TensorArray. Native loops use the description of the access
+    to perform it themselves.
 
     Args:
       make: a function that receives (value, kind, index, copy) and returns a callable that performs
@@ -34,7 +34,7 @@ class ContainerAccess:
       value: the array from which or to which the element is copied. For "find", it is the gradient
         array's handle.
       kind: the shape and dtype of the element. For "find", it is None.
-      index: the index of the element in an array container.
+      index: the index of the element, for an array container.
       copy: a second destination of a push or put. For a stack, it is the op's output. For an array,
         it is the flow, which is set to 0.
     """
@@ -88,7 +88,7 @@ def writing_op(
 
     Args:
       inputs: the declarations of the two inputs between the handle and the flow.
-      value: the number of the input that is written. `kind` is the shape and dtype of this input.
+      value: the index of the input that is written. `kind` is the shape and dtype of this input.
         The other of the two inputs is in host memory.
       is_element: whether a single element is written. Native loops can write single elements
         themselves.
@@ -131,8 +131,11 @@ scalars.
 
 
 def infer_scalar(index: int, what: str) -> InferFunction:
-    """Return a shape inference function for a scalar output. It requires that input `index`, called
-    `what`, is a scalar.
+    """Return a shape inference function for a scalar output. It requires that input `index` is a
+    scalar.
+
+    Args:
+      what: the name of this input for error messages.
     """
 
     def infer(context: InferContext) -> Sequence[TensorShape]:
@@ -143,7 +146,7 @@ def infer_scalar(index: int, what: str) -> InferFunction:
 
 
 def element_kind(shape: Sequence[int], dtype: DType) -> Kind:
-    """Return the kind of an element, which consists of its shape and dtype."""
+    """Return the kind of an element, a pair of its shape and dtype."""
     return tuple(shape), dtype.base_dtype
 
 

@@ -199,13 +199,15 @@ class ElementArray(ElementStore):
         return self._gradients[source]
 
     def release(self) -> None:
-        """Free the memory, including the memory of the gradient arrays. Later uses raise errors."""
+        """Free the memory, including the memory of the gradient arrays. If the array is used
+        afterwards, an error is raised.
+        """
         self.close()
         for gradient in self._gradients.values():
             gradient.release()
 
     def close(self) -> None:
-        """Free the memory. Later uses raise errors."""
+        """Free the memory. If the array is used afterwards, an error is raised."""
         self.closed = True
         self.record[CLOSED] = 1
         self.free()
@@ -220,7 +222,7 @@ class ElementArray(ElementStore):
     def accept(self, index: int, shape: tuple[int, ...]) -> None:
         """Raise an error unless element `index` may have this shape.
 
-        With the rule `alike`, all elements must then have this shape.
+        If the rule `alike` applies, all elements must have this shape from now on.
         """
         if not self.allowed.is_compatible_with(shape):
             raise self.refusal(
@@ -242,7 +244,9 @@ class ElementArray(ElementStore):
             raise invalid_argument(f"TensorArray {self.name} has already been closed.")
 
     def check_read(self, dtype: DType) -> None:
-        """Raise an error if the array is closed, or if its dtype is not the `dtype` of a read."""
+        """Raise an error if the array is closed, or if its dtype differs from `dtype`, which a read
+        requires.
+        """
         self._check_dtype(dtype, "requested")
 
     def check_written(self, dtype: DType) -> None:
@@ -268,8 +272,8 @@ class GradientArray(ElementArray):
     added.
 
     If an element was written in `forward`, but its gradient was not written, a read returns zeros.
-    If `forward` is itself a gradient array, reads do not clear elements of this array, because an
-    element of `forward` may be written several times, and the gradient of each write reads the same
+    If `forward` is itself a gradient array, reads do not clear elements of this array. An element
+    of `forward` may then be written several times, and the gradient of each write reads the same
     element here.
     """
 
@@ -289,7 +293,8 @@ class GradientArray(ElementArray):
     def accept(self, index: int, shape: tuple[int, ...]) -> None:
         """Raise an error unless element `index` may have this shape.
 
-        The shape must be the shape of earlier writes, or the shape of the element in `forward`.
+        The shape must be the shape of earlier writes to the element, or the shape of the element in
+        `forward`.
         """
         super().accept(index, shape)
         wanted = self.written_shape(index)

@@ -1,12 +1,12 @@
 """ElementStack, which holds the values that a loop stores for its gradient, last in, first out.
 
-Elements of the same shape are stored in chunks, which are blocks for several elements. By default,
-a new chunk has twice the room of the chunk below it while chunks are small. Later, it has room for
-a quarter of the elements on the stack. If the number of elements in the previous run is known, it
-is the expected number, which limits the size of a chunk from above and from below. The lower limit
-is the expected number if this many elements need little memory, or else half of it if half as many
-elements need little memory. Otherwise the lower limit is the largest power of 2 up to a quarter of
-the expected number. The upper limit is the expected number.
+Elements of the same shape are stored in chunks, which are blocks for several elements. While chunks
+are small, a new chunk has room for twice as many elements as the chunk below it. Later, it has room
+for a quarter of the elements on the stack. If the number of elements in the previous run is known,
+it is the expected number, and the size of a chunk has two limits. The upper limit is the expected
+number. The lower limit is the expected number if this many elements need little memory, or else
+half of it if half as many elements need little memory. Otherwise the lower limit is the largest
+power of 2 up to a quarter of the expected number.
 
 A chunk is freed when its last element is popped, so the memory grows with the forward steps of the
 loop and shrinks with the backward steps. If the only chunk is small, it stays when the run ends.
@@ -62,8 +62,7 @@ LARGEST_CHUNK = 16 << 20
 class _Chunk:
     """A block for up to `room` elements of one kind (shape and dtype).
 
-    `used` is the number of its elements that were on the stack when another chunk was put on top of
-    it.
+    `used` is the number of its elements on the stack when the chunk above it was added.
     """
 
     __slots__ = ("block", "kind", "room", "rows", "used")
@@ -81,12 +80,12 @@ class ElementStack:
 
     `depth` is the size at the first pop, which is the expected size in the next run. `record`
     describes the top chunk for native loops. Its kind is `NO_KIND` if Python must check each push.
-    `rests` states whether a small chunk stays when the run ends.
+    `rests` tells whether a small chunk stays when the run ends.
 
     Args:
       expected: the number of elements that the stack is expected to hold, or 0 if it is unknown.
-      most: the maximum number of elements in earlier runs. A small stack has room for this
-        number.
+      most: the maximum number of elements in earlier runs. If the stack is small, it gets room for
+        this number of elements at once.
     """
 
     def __init__(
@@ -140,7 +139,7 @@ class ElementStack:
         """Move the top element into `out`.
 
         Raises InvalidArgumentError if the stack is empty, or if the shape or dtype of the element
-        is different.
+        differs from `kind`.
 
         Args:
           kind: the shape and dtype of `out`.
@@ -195,7 +194,11 @@ class ElementStack:
         return chunk
 
     def _room(self, size: int, top: _Chunk | None) -> int:
-        """Return the capacity of the chunk after `top`, in elements of `size` bytes."""
+        """Return the number of elements for which the chunk after `top` has room.
+
+        Args:
+          size: the size of an element in bytes.
+        """
         room = 1
         if top is not None:
             room = 2 * top.room if top.room * size < SMALL_CHUNK else self.size() // 4
@@ -206,8 +209,11 @@ class ElementStack:
         return max(1, min(room, LARGEST_CHUNK // size))
 
     def _share(self, size: int) -> int:
-        """Return the number of expected elements, of `size` bytes each, that one chunk should
-        hold.
+        """Return the number of elements that one chunk should hold if the expected number of
+        elements is known.
+
+        Args:
+          size: the size of an element in bytes.
         """
         if self._most * size <= SMALL_STACK:
             return self._most
@@ -231,7 +237,7 @@ class ElementStack:
         record[KIND] = kind_number(chunk.kind) if chunk is not None and is_plain else NO_KIND
 
     def _check_top(self, kind: Kind) -> _Chunk:
-        """Return the top chunk. Raise an error unless its elements are of this kind."""
+        """Return the top chunk. Raises an error unless its elements are of this kind."""
         shape = self.top_shape()
         self._check_dtype(kind[1], "pop")
         if shape != kind[0]:
@@ -253,7 +259,7 @@ class ElementStack:
 
     @uninterrupted
     def close(self) -> None:
-        """Free the memory. Later pushes and pops raise errors."""
+        """Free the memory. If an element is pushed or popped afterwards, an error is raised."""
         self.closed = True
         self._below = 0
         self._set_top(None)
@@ -261,8 +267,8 @@ class ElementStack:
             self._chunks.pop().block.release()
 
     def release(self) -> None:
-        """End the current run's use of the stack. Free the memory, except for a chunk that stays
-        for the next run.
+        """End the use of the stack by the current run. Free the memory, except for a chunk that
+        stays for the next run.
         """
         if self.closed or not self.record[STAYS]:
             self.close()
@@ -271,7 +277,9 @@ class ElementStack:
         self.record[USED], self.record[KIND] = 0, NO_KIND
 
     def reopen(self) -> bool:
-        """Let another run use the stack after `release`. Return whether its chunk has stayed."""
+        """Let another run use the stack after `release`. Return whether its chunk is still
+        allocated.
+        """
         if not self._chunks:
             return False
         self._most = self.most

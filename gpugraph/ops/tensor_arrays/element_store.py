@@ -1,7 +1,7 @@
 """ElementStore, the memory of a TensorArray's elements during a run.
 
     together  one block [capacity, *shape]: a write is `rows[i] = value`, a stack is one copy
-    apart     a block for each element, once an element's shape differs from the others
+    apart     a block for each element, once an element has a different shape
 
 An array of fixed size allocates the block at the first write. An array that grows doubles the block
 when it is full. Arrays may be of any library that supports `rows[i] = value` and `out[...] =
@@ -55,8 +55,8 @@ def kind_number(kind: Kind) -> int:
 
 
 def address_of_rows(rows: Any) -> int:
-    """Return the address of rows in host memory. If they are in device memory, or are Python
-    objects, return 0.
+    """Return the address of rows in host memory, or 0 if they are in device memory or are Python
+    objects.
     """
     is_plain = isinstance(rows, np.ndarray) and not rows.dtype.hasobject
     return rows.ctypes.data if is_plain else 0
@@ -66,8 +66,8 @@ class ElementStore:
     """Elements by index, and the state of each element.
 
     `rows` is the array of the elements that are stored together, or None. `kind` is the shape and
-    dtype of an element of `rows`, or None if there are no rows. Subclasses handle elements of this
-    kind first, and all other elements in a slower path.
+    dtype of an element of `rows`, or None if there are no rows. Subclasses first check for elements
+    of this kind. They handle all other elements more slowly.
     """
 
     def __init__(self, dtype: DType, size: int, allocate: Allocate) -> None:
@@ -113,7 +113,7 @@ class ElementStore:
             self._apart.pop(index).release()
 
     def reach(self, size: int) -> None:
-        """Grow to `size` elements if there are fewer."""
+        """Grow to at least `size` elements."""
         missing = size - len(self.states)
         if missing > 0:
             self.states.extend(bytes(missing))
@@ -167,7 +167,7 @@ class ElementStore:
             old.release()
 
     def part(self) -> None:
-        """Move each element to a separate block, unless that has been done already."""
+        """Move each element to a separate block, unless this has been done already."""
         if self._apart is not None:
             return
         self._apart = {}
@@ -187,8 +187,8 @@ class ElementStore:
                 block.array[...] = self.rows[index, ...]
 
     def written_shape(self, index: int) -> tuple[int, ...] | None:
-        """Return the shape with which element `index` was written, even if it has been cleared. If
-        it was never written, return None.
+        """Return the shape with which element `index` was written, even if it has been cleared, or
+        None if it was never written.
         """
         if self._apart is not None:
             return self._shapes.get(index)
@@ -226,8 +226,8 @@ class ElementStore:
 
 
 def as_slice(indices: Any) -> slice | None:
-    """Return `indices`, an array, as a slice if they are consecutive and not negative. Otherwise
-    return None.
+    """Return `indices`, an array, as a slice if they are consecutive and not negative, or else
+    None.
     """
     count = len(indices)
     if count == 0:

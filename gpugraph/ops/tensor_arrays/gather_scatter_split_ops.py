@@ -111,10 +111,7 @@ container_op(
     infer=_infer_concat,
     memory=OpMemory(host_inputs=(0,), host_outputs=(1,)),
     grad=concat_gradient,
-    doc=(
-        "All elements joined along their first axis, in which their sizes may differ; and"
-        " these sizes."
-    ),
+    doc=("All elements, joined along their first axis, and their sizes along this axis."),
 )
 
 
@@ -133,6 +130,7 @@ writing_op(
     infer=_infer_split,
     grad=split_gradient,
     doc=(
-        "Writes parts of `value` along its first axis, of the given lengths, as elements 0, 1, ..."
+        "Writes parts of `value` as the elements 0, 1, ... The parts have the given lengths along "
+        "the first axis."
     ),
 )

@@ -16,7 +16,7 @@ from gpugraph.ops.framework.op_declaration import raw_ops
 
 
 class GradientHandle(NamedTuple):
-    """A gradient array in the graph, with its handle and the flow that orders its uses."""
+    """A gradient array in the graph: its handle, and the flow that orders the ops on it."""
 
     handle: Tensor
     flow: Tensor
@@ -53,7 +53,8 @@ def _source(op: Operation) -> str:
 
 
 def _write(op: Operation, op_type: str, *values: Any) -> Tensor:
-    """Write `values` to the gradient array of the array that `op` reads. Return the new flow.
+    """Write `values` to the gradient array of the array that `op` reads. Return the flow after the
+    write.
 
     Args:
       op_type: the type of the writing op, without "V3".
@@ -64,8 +65,8 @@ def _write(op: Operation, op_type: str, *values: Any) -> Tensor:
 
 
 def _of_write(op: Operation, flow: Tensor) -> tuple[GradientHandle, Tensor]:
-    """Return the gradient array of the array that `op` writes, and the flow that the gradients of
-    the ops before `op` receive.
+    """Return the gradient array of the array that `op` writes, and the flow after which the
+    gradients of the ops before `op` run.
 
     Both results depend on `op`, so that they are used only after it has run.
     """

@@ -97,8 +97,8 @@ def shape_in(array: Any) -> TensorShape:
 
 
 def shape_input(context: InferContext, index: int) -> TensorShape:
-    """Return the shape that an input represents. If inference does not know the input's value,
-    return an unknown shape.
+    """Return the shape that an input represents, or an unknown shape if inference does not know the
+    input's value.
     """
     value = context.value(index)
     if value is not None:

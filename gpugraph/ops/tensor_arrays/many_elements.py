@@ -39,8 +39,8 @@ def gather(array: ElementArray, indices: Any, out: Any, kind: Kind) -> None:
 def gathered_shape(array: ElementArray, indices: Any, declared: TensorShape) -> Shape:
     """Return the shape of the result of `gather`.
 
-    Raises an error unless the elements match each other and `declared`. Raises UnimplementedError
-    if there are no indices and the element shape is unknown.
+    Raises an error unless the shapes of the elements match each other and `declared`. Raises
+    UnimplementedError if there are no indices and the element shape is unknown.
     """
     array.check_open()
     if len(indices) == 0:
@@ -114,7 +114,8 @@ def concat_shapes(array: ElementArray, declared: TensorShape) -> tuple[Shape, Sh
     Raises UnimplementedError if there are no elements and the element shape is unknown.
 
     Args:
-      declared: a shape with which elements, without their first axis, must be compatible.
+      declared: a shape with which the shapes of the elements, without their first axis, must be
+        compatible.
     """
     size = array.size()
     if size == 0:
@@ -184,7 +185,7 @@ def _shape_of_none(
 def _check_joined(
     array: ElementArray, index: int, shape: Shape, first: Shape, declared: TensorShape
 ) -> None:
-    """Raise an error unless element `index`, which has this shape, can be joined to the first
+    """Raise an error unless element `index`, whose shape is `shape`, can be joined to the first
     element.
     """
     if not shape:

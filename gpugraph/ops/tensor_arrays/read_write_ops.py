@@ -36,8 +36,8 @@ from gpugraph.ops.tensor_arrays.gradient_arrays import read_gradient, write_grad
 
 
 def container(context: InferContext) -> ElementArray | None:
-    """Return the TensorArray to which input 0, a handle, refers. If inference does not happen in a
-    run, return None.
+    """Return the TensorArray to which input 0, a handle, refers, or None if shapes are not being
+    inferred in a run.
     """
     handle = context.value(0)
     return None if handle is None else handle.item(0)
@@ -155,9 +155,8 @@ writing_op(
     infer=infer_scalar(1, "index"),
     grad=write_gradient,
     doc=(
-        "Writes `value` as element `index`. Raises InvalidArgumentError for an index out "
-        "of range, for an element that was written or read before, and for another dtype "
-        "or a shape that does not fit."
+        "Writes `value` as element `index`. Raises InvalidArgumentError if the index is out of "
+        "range, if the element was written or read before, or if the dtype or shape does not fit."
     ),
 )
 
@@ -190,9 +189,9 @@ container_op(
     memory=OpMemory(host_inputs=(0, 1)),
     grad=read_gradient,
     doc=(
-        "Element `index`, or zeros if it was not written but its shape is known. Raises "
-        "InvalidArgumentError for an index out of range and for an element that an "
-        "earlier read has cleared."
+        "Element `index`. If it was not written but its shape is known, zeros. Raises "
+        "InvalidArgumentError if the index is out of range, or if an earlier read has cleared the "
+        "element."
     ),
 )
 
@@ -212,7 +211,7 @@ container_op(
     outputs="size: int32",
     infer=scalar,
     memory=OpMemory(host_inputs=(0,), host_outputs=(0,)),
-    doc="The number of elements, written or not.",
+    doc="The number of elements, including elements that were not written.",
 )
 
 

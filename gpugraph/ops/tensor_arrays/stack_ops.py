@@ -77,8 +77,8 @@ container_op(
     infer=_infer_stack,
     memory=OpMemory(host_inputs=(0,), host_outputs=(0,)),
     doc=(
-        "A new stack of at most `max_size` elements (any number if it is negative), which"
-        " lives as long as the run."
+        "A new stack of at most `max_size` elements, which lives as long as the run. A negative "
+        "`max_size` means no limit."
     ),
 )
 
@@ -111,8 +111,8 @@ container_op(
     infer=same_shape(1),
     memory=OpMemory(host_inputs=(0,), view={0: 1}),
     doc=(
-        "Pushes a copy of `elem` and outputs `elem`. Raises InvalidArgumentError if the "
-        "stack is full."
+        "Pushes a copy of `elem`. The output is `elem`. Raises InvalidArgumentError if the stack "
+        "is full."
     ),
 )
 

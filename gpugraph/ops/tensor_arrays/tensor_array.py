@@ -38,8 +38,8 @@ class TensorArray:
       clear_after_read: whether a read clears the element, by default True. A second read of the
         element then raises InvalidArgumentError.
       tensor_array_name: the name of the array in error messages.
-      handle, flow: the handle of an existing TensorArray, to whose elements this object refers, and
-        the flow after which it is used.
+      handle: the handle of an existing TensorArray, whose elements this object accesses.
+      flow: the flow of the existing TensorArray, after which it is accessed.
       infer_shape: whether all elements must have the shape of the first element that is written.
       element_shape: a shape with which all elements must be compatible.
       colocate_with_first_write_call: whether the ops on the array are placed on the device of the
@@ -170,8 +170,8 @@ class TensorArray:
         return array
 
     def _with_flow(self, flow: Tensor) -> TensorArray:
-        """Return a TensorArray with the same elements and another flow. Both objects share the
-        known element shape.
+        """Return a TensorArray with the same elements and another flow. The known element shape is
+        common to both objects.
         """
         array = TensorArray(
             self._dtype, handle=self._handle, flow=flow, infer_shape=self._infer_shape
@@ -188,7 +188,7 @@ class TensorArray:
         """Return element `index`.
 
         A run raises InvalidArgumentError if the index is out of range, or if an earlier read has
-        cleared the element.
+        already cleared the element.
 
         Args:
           index: an int32 scalar.
@@ -317,9 +317,9 @@ class TensorArray:
         return None if size is None else int(size)
 
     def _check_element_shape(self, shape: TensorShape) -> None:
-        """Raise ValueError if an element cannot have this shape.
+        """Raise ValueError if an element can't have this shape.
 
-        If `infer_shape` is true, all elements must then have this shape.
+        If `infer_shape` is true, all elements must have this shape from now on.
         """
         known = self.element_shape
         if not known.is_compatible_with(shape):
@@ -339,8 +339,8 @@ class TensorArray:
 
     @contextmanager
     def _anywhere(self) -> Iterator[None]:
-        """Ignore device scopes for ops that are created in the block, because they are placed with
-        the first value that is written.
+        """Ignore device scopes for ops that are created in the `with` block, because they are
+        placed with the first value that is written.
 
         If `colocate_with_first_write_call` is false, do nothing.
         """
@@ -353,7 +353,8 @@ class TensorArray:
 
     @contextmanager
     def _colocated(self, value: Tensor) -> Iterator[None]:
-        """Colocate the ops that are created in the block with the first value that was written.
+        """Colocate the ops that are created in the `with` block with the first value that was
+        written.
 
         If no value was written before, `value` is the first. If `colocate_with_first_write_call` is
         false, do nothing.
@@ -368,7 +369,7 @@ class TensorArray:
 
 
 def build_ta_with_new_flow(old_ta: TensorArray, flow: Tensor) -> TensorArray:
-    """Return `old_ta` with `flow`, which a branch or loop has returned."""
+    """Return a copy of `old_ta` with `flow`, which a branch or loop has returned."""
     return old_ta._with_flow(flow)
 
 

@@ -51,7 +51,8 @@ class TensorArraySpec(TypeSpec):
         return self._element_shape, self._dtype, self._dynamic_size, self._infer_shape
 
     def is_compatible_with(self, spec_or_value: Any) -> bool:
-        """Return whether the shape, the dtype and the ability to grow match another spec or array.
+        """Return whether another spec or array has a compatible shape and dtype, and the same
+        ability to grow.
 
         `infer_shape` is ignored.
         """
@@ -64,10 +65,10 @@ class TensorArraySpec(TypeSpec):
         )
 
     def most_specific_compatible_type(self, other: TypeSpec) -> TensorArraySpec:
-        """Return the most specific spec that both specs satisfy.
+        """Return the most specific spec with which both specs are compatible.
 
-        Raises ValueError if the shapes, the dtypes or the abilities to grow of the two specs are
-        incompatible.
+        Raises ValueError if there is none, because shapes or dtypes are incompatible, or only one
+        of the arrays may grow.
         """
         if not isinstance(other, TensorArraySpec) or not self.is_compatible_with(other):
             raise ValueError("Types are not compatible")

@@ -68,7 +68,7 @@ class TensorList:
         return replace(self, items=tuple(items))
 
     def checked(self, item: Any) -> Any:
-        """Return a copy of `item` that can be added to the list. Raise an error if its shape is
+        """Return a copy of `item` that can be added to the list. Raises an error if its shape is
         incompatible.
         """
         if not self.element_shape.is_compatible_with(item.shape):
@@ -79,7 +79,7 @@ class TensorList:
         return _copy(item)
 
     def index(self, index: int) -> int:
-        """Return `index`. Raise an error if there is no such element."""
+        """Return `index`. Raises an error if the list has no element at this index."""
         if not 0 <= index < len(self.items):
             raise invalid_argument(
                 f"Trying to access element {index} in a list with {len(self.items)} elements."
@@ -89,10 +89,11 @@ class TensorList:
     def item(self, index: int, shape: TensorShape) -> Any:
         """Return element `index`, or zeros of its shape if it is not set.
 
-        Raises an error if the shape of an unset element is unknown.
+        Raises an error if the shape of an element that is not set is unknown.
 
         Args:
-          shape: the shape that the reading op requires, which must be compatible.
+          shape: the shape that the reading op requires. The shape of the element must be
+            compatible.
         """
         item = self.items[self.index(index)]
         if item is not None:
@@ -135,9 +136,7 @@ class TensorList:
         return rows
 
     def zero(self) -> TensorList:
-        """Return a copy of this list in which each element that is set is replaced by zeros of its
-        shape.
-        """
+        """Return a copy of this list in which zeros replace each element that is set."""
         return self.with_items(
             None if item is None else self._zeros_like(item) for item in self.items
         )
@@ -166,7 +165,7 @@ class TensorList:
 
 
 def _cells(rows: Any) -> list[Any]:
-    """Return a view, a scalar array, of each element of a vector."""
+    """Return one view, a scalar array, for each element of a vector."""
     return [rows[index : index + 1].reshape(()) for index in range(len(rows))]
 
 

@@ -58,8 +58,8 @@ def _bind(
     context: KernelContext,
     *values: Any,
 ) -> Callable[[], Any]:
-    """Bind the update of the whole variable, in pieces of `piece` elements. If `piece` is None,
-    update it all at once.
+    """Bind the update of the whole variable, in pieces of `piece` elements, or all at once if
+    `piece` is None.
 
     Args:
       arrays: the indices of the inputs that are not scalars. Expressions of scalars are computed

@@ -51,8 +51,8 @@ apply_centered_rms_prop = declare_update(
 
 
 def _shrunk(values: Term, distance: Term, if_positive: Term) -> Term:
-    """Return `values` moved towards 0 by `distance`, but not beyond 0. If `if_positive` is <= 0,
-    return them unchanged.
+    """Return `values` moved towards 0 by `distance`, but not beyond 0. If `if_positive` is not
+    above 0, return `values` unchanged.
     """
     magnitude = (values.apply("fabs(x)") - distance).apply(NOT_NEGATIVE)
     return (values.apply(SIGN) * magnitude).apply(IF_POSITIVE, values, if_positive)

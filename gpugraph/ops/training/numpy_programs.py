@@ -1,5 +1,5 @@
-"""The conversion of optimizers' formulas to Python functions that call NumPy, for updates without a
-compiler.
+"""The conversion of optimizers' formulas to Python functions that call NumPy, for updates if there
+is no compiler.
 
 A formula is traced into a Python function, once for each dtype and set of attrs. The function
 computes operations on scalars once, and operations on arrays once for each piece of the variable. A
@@ -103,8 +103,8 @@ class _Trace(Builder):
         type: DType | None = None,
         fails: tuple[str, str] = ("", ""),
     ) -> int:
-        """Record an expression, unless an equal expression is already recorded. Return the number
-        of its value.
+        """Record an expression, unless an equal expression has been recorded. Return the number of
+        its value.
         """
         if kernel == IF_POSITIVE:
             self.condition = inputs[2]
@@ -116,8 +116,8 @@ class _Trace(Builder):
         return self.operations[key].output
 
     def index(self, size: int, dtype: DType) -> int:
-        """Raise NotImplementedError. The array is processed in pieces, so the index of an element
-        in the whole array is not known.
+        """Raise NotImplementedError. The array is processed in pieces, so a piece does not know the
+        index of an element in the whole array.
         """
         raise NotImplementedError("pieces of a variable have no coordinates")
 
@@ -215,9 +215,9 @@ def _needed(operations: Sequence[_Operation], outputs: Sequence[int]) -> list[_O
 
 
 class NumpyUpdate:
-    """A formula as a Python function. `source` is the text of the function.
+    """A formula as a Python function, whose text is `source`.
 
-    The function is called with the scalars and, for each piece, a list of arrays: the variable, the
+    The function receives the scalars and, for each piece, a list of arrays: the variable, the
     slots, the gradient and `num_temporaries` temporaries.
     """
 

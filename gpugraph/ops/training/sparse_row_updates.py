@@ -53,7 +53,8 @@ def _infer(refs: int, grad: int, indices: int) -> Callable[[InferContext], Seque
     """Return the shape inference function of an update of rows.
 
     Args:
-      refs: how many of the first inputs are the variable and its slots, which have the same shape.
+      refs: the number of leading inputs that are the variable and its slots, which have the same
+        shape.
       grad, indices: the indices of the inputs that hold the gradient's rows and the rows' indices.
     """
 
@@ -88,7 +89,7 @@ def _infer(refs: int, grad: int, indices: int) -> Callable[[InferContext], Seque
 
 
 def _words_of_rows(whole: TensorShape, rows: TensorShape, grad: TensorShape) -> str:
-    """Return TensorFlow's message at graph construction for a gradient of a wrong shape."""
+    """Return TensorFlow's message at graph construction for a gradient with a wrong shape."""
     if not grad.sizes:
         return "Shape must be at least rank 1 but is rank 0"
     count, expected = grad.sizes[0], rows[0]
@@ -151,8 +152,8 @@ def _scalar_inputs(slots: tuple[int, int, int], count: int) -> list[int]:
 
 
 def _unique_groups(indices: Any) -> Iterator[Any]:
-    """Yield arrays of positions in `indices`. The first array has the first occurrence of each
-    index, the second array has the second occurrences, and so on.
+    """Yield arrays of positions in `indices`. The first array has the position of the first
+    occurrence of each index, the second array of the second occurrence, and so on.
     """
     order = np.argsort(indices, kind="stable")
     numbers = np.arange(order.size)
@@ -167,7 +168,7 @@ def _launch(name: str, slots: tuple[int, int, int], signature: Signature) -> lis
     """Return the launches that apply the C statements of the update `Apply<name>` to each row.
 
     Args:
-      slots: the numbers `refs`, `grad` and `indices` that `_infer` receives.
+      slots: the arguments `refs`, `grad` and `indices` of `_infer`.
     """
     refs, grad, indices = slots
     dtype = signature.input_types[0].base_dtype
@@ -195,10 +196,10 @@ def _launch(name: str, slots: tuple[int, int, int], signature: Signature) -> lis
 
 
 def _native(name: str, slots: tuple[int, int, int]) -> RowSource:
-    """Return the native kernel of the update of rows.
+    """Return the native kernel that updates rows.
 
     Args:
-      slots: the numbers `refs`, `grad` and `indices` that `_infer` receives.
+      slots: the arguments `refs`, `grad` and `indices` of `_infer`.
     """
     refs, grad, indices = slots
 
@@ -229,7 +230,7 @@ def _update_statements(name: str, signature: Signature, names: Mapping[int, str]
     """Return C statements that update one element.
 
     Args:
-      names: a dict from the numbers of inputs to C expressions for them.
+      names: a dict from the indices of inputs to C expressions for them.
     """
     native = DECLARATIONS[f"Apply{name}"].native
     assert isinstance(native, Decomposition)
@@ -263,7 +264,7 @@ def sparse_update(name: str, inputs: str) -> OpFunction:
         native=_native(name, slots),
         grad=NO_GRADIENT,
         stateful=True,
-        doc=f"Apply{name}, of the rows at `indices`, by the rows of grad.",
+        doc=f"The update of Apply{name} for the rows at `indices`, with the rows of grad.",
     )
 
 

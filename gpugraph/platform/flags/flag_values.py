@@ -39,9 +39,9 @@ class ValidationError(Error):
 class Flag:
     """One flag.
 
-    The attributes are `name`, `default`, `help`, `value` and `boolean`. `present` is how often the
-    flag occurs in the command line. `multiple` states whether the flag may be repeated. If so, its
-    value is a list.
+    The attributes are `name`, `default`, `help`, `value` and `boolean`. `present` is the number of
+    times that the flag occurs in the command line. `multiple` states whether the flag may be
+    repeated. If so, its value is a list.
     """
 
     def __init__(

@@ -86,7 +86,8 @@ class CodeRecord(NamedTuple):
 
 
 class Explanation:
-    """The device of each op of a run with the reason, the transfers, and the report of each pass.
+    """An explanation of how a run is executed: the device of each op and the reason for it, the
+    transfers between devices, and the report of each pass.
 
     If the run reads iterators or queues first (`source_runs.py`), `sources` is the plan of
     this part.

@@ -1,8 +1,8 @@
 """A static check, which finds the TensorFlow names that a program uses, and the names among them
 that gpugraph lacks.
 
-The names are those of `tensorflow`, and those of `keras` if no Keras is installed. Calls with
-arguments that changed in TensorFlow 1.0 are found too. Names are followed through imports, aliases
+The check covers names in `tensorflow` and, if no Keras is installed, in `keras`. It also finds
+calls with arguments that changed in TensorFlow 1.0. Names are followed through imports, aliases
 (`slim = tf.contrib.slim`) and chains of attributes, according to Python's scopes. Names that a
 program computes, such as `getattr(tf, name)`, are not detected.
 """
@@ -54,8 +54,8 @@ class ProgramNames(NamedTuple):
     """The TensorFlow names that a program uses, in order of first use.
 
     If the program can't be parsed, `fault` is the reason. Otherwise `fault` is empty. `assigned`
-    are the names that the program sets. `old_calls` are the functions whose arguments it passes as
-    before TensorFlow 1.0.
+    are the names that the program sets. `old_calls` are the functions that the program calls with
+    arguments of TensorFlow before 1.0.
     """
 
     uses: list[NameUse]
@@ -161,7 +161,7 @@ def _path_of_module(name: str) -> str | None:
 
 
 class _Known:
-    """An argument of which only the name is known. By its name, it may hold integer labels."""
+    """An argument whose value is unknown. Its name suggests whether it holds integer labels."""
 
     def __init__(self, name: str) -> None:
         self.dtype = self
@@ -194,8 +194,8 @@ class Reader(ast.NodeVisitor):
         ]  # the path relative to `tensorflow` of each name; None for a name bound to another object
 
     def collect_module(self, tree: ast.Module) -> None:
-        """Bind the module's imports and aliases. This must happen before the functions that use
-        them are visited.
+        """Record the names that the module binds by imports and aliases. This must happen before a
+        function that uses these names is visited.
         """
         for node in _statements(tree):
             if isinstance(node, ast.Import | ast.ImportFrom | ast.Assign):

@@ -48,7 +48,7 @@ class _Canned(BaseEstimator):
         return named
 
     def evaluate(self, *arguments: Any, **options: Any) -> dict[str, Any]:
-        """Return the metrics of the last checkpoint. The arguments are described at
+        """Return the metrics of the last checkpoint. For the arguments, see
         `Estimator.evaluate`.
         """
         if options.get("metrics"):
@@ -85,9 +85,7 @@ class _Classifier(_Canned):
     _shows_only = _CLASSES
 
     def predict(self, *arguments: Any, **options: Any) -> Any:
-        """Return the classes of the examples. The arguments are described at
-        `Estimator.predict`.
-        """
+        """Return the classes of the examples. For the arguments, see `Estimator.predict`."""
         as_iterable = options.get("as_iterable", True)
         if options.get("outputs") is not None:
             return super().predict(*arguments, **options)
@@ -112,7 +110,7 @@ class _Regressor(_Canned):
     _shows_only = _SCORES
 
     def predict(self, *arguments: Any, **options: Any) -> Any:
-        """Return the predicted values of the examples. The arguments are described at
+        """Return the predicted values of the examples. For the arguments, see
         `Estimator.predict`.
         """
         as_iterable = options.get("as_iterable", True)
@@ -170,7 +168,7 @@ class DNNClassifier(_Classifier):
 
 
 class DNNRegressor(_Regressor):
-    """A network of fully connected layers that predicts numbers. The arguments are described at
+    """A network of fully connected layers that predicts numbers. For the arguments, see
     `DNNClassifier`.
     """
 
@@ -208,7 +206,7 @@ class DNNRegressor(_Regressor):
 
 
 class LinearClassifier(_Classifier):
-    """A linear model that classifies. The arguments are described at `DNNClassifier`."""
+    """A linear model that classifies. For the arguments, see `DNNClassifier`."""
 
     def __init__(
         self,
@@ -240,7 +238,7 @@ class LinearClassifier(_Classifier):
 
 
 class LinearRegressor(_Regressor):
-    """A linear model that predicts numbers. The arguments are described at `DNNClassifier`."""
+    """A linear model that predicts numbers. For the arguments, see `DNNClassifier`."""
 
     def __init__(
         self,
@@ -286,7 +284,7 @@ def _both(values: dict[str, Any]) -> dict[str, Any]:
 
 
 class DNNLinearCombinedClassifier(_Classifier):
-    """The sum of a linear model and a network, which classifies. The arguments are described at
+    """The sum of a linear model and a network, which classifies. For the arguments, see
     `DNNClassifier`.
     """
 
@@ -318,8 +316,8 @@ class DNNLinearCombinedClassifier(_Classifier):
 
 
 class DNNLinearCombinedRegressor(_Regressor):
-    """The sum of a linear model and a network, which predicts numbers. The arguments are described
-    at `DNNClassifier`.
+    """The sum of a linear model and a network, which predicts numbers. For the arguments, see
+    `DNNClassifier`.
     """
 
     def __init__(

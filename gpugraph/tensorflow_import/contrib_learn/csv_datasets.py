@@ -18,7 +18,7 @@ class Dataset(NamedTuple):
 
 
 class Datasets(NamedTuple):
-    """The examples for training, for validation and for a test."""
+    """The examples for training, validation and testing."""
 
     train: Any
     validation: Any

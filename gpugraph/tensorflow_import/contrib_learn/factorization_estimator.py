@@ -1,7 +1,7 @@
 """`tf.contrib.factorization.WALSMatrixFactorization`, the estimator of a `WALSModel`.
 
 A training alternates between sweeps over the rows and over the columns of a matrix. A sweep ends
-when its input has had all rows, or all columns.
+when its input has supplied all rows or all columns.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class _SweepHook(SessionRunHook):
     Args:
       is_row_sweep, is_sweep_done: variables with the state of the training.
       init_op: the operation to run first.
-      prepare: for rows (True) and columns, the operations before a sweep.
-      train: for rows (True) and columns, the operation of a step.
+      prepare: a dict from True (rows) and False (columns) to the operations before a sweep.
+      train: a dict from True (rows) and False (columns) to the operation of a step.
       switch: the operation that begins the next sweep.
     """
 
@@ -147,7 +147,7 @@ class _Training:
     def _axis(
         self, source: Any, count: int, update: Callable[[Any], Any], axis: str
     ) -> tuple[Any, Any]:
-        """Return the operation that begins a sweep, and that of a step."""
+        """Return the operation that begins a sweep, and the operation of a step."""
         processed = _kept(tf.fill([count], False), f"processed_{axis}")
         _, stored, loss, regularization, weights = update(source)
         ids = source.indices[:, 0]
@@ -212,10 +212,11 @@ _OF_MODEL = (
 class WALSMatrixFactorization(Estimator):
     """An estimator that factors a sparse matrix by weighted alternating least squares.
 
-    Its input has the SparseTensors `input_rows`, of batches of rows, and `input_cols`, of batches
-    of columns as rows. For evaluation and prediction it has `project_row`, a bool that selects one
-    of them, and, for prediction, optional `projection_weights`. The arguments are described at
-    `WALSModel`. The constructor raises ValueError for several workers.
+    The input function returns the SparseTensors `input_rows`, a batch of rows, and `input_cols`, a
+    batch of columns that are stored as rows. For evaluation and prediction, it also returns the
+    bool `project_row`, which selects one of the two. For prediction, it may also return
+    `projection_weights`. For the arguments, see `WALSModel`. The constructor raises ValueError for
+    several workers.
 
     Args:
       max_sweeps: the number of sweeps over rows or columns after which the training ends.

@@ -84,7 +84,7 @@ class BaseEstimator:
         batch_size: int | None = None,
         monitors: Any = None,
     ) -> Any:
-        """Train the model for additional steps. The arguments are described at `fit`."""
+        """Train the model for additional steps. For the arguments, see `fit`."""
         return self.fit(x, y, input_fn, steps, batch_size, monitors)
 
     def evaluate(
@@ -101,8 +101,7 @@ class BaseEstimator:
         hooks: Any = None,
         log_progress: bool = True,
     ) -> dict[str, Any]:
-        """Return a dict from names to metrics of the last checkpoint. The inputs are described at
-        `fit`.
+        """Return a dict from names to metrics of the last checkpoint. For the inputs, see `fit`.
 
         Args:
           metrics: a dict from names to additional metrics. A metric is a MetricSpec, or a function

@@ -65,8 +65,8 @@ def input_function(
 
 
 def once_if_constant(inputs: InputFunction) -> InputFunction:
-    """Return a version of an input function. If the tensors are constants, they have values for one
-    run only, so that the inputs end.
+    """Return an input function whose constant tensors have values in only one run, so that the
+    input ends.
 
     Tensors from queues and datasets are not changed, because queues and datasets end by themselves.
     """

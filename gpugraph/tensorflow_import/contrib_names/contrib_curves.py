@@ -116,7 +116,7 @@ def streaming_curve_points(
 ) -> Pair:  # fmt: skip
     """Return points of a curve so far, [num_thresholds, 2], and the update op.
 
-    Raises ValueError for other curves than "ROC" (false positive rate, recall) and "PR" (recall,
+    Raises ValueError for a curve other than "ROC" (false positive rate, recall) or "PR" (recall,
     precision).
     """
     small = 1e-6
@@ -146,10 +146,11 @@ def precision_recall_at_equal_thresholds(
     """Return counts, precision and recall so far at equally spaced thresholds, and the update op.
 
     The result is a named tuple of vectors: `tp`, `fp`, `tn`, `fn`, `precision`, `recall` and
-    `thresholds`. A step takes time for the predictions and the thresholds, not for their product.
+    `thresholds`. The time of a step grows with the sum of the numbers of predictions and
+    thresholds, not with their product.
 
     Args:
-      labels: bools in the shape of the predictions. Raises TypeError for other dtypes.
+      labels: bools in the shape of the predictions. Raises TypeError for any other dtype.
       predictions: numbers in [0, 1].
       num_thresholds: the number of thresholds, by default 201.
     """
@@ -233,7 +234,8 @@ def streaming_concat(
 
 
 def _concatenated(labels: Any, predictions: Any, weights: Any) -> tuple[list[Any], list[Any]]:
-    """Return labels, predictions and, if there are any, weights so far as vectors, and updates.
+    """Return vectors of all labels, predictions and (if passed) weights so far, and the ops that
+    append to these vectors.
 
     The updates check that labels are 0 or 1.
     """
@@ -265,7 +267,7 @@ def streaming_dynamic_auc(
     """Return the area below a curve whose thresholds are all predictions so far, and the update op.
 
     All labels and predictions are kept. The area is 0 unless there are labels 0 and 1. Raises
-    ValueError for other curves than "ROC" and "PR".
+    ValueError for a curve other than "ROC" or "PR".
     """
     _check_curve(curve)
     with variable_scope(name, "dynamic_auc"):
@@ -319,7 +321,7 @@ def auc_with_confidence_intervals(
 
     Args:
       alpha: the level of confidence.
-      logit_transformation: whether the logit of the area is taken to be normally distributed.
+      logit_transformation: whether the logit of the area is assumed to be normally distributed.
     """
     if not 0 < alpha < 1:
         raise ValueError(f"alpha must be between 0 and 1; currently {alpha:.02f}")
@@ -391,7 +393,7 @@ def auc_using_histogram(
     """Return the area below the ROC curve from histograms of the scores so far, and the update op.
 
     Args:
-      boolean_labels, scores: vectors. Raises ValueError for labels of other dtypes than bool.
+      boolean_labels, scores: vectors. Raises ValueError unless the labels are bools.
       score_range: the minimum and the maximum score. Other scores are clipped.
       nbins: the number of bins.
       collections: the collections of the histograms, by default the local variables.

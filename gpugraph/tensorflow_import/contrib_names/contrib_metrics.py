@@ -126,7 +126,8 @@ def f1_score(
     labels: Any, predictions: Any, weights: Any = None, num_thresholds: int = 200,
     metrics_collections: Any = None, updates_collections: Any = None, name: str | None = None,
 ) -> Pair:  # fmt: skip
-    """Return the best F1 score so far of all thresholds, and the update op.
+    """Return the best F1 score of all thresholds, computed from all batches so far, and the update
+    op.
 
     Args:
       predictions: numbers in [0, 1].

@@ -86,7 +86,7 @@ def odeint(
     """Integrate dy/dt = func(y, t) from y(t[0]) = y0 by Dormand and Prince's method with adaptive
     steps.
 
-    Gradients flow to `y0` and to the tensors of `func`. Raises ValueError for another method than
+    Gradients flow to `y0` and to the tensors of `func`. Raises ValueError if the method is not
     "dopri5", and TypeError if `y0` or `t` is not floating. A run raises InvalidArgumentError if `t`
     does not increase, if a state is not finite, or after too many steps.
 
@@ -260,7 +260,7 @@ def odeint_fixed(
 ) -> Tensor:
     """Integrate dy/dt = func(y, t) from y(t[0]) = y0 with steps of fixed sizes.
 
-    Raises ValueError for another method, and TypeError if `y0`, `t` or `dt` is not floating.
+    Raises ValueError for an unknown method, and TypeError if `y0`, `t` or `dt` is not floating.
 
     Args:
       func: a function of the state and of a scalar time that returns a tensor of the state's shape.

@@ -45,26 +45,26 @@ class _Side(NamedTuple):
 
 
 class WALSModel:
-    """The factors of a sparse matrix A of known rows and columns, and the operations that train
-    them.
+    """The factors of a sparse matrix A whose numbers of rows and columns are known, and the
+    operations that train the factors.
 
     The factors U and V minimize the sum of w_ij (A_ij - u_i v_j)^2 over all i and j, plus the
-    regularization. The weight w_ij is `unobserved_weight`, plus, for the entries of A, the weight
-    of the row times that of the column. A training alternates between rows and columns. For rows:
-    run `row_update_prep_gramian_op` and `initialize_row_update_op`, then the update operations of
-    `update_row_factors` for batches of all rows.
+    regularization. The weight w_ij is `unobserved_weight`. For an entry of A, the product of the
+    weights of its row and its column is added. A training alternates between rows and columns. To
+    update the rows, run `row_update_prep_gramian_op` and `initialize_row_update_op`, and then the
+    update operations of `update_row_factors` for batches that cover all rows.
 
     Args:
       n_components: the size of a factor.
       regularization: the factor of the squares of U and V, or None.
-      row_init, col_init: "random", the initial factors (a list of those of each shard), or a
-        function that returns these.
+      row_init, col_init: "random", the initial factors (a list with the factors of each shard), or
+        a function that returns them.
       num_row_shards, num_col_shards: the numbers of variables of the factors.
       row_weights, col_weights: a number, or a list of numbers (with several shards, a list of
         lists). If both are None, all weights are `unobserved_weight`.
       use_factors_weights_cache, use_gramian_cache: whether local variables keep copies, which the
         updates read.
-      use_scoped_vars: whether the variables are in name scopes of their names.
+      use_scoped_vars: whether each variable is in a name scope with the variable's name.
     """
 
     def __init__(
@@ -249,7 +249,7 @@ class WALSModel:
 
         Returns:
           A tuple (factors, update operation, loss without regularization, regularization, sum of
-          the weights). The loss is that of all rows, estimated from these rows.
+          the weights). The loss is an estimate for all rows, computed from these rows.
 
         Args:
           sp_input: a SparseTensor with all entries of some rows.
@@ -258,7 +258,7 @@ class WALSModel:
         return self._process("row", "col", sp_input, transpose_input)
 
     def update_col_factors(self, sp_input: Any = None, transpose_input: bool = False) -> Any:
-        """Return the same as `update_row_factors` for columns.
+        """Return the results of `update_row_factors`, but for columns.
 
         Args:
           sp_input: a SparseTensor with all entries of some columns.
@@ -280,7 +280,7 @@ class WALSModel:
     def project_col_factors(
         self, sp_input: Any = None, transpose_input: bool = False, projection_weights: Any = None
     ) -> Any:
-        """Return the same as `project_row_factors` for columns."""
+        """Return the results of `project_row_factors`, but for columns."""
         weights = 1 if projection_weights is None else projection_weights
         return self._process("col", "row", sp_input, not transpose_input, weights)[0]
 
@@ -367,7 +367,8 @@ class WALSModel:
 def _copies(
     variables: Sequence[Any], name: str, keeps: bool, is_single: bool = False
 ) -> tuple[list[Any], list[Any], list[Any]]:
-    """Return local variables for copies, the operations that copy, and those that free them.
+    """Return local variables for copies, the operations that copy, and the operations that free the
+    copies.
 
     Args:
       keeps: whether there are copies. Otherwise the variables themselves are returned.

@@ -1,9 +1,9 @@
-"""`install`, which restores the removed names in modules. It changes a module at once, or when the
-program imports it.
+"""`install`, which restores the removed names in modules. Modules that are already imported are
+changed at once. All other modules are changed when the program imports them.
 
 A name in a module is looked up on first access, by the module's `__getattr__`. The first such
 access in the process is reported on standard error. An attribute of a class is set when the class's
-module is imported, and is reported when it is called.
+module is imported. A call of this attribute counts as an access.
 """
 
 from __future__ import annotations

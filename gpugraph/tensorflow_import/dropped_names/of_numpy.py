@@ -93,7 +93,7 @@ def maximum_type(t: Any) -> Any:
 
 
 def type_code(sctype: Any) -> str:
-    """Return the character of a dtype."""
+    """Return NumPy's one-character code of a dtype, such as "d" for float64."""
     return np.dtype(sctype).char
 
 

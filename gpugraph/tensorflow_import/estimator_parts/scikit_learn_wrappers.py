@@ -97,7 +97,7 @@ class KerasClassifier(BaseWrapper):
     """A wrapper with the methods of a classifier of scikit-learn."""
 
     def fit(self, x: Any, y: Any, **kwargs: Any) -> Any:
-        """Train the model. The arguments are described at `BaseWrapper.fit`.
+        """Train the model. For the arguments, see `BaseWrapper.fit`.
 
         The labels may have any dtype. The distinct labels in ascending order become `classes_`. If
         `y` has several columns, the indices of the columns become `classes_`.

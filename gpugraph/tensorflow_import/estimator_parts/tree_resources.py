@@ -42,13 +42,17 @@ _PRUNING_MODES = ("none", "pre", "post")
 
 
 class PruningMode:
-    """When splits of negative gain are removed: never, before a layer is added, or at the end."""
+    """The time at which splits of negative gain are removed: never, before a layer is added, or at
+    the end.
+    """
 
     NO_PRUNING, PRE_PRUNING, POST_PRUNING = range(3)
 
     @classmethod
     def from_str(cls, mode: str) -> int:
-        """Return the number of the mode "none", "pre" or "post". Raises ValueError for others."""
+        """Return the number of the mode "none", "pre" or "post". Raises ValueError for any other
+        mode.
+        """
         if mode not in _PRUNING_MODES:
             names = ", ".join(sorted(_PRUNING_MODES))
             raise ValueError(f"pruning_mode mode must be one of: {names}")
@@ -117,8 +121,8 @@ class TreeEnsemble(_TreeResource):
         return raw_ops.BoostedTreesGetEnsembleStates(self._resource_handle)[0]
 
     def get_states(self) -> tuple[Any, ...]:
-        """Return the stamp, the numbers of trees, of finished trees and of attempts to grow a
-        layer, and the range of the nodes of the last layer.
+        """Return (the stamp, the number of trees, the number of finished trees, the number of
+        attempts to grow a layer, the range of the last layer's nodes).
         """
         states = raw_ops.BoostedTreesGetEnsembleStates(self._resource_handle)
         names = (
@@ -187,7 +191,7 @@ class QuantileAccumulator(_TreeResource):
 
     @property
     def saveable(self) -> SaveableObject:
-        """The object by which savers save the boundaries."""
+        """The object through which savers save the boundaries."""
         return self._saveable
 
     def _gather_saveables_for_checkpoint(self) -> dict[str, Any]:
@@ -204,7 +208,9 @@ class QuantileAccumulator(_TreeResource):
         return quantile_add_summaries(self._resource_handle, summaries)
 
     def flush(self) -> Any:
-        """Return the op that sets the boundaries by the streams, and empties the streams."""
+        """Return the op that computes the boundaries from the streams, and then empties the
+        streams.
+        """
         return quantile_flush(self._resource_handle, self._num_quantiles)
 
     def get_bucket_boundaries(self) -> Any:

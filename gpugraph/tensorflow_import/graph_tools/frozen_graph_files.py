@@ -130,8 +130,7 @@ def freeze_graph_with_def_protos(
     saved_model_tags: Any = None,
     checkpoint_version: int = 2,
 ) -> Any:
-    """Freeze the variables of a GraphDef or MetaGraphDef. The arguments are described at
-    `freeze_graph`.
+    """Freeze the variables of a GraphDef or MetaGraphDef. For the arguments, see `freeze_graph`.
 
     If the checkpoint or the names of outputs are missing, print a message and return -1, as
     TensorFlow does.

@@ -40,7 +40,7 @@ def optimize_for_inference(
     Sessions fuse other nodes when they run a graph.
 
     Args:
-      placeholder_type_enum: the dtype of the placeholders, as at `strip_unused`.
+      placeholder_type_enum: the dtype of the placeholders, see `strip_unused`.
       toco_compatible: ignored.
     """
     ensure_graph_is_valid(input_graph_def)

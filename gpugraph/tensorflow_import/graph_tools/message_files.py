@@ -9,8 +9,8 @@ from gpugraph.platform import files
 
 
 def read_message(message_class: Any, path: Any, is_binary: bool) -> Any:
-    """Return the message in a file, which has the binary or the text format. Raises ValueError if
-    the file does not have this format.
+    """Return the message in a file. If `is_binary` is true, the file has the binary format,
+    otherwise the text format. Raises ValueError if the file does not have this format.
     """
     with files.GFile(path, "rb") as file:
         content = file.read()

@@ -1,4 +1,4 @@
-"""Functions of `tf.compat.v2` whose results differ from those of version 1."""
+"""Functions of `tf.compat.v2` whose results differ from the results of version 1."""
 
 from __future__ import annotations
 

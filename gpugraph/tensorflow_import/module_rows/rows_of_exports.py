@@ -1,8 +1,8 @@
-"""Rows of `module_table`: names that TensorFlow 1.15 exports, at the modules that define them.
+"""Rows of `module_table`: names that TensorFlow 1.15 exports, under the modules that define them.
 
-Programs and libraries import a public name also from its internal module, sometimes by the
-internal name of version 1, such as `reduce_sum_v1`. `ci/against_tensorflow/internal_paths.py` reads
-all exports from 1.15's sources, and compares them with these rows and those of `module_table`.
+Programs and libraries import a public name also from its internal module, sometimes by the internal
+name of version 1, such as `reduce_sum_v1`. `ci/against_tensorflow/internal_paths.py` reads all
+exports from 1.15's sources, and compares them with these rows and the rows of `module_table`.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""The modules of Keras 2.2 that `import keras` gives if no Keras is installed."""
+"""The modules of Keras 2.2 that `import keras` provides if no Keras is installed."""

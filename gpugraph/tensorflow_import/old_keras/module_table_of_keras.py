@@ -1,8 +1,8 @@
 """The rows of the table of modules for `import keras` without Keras. `module_table` describes the
 format.
 
-`old_keras` is `keras`: the names of `tf.keras`, and below them the names of Keras 2.2 that
-`tf.keras` lacks.
+The row `old_keras` is the module `keras`. It has the names of `tf.keras`, and the names of Keras
+2.2 that `tf.keras` lacks.
 """
 
 from __future__ import annotations

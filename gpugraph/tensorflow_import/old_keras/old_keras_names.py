@@ -54,8 +54,8 @@ def is_placeholder(x: Any) -> bool:
 
 
 class TFOptimizer:
-    """A wrapper of an optimizer of `tf.train`. `compile` of a model accepts both, so a call returns
-    the optimizer itself.
+    """A wrapper of an optimizer of `tf.train`. A model's `compile` also accepts the optimizer
+    without a wrapper, so a call of this class returns the optimizer itself.
     """
 
     def __new__(cls, optimizer: Any) -> Any:
@@ -94,8 +94,8 @@ def get_test_data(
 ) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
     """Return random data as ((x, y), (x, y)), for training and for tests.
 
-    The inputs of a class are near the number of the class. Without classes, each label is a number
-    near which the inputs are.
+    The inputs of a class are near the number of the class. If `classification` is false, each label
+    is a number, and the inputs are near this number.
     """
     count = num_train + num_test
     if classification:
@@ -112,7 +112,7 @@ def get_test_data(
 
 
 def load_batch(fpath: str, label_key: str = "labels") -> tuple[Any, Any]:
-    """Return the images [n, 3, 32, 32] and the labels of a file of CIFAR."""
+    """Return the images [n, 3, 32, 32] and the labels in a CIFAR file."""
     with open(os.fspath(fpath), "rb") as file:
         batch = pickle.load(file, encoding="latin1")
     return batch["data"].reshape(-1, 3, 32, 32), batch[label_key]

@@ -61,14 +61,16 @@ def maybe_mask_score(
     memory_mask: Any = None,
     score_mask_value: Any = None,
 ) -> Any:
-    """Return scores [batch, time] with a value after the ends of the sequences.
+    """Return scores [batch, time], in which the steps after the end of each sequence have the value
+    `score_mask_value`.
 
     Raises ValueError if both lengths and a mask are passed.
 
     Args:
       memory_mask: a bool tensor [batch, time], false for the steps to mask. Before TensorFlow 1.14,
-        the third argument was `score_mask_value`. A number is taken as that.
-      score_mask_value: the value, -inf by default.
+        the third argument was `score_mask_value`. Therefore a number is treated as
+        `score_mask_value`.
+      score_mask_value: by default -inf.
     """
     if isinstance(memory_mask, (int, float)):
         memory_mask, score_mask_value = None, memory_mask
@@ -129,8 +131,8 @@ def bahdanau_score(
 ) -> Any:
     """Return the additive scores [batch, time] of a query for the keys.
 
-    Before TensorFlow 1.14, the third argument was `normalize`, and the variables were created. A
-    bool does so here too.
+    Before TensorFlow 1.14, the third argument was the bool `normalize`, and the function created
+    the variables. If a bool is passed, this function does the same.
 
     Args:
       processed_query: a tensor [batch, depth].
@@ -167,8 +169,8 @@ def luong_score(query: Any, keys: Any, scale: Any) -> Any:
     Raises ValueError if the depths differ.
 
     Args:
-      scale: a factor of the scores, or None. Before TensorFlow 1.14 it was a bool that created the
-        variable `attention_g`. A bool does so here too.
+      scale: a factor of the scores, or None. Before TensorFlow 1.14, `scale` was a bool, and True
+        created the variable `attention_g`. If a bool is passed, this function does the same.
     """
     depth, units = query.shape.as_list()[-1], keys.shape.as_list()[-1]
     if depth != units:

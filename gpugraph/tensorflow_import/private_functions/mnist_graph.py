@@ -18,7 +18,7 @@ IMAGE_PIXELS = IMAGE_SIZE * IMAGE_SIZE
 
 
 def inference(images: Any, hidden1_units: int, hidden2_units: int) -> Any:
-    """Return the logits [batch, 10] of images [batch, 784], by two hidden layers."""
+    """Return the logits [batch, 10] of images [batch, 784], computed with two hidden layers."""
     hidden = nn.relu(_dense("hidden1", images, IMAGE_PIXELS, hidden1_units))
     hidden = nn.relu(_dense("hidden2", hidden, hidden1_units, hidden2_units))
     return _dense("softmax_linear", hidden, hidden2_units, NUM_CLASSES)
@@ -50,5 +50,5 @@ def training(loss: Any, learning_rate: float) -> Any:
 
 
 def evaluation(logits: Any, labels: Any) -> Any:
-    """Return the number of examples, int32, whose largest logit is that of the label."""
+    """Return the number of examples, int32, whose largest logit is the logit of the label."""
     return tf.reduce_sum(tf.cast(nn.in_top_k(logits, labels, 1), dtypes.int32))

@@ -1,4 +1,4 @@
-"""Private values that programs read or set to silence warnings. Nothing here warns by them."""
+"""Private values that programs read, or set to silence warnings. They have no effect."""
 
 from __future__ import annotations
 

@@ -35,14 +35,14 @@ def is_trainable(tensor: Any) -> bool:
 
 
 def hessian_vector_product(ys: Any, xs: Sequence[Any], v: Sequence[Any]) -> list[Any]:
-    """Return the products of the Hessians of `ys` by `xs` with vectors. The Hessians are not
-    computed.
+    """Return the products of vectors with the Hessians of `ys` with respect to `xs`. The Hessians
+    themselves are not computed.
 
     Raises ValueError if the numbers of `xs` and vectors differ.
 
     Args:
       ys: a scalar tensor, or a list of tensors to add up.
-      v: a tensor for each element of `xs`, of its shape.
+      v: a list with a vector for each element of `xs`: a tensor of the same shape.
     """
     if len(v) != len(xs):
         raise ValueError("xs and v must have the same length.")

@@ -27,7 +27,7 @@ def streaming_confusion_matrix(
 
 
 def safe_mean(losses: Any, num_present: Any) -> Any:
-    """Return the sum of losses by the number of elements. If the number is 0, return 0."""
+    """Return the sum of losses divided by the number of elements. If the number is 0, return 0."""
     return tf.div_no_nan(tf.reduce_sum(losses), tf.cast(num_present, losses.dtype), name="value")
 
 

@@ -31,7 +31,9 @@ def is_keras_rnn_cell(rnn_cell: Any) -> bool:
 
 
 def hasattr_of(obj: Any, attr_name: str) -> bool:
-    """Return whether an attribute can be read. An AttributeError of a property counts as no."""
+    """Return whether an attribute can be read. If a property raises AttributeError, return
+    False.
+    """
     return hasattr(obj, attr_name)
 
 
@@ -62,7 +64,7 @@ def reverse_seq(input_seq: Any, lengths: Any) -> list[Any]:
 
 
 def should_cache() -> bool:
-    """Return whether reads of variables are cached outside of a while loop: not inside of one."""
+    """Return whether to cache reads of variables: False inside of a while loop, otherwise True."""
     return current(get_default_graph()) is None
 
 
@@ -90,7 +92,7 @@ def rnn_step(
     Args:
       call_cell: a function without arguments that returns (output, next state).
       state_size: the sizes of the state. They are not used.
-      skip_conditionals: whether to run the cell also if all sequences have ended.
+      skip_conditionals: whether to run the cell even if all sequences have ended.
     """
     del state_size
     lengths = Lengths(sequence_length, min_sequence_length, max_sequence_length)

@@ -1,4 +1,4 @@
-"""Decorators of `tensorflow.python.framework.test_util`: tests run in graphs only."""
+"""Decorators of `tensorflow.python.framework.test_util`, which run tests in graphs only."""
 
 from __future__ import annotations
 

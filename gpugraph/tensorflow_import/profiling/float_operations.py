@@ -39,7 +39,8 @@ _registered: dict[tuple[str, str], Function] = {}
 
 
 class RegisterStatistics:
-    """A decorator of functions from (graph, node) to the `OpStats` of an op type.
+    """A decorator that registers the function that computes a statistic of an op type. The function
+    receives (graph, node) and returns an `OpStats`.
 
     Raises TypeError unless the op type is a string, and ValueError if the op type contains "_" or
     already has this statistic.

@@ -140,8 +140,9 @@ class ProfileOptionBuilder:
         return self._with(min_float_ops=min_float_ops)
 
     def with_accounted_types(self, account_type_regexes: Sequence[str]) -> ProfileOptionBuilder:
-        """Count only nodes of which a type matches a regular expression. The types of a node are
-        its op type, its device and, if the node is a trainable variable, "_trainable_variables".
+        """Count only nodes that have a type which matches one of the regular expressions. The types
+        of a node are its op type, its device and, if the node is a trainable variable,
+        "_trainable_variables".
         """
         return self._with(account_type_regexes=list(account_type_regexes))
 
@@ -152,8 +153,8 @@ class ProfileOptionBuilder:
         hide_name_regexes: Sequence[str] | None = None,
         trim_name_regexes: Sequence[str] | None = None,
     ) -> ProfileOptionBuilder:
-        """Set regular expressions for the names of nodes: where to start, which nodes to show,
-        which to hide, and which to hide with everything below them.
+        """Set regular expressions for the names of nodes: the nodes to start from, to show, to
+        hide, and to hide together with everything below them.
         """
         regexes = {
             "start_name_regexes": start_name_regexes,

@@ -1,1 +1,3 @@
-"""Programs for Python 2: their translation, and files and attributes as in Python 2."""
+"""Support for programs for Python 2: translation of their source, and Python 2's files and
+attributes.
+"""

@@ -1,8 +1,8 @@
-"""Files as in Python 2, which reads and writes text and bytes without a difference.
+"""Files that behave as in Python 2, where text and bytes are not distinguished.
 
-`open_file` is `open` in translated programs. Both kinds of its files write text and bytes. Text is
-not changed by the mode: line ends stay, and bytes that are no UTF-8 are written as they were read.
-`pickle` reads files of text too, and decodes the strings of Python 2. `csv` reads files of bytes.
+`open_file` is `open` in translated programs. Both kinds of its files write text and bytes. Line
+ends are not converted, and bytes that are not UTF-8 are written as they were read. `pickle` reads
+files of text too, and decodes the strings of Python 2. `csv` reads files of bytes.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def open_file(
 ) -> IO[Any]:
     """Open a file as `open` of Python 2 does.
 
-    If the call has further arguments, such as `encoding`, it is a call of `io.open`.
+    If the call has further arguments, such as `encoding`, the call is passed to `io.open`.
     """
     if arguments or options or not set(mode) <= set("rwabtU+"):
         return open(file, mode.replace("U", ""), buffering, *arguments, **options)
@@ -100,7 +100,7 @@ class _Pickler(pickle.Pickler):
 
 
 class _Unpickler(pickle.Unpickler):
-    """An unpickler that also reads files of text, and strings of Python 2 that are no ASCII."""
+    """An unpickler that also reads files of text, and strings of Python 2 that are not ASCII."""
 
     def __init__(self, file: Any, **options: Any) -> None:
         super().__init__(_bytes_of(file), **{"encoding": "latin1", **options})

@@ -40,7 +40,7 @@ def installed_version(name: str) -> str | None:
 def extra_for(driver_version: int | None) -> str:
     """Return the pip command that installs CuPy for a driver that supports the CUDA version
     `driver_version`. If `driver_version` is None, because no driver is installed yet, the text
-    offers both CUDA versions.
+    contains the commands for both major CUDA versions.
     """
     if driver_version is None:
         return f"pip install 'gpugraph[{_EXTRAS[_OLDEST]}]' or 'gpugraph[{_EXTRAS[_NEWEST]}]'"
@@ -49,7 +49,7 @@ def extra_for(driver_version: int | None) -> str:
 
 
 def find_cupy(driver_version: int | None) -> CuPy:
-    """Return the CuPy package that would be imported. If the package can't be used, its `reason`
+    """Return the CuPy package that an import would use. If this package can't be used, its `reason`
     contains advice for a driver of this version.
     """
     versions = {name: version for name in _WHEELS if (version := installed_version(name))}
@@ -72,7 +72,7 @@ def find_cupy(driver_version: int | None) -> CuPy:
 
 
 def _several(names: list[str], driver_version: int | None) -> CuPy:
-    """Return the result for several installed packages. Several packages can't be used together,
+    """Return the result if several CuPy packages are installed. They can't be used together,
     because they overwrite each other's files in the same folder.
     """
     reason = (
@@ -83,8 +83,8 @@ def _several(names: list[str], driver_version: int | None) -> CuPy:
 
 
 def _unimportable(driver_version: int | None) -> str:
-    """Return the reason why CuPy can't be imported, as its installed files show. If no file is
-    missing, return "". Only the package `cupy_backends` of CuPy is needed.
+    """Return the reason why CuPy can't be imported, or "" if no installed file is missing. Only the
+    package `cupy_backends` of CuPy is needed.
     """
     try:
         spec = find_spec("cupy_backends")

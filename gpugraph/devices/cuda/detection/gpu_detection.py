@@ -3,11 +3,11 @@
     GPUGRAPH_GPU=0?  ->  driver?  ->  CuPy?  ->  versions fit?  ->  GPUs visible?  ->  CuPy imports?
                      ->  a small kernel compiles, runs and has the right result
 
-Cheap checks come first, so a machine without a GPU spends almost no time on detection, and CuPy is
+Cheap checks come first, so that detection takes almost no time on a machine without a GPU. CuPy is
 imported only if there is a GPU. The result is kept until the process ends. If the small kernel
-succeeds, the success is also recorded in the user's cache folder, under the versions of all
-packages involved, and the kernel is not run again. Each process still checks that the GPU can be
-opened.
+succeeds, the success is also recorded in the user's cache folder, together with the versions of all
+packages involved. With these versions, later processes do not run the kernel again. Each process
+still checks that the GPU can be opened.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def detect() -> Detection:
 
 
 def forget() -> None:
-    """Drop the results, so that the next call of `detect` detects the GPUs again."""
+    """Drop the results, so that the next call of `detect` searches for GPUs again."""
     with _lock:
         _detections.clear()
 
@@ -127,7 +127,7 @@ def _detect() -> Detection:
 
 
 def _usable(visible: list[Gpu], version: int, cupy: CuPy) -> Detection:
-    """Return those visible GPUs that can be used.
+    """Return the visible GPUs that can be used.
 
     Args:
       version: the CUDA version of the driver.
@@ -195,8 +195,12 @@ def _no_driver(text: str) -> str:
 
 
 def _too_old(version: int, cuda: int, package: str) -> str:
-    """Return the reason if a driver that supports CUDA `version` (12080 is 12.8) can't run a
-    package for the major version `cuda`. If the driver can run the package, return "".
+    """Return the reason if a driver is too old for a package, or "" if the driver can run the
+    package.
+
+    Args:
+      version: the CUDA version that the driver supports, such as 12080 for 12.8.
+      cuda: the major CUDA version of the package.
     """
     needed = max(cuda * 1000, _OLDEST_DRIVER)
     if version >= needed:
@@ -209,8 +213,8 @@ def _too_old(version: int, cuda: int, package: str) -> str:
 
 
 def _hidden() -> str:
-    """Return the reason if CUDA_VISIBLE_DEVICES hides all GPUs, otherwise "". CUDA ignores the
-    first invalid entry, such as -1, and all entries after it.
+    """Return the reason if CUDA_VISIBLE_DEVICES hides all GPUs, or "" if it does not. CUDA ignores
+    the first invalid entry, such as -1, and all entries after it.
     """
     visible = value_of(VISIBLE)
     if visible is None:

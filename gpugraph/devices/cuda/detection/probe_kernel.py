@@ -1,8 +1,8 @@
 """The probe: a small kernel that is compiled and run to check that a GPU works.
 
 The kernel includes the header of generated kernels, which includes CUDA's own headers. So if an
-installation lacks these headers, the probe fails and gives the reason. Without the probe, the
-program's first operation would fail.
+installation lacks these headers, the probe fails and gives the reason. Without a probe, the first
+operation of the user's program would fail.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ def _memory(driver: Driver) -> Iterator[tuple[int, int]]:
 
 
 def _free(call: Callable[[int], None], address: int) -> None:
-    """Free memory. Ignore a failure, because it follows an earlier fatal error, which is more
-    informative.
+    """Free memory, and ignore a failure. A failure here follows an earlier fatal error, which is
+    more informative.
     """
     with contextlib.suppress(DriverError):
         call(address)

@@ -33,9 +33,8 @@ class ConvolutionRecord(NamedTuple):
         writes `filter`.
       strides, dilations: a number for each spatial axis.
       before, after: the padding before and after each spatial axis.
-      bias: the address of numbers, one for each output channel, that are added. 0 if there is no
-        bias.
-      relu: whether negative results are replaced by 0.
+      bias: the address of a bias with one number for each output channel, or 0 if there is no bias.
+      relu: whether to replace negative results by 0.
       tf32: whether float32 operands may be rounded to 10 bits of mantissa.
     """
 

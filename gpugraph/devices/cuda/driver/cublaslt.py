@@ -5,16 +5,16 @@ has the stream and the workspace as arguments and keeps no state. The algorithm 
 chosen when it is bound. After that, each product is a single C call.
 
 cublasLt is column-major. A row-major matrix in memory is its own transpose in column-major order.
-So out = a @ b becomes out' = b' @ a'. The operands are exchanged, and no matrix is copied. The bias
-has one number for each column of `out`. A column of `out` is a row of out', as cublasLt requires.
-The bias has the output's dtype, and is the same for all matrices of a batch. The addend is passed
-as cublasLt's matrix C, with a factor beta of 1.
+So out = a @ b becomes out' = b' @ a'. The operands are exchanged, and no matrix is copied. cublasLt
+requires a bias with one number for each row of out', which is a column of `out`. The bias has the
+output's dtype, and is the same for all matrices of a batch. The addend is passed as cublasLt's
+matrix C, with a factor beta of 1.
 
 Accuracy: float32 is computed in float32 throughout, unless `Product.tf32` permits 10 bits of
 mantissa. float16 and bfloat16 are summed in float32. The bias and the addend are added in float32,
-and then the result is rounded once. Algorithms that divide k among blocks and add the partial sums
-in 16 bits (in the output or in the workspace) are therefore excluded. The GELU epilogue is not
-used, because the accuracy of cublasLt's tanh is not documented.
+and then the result is rounded once. So algorithms are excluded if they divide the sum over k among
+blocks and add the partial sums in 16 bits, in the output or in the workspace. The GELU epilogue is
+not used, because the accuracy of cublasLt's tanh is not documented.
 
 The constants and structures of the API are documented at
 https://docs.nvidia.com/cuda/cublas/#using-the-cublaslt-api
@@ -146,8 +146,8 @@ class CublasLt:
     ) -> Callable[[], None] | None:
         """Return a callable that launches a product on a stream.
 
-        Returns None if cublasLt has no algorithm for the product, or none that is known to be
-        correct.
+        Return None if cublasLt has no algorithm for the product, or no algorithm that is known to
+        be correct.
 
         Args:
           workspace: the address and the size in bytes of the workspace.
@@ -282,7 +282,7 @@ def _epilogue(product: Product) -> int:
 def _is_safe_bias(product: Product) -> bool:
     """Return whether the product has no bias, or a bias that cublasLt adds correctly.
 
-    If the result has a single column, cublasLt did not always add the bias
+    Some versions of cublasLt do not always add the bias if the result has a single column
     (https://github.com/dfyz/cublaslt-bias-epilogue).
     """
     return not product.bias or (product.n > 1 and product.bias % _BIAS_ALIGNMENT == 0)

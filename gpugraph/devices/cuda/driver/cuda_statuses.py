@@ -1,5 +1,5 @@
-"""CUDA's error numbers, the errors after which a GPU is unusable, and the conversion of errors to
-DriverErrors.
+"""CUDA's error numbers, the set of errors after which a GPU is unusable, and the conversion of
+errors to DriverErrors.
 """
 
 from __future__ import annotations

@@ -5,14 +5,15 @@
 
 A convolution with its bias and Relu is one graph of operations, whose intermediate results are
 virtual tensors. When the convolution is bound, the heuristic ranks configurations of engines. The
-first configuration that has permitted arithmetic, and a workspace of permitted size, is used. After
-that, a convolution is a single C call, which can be captured in a CUDA graph.
+first configuration with permitted arithmetic and a workspace of permitted size is used. After that,
+each convolution is a single C call, which can be captured in a CUDA graph.
 
 Results have the same accuracy as the results of gpugraph's kernels. Engines that are not
 deterministic, sum in 16 bits, or transform their inputs (Winograd, FFT) are excluded. Engines that
 convert float32 to TF32 are excluded unless `ConvolutionRecord.tf32` permits them.
 
-Descriptors and attributes: https://docs.nvidia.com/deeplearning/cudnn/backend/latest/
+Descriptors and attributes are documented at
+https://docs.nvidia.com/deeplearning/cudnn/backend/latest/
 """
 
 from __future__ import annotations
@@ -83,8 +84,8 @@ class _NotSupportedError(DriverError):
 
 
 class Descriptor:
-    """A descriptor of cuDNN, which is destroyed together with this object. This object keeps alive
-    the descriptors that are its attributes.
+    """A descriptor of cuDNN, which is destroyed together with this object. If an attribute of the
+    descriptor is another descriptor, that descriptor is kept alive.
 
     Args:
       kind: the name of the descriptor's type, without CUDNN_BACKEND_ and _DESCRIPTOR.
@@ -103,8 +104,8 @@ class Descriptor:
     def set(self, name: str, kind: str, *values: Any) -> Descriptor:
         """Set an attribute to values of a type.
 
-        The attribute and the type are given by their names without CUDNN_ATTR_ and CUDNN_TYPE_.
-        Enumerators are given by their full names.
+        The attribute and the type are passed by name without CUDNN_ATTR_ and CUDNN_TYPE_, and
+        enumerators by their full names.
         """
         self._kept += values
         plain = [_plain(value) for value in values]
@@ -128,9 +129,7 @@ class Descriptor:
         return min(count.value, len(values))
 
     def descriptors(self, name: str, kind: str, most: int) -> list[Descriptor]:
-        """Return the values of an attribute, which are descriptors of type `kind`. There may be at
-        most `most` values.
-        """
+        """Return the values of an attribute: up to `most` descriptors of type `kind`."""
         descriptors = [Descriptor(self._library, kind) for _ in range(most)]
         for descriptor in descriptors:
             descriptor._kept.append(self)  # the graph, for a configuration of an engine
@@ -213,9 +212,8 @@ class Cudnn:
     ) -> Callable[[], None] | None:
         """Return a callable that launches a convolution on a stream.
 
-        Returns None if cuDNN has no plan for the convolution that has the required accuracy and
-        fits into the workspace. Also returns None if cuDNN does not work at all, which is logged
-        once.
+        Return None if cuDNN has no plan for the convolution that has the required accuracy and fits
+        into the workspace. If cuDNN does not work at all, log this once and return None.
 
         Args:
           workspace: the address and the size in bytes of the workspace.
@@ -385,7 +383,9 @@ class _Operations:
 
 
 def _is_exact(configuration: Descriptor, convolution: ConvolutionRecord) -> bool:
-    """Return whether the arithmetic of an engine is precise enough (see the module's docstring)."""
+    """Return whether the arithmetic of an engine is precise enough, as the module's docstring
+    defines it.
+    """
     engines = configuration.descriptors("ENGINECFG_ENGINE", "ENGINE", 1)
     notes = (ctypes.c_int * 64)()
     count = engines[0].get("ENGINE_NUMERICAL_NOTE", "NUMERICAL_NOTE", notes) if engines else 0

@@ -1,4 +1,6 @@
-"""Numbers of cuDNN's backend API. ci/cudnn_check.py compares them with released headers."""
+"""Numeric constants of cuDNN's backend API. ci/cudnn_check.py compares them with released
+headers.
+"""
 
 from __future__ import annotations
 

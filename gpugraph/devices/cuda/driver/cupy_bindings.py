@@ -2,7 +2,7 @@
 
 This module uses only the thin bindings of CUDA's runtime and driver (`cupy_backends.cuda.api`).
 CuPy's array library is not imported. This module can be imported even if CuPy is missing or broken.
-`PROBLEM` then contains the text of the error.
+`PROBLEM` then contains the error message.
 """
 
 from __future__ import annotations
@@ -33,8 +33,11 @@ def runtime_version() -> int:
 
 
 def call(what: str, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function of CuPy's bindings. Convert an error that it raises to a DriverError with
-    CUDA's `status`.
+    """Call a function of CuPy's bindings. If it raises an error, raise a DriverError with CUDA's
+    `status` instead.
+
+    Args:
+      what: the name of the action, for the message.
     """
     try:
         return function(*arguments)
@@ -43,8 +46,8 @@ def call(what: str, function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def within(context: int, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function with `context` as the thread's current CUDA context. Afterwards restore the
-    previous context.
+    """Call a function with `context` as the thread's current CUDA context, and restore the previous
+    context afterwards.
     """
     previous = driver.ctxGetCurrent()
     if previous == context:
@@ -59,8 +62,11 @@ def within(context: int, function: Callable[..., Any], *arguments: Any) -> Any:
 def repeated(
     what: str, context: int, launch: Callable[[], object], owner: object
 ) -> Callable[[], None]:
-    """Return a callable that calls `launch` with `context` as the current CUDA context. The
-    callable keeps `owner` alive. If CUDA fails, the error message names the action `what`.
+    """Return a callable that calls `launch` with `context` as the current CUDA context.
+
+    Args:
+      what: the name of the action, for error messages.
+      owner: an object that the callable keeps alive.
     """
     get, enter = driver.ctxGetCurrent, driver.ctxSetCurrent
 
@@ -84,8 +90,8 @@ def repeated(
 def destroyer(context: int, destroy: Callable[[int], object]) -> Callable[[int], None]:
     """Return a function that destroys an object of a context.
 
-    Finalizers call the function in any thread. A finalizer may run after the modules are gone, so
-    the function looks up no global name.
+    Finalizers call the function in any thread. They may run when Python has already cleared the
+    modules, so the function uses no global name.
     """
     get, enter = driver.ctxGetCurrent, driver.ctxSetCurrent
 
@@ -103,7 +109,7 @@ def destroyer(context: int, destroy: Callable[[int], object]) -> Callable[[int],
 def context_of(ordinal: int) -> int:
     """Initialize the context that CUDA's runtime uses for a GPU, and return the context.
 
-    The initialization runs in a separate thread, because it changes the thread's current GPU.
+    A separate thread does this, because the initialization changes the thread's current GPU.
     """
 
     def initialize() -> int:

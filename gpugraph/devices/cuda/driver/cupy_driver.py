@@ -55,10 +55,10 @@ class CupyDriver:
     """The driver of one GPU (see `Driver`). Streams are CUDA's handles, as integers.
 
     Args:
-      compiler: compiles kernel sources.
-      make_products: called once, for the first matrix product. This function returns the function
-        that binds products. If `make_products` is None, `product` returns None.
-      make_convolutions: called once, for the first convolution. This function returns cuDNN
+      compiler: a function that compiles kernel sources.
+      make_products: a function that is called once, for the first matrix product. It returns the
+        function that binds products. If `make_products` is None, `product` returns None.
+      make_convolutions: a function that is called once, for the first convolution. It returns cuDNN
         (`Cudnn`), or None.
     """
 
@@ -90,7 +90,7 @@ class CupyDriver:
     def properties(self) -> Properties:
         """The GPU's properties.
 
-        `free_bytes` has the value from the time when the driver was created.
+        `free_bytes` is the free memory at the time when the driver was created.
         """
         return self._properties
 
@@ -293,8 +293,8 @@ class CupyDriver:
         return self._repeated(f"launch {function} ({geometry})", launch, parameters)
 
     def _reserve_shared(self, function: str, handle: int, shared: int) -> None:
-        """Raise the kernel's limit of dynamic shared memory. All launches of the kernel share this
-        limit.
+        """Raise the limit of the kernel's dynamic shared memory. All launches of the kernel have
+        this limit.
         """
         with self._lock:
             if shared <= self._shared.get(handle, 0):
@@ -318,8 +318,8 @@ class CupyDriver:
     def product(
         self, product: Product, workspace: tuple[int, int], stream: Stream
     ) -> Callable[[], None] | None:
-        """Return a callable that computes a product. If cublasLt has no algorithm for the product,
-        return None.
+        """Return a callable that computes a product, or None if cublasLt has no algorithm for
+        it.
         """
         if self._make_products is None:
             return None
@@ -328,8 +328,11 @@ class CupyDriver:
     def _bound(
         self, noun: str, bind: Callable[..., Any], *arguments: Any
     ) -> Callable[[], None] | None:
-        """Call `bind`, a library's function. Return a callable that launches the result on this
-        GPU, or None if `bind` returns None.
+        """Call `bind`, which binds a product or convolution of a library. Return a callable that
+        launches it on this GPU, or None if `bind` returns None.
+
+        Args:
+          noun: the name of the operation, for error messages.
         """
         launch = self._call(f"bind {noun}", bind, *arguments)
         return None if launch is None else self._repeated(f"launch {noun}", launch, None)
@@ -353,9 +356,7 @@ class CupyDriver:
     def convolution(
         self, convolution: Any, workspace: tuple[int, int], stream: Stream
     ) -> Callable[[], None] | None:
-        """Return a callable that computes a convolution. If cuDNN does not compute the convolution,
-        return None.
-        """
+        """Return a callable that computes a convolution, or None if cuDNN can't compute it."""
         library = self._library_of_convolutions()
         if library is None:
             return None
@@ -403,8 +404,8 @@ class CupyDriver:
             self._call("destroy a graph", cupy.runtime.graphDestroy, graph)
 
     def close(self) -> None:
-        """Wait for all commands, then release streams, modules and memory. These objects must not
-        be used afterwards. Errors of a lost GPU are ignored.
+        """Wait for all commands, then release streams, modules and memory. They must not be used
+        afterwards. Errors of a lost GPU are ignored.
         """
         with contextlib.suppress(DriverError):
             self._call("close cublasLt and cuDNN", self._release_libraries)

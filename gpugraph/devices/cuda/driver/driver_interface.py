@@ -71,8 +71,8 @@ class Properties(NamedTuple):
 
 
 class Geometry(NamedTuple):
-    """The geometry of a launch: the number of blocks, the threads per block, and the bytes of
-    dynamic shared memory per block.
+    """The geometry of a launch: the number of thread blocks, the threads per block, and the bytes
+    of dynamic shared memory per block.
     """
 
     grid: tuple[int, int, int]
@@ -81,8 +81,8 @@ class Geometry(NamedTuple):
 
 
 class Product(NamedTuple):
-    """A matrix product: out = a @ b, plus the bias and the addend unless their addresses are 0,
-    then Relu if `relu`.
+    """A matrix product: out = a @ b, plus the bias and the addend unless their addresses are 0. If
+    `relu` is true, Relu is applied to the sum.
 
     Matrices are row-major.
 
@@ -125,7 +125,7 @@ class Product(NamedTuple):
         return not (self.bias or self.addend or self.relu)
 
     def plain(self) -> Product:
-        """Return the product without its epilogue."""
+        """Return the same product without bias, addend and Relu."""
         return self._replace(bias=0, addend=0, relu=False)
 
     @property
@@ -134,7 +134,7 @@ class Product(NamedTuple):
         return ITEM_BYTES.get(self.dtype, 0)
 
     def stored_shapes(self) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]]:
-        """Return the shapes of a, b and out as they are in memory, before any transpose."""
+        """Return the shapes that a, b and out have in memory, before any transpose."""
         a = (self.k, self.m) if self.transpose_a else (self.m, self.k)
         b = (self.n, self.k) if self.transpose_b else (self.k, self.n)
         return a, b, (self.m, self.n)
@@ -153,8 +153,8 @@ class Product(NamedTuple):
         return (self.batch - 1) * stride + (shape[0] - 1) * leading + shape[1]
 
     def spans(self) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
-        """Return the memory that the product reads, and the memory that it writes. A batch is one
-        span, including any gaps.
+        """Return the memory that the product reads, and the memory that it writes. The matrices of
+        a batch and the gaps between them are one span.
         """
         size = self.item_bytes
         a, b, out = self.stored_shapes()
@@ -211,7 +211,7 @@ class Driver(Protocol):
         """
 
     def event(self) -> Any:
-        """Create an event."""
+        """Create an event, which can be recorded on a stream."""
 
     def record(self, event: Any, stream: Stream) -> None:
         """Record the event on the stream. The event occurs when the GPU has executed all commands
@@ -219,7 +219,7 @@ class Driver(Protocol):
         """
 
     def wait(self, stream: Stream, event: Any) -> None:
-        """Make the commands that are enqueued on the stream after this call wait for the event."""
+        """Make all commands that are enqueued on the stream after this call wait for the event."""
 
     def is_done(self, event: Any) -> bool:
         """Return whether the event has occurred, without waiting."""
@@ -275,8 +275,8 @@ class Driver(Protocol):
         reads: Sequence[Span] = (),
         writes: Sequence[Span] = (),
     ) -> Callable[[], None]:
-        """Return a callable that launches a function of a module. Everything that does not change
-        between launches is prepared in this method.
+        """Return a callable that launches a function of a module. This method prepares everything
+        that does not change between launches.
 
         Args:
           arguments: values of type `int` (64 bits, or an address) or `float` (passed as a double).
@@ -292,7 +292,7 @@ class Driver(Protocol):
     ) -> Callable[[], None] | None:
         """Return a callable that computes a product with cublasLt.
 
-        Returns None if cublasLt has no algorithm for the product. The caller then uses another
+        Return None if cublasLt has no algorithm for the product. The caller then uses another
         kernel.
 
         Args:
@@ -306,7 +306,7 @@ class Driver(Protocol):
     ) -> Callable[[], None] | None:
         """Return a callable that computes a convolution (`convolution_record`) with cuDNN.
 
-        Returns None if cuDNN is not installed or has no plan for the convolution. The caller then
+        Return None if cuDNN is not installed or has no plan for the convolution. The caller then
         uses another kernel.
 
         Args:

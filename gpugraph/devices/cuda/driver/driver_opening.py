@@ -1,7 +1,7 @@
-"""Opening of GPUs. The module that imports CuPy is imported when the first GPU is opened.
+"""Opening of GPUs. The module that imports CuPy is imported only when the first GPU is opened.
 
-If `import gpugraph` imported CuPy, most of the import's time would be spent on CuPy, even in
-processes that use no GPU.
+Otherwise `import gpugraph` would spend most of its time on importing CuPy, even in processes that
+use no GPU.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ def binding_version() -> int:
 
 
 def open_driver(ordinal: int) -> Driver:
-    """Open a driver for the visible GPU with this ordinal. Raises DriverError if that fails."""
+    """Open a driver for the visible GPU with this ordinal. Raises DriverError if the GPU can't be
+    opened.
+    """
     return _cupy_driver().CupyDriver(ordinal, compile_source, _products, _convolutions)
 
 
@@ -47,8 +49,8 @@ Bind = Callable[[Product, tuple[int, int], int], Callable[[], None] | None]
 
 
 def _products() -> Bind:
-    """Return a function that binds matrix products to cublasLt, preferably of CuPy's CUDA version.
-    If cublasLt can't be loaded, the function returns None for each product.
+    """Return a function that binds matrix products to cublasLt. If possible, cublasLt has the same
+    CUDA version as CuPy. If cublasLt can't be loaded, the function returns None for each product.
     """
     runtime = binding_version() // 1000
     try:
@@ -59,11 +61,9 @@ def _products() -> Bind:
 
 
 def _convolutions() -> Cudnn | None:
-    """Return cuDNN if it is installed and GPUGRAPH_CUDNN does not disable it. Otherwise return
-    None.
+    """Return cuDNN, or None if it is not installed or GPUGRAPH_CUDNN disables it.
 
-    cuDNN loads cublasLt by its name, and ends the process if that fails. So cublasLt is loaded
-    first.
+    cuDNN loads cublasLt by name, and ends the process if this fails. So cublasLt is loaded first.
     """
     if not is_on("GPUGRAPH_CUDNN"):
         return None
@@ -102,7 +102,7 @@ def compiler_version() -> int | None:
 
 
 def _nvrtc() -> NvrtcSearch:
-    """Search for NVRTC, preferably of CuPy's major CUDA version."""
+    """Search for NVRTC, if possible for one of CuPy's major CUDA version."""
     try:
         return find_nvrtc(binding_version() // 1000)
     except DriverError:

@@ -1,5 +1,5 @@
-"""Failed kernel sources: if a source does not compile, it is stored in the user's cache folder,
-where the user can inspect it.
+"""Failed kernel sources: a source that does not compile is stored in the user's cache folder, where
+the user can inspect it.
 
 Equal sources share one file, so a program that fails repeatedly stores only one file.
 """

@@ -1,9 +1,9 @@
 """Inlining of includes in kernel sources: `#include "x.cuh"` is replaced by the text of that file
 in `kernels/`.
 
-So the compiler receives a complete source. This source can be used as the cache key, and it can be
-stored in a single file if it does not compile. Each file is included once. The compiler handles
-`#include <...>`.
+So the compiler receives a complete source, which is also the cache key, and which can be stored in
+a single file if it does not compile. Each file is included once. The compiler handles `#include
+<...>`.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ def with_includes(source: str, name: str = "text.cu", included: set[str] | None 
     """Return the source with its includes inlined, and with `#line` directives that refer to the
     original file of each line.
 
-    Raises KeyError, with the name, if a file does not exist.
+    Raises KeyError, with the file's name, if a file does not exist.
 
     Args:
       name: the source's name, for `#line`.
-      included: the names of files that are already included. Newly included files are added.
+      included: the names of files that are already included. The names of inlined files are added.
     """
     done = set() if included is None else included
 

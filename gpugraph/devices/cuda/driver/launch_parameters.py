@@ -15,8 +15,8 @@ class Parameters:
     memory. So the last parameter of a kernel may also be a structure of several words, since a
     pointer to its first word is a pointer to the structure.
 
-    Raises TypeError if an argument has another type, and OverflowError if an integer has more than
-    64 bits.
+    Raises TypeError if an argument is neither an int nor a float, and OverflowError if an integer
+    has more than 64 bits.
     """
 
     __slots__ = ("_pointers", "_values", "address")

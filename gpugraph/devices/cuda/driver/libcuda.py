@@ -35,9 +35,9 @@ class Gpu(NamedTuple):
     """A GPU in the driver's list.
 
     Args:
-      ordinal: its number among the visible GPUs.
-      capability: the major and minor number of its compute capability, such as (9, 0).
-      bus_id: its address on the PCI bus.
+      ordinal: the number of the GPU among the visible GPUs.
+      capability: the major and minor number of the compute capability, such as (9, 0).
+      bus_id: the GPU's address on the PCI bus.
     """
 
     ordinal: int
@@ -58,8 +58,8 @@ def version_text(number: int) -> str:
 
 
 class LibCuda:
-    """The driver's library, which the constructor loads. Raises OSError with the loader's message
-    if there is no driver.
+    """The driver's library, which the constructor loads. The constructor raises OSError, with the
+    loader's message, if there is no driver.
     """
 
     def __init__(self) -> None:
@@ -72,8 +72,8 @@ class LibCuda:
         return number.value
 
     def initialize(self) -> None:
-        """Initialize the driver in this process (cuInit). Raises DriverError with CUDA's status if
-        that fails.
+        """Initialize the driver in this process (cuInit). Raises DriverError, with CUDA's status,
+        if the initialization fails.
         """
         self._call("cuInit", ctypes.c_uint(0))
 

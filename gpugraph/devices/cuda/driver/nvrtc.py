@@ -118,10 +118,10 @@ class Nvrtc:
         return cubin
 
     def target(self, arch: str) -> str:
-        """Return the architecture for which to compile, so that a GPU with the architecture `arch`
-        can run the result.
+        """Return the architecture to compile for, so that a GPU of the architecture `arch` can run
+        the result.
 
-        If NVRTC supports `arch`, the target is `arch` itself. Raises DriverError if NVRTC supports
+        If NVRTC supports `arch`, the result is `arch` itself. Raises DriverError if NVRTC supports
         only newer architectures.
         """
         match = _ARCH.fullmatch(arch)
@@ -217,9 +217,8 @@ def library_paths() -> Iterator[str]:
 
 
 def header_folders(library: str, major: int) -> tuple[str, ...]:
-    """Return a tuple with the folder that contains cuda_fp16.h. The folder is near the library, or
-    elsewhere but with the same major CUDA version. If there is no such folder, return an empty
-    tuple.
+    """Return a tuple with the folder that contains cuda_fp16.h, or an empty tuple if there is none.
+    The folder is near the library, or elsewhere if its headers have the same major CUDA version.
     """
     beside = os.path.dirname(os.path.dirname(library))
     for root in (beside, *cuda_roots()):
@@ -231,8 +230,8 @@ def header_folders(library: str, major: int) -> tuple[str, ...]:
 
 
 def _headers_major(folder: str) -> int:
-    """Return the major CUDA version of the headers in a folder, as cuda_runtime_api.h or cuda.h
-    state it. If the version is unknown, return 0.
+    """Return the major CUDA version of the headers in a folder. The header cuda_runtime_api.h or
+    cuda.h defines the version. If the version is unknown, return 0.
     """
     for name in ("cuda_runtime_api.h", "cuda.h"):
         try:
@@ -249,8 +248,8 @@ _search_lock = new_lock()
 
 
 def find_nvrtc(major: int = 0) -> NvrtcSearch:
-    """Return this process's NVRTC, or the reason why it is not available. Each search runs only
-    once.
+    """Return this process's NVRTC, or the reason why it is not available. The search for each major
+    version runs only once.
 
     Args:
       major: a major CUDA version, such as 12. An NVRTC of this version is preferred to others,
@@ -282,8 +281,8 @@ def _search(major: int) -> NvrtcSearch:
 def _load_builtins(path: str) -> None:
     """Load libnvrtc-builtins from NVRTC's folder.
 
-    In its first compilation, NVRTC loads this library by its name. NVRTC of CUDA 13.0 does not
-    search its own folder for the library.
+    In its first compilation, NVRTC loads this library by name. NVRTC of CUDA 13.0 does not search
+    its own folder for the library.
     """
     folder, _ = os.path.split(path)
     if not folder:

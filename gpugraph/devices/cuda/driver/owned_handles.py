@@ -2,8 +2,8 @@
 never during a capture.
 
 If a thread destroys graphs, frees memory or waits for the GPU while it captures a stream, the
-capture fails. Python's garbage collector could cause such a failure at any line, by running the
-finalizer of a session that was not closed. The garbage collector is therefore disabled during a
+capture fails. Python's garbage collector could cause such a failure at any line, because it may run
+the finalizer of a session that was not closed. So the garbage collector is disabled during a
 capture.
 """
 
@@ -43,7 +43,7 @@ class Owned:
 
 @contextlib.contextmanager
 def nothing_collected() -> Iterator[None]:
-    """Disable Python's garbage collector, for all threads, until the `with` block ends."""
+    """Disable Python's garbage collector for all threads while the `with` block runs."""
     with _lock:
         _waits.append(gc.isenabled())
         gc.disable()

@@ -88,8 +88,8 @@ class PeerCopies:
         return self._is_correct[other]
 
     def _try_out(self, source_driver: Driver) -> bool | None:
-        """Return whether a direct copy arrives undamaged. If there is no memory for the trial,
-        return None.
+        """Make a direct copy, and return whether it arrives undamaged. If there is no memory for
+        the trial, return None.
         """
         driver = self._driver
         source, target = source_driver.malloc(TRIAL_BYTES), driver.malloc(TRIAL_BYTES)

@@ -1,9 +1,10 @@
 """Checks of the emulation. GPUGRAPH_CUDA_CHECKS enables them through flags of the C++ compiler.
 
-races        accesses of two threads to one byte without a barrier between them are errors
-contraction  a product and a sum of this product are rounded only once, as a GPU may do
-noise        results of functions such as exp and tanh are up to 2 ulp off, as a GPU's may be
-shuffle      blocks run in a random order, and the threads of a block from the last to the first
+races        raise an error if two threads access one byte without a barrier in between
+contraction  round a product and its sum with another number only once, as a GPU may do
+noise        change results of functions such as exp and tanh by up to 2 ulp, as a GPU may do
+shuffle      run blocks in a random order, and the threads of a block from the last to the
+             first
 """
 
 from __future__ import annotations

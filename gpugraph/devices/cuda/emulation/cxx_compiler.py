@@ -4,9 +4,9 @@ libraries.
     shim + namespace { source with its includes } + an entry for each kernel
       -> key -> object in the cache, or compiled -> loaded by ctypes
 
-Libraries are cached and loaded as in `codegen.c_compiler`. However, GPUGRAPH_NATIVE has no effect,
-because an emulated GPU has no other kernels. If a source does not compile, the source is stored in
-a file. The error contains the path of the file and the log of the compiler.
+`codegen.c_compiler` caches and loads the libraries. GPUGRAPH_NATIVE has no effect on them, because
+an emulated GPU has no other kernels. If a source does not compile, it is stored in a file. The
+error contains the path of the file and the log of the compiler.
 
     GPUGRAPH_CXX   the compiler, a name on the PATH or a path; by default c++
 """
@@ -64,7 +64,7 @@ _SYSTEM = re.compile(r"^[ \t]*#[ \t]*include[ \t]+<[^>\n]*>[^\n]*$", re.MULTILIN
 
 
 class _CudaCompiler(Compiler):
-    """The C++ compiler. No setting disables this compiler."""
+    """The C++ compiler. It is used regardless of the setting GPUGRAPH_NATIVE."""
 
     flags: tuple[str, ...] = FLAGS
     language = "c++"
@@ -88,8 +88,8 @@ class _CudaCompiler(Compiler):
 
 @cache
 def host_compiler() -> _CudaCompiler:
-    """Return this process's C++ compiler for CUDA sources. The value of GPUGRAPH_CXX at the first
-    call selects the compiler.
+    """Return this process's C++ compiler for CUDA sources, which the value of GPUGRAPH_CXX at the
+    first call selects.
     """
     compiler = _CudaCompiler(setting("GPUGRAPH_CXX"))
     compiler.flags = (*FLAGS, *check_flags())
@@ -110,8 +110,8 @@ def kernel_names(source: str) -> tuple[str, ...]:
 
 
 def host_source(source: str) -> tuple[str, tuple[str, ...]]:
-    """Return the C++ source for a CUDA source. The C++ source has an entry function for each
-    kernel. Also return the names of the kernels.
+    """Return the C++ source for a CUDA source, and the names of its kernels. The C++ source has an
+    entry function for each kernel.
 
     Raises DriverError if an included file does not exist, or if the source has no kernel.
     """
@@ -226,8 +226,8 @@ class HostModule:
             is the seed of a random order of blocks.
           blocks: the first block and the number of blocks to run, so that a few blocks of a huge
             grid can be checked. By default all blocks run.
-          watched: the arrays where races are detected, if the compiler's flags request the
-            detection of races.
+          watched: the arrays whose accesses are checked for races, if the compiler's flags enable
+            this check.
         """
         self.check(function, geometry, arguments)
         words = b"".join(

@@ -2,9 +2,9 @@
 out-of-bounds accesses.
 
 The arrays of a GPU are adjacent in large regions, so a read beyond one array would be a valid read
-of the next array. With GPUGRAPH_CUDA_SANITIZE=1, kernels are compiled for AddressSanitizer. Each
-array that a launch declares is copied to a separate block from malloc before the launch, and is
-copied back after the launch. ci/sanitize runs tests in this way, with the sanitizer's library
+of the next array. With GPUGRAPH_CUDA_SANITIZE=1, kernels are compiled for AddressSanitizer. Before
+a launch, each array that it declares is copied to a separate block from malloc, and after the
+launch it is copied back. ci/sanitize runs tests with this setting, and with the sanitizer's library
 preloaded.
 """
 

@@ -1,9 +1,9 @@
 """Capture on the host: commands are recorded on a separate timeline, and each launch of the graph
 runs them again.
 
-A stream joins the capture when it waits for an event that was recorded in the capture. Before the
-capture ends, its first stream must wait for all streams that have joined. A captured stream can't
-wait for an event that was recorded outside of the capture. CUDA has the same rules.
+As in CUDA, a stream joins the capture when it waits for an event that was recorded in the capture.
+Before the capture ends, its first stream must wait for all streams that have joined. A captured
+stream can't wait for an event that was recorded outside of the capture.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class HostCapture:
     """A capture in progress.
 
     Attributes:
-      streams: maps each captured stream to the stream of the capture's timeline that receives its
-        commands.
+      streams: maps each captured stream to the stream that receives its commands in the timeline of
+        the capture.
     """
 
     def __init__(self, stream: HostStream, raises_hazards: bool, seed: int | None) -> None:
@@ -45,7 +45,7 @@ class HostCapture:
 
     def join(self, stream: HostStream, mark: Mark) -> None:
         """Add a stream to the capture if it waits for an event of the capture. Raises DriverError
-        if a captured stream waits for any other event.
+        if a captured stream waits for an event outside of the capture.
         """
         if mark.timeline is self.timeline:
             if stream not in self.streams:

@@ -1,11 +1,11 @@
 """The driver of an emulated GPU. The driver and the GPU's kernels run on the host, for tests and CI
 without a GPU.
 
-The kernels are the GPU's sources, compiled by the C++ compiler (`cxx_compiler`). Device memory is
-host memory, and all addresses in launches and copies are checked to be in it. Streams execute
+The kernels are compiled from the GPU's sources by the C++ compiler (`cxx_compiler`). Device memory
+is host memory, and the addresses in each launch and copy are checked to be in it. Streams execute
 commands as late as events permit (`stream_timeline`). Two accesses to the same memory raise an
-error if their order is undetermined (`stream_hazards`). Calls that CUDA forbids during a capture
-also raise errors in the emulation. If a kernel fails, the error is raised when the host waits for
+error if their order is undetermined (`stream_hazards`). If CUDA forbids a call during a capture,
+the emulation raises an error too. If a kernel fails, the error is raised when the host waits for
 the kernel's stream. After that, the device is lost.
 
 Several drivers of one `HostMachine` are peers of each other.
@@ -45,10 +45,10 @@ class HostDriver(HostGPU):
     """One GPU of an emulated machine.
 
     Args:
-      total_bytes: the size of its memory.
+      total_bytes: the size of the GPU's memory.
       fill: the value of each byte of new memory (255 gives NaN). None means 0.
-      products: whether the driver computes matrix products, as cublasLt does. If the driver does
-        not compute them, the caller's kernels compute them.
+      products: whether the driver computes matrix products, as cublasLt does. Otherwise the kernels
+        of the caller compute them.
       epilogues: whether these products may have an epilogue.
       backwards: whether the threads and blocks of kernels run from the last to the first, so that a
         race changes results.
@@ -108,7 +108,7 @@ class HostDriver(HostGPU):
         return HostEvent()
 
     def record(self, event: HostEvent, stream: HostStream) -> None:
-        """Record the event at the stream's current end."""
+        """Record the event after all commands that are enqueued on the stream at this time."""
         with self._lock:
             self._raise_late()
             timeline, stream = self._place(stream)
@@ -129,8 +129,8 @@ class HostDriver(HostGPU):
             timeline.wait(stream, mark)
 
     def is_done(self, event: HostEvent) -> bool:
-        """Return whether the event has occurred. If it has not occurred, return False after running
-        the commands before it, so that a later call returns True.
+        """Return whether the event has occurred. If it has not, run the commands before it, so that
+        a later call returns True.
         """
         with self._lock:
             self._begin("is_done")
@@ -239,7 +239,7 @@ class HostDriver(HostGPU):
         writes: Sequence[Span] = (),
     ) -> Callable[[], None]:
         """Return a callable that enqueues a launch of a kernel. Raises DriverError if arguments or
-        spans are invalid. If a pointer is invalid, the kernel fails when it runs.
+        spans of memory are invalid. If a pointer is invalid, the kernel fails when it runs.
         """
         module.check(function, geometry, arguments)
         arguments = tuple(arguments)
@@ -280,8 +280,8 @@ class HostDriver(HostGPU):
     def product(
         self, product: Product, workspace: tuple[int, int], stream: HostStream
     ) -> Callable[[], None] | None:
-        """Return a callable that enqueues a product, which NumPy computes. If the emulated GPU does
-        not compute such products, return None.
+        """Return a callable that enqueues a product, which NumPy computes. If this emulated GPU was
+        created without products, or without the product's epilogue, return None.
         """
         if not self.products or not product.item_bytes:
             return None

@@ -50,7 +50,7 @@ def _note_failure(stream: HostStream, error: DriverError) -> None:
 
 
 class HostGPU:
-    """The memory and the errors of one GPU, with those methods of `Driver` that concern only memory
+    """The memory and the errors of one GPU, with the methods of `Driver` that concern only memory
     and errors.
     """
 
@@ -86,7 +86,7 @@ class HostGPU:
 
     @property
     def faults(self) -> list[str]:
-        """Descriptions of all hazards so far, on all GPUs of the machine."""
+        """Descriptions of all hazards that were found so far, on all GPUs of the machine."""
         return self._timeline.faults
 
     # -- memory
@@ -155,8 +155,9 @@ class HostGPU:
             self._enqueue(stream, "failure", run)
 
     def note_failure(self, error: DriverError) -> None:
-        """Record the error of a command, unless an earlier error has not been raised yet. A fatal
-        error also drops all commands of this GPU.
+        """Record the error of a command, which is raised later. If an earlier error is still
+        waiting to be raised, keep the earlier error instead. If the error is fatal, also drop all
+        commands of this GPU.
         """
         if self._error is None:
             self._error = error
@@ -164,8 +165,8 @@ class HostGPU:
             self._timeline.drop(self)
 
     def _raise_late(self) -> None:
-        """Raise the recorded error of an earlier command. Every call raises a fatal error again.
-        Any other error is raised once.
+        """Raise the recorded error of an earlier command. A fatal error is raised by every call,
+        and any other error only once.
         """
         error = self._error
         if error is None:
@@ -190,8 +191,7 @@ class HostGPU:
 
     def _place(self, stream: HostStream) -> tuple[StreamTimeline, HostStream]:
         """Return the timeline and the stream that receive a stream's commands. During a capture,
-        the timeline and the stream belong to the capture. Otherwise they are the machine's timeline
-        and the stream itself.
+        both belong to the capture. Otherwise they are the machine's timeline and the stream itself.
         """
         if self._capture is not None and stream in self._capture.streams:
             return self._capture.timeline, self._capture.streams[stream]

@@ -1,6 +1,7 @@
-"""Matrix products of an emulated GPU, which NumPy computes. 16-bit types are summed in float32.
+"""Matrix products of an emulated GPU, which NumPy computes. The products of 16-bit types are summed
+in float32.
 
-If a product permits TF32, its float32 operands are first rounded to TF32, as in tensor cores.
+If a product permits TF32, its float32 operands are first rounded to TF32, as tensor cores do.
 """
 
 from __future__ import annotations

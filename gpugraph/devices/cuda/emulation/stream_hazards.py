@@ -46,13 +46,15 @@ class MemoryAccess(NamedTuple):
     name: str
 
     def is_before(self, clock: Clock) -> bool:
-        """Return whether the command has ended by the time `clock`."""
+        """Return whether the command of this access has ended at the time `clock`, a vector
+        clock.
+        """
         return clock.get(self.stream, 0) >= self.number
 
 
 class _Range:
-    """A range of bytes up to the address `end`. All its bytes have the same last write, and the
-    same reads since that write.
+    """A range of bytes up to the address `end`. The last write, and the reads since that write, are
+    the same for all bytes of the range.
     """
 
     __slots__ = ("end", "readers", "writer")
@@ -75,8 +77,8 @@ class Hazards:
     def note(
         self, command: MemoryAccess, clock: Clock, reads: Iterable[Span], writes: Iterable[Span]
     ) -> list[str]:
-        """Record the accesses of a command whose clock is `clock`. Return descriptions of its
-        hazards.
+        """Record the memory accesses of a command whose clock is `clock`. Return descriptions of
+        its hazards.
         """
         faults = []
 
@@ -100,7 +102,7 @@ class Hazards:
         return list(dict.fromkeys(faults))
 
     def collisions(self, clock: Clock, span: Span, is_write: bool) -> list[str]:
-        """Return the names of the commands that would conflict with an access to `span` at
+        """Return the names of the commands that would conflict with an access to `span` at the time
         `clock`.
         """
         start, end = span[0], span[0] + span[1]
@@ -113,7 +115,7 @@ class Hazards:
         ]
 
     def forget(self, address: int, size: int) -> None:
-        """Drop the records of memory that was freed."""
+        """Drop the records of accesses to memory that was freed."""
         self._drop(address, address + size)
 
     # -- the ranges
@@ -140,8 +142,8 @@ class Hazards:
             piece.end = address
 
     def _cut_out(self, start: int, end: int) -> slice:
-        """Split the ranges that contain `start` and `end`. Return the slice of `_starts` with the
-        ranges between.
+        """Split the ranges that contain `start` and `end`. Return a slice of `_starts` with the
+        ranges between these addresses.
         """
         self._cut(start)
         self._cut(end)

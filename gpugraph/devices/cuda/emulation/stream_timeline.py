@@ -4,8 +4,9 @@
     synchronize   -> the stream's commands run, and the commands for which they wait
 
 So if an event is missing, a command runs before the command that it should wait for, and its result
-is wrong. When all streams are executed, the stream with the newest command runs first. With a seed,
-the order is random. A command is checked for hazards (`stream_hazards`) when it is enqueued.
+is wrong. When several streams are executed, the stream with the newest command runs first. With a
+seed, the order of the streams is random. A command is checked for hazards (`stream_hazards`) when
+it is enqueued.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from gpugraph.devices.cuda.emulation.stream_hazards import Clock, Hazards, Memor
 
 
 class StreamCommand(NamedTuple):
-    """A command of a stream: a function to run, or a mark of another stream to wait for."""
+    """A command of a stream: a function to run, or a mark in another stream to wait for."""
 
     name: str
     run: Callable[[], None] | None
@@ -34,7 +35,7 @@ class HostStream:
 
     Attributes:
       pending: the commands that have not run.
-      enqueued: the number of all commands.
+      enqueued: the number of commands that were ever enqueued.
       done: the number of commands that have run.
     """
 
@@ -133,8 +134,8 @@ class StreamTimeline:
     # -- running
 
     def run_to(self, mark: Mark) -> None:
-        """Run the commands before the mark, and the commands for which they wait. With a seed, also
-        run some random commands.
+        """Run the commands before the mark, and the commands for which these commands wait. With a
+        seed, also run some random commands.
         """
         self._run_some()
         self._run_to(mark.stream, mark.position)
@@ -190,8 +191,8 @@ class StreamTimeline:
     # -- accesses by the host
 
     def touched_by_host(self, span: Span, is_write: bool) -> list[str]:
-        """Return the names of the commands that would conflict with an access of the host to this
-        memory, because the host has not waited for them.
+        """Return the names of the commands with which an access of the host to this memory would
+        conflict, because the host has not waited for them.
         """
         return self._hazards.collisions(self.host, span, is_write)
 
@@ -209,14 +210,13 @@ class StreamTimeline:
     # -- the commands of a capture
 
     def recorded(self) -> dict[HostStream, tuple[StreamCommand, ...]]:
-        """Return the commands of all streams.
-
-        In the timeline of a capture, none of these commands has run.
+        """Return the commands that each stream of this capture has recorded, none of which has
+        run.
         """
         return {stream: tuple(stream.pending) for stream in self.streams}
 
     def replay(self, commands: dict[HostStream, tuple[StreamCommand, ...]]) -> None:
-        """Run all commands returned by `recorded`. This method may be called repeatedly."""
+        """Run all commands that `recorded` has returned. This method may be called repeatedly."""
         for stream, pending in commands.items():
             stream.pending = deque(pending)
             stream.done = 0

@@ -1,3 +1,3 @@
-"""Launching: the commands that are enqueued on a GPU's stream. These are generated programs,
-copies, matrix products and handwritten kernels.
+"""Launching: commands that are enqueued on a GPU's stream. They run generated programs, copies,
+matrix products and handwritten kernels.
 """

@@ -3,8 +3,10 @@
     elements   no reductions: each thread has a few adjacent elements, loaded and stored as one
     rows       reductions along rows: a group of threads (1, 32, or a block) passes over a row
                several times; each thread has the same elements in each pass
-    columns    reductions over rows, of elements: blocks of columns times rows, then `late`
-    whole      reductions of one long axis: a kernel per pass, a part per block, then `end`
+    columns    reductions over rows, with one result for each column: each block has some rows and
+               columns; then the kernel `late` runs
+    whole      reductions of one long axis: one kernel for each pass, in which each block has a
+               part of the axis; then the kernel `end` runs
     late       the kernel after all rows, which combines partial results
     one        a program without axes: one thread
 
@@ -15,13 +17,13 @@ Names in the generated code, in addition to those of `ProgramSource`:
 
     gg_index                    the type of sizes and offsets: 32 bits, if they suffice
     rows_, inner_, size<axis>_  the parameters with the sizes
-    parts, rows_each            the number of parts, and of rows (or elements) in each
-    failed_                     the parameter: the address where a kernel writes 1 when it fails
-    lane                        the number of a thread among those of its row
+    parts, rows_each            the number of parts, and of rows (or elements) in each part
+    failed_                     the parameter with the address where a kernel writes 1 if it fails
+    lane                        the number of a thread among the threads of its row
     part                        the part of a group of threads
     first                       the first element of a pack
     item                        the number of an element in its pack
-    pack_in<n>, pack_out<slot>  several elements that are loaded, stored as one
+    pack_in<n>, pack_out<slot>  several elements that are loaded or stored as one
     end                         the end of a part's rows (or elements)
 """
 
@@ -37,8 +39,8 @@ from gpugraph.devices.cuda.launching.online_totals import OnlineTotals, SourceVa
 
 
 class Form(NamedTuple):
-    """One of the source's kernels: its name and its form (the module's docstring lists the
-    forms).
+    """One kernel of the source: its name and its form, which is one of the forms in the module's
+    docstring.
     """
 
     name: str
@@ -49,7 +51,8 @@ class CudaSource(OnlineTotals):
     """The CUDA source of a program for one variant.
 
     The parameters of each kernel are: inputs, outputs, scratch, `failed_` (if the kernel may fail),
-    rows, inner, parts, rows in a part, and the sizes of all axes except the last.
+    rows, inner, parts, rows in a part, and the sizes of all axes except the last. The module's
+    docstring explains these names.
 
     Attributes:
       source: the text of the source.
@@ -84,8 +87,8 @@ class CudaSource(OnlineTotals):
 
     @property
     def has_row_results(self) -> bool:
-        """Whether there are results for each row. If so, a row must not be divided between groups
-        of threads.
+        """Whether a reduction has a result for each row. If so, a row must not be divided between
+        groups of threads.
         """
         return super().has_row_results or bool(self.schedule.row_stores)
 
@@ -119,9 +122,7 @@ class CudaSource(OnlineTotals):
         return pointers + [("long long ", name) for name in numbers]
 
     def _within(self, lines: list[str]) -> list[str]:
-        """Return the body of a kernel, which is `lines` surrounded by the declarations that all
-        kernels have.
-        """
+        """Return the body of a kernel: the declarations that all kernels have, around `lines`."""
         sizes = {name: f"(gg_index){name}_" for name in ("rows", "inner", "parts", "rows_each")}
         if self.program.narrow:
             sizes["inner"] = str(self.program.narrow)
@@ -334,8 +335,8 @@ class CudaSource(OnlineTotals):
     def _late(self) -> list[str]:
         """Return the body of the form `late`, which runs after all rows.
 
-        It combines `parts` partial totals of each column, and `rows_each` partial results of each
-        sum.
+        It combines the `parts` partial totals of each column, and the `rows_each` partial results
+        of each sum.
         """
         scalars, elements, stores = self.after_rows()
         return [
@@ -377,8 +378,8 @@ class CudaSource(OnlineTotals):
         return source
 
     def _totals(self, known: list[int]) -> list[str]:
-        """Return declarations of the results of the reductions `known`, from the partial results
-        that earlier kernels have stored.
+        """Return declarations of the results of the reductions `known`. These results are combined
+        from the partial results that earlier kernels have stored.
         """
         lines, online = [], self.schedule.online
         for index in known:

@@ -25,8 +25,9 @@ class EnqueuedPart(NamedTuple):
     """A callable that enqueues one launch or copy.
 
     Args:
-      touches: the memory that the launch or copy reads and writes. None if this memory is unknown.
-      work: the unbound form of a launch. None for a copy.
+      touches: the memory that the launch or copy reads and writes, or None if this memory is
+        unknown.
+      work: the unbound form of a launch, or None for a copy.
     """
 
     call: Callable[[], Any]
@@ -67,8 +68,8 @@ class Enqueued:
         return step
 
     def touches(self) -> Touches | None:
-        """Return the memory that all parts read and write. If this memory is unknown for one of the
-        parts, return None.
+        """Return the memory that all parts read and write, or None if it is unknown for one of the
+        parts.
         """
         reads: list[Span] = []
         writes: list[Span] = []
@@ -80,7 +81,7 @@ class Enqueued:
         return Touches(tuple(reads), tuple(writes))
 
     def kind(self) -> Hashable:
-        """Return the step's key, or None if the step can't be joined with other steps.
+        """Return a key of the step, or None if it can't be joined with other steps.
         `Launcher.joined` may join steps with equal keys.
         """
         work = self.parts[0].work if len(self.parts) == 1 else None
@@ -90,8 +91,8 @@ class Enqueued:
 
 
 class Waiting(Enqueued):
-    """A step that enqueues its commands and waits for them. So if an op fails, its own step raises
-    the error.
+    """A step that enqueues its commands and waits for them. So if a kernel fails, the step of its
+    op raises the error.
     """
 
     __slots__ = ("wait",)

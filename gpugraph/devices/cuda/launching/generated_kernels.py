@@ -57,8 +57,8 @@ class Launches(NamedTuple):
     """A CUDA source, a name for messages, and the launches of the source in order.
 
     Args:
-      parts: the program and variant of the source if several of its launches may be joined (see
-        `joined_launches`), otherwise None. Launches may be joined if the source has a single kernel
+      parts: the program and variant of the source if several launches of it may be joined (see
+        `joined_launches`), otherwise None. They may be joined if the source has a single kernel
         with independent blocks.
     """
 
@@ -69,7 +69,7 @@ class Launches(NamedTuple):
 
 
 def variant_for(program: Program, sizes: Sequence[int], arrays: Sequence[Array]) -> SourceVariant:
-    """Return the variant of a program's source for these sizes and for the alignment of these
+    """Return the variant of a program's source that suits these sizes and the alignment of these
     arrays.
     """
     total = prod(sizes)
@@ -103,7 +103,8 @@ class _Shape(NamedTuple):
     """The division of the first kernel's rows or elements among blocks.
 
     Args:
-      parts: the number of parts of the rows (or of the only axis). Each part has `rows_each` rows.
+      parts: the number of parts into which the rows (or the only axis) are divided. Each part has
+        `rows_each` rows.
       sums: the number of blocks that store a partial result.
     """
 
@@ -154,15 +155,13 @@ def launches(
 
 
 def _register_type(dtype: DType) -> DType:
-    """Return the dtype that is used for computing values of a dtype, and for storing them in
-    scratch memory.
-    """
+    """Return the dtype in which values of this dtype are computed, and stored in scratch memory."""
     return float32 if dtype in (float16, bfloat16) else dtype
 
 
 def _divided(text: CudaSource, rows: int, inner: int) -> _Shape:
-    """Return the division of the first kernel among blocks. The division depends only on the sizes,
-    so that results are the same on all GPUs.
+    """Return the division of the first kernel's work among blocks. It depends only on the sizes, so
+    that results are the same on all GPUs.
     """
     kind, block = text.forms[0].kind, (THREADS, 1, 1)
     if kind == "elements":
@@ -186,7 +185,7 @@ def _divided(text: CudaSource, rows: int, inner: int) -> _Shape:
 
 def _columns(rows: int, packs: int) -> _Shape:
     """Return the division of the rows, and of the packs of columns, among blocks. A block has 32
-    packs, or the lowest power of two that covers all columns if this power is less.
+    packs, or fewer if a lower power of two covers all columns.
     """
     width = 1
     while width < min(packs, 32):

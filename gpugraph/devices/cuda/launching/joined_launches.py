@@ -4,8 +4,8 @@ block finds its arguments in a table.
     table    tensors | equal arguments | for each tensor: the end of its blocks, other arguments
 
 The table is the kernel's only parameter and is passed by value. So the table needs no device
-memory, and a captured graph contains a copy of it. CUDA limits parameters to 4 KiB, so a large
-number of tensors takes several launches. An argument is stored once if it has the same value in all
+memory, and each captured graph contains its own copy of the table. CUDA limits parameters to 4 KiB,
+so many tensors require several launches. An argument is stored once if it has the same value in all
 launches, such as the learning rate of an optimizer. An output that overwrites an input is also
 stored once. A joined kernel executes the same statements as the kernel of a single launch, so the
 results are equal bit by bit.
@@ -48,8 +48,9 @@ class Table:
     """The table of arguments of several launches.
 
     Attributes:
-      places: for each argument, its place in the table: i for the i-th argument that differs
-        between launches, -1 - i for the i-th argument that is equal in all launches.
+      places: for each argument, its place in the table. A place i >= 0 means the i-th argument that
+        differs between launches. A place -1 - i means the i-th argument that is equal in all
+        launches.
     """
 
     def __init__(self, works: Sequence[Work]) -> None:
@@ -78,8 +79,8 @@ class Table:
 
 
 def _layout(places: Sequence[int]) -> tuple[int, int]:
-    """Return the index of the word in the table where the tensors begin, and the number of words
-    for each tensor.
+    """Return the index of the word in the table where the entries of the tensors begin, and the
+    number of words for each tensor.
     """
     return 1 + max(0, -min(places)), 2 + max(-1, *places)
 
@@ -95,7 +96,7 @@ class JoinedSource(CudaSource):
         """Generate the source.
 
         Args:
-          places: the positions of the arguments in the table (`Table.places`).
+          places: the places of the arguments in the table (`Table.places`).
         """
         self.places = tuple(places)
         super().__init__(program, variant, self.places)
@@ -120,7 +121,7 @@ class JoinedSource(CudaSource):
 
 def join(works: Sequence[Work]) -> Iterator[Work]:
     """Yield the joined launches that replace `works`, which are independent launches of one
-    generated source. The `Work.parts` of each must not be None.
+    generated source. No `Work.parts` may be None.
     """
     assert works[0].parts is not None
     table = Table(works)

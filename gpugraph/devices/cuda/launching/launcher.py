@@ -1,8 +1,8 @@
 """The launcher, which binds the commands of a GPU's stream to arrays: programs, copies of views,
 matrix products and handwritten kernels.
 
-`Launcher` returns an `Enqueued`, whose call only enqueues the commands. The call neither waits nor
-allocates memory, so it can be captured in a CUDA graph.
+`Launcher` returns an `Enqueued`, which only enqueues the commands when it is called. It neither
+waits nor allocates memory, so it can be captured in a CUDA graph.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ Allocate = Callable[[tuple[int, ...], DType], Array]
 
 
 class Launcher:
-    """A binder of all kinds of commands to arrays of one GPU. The results are steps that enqueue
-    the commands on one stream.
+    """An object that binds all kinds of commands to arrays of one GPU. The results are steps that
+    enqueue the commands on one stream.
     """
 
     def __init__(self, driver: Driver, stream: Stream, workspace: Span, lock: Any) -> None:
@@ -152,11 +152,11 @@ class Launcher:
         """Bind an op's matrix products, with their epilogues.
 
         If possible, cublasLt computes a product with its epilogue. Otherwise, cublasLt computes the
-        product and a kernel of gpugraph computes the epilogue. If cublasLt supports neither, a
-        kernel of gpugraph computes both.
+        product and a kernel of gpugraph computes the epilogue. If cublasLt does not support the
+        product at all, a kernel of gpugraph computes both.
 
         Args:
-          by_library: whether to raise NotNativeError instead of using only a kernel of gpugraph.
+          by_library: whether to raise NotNativeError if cublasLt does not support the product.
         """
         stand_ins = StandIns(arrays)
         epilogue = Epilogue()
@@ -230,8 +230,8 @@ class Launcher:
         return self._enqueued(self._launches(source.file, launches, operands))
 
     def _source_launches(self, source: Source, signature: Signature) -> Sequence[Launch]:
-        """Return the launches of a source on this GPU. The launches use tensor cores if the source
-        and the GPU support them.
+        """Return the launches of a source on this GPU. They use tensor cores if the source and the
+        GPU support them.
         """
         if source.tensor_cores and self.driver.properties.capability >= TENSOR_CORES:
             return source.tensor_cores(signature) or source.launches(signature)
@@ -336,7 +336,7 @@ class _Operands(NamedTuple):
         return words, arrays
 
     def alignments(self, launch: Launch) -> dict[str, int]:
-        """Return macros that give the alignments of a launch's arrays."""
+        """Return macros with the alignments of a launch's arrays, by name."""
         return {
             name: int(self._array(array).address % num_bytes == 0)
             for name, (array, num_bytes) in launch.aligned.items()
@@ -396,8 +396,8 @@ class Sizing:
 
 
 class _ErrorFlags(dict[str, int]):
-    """The addresses of the error flags for the messages of an op's kernels. A flag is allocated
-    when its message is first looked up.
+    """The addresses of the error flags of an op's kernels, by message. A flag is allocated when its
+    message is first looked up.
     """
 
     def __init__(self, allocate: Callable[[str], int]) -> None:

@@ -1,6 +1,6 @@
 """Convolutions that cuDNN computes, if it is installed.
 
-In cuDNN's filters, the outputs are the first axis, and the channels are the same axis as in the
+A filter of cuDNN has the outputs on the first axis, and the channels on the same axis as the
 images. TensorFlow's filters have the axes (window, channels, outputs). So the filter is transposed
 to scratch memory, which is small compared with the images.
 """
@@ -75,7 +75,7 @@ def library_convolution(
 
 
 def _outputs_first(ndim: int, is_last: bool) -> tuple[int, ...]:
-    """Return the permutation of a filter's axes that cuDNN requires."""
+    """Return the order of axes to which a filter must be transposed for cuDNN."""
     *window, channels, outputs = range(ndim)
     return (outputs, *window, channels) if is_last else (outputs, channels, *window)
 

@@ -68,7 +68,7 @@ class ProductLaunches(NamedTuple):
     Args:
       product: the arguments for cublasLt.
       whole: the launch of gpugraph's kernel, which includes the epilogue.
-      epilogue: the launch of a kernel that computes the epilogue after cublasLt's plain product.
+      epilogue: the launch of a kernel that computes the epilogue after cublasLt's plain product, or
         None if there is no epilogue.
     """
 
@@ -82,8 +82,8 @@ def products(
 ) -> Iterator[ProductLaunches]:
     """Yield the launches for out = a @ b with an epilogue.
 
-    a, b and out are views of stand-ins (host arrays that represent GPU arrays, see `view_copies`).
-    All views have the same leading axes, which form the batch.
+    a, b and out are views of stand-ins, which are host arrays that represent GPU arrays (see
+    `view_copies`). All views have the same leading axes, which form the batch.
     """
     if not out.size:
         return
@@ -112,8 +112,8 @@ def products(
 
 
 def _batch_step(view: Any, batch: tuple[int, ...]) -> int | None:
-    """Return the number of elements from one matrix of the batch to the next. If the matrices are
-    not evenly spaced, return None.
+    """Return the number of elements from one matrix of the batch to the next, or None if the
+    matrices are not evenly spaced.
     """
     step: int | None = None
     below = 1
@@ -230,7 +230,7 @@ def _launches(
 
 
 def _address(stand_ins: StandIns, view: Any) -> int:
-    """Return the GPU address of a view of a stand-in. Return 0 for None."""
+    """Return the GPU address of a view of a stand-in, or 0 if the view is None."""
     if view is None:
         return 0
     address = stand_ins.of(view)
@@ -240,8 +240,8 @@ def _address(stand_ins: StandIns, view: Any) -> int:
 
 
 def _range(stand_ins: StandIns, view: Any) -> Span:
-    """Return the address of a view, and the size in bytes of the memory that it spans, including
-    gaps. The strides of products are never negative.
+    """Return the address of a view, and the size in bytes of the memory between its first and last
+    element. The strides of products are never negative.
     """
     start = stand_ins.of(view)
     assert start is not None

@@ -25,7 +25,7 @@ def cuda_type(dtype: DType) -> CType:
 def type_macros(types: Mapping[str, DType], defines: Mapping[str, str | int]) -> str:
     """Return the beginning of a source: the common include of all files in `kernels/`, followed by
     macros for a launch's dtypes and constants. The include comes first, so that the macros do not
-    replace names in the include.
+    replace names in the included file.
     """
     lines = ['#include "gpu_kernel.cuh"']
     for name, dtype in types.items():

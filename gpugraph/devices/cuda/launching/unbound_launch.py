@@ -1,5 +1,5 @@
-"""Unbound launches: all parameters of a launch. These parameters can be determined before there is
-a driver or a compiled module.
+"""Unbound launches: all parameters of a launch. They can be determined before there is a driver or
+a compiled module.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class Work(NamedTuple):
     writes.
 
     Args:
-      parts: the program and variant of the source, if launches of this source may be joined
-        (`joined_launches`). Otherwise None.
+      parts: the program and variant of the source if launches of this source may be joined
+        (`joined_launches`), otherwise None.
     """
 
     text: str
@@ -46,7 +46,7 @@ def ranges(arrays: Sequence[Array]) -> tuple[Span, ...]:
 
 
 def number_words(value: Any, dtype: Any) -> tuple[int, int]:
-    """Return a number as two 64-bit words, for an argument of a kernel.
+    """Return a number as the two 64-bit words of a kernel argument.
 
     Args:
       dtype: the number's NumPy dtype, of at most 16 bytes.

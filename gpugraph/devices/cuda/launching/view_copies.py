@@ -64,8 +64,8 @@ class StandIns:
         )
 
     def address(self, host_address: int) -> int | None:
-        """Return the GPU address that corresponds to an address in a stand-in. If the address is in
-        no stand-in, return None.
+        """Return the GPU address that corresponds to an address in a stand-in, or None if the
+        address is in no stand-in.
         """
         index = bisect_right(self._bases, host_address, key=lambda base: base[0]) - 1
         if index < 0:
@@ -75,15 +75,13 @@ class StandIns:
         return address + offset if offset < max(count, 1) else None
 
     def of(self, view: Any) -> int | None:
-        """Return the GPU address of a view. If the view is not a view of a stand-in, return
-        None.
-        """
+        """Return the GPU address of a view, or None if it is not a view of a stand-in."""
         return self.address(view.__array_interface__["data"][0])
 
 
 def _address_range(num_bytes: int) -> Any:
-    """Return an array of bytes that only reserves addresses. Raises NotNativeError if the system
-    can't reserve them.
+    """Return an array of bytes whose addresses are reserved, but which has no memory. Raises
+    NotNativeError if the system can't reserve the addresses.
     """
     if num_bytes < _MAX_PLAIN_BYTES:
         return np.empty(num_bytes, np.uint8)
@@ -98,7 +96,7 @@ def copies(stand_ins: StandIns, source: Any, target: Any) -> list[Copy | Work]:
     """Return the commands that copy `source`, a view of a stand-in or a number, to `target`, a view
     of a stand-in.
 
-    Returns an empty list if there is nothing to copy, or if source and target are the same. Raises
+    If there is nothing to copy, or source and target are the same, return an empty list. Raises
     NotNativeError if no kernel supports the copy.
     """
     if not target.size:
@@ -126,8 +124,8 @@ def copies(stand_ins: StandIns, source: Any, target: Any) -> list[Copy | Work]:
 
 
 def _span(axes: Sequence[CopyAxis], start: int, item: int, which: str) -> Span:
-    """Return the address of the lowest byte of a view, and the number of bytes up to its highest
-    byte.
+    """Return the lowest address of a view, and the number of bytes from there to the end of the
+    view.
     """
     low = high = start
     for axis in axes:
@@ -169,8 +167,10 @@ def _check(axes: Sequence[CopyAxis], item: int) -> None:
 def _transposed(
     axes: Sequence[CopyAxis], item: int, starts: Sequence[Any], touched: tuple[Span, Span]
 ) -> Work | None:
-    """Return a transpose that is computed in tiles. Return None unless elements that are adjacent
-    in the target are not adjacent in the source, and an axis of the source is contiguous.
+    """Return a launch that computes the copy as a transpose in tiles.
+
+    A transpose is worthwhile if an axis of the source is contiguous, and if elements that are
+    adjacent in the target are not adjacent in the source. In all other cases, return None.
     """
     outside, last = list(axes[:-1]), axes[-1]
     if last.target != item or last.source == item or last.size < 8:
@@ -217,7 +217,7 @@ def _fill(stand_ins: StandIns, value: Any, target: Any) -> Work:
 
 
 def _padded(axes: Sequence[CopyAxis]) -> list[CopyAxis]:
-    """Add axes of size 1, up to the number of axes that the kernels' parameters have."""
+    """Add axes of size 1, until there are as many axes as the kernels' parameters have."""
     return [*axes, *[CopyAxis(1, 0, 0)] * (MAX_AXES - len(axes))]
 
 

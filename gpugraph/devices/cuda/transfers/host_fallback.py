@@ -19,7 +19,7 @@ from gpugraph.kernel import Call, KernelContext
 
 
 class OnHost:
-    """A step that copies arrays from a GPU to the host, runs a `Call` on the copies, and copies
+    """A step that copies arrays from a GPU to the host, runs a `Call` on the copies, and copies the
     changed arrays back.
     """
 
@@ -84,7 +84,7 @@ class _HostBlock:
 
 
 class _HostContext:
-    """The context of a step's kernel. It allocates memory on the host instead of the GPU."""
+    """The context of a step's kernel, which allocates memory on the host instead of the GPU."""
 
     def __init__(self, context: KernelContext) -> None:
         self._context = context

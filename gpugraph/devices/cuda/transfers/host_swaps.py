@@ -24,8 +24,8 @@ class HostSwap:
     """The copies of one tensor: first from `source`, where the tensor is computed, to the host, and
     then to `target`, where later ops use it.
 
-    Its pinned memory is allocated as long as the plan exists. Raises ResourceExhaustedError if
-    there is not enough pinned memory.
+    The pinned memory for the copies exists as long as the plan. The constructor raises
+    ResourceExhaustedError if there is not enough pinned memory.
     """
 
     def __init__(self, staging: Staging, source: Array, target: Array, lock: Any) -> None:
@@ -70,8 +70,8 @@ class HostSwap:
         self._wait(self._back)
 
     def finish(self) -> None:
-        """Make later commands wait for all copies. This method is called if a run has failed before
-        `left` or `back`.
+        """Make later commands wait for all copies. This method is called if a run fails before
+        `left` or `back` was called.
         """
         while self._pending:
             self._wait(self._pending[0])

@@ -35,7 +35,7 @@ class DeviceSubAllocator(SubAllocator):
         return address
 
     def free(self, address: int, num_bytes: int) -> None:
-        """Free a region, after waiting for all commands on the GPU, like cudaFree.
+        """Free a region after waiting for all commands on the GPU, as cudaFree does.
 
         Raises InvalidArgumentError if no allocated region has this address and size.
         """

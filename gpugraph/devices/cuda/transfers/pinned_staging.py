@@ -137,8 +137,8 @@ class Staging:
         return staged
 
     def end(self, array: Array, staged: int) -> NDArray[Any]:
-        """Wait for the copy that `begin` has enqueued. Return its content as a new array, and free
-        the pinned memory.
+        """Wait for the copy that `begin` has enqueued. Return the copied array, and free the pinned
+        memory.
         """
         try:
             self.driver.synchronize(self.outward)
@@ -157,8 +157,8 @@ class Staging:
         """Free the pinned memory of copies that have ended. Then allocate pinned memory and return
         its address.
 
-        Raises ResourceExhaustedError if there is not enough memory even after waiting for all
-        copies.
+        Raises ResourceExhaustedError if there is still not enough memory when all copies have
+        ended.
         """
         while self._inward_copies and self.driver.is_done(self._inward_copies[0][0]):
             self._release()

@@ -244,9 +244,7 @@ def never_record_summaries() -> contextlib.AbstractContextManager[None]:
 
 
 def get_step() -> Any:
-    """Return the default step of summaries, which `set_step` sets. If the step is not set, return
-    None.
-    """
+    """Return the default step of summaries. If no call of `set_step` has set it, return None."""
     return _state.step
 
 

@@ -63,8 +63,8 @@ def assign_from_checkpoint(
 ) -> tuple[Operation, dict[Tensor, Any]]:
     """Return an operation that sets variables to values of a checkpoint, and the feeds for its run.
 
-    Raises ValueError if a variable is not in the checkpoint, or has another shape in the
-    checkpoint.
+    Raises ValueError if a variable is not in the checkpoint, or if its shape in the checkpoint
+    differs.
 
     Args:
       var_list: a list of variables, or a dict from names in the checkpoint to variables or to lists
@@ -187,7 +187,7 @@ def load_variable_slot_initializer(
 ) -> Callable[..., Any]:
     """Return an initializer of a slot that is partitioned in the same way as its variable.
 
-    The other arguments are those of `load_and_remap_matrix_initializer`.
+    For the other arguments, see `load_and_remap_matrix_initializer`.
 
     Args:
       primary_partition_info: the partition_info of the variable. This argument replaces the

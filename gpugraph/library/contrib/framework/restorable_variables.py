@@ -101,7 +101,7 @@ def get_variables_to_restore(
 ) -> list[Any]:
     """Return the global variables that are in a scope of `include` and not in a scope of `exclude`.
 
-    Raises TypeError if `include` or `exclude` has another type than a list or tuple.
+    Raises TypeError if `include` or `exclude` is neither a list nor a tuple.
 
     Args:
       include, exclude: lists of scope names. If `include` is None, all variables are included.

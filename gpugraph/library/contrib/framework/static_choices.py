@@ -19,7 +19,7 @@ def smart_constant_value(pred: Any) -> bool | None:
     """Return the value of `pred`, which is a bool, 0, 1 or a bool tensor. If the tensor's value is
     not known, return None.
 
-    Raises TypeError for other values.
+    Raises TypeError for any other value.
     """
     if not isinstance(pred, (Tensor, Variable)) and not _is_bool(pred):
         raise TypeError(
@@ -62,7 +62,7 @@ def smart_case(
     Pairs with a condition that is known to be false are dropped. If the condition of a pair is
     known to be true, the function of the pair is called directly. If unknown conditions precede
     this pair, the function instead becomes the default. Raises TypeError for values that are not
-    pairs of a condition and a function. The other arguments are those of `tf.case`.
+    pairs of a condition and a function. For the other arguments, see `tf.case`.
     """
     items = pred_fn_pairs.items() if isinstance(pred_fn_pairs, Mapping) else pred_fn_pairs
     pairs = list(items)

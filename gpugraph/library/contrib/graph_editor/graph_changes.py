@@ -88,8 +88,8 @@ class SubGraphView:
 
 
 def make_view(*args: Any, **kwargs: Any) -> SubGraphView:
-    """Return the view of the operations and tensors that the arguments select. The arguments are
-    those of `select_ops`.
+    """Return the view of the operations and tensors that the arguments select. For the arguments,
+    see `select_ops`.
     """
     if len(args) == 1 and isinstance(args[0], SubGraphView):
         return args[0]

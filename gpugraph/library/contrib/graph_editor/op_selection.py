@@ -294,7 +294,7 @@ def get_backward_walk_ops(
 ) -> list[Operation]:
     """Return the operations on which the seeds depend, in the order of a walk from the seeds.
 
-    The arguments that are not listed are those of `get_forward_walk_ops`.
+    For the arguments that are not listed, see `get_forward_walk_ops`.
 
     Args:
       seed_ops: the seeds, as operations. A tensor in the list represents its producer.

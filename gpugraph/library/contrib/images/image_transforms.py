@@ -128,7 +128,7 @@ def rotate(
 ) -> Tensor:
     """Rotate images by angles in radians, counterclockwise, around their centres.
 
-    The other arguments and the errors are those of `transform`.
+    For the other arguments and the errors, see `transform`.
 
     Args:
       angles: one number for all images, or a vector [batch].

@@ -38,14 +38,15 @@ def interpolate_spline(
 ) -> Tensor:
     """Return the values at `query_points` of a polyharmonic spline through given points.
 
-    The spline is a weighted sum of functions of the distances to the given points, and a linear
-    function. A run raises InvalidArgumentError if the points do not determine the spline.
+    The spline is the sum of a linear function and of weighted functions of the distances to the
+    given points. A run raises InvalidArgumentError if the points do not determine the spline.
 
     Args:
       train_points: the given points [batch, n, d].
       train_values: the values at these points [batch, n, k].
       query_points: the points at which to compute the spline [batch, m, d].
-      order: 1 for distances, 2 for thin plates, or higher.
+      order: the power of the distances in the spline, at least 1. With 2, it is a thin-plate
+        spline.
       regularization_weight: the weight of smoothness. With 0, the spline passes through the values.
 
     Returns:

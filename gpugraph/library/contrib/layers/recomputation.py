@@ -34,8 +34,8 @@ def recompute_grad(
     """Return `fn`, a function of tensors, with gradients that recompute its intermediate values.
 
     The intermediate values are not stored, which saves memory and costs time. Values and gradients
-    are bitwise equal to those of `fn`. Stateful ops, including random ones, run once and their
-    results are stored, so that dropout uses one mask.
+    are bitwise equal to the values and gradients of `fn`. Stateful ops, including random ones, run
+    once and their results are stored, so that dropout uses one mask.
 
     In a while loop, `fn` is called a second time, as in TensorFlow. The second call uses the
     variable scope of the first call with `reuse`, and the `arg_scope` of the first call. If `fn`

@@ -102,9 +102,9 @@ def batch_norm(
 ) -> Tensor:
     """Normalize inputs to mean 0 and standard deviation 1 over all axes except the channels.
 
-    Raises ValueError for another data format, for an unknown rank or number of channels of the
-    inputs, and for `renorm` together with `batch_weights`, `zero_debias_moving_mean` or other
-    `updates_collections`.
+    Raises ValueError for an unsupported data format, for an unknown rank or number of channels of
+    the inputs, and for `renorm` together with `batch_weights`, `zero_debias_moving_mean` or
+    `updates_collections` that are not the default.
 
     Args:
       decay: the decay of the moving averages of mean and variance, which are used outside of

@@ -111,7 +111,7 @@ def convolution(
 ) -> Tensor:
     """Return activation_fn(convolution(inputs, weights) + biases), for 1 to 3 spatial axes.
 
-    The other arguments and the errors are those of `convolution2d`.
+    For the other arguments and the errors, see `convolution2d`.
 
     Args:
       conv_dims: the number of spatial axes, or None for the rank of the inputs minus 2.
@@ -125,7 +125,7 @@ def _convolution(name: str, dimensions: int, of: str, formats: str) -> Any:
     """Return the function `name`: a convolution along `dimensions` axes.
 
     Args:
-      of, formats: phrases for its docstring.
+      of, formats: phrases for the docstring of this function.
     """
 
     @with_options()
@@ -211,8 +211,8 @@ def separable_convolution2d(
     `tf.layers`.
 
     The fields of `LayerOptions` are passed as separate arguments. `pointwise_initializer` is by
-    default the initializer of the depthwise convolution. Raises ValueError for another data format,
-    and TypeError for inputs that are not floating point.
+    default the initializer of the depthwise convolution. Raises ValueError for an unsupported data
+    format, and TypeError for inputs that are not floating point.
 
     Args:
       num_outputs: the number of channels of the result. If `num_outputs` is None, only the

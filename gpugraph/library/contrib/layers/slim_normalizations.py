@@ -149,8 +149,8 @@ def instance_norm(
 ) -> Tensor:
     """Normalize each channel of each example to mean 0 and standard deviation 1.
 
-    Source: arXiv:1607.08022. The other arguments are those of `layer_norm`. Raises ValueError for
-    another data format, and for inputs of unknown rank or an unknown number of channels.
+    Source: arXiv:1607.08022. For the other arguments, see `layer_norm`. Raises ValueError for an
+    unsupported data format, and for inputs of unknown rank or an unknown number of channels.
 
     Args:
       param_initializers: a dict of initializers for `beta` and `gamma`.
@@ -306,8 +306,8 @@ def bias_add(
 ) -> Tensor:
     """Return activation_fn(inputs + biases), with one bias for each channel.
 
-    Raises ValueError for another data format, for "NCHW" with inputs that are not images, and for
-    inputs of unknown rank or an unknown number of channels.
+    Raises ValueError for an unsupported data format, for "NCHW" with inputs that are not images,
+    and for inputs of unknown rank or an unknown number of channels.
     """
     _check_format(data_format)
     with variable_scope(scope, "BiasAdd", [inputs], reuse=reuse) as within:

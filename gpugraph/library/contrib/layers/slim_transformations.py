@@ -93,7 +93,7 @@ def images_to_sequence(
 ) -> Tensor:  # fmt: skip
     """Convert images [n, h, w, channels] to sequences along the width: [w, n * h, channels].
 
-    Raises ValueError for another data format.
+    Raises ValueError for an unsupported data format.
     """
     if data_format not in ("NHWC", "NCHW"):
         raise ValueError(f"data_format has to be either NCHW or NHWC, but it is {data_format!r}")
@@ -138,7 +138,7 @@ def spatial_softmax(
 
     [n, h, w, channels] becomes [n, 2 * channels], with two coordinates in [-1, 1] for each channel.
 
-    Raises ValueError for another data format, and for an unknown number of channels.
+    Raises ValueError for an unsupported data format, and for an unknown number of channels.
 
     Args:
       temperature: the divisor of the features; by default a variable with initial value 1.

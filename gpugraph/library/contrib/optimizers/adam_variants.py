@@ -101,7 +101,9 @@ class AdamGSOptimizer(AdamOptimizer):
 
 
 class _PowerOfStep:
-    """A power of the global step, in the form of the variables of `AdamOptimizer`."""
+    """A power of beta1 or beta2, computed from the global step. It has the interface of the
+    variables that `AdamOptimizer` uses.
+    """
 
     def __init__(self, tensor: Tensor) -> None:
         self._tensor, self.dtype = tensor, tensor.dtype

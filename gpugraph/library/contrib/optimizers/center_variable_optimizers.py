@@ -1,7 +1,8 @@
-"""Asynchronous optimizers whose workers train local variables, and exchange them with variables of
-all workers, the centers, from time to time.
+"""Asynchronous optimizers. Each worker trains local variables. After a number of steps, it
+exchanges values with the centers, which are variables that all workers share.
 
-A custom getter makes a local variable, which is trained, and its center of each trainable variable.
+For each trainable variable of the program, a custom getter creates three variables: a local
+variable, which is trained, its center, and a second local variable, the companion.
 """
 
 from __future__ import annotations
@@ -62,7 +63,9 @@ class _CenterGetter:
     def __call__(
         self, getter: Any, name: str, trainable: bool, collections: Any, *args: Any, **kwargs: Any
     ) -> Any:
-        """Return the local variable of the name, and make its center and its companion."""
+        """Return the local variable `name`. Create it together with its center and its
+        companion.
+        """
         if not trainable:
             return self._get_plain(getter, name, collections, *args, **kwargs)
         local = [GraphKeys.LOCAL_VARIABLES]
@@ -93,21 +96,21 @@ class _CenterGetter:
 
 
 class AGNCustomGetter(_CenterGetter):
-    """A custom getter for `AGNOptimizer`. A third variable holds the sum of gradients."""
+    """A custom getter for `AGNOptimizer`. The companion holds the sum of the gradients."""
 
     _companion = "grad_variable"
 
 
 class ElasticAverageCustomGetter(_CenterGetter):
-    """A custom getter for `ElasticAverageOptimizer`. A third variable holds the worker's copy of
-    the center.
+    """A custom getter for `ElasticAverageOptimizer`. The companion holds the worker's copy of the
+    center.
     """
 
     _companion = "local_center_variable"
 
 
 class _CenterOptimizer(WrappingOptimizer):
-    """Base class. The wrapped optimizer trains the local variables."""
+    """Base class of optimizers with centers. The wrapped optimizer trains the local variables."""
 
     def __init__(
         self,
@@ -132,7 +135,9 @@ class _CenterOptimizer(WrappingOptimizer):
         opt._prepare()
 
     def _if_time(self, after: Sequence[Any], update: Any) -> Any:
-        """Return an operation that counts a local step, and calls `update` in each period."""
+        """Return an operation that counts a local step. At the end of each period, it also runs the
+        operation that `update` returns.
+        """
         with control_dependencies(after):
             counted = assign_add(self._local_step, 1, name="local_step_update")
         with control_dependencies([counted]):
@@ -194,12 +199,13 @@ def _step(global_step: Any) -> list[Any]:
 class AGNOptimizer(_CenterOptimizer):
     """Accumulated gradient normalization (Hermans et al., 2017, arXiv:1710.02368).
 
-    A worker trains its local variables by `optimizer`, and sums its gradients. In each period it
-    applies their mean to the centers, and copies the centers.
+    A worker trains its local variables with `optimizer`, and sums the gradients. At the end of each
+    period, `optimizer` applies the mean gradients to the centers, and the worker copies the centers
+    to its local variables.
 
     Args:
-      custom_getter: the `AGNCustomGetter` by which the variables were created.
-      communication_period: the number of steps between exchanges with the centers.
+      custom_getter: the `AGNCustomGetter` that created the variables.
+      communication_period: the number of steps in a period.
     """
 
     def __init__(
@@ -218,7 +224,9 @@ class AGNOptimizer(_CenterOptimizer):
     def apply_gradients(
         self, grads_and_vars: Any, global_step: Any = None, name: str | None = None
     ) -> Any:
-        """Return an operation that changes the local variables and, in each period, the centers."""
+        """Return an operation that changes the local variables and, at the end of a period, the
+        centers.
+        """
         del name
         pairs = [(grad, var) for grad, var in grads_and_vars if grad is not None]
 
@@ -258,15 +266,15 @@ class AGNOptimizer(_CenterOptimizer):
 class ElasticAverageOptimizer(_CenterOptimizer):
     """Elastic averaging (Zhang et al., 2015, arXiv:1412.6651).
 
-    A worker trains its local variables by `opt`. In each period the local variables and the centers
-    move towards each other, by a fraction of their difference.
+    A worker trains its local variables with `opt`. At the end of each period, a local variable and
+    its center move towards each other by a fraction of their difference.
 
     Args:
-      ea_custom_getter: the `ElasticAverageCustomGetter` by which the variables were created.
-      communication_period: the number of steps between exchanges with the centers.
+      ea_custom_getter: the `ElasticAverageCustomGetter` that created the variables.
+      communication_period: the number of steps in a period.
       moving_rate: the fraction, by default 0.9 / communication_period / num_worker.
-      rho: the factor of the loss by which local variables stay near the centers, by default the
-        moving rate divided by the learning rate.
+      rho: the factor of the loss that keeps local variables near the centers; by default the moving
+        rate divided by the learning rate.
       synchronous: whether workers wait for each other at the start.
     """
 
@@ -291,8 +299,8 @@ class ElasticAverageOptimizer(_CenterOptimizer):
         self._rho = self._moving_rate / opt._learning_rate if rho is None else rho
 
     def compute_gradients(self, loss: Any, var_list: Any = None, *args: Any, **kwargs: Any) -> Any:
-        """Return the (gradient, variable) pairs of the loss plus rho times half the squared
-        differences to the workers' copies of the centers.
+        """Return the (gradient, variable) pairs of a loss: `loss` + rho / 2 times the squared
+        differences between the variables and the worker's copies of the centers.
         """
         variables = list(var_list or trainable_variables())
         losses = [l2_loss(var - self._companions[var]) for var in variables]
@@ -303,7 +311,9 @@ class ElasticAverageOptimizer(_CenterOptimizer):
     def apply_gradients(
         self, grads_and_vars: Any, global_step: Any = None, name: str | None = None
     ) -> Any:
-        """Return an operation that changes the local variables and, in each period, the centers."""
+        """Return an operation that changes the local variables and, at the end of a period, the
+        centers.
+        """
         del name
         pairs = list(grads_and_vars)
         known = set(get_default_graph().get_collection_ref(GraphKeys.GLOBAL_VARIABLES))
@@ -333,7 +343,9 @@ class ElasticAverageOptimizer(_CenterOptimizer):
         return self._all_ready(task_index, copied) if self._synchronous else group(*copied)
 
     def _all_ready(self, task_index: int, after: Sequence[Any]) -> Any:
-        """Return an operation that tells all other workers, and waits for them."""
+        """Return an operation that tells all other workers that this worker is ready, and waits
+        until they are ready.
+        """
         queues = [
             FIFOQueue(
                 self._num_worker, ["bool"], shapes=[[]],
@@ -374,7 +386,9 @@ class ElasticAverageOptimizer(_CenterOptimizer):
 
 
 def _move_to_local(known: set[Variable]) -> None:
-    """Move the global variables that are not in `known` to the local variables."""
+    """Move the variables that are not in `known` from the collection GLOBAL_VARIABLES to
+    LOCAL_VARIABLES.
+    """
     collection = get_default_graph().get_collection_ref(GraphKeys.GLOBAL_VARIABLES)
     for variable in [variable for variable in collection if variable not in known]:
         collection.remove(variable)

@@ -1,5 +1,5 @@
-"""Optimizers outside of the graph, which evaluate a loss and its gradients through runs of a
-Session.
+"""Optimizers that run outside of the graph. They evaluate a loss and its gradients through runs of
+a Session.
 
 `ScipyOptimizerInterface` calls `scipy.optimize.minimize`.
 """
@@ -98,7 +98,7 @@ class ExternalOptimizerInterface:
     ) -> None:
         """Minimize the loss, and assign the resulting values to the variables.
 
-        The other arguments are those of `Session.run`.
+        For the other arguments, see `Session.run`.
 
         Args:
           session: by default the default session.

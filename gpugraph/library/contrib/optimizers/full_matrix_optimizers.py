@@ -49,22 +49,24 @@ def _at(value: Number, step: Any) -> Any:
 class ShampooOptimizer(Optimizer):
     """Adagrad with a matrix for each axis of a variable (Gupta et al., 2018, arXiv:1802.09568).
 
-    For each axis j, the matrix G_j sums the products of the gradient with itself over all other
-    axes. A step multiplies the gradient, along each axis, by G_j^(-alpha / rank). Slots: "gbar",
-    the momentum, "Gbar_0", ..., the matrices, and, if `svd_interval` is above 1, "H_0", ..., their
-    powers. The settings may be functions of the step, except for `max_matrix_size` and `epsilon`.
+    For each axis j, the matrix G_j is the sum over steps of the products of the gradient with
+    itself, contracted over all other axes. A step multiplies the gradient, along each axis, by
+    G_j^(-alpha / rank). The slot "gbar" contains the momentum, and the slots "Gbar_0", "Gbar_1" and
+    so on contain the matrices. If `svd_interval` is above 1, the slots "H_0", "H_1" and so on
+    contain the powers of the matrices. All settings except `max_matrix_size` and `epsilon` may be
+    functions of the step.
 
     Args:
       global_step: the variable that counts the training steps.
-      max_matrix_size: the maximum size of an axis with a matrix. A longer axis has a vector, the
-        diagonal.
+      max_matrix_size: the maximum size of an axis with a matrix. For a longer axis, only the
+        diagonal of the matrix is stored, as a vector.
       gbar_decay, gbar_weight: gbar = gbar_decay * gbar + gbar_weight * gradient.
-      mat_gbar_decay, mat_gbar_weight: the same for the matrices.
+      mat_gbar_decay, mat_gbar_weight: G_j = mat_gbar_decay * G_j + mat_gbar_weight * products.
       svd_interval: the number of steps between computations of powers.
       precond_update_interval: the number of steps between updates of the matrices.
       epsilon: a number that is added to the diagonals.
       alpha: the sum of the powers over all axes.
-      use_iterative_root: whether powers are computed by iterations with matrix products, instead of
+      use_iterative_root: whether powers are computed with iterations of matrix products, instead of
         a singular value decomposition.
     """
 
@@ -127,7 +129,9 @@ class ShampooOptimizer(Optimizer):
         return self._step(grad.values, var, grad.indices)
 
     def _averaged(self, slot: Variable, decay: Number, decay_now: Any, new: Any) -> Any:
-        """Return the slot after slot = decay * slot + new. A slot without decay is not needed."""
+        """Update a slot: slot = decay * slot + new. Return its new value. If `decay` is 0, the slot
+        is not used.
+        """
         if isinstance(decay, (int, float)) and decay == 0.0:
             return new
         if isinstance(decay, (int, float)) and decay == 1.0:
@@ -218,14 +222,14 @@ class ShampooOptimizer(Optimizer):
 class GGTOptimizer(Optimizer):
     """Full-matrix Adagrad over a window of past gradients (Agarwal et al., 2018, arXiv:1806.02958).
 
-    All variables form one vector, whose momentum is kept for the last `window` steps. Sparse
-    gradients are refused.
+    All variables form one vector. The momentum of this vector is kept for the last `window` steps.
+    Sparse gradients raise NotImplementedError.
 
     Args:
       beta1: the decay of the momentum.
       window: the number of steps that are kept.
-      eps: the minimum of the smallest singular value with which the part of the gradient outside of
-        the window is used.
+      eps: a bound. The part of the momentum outside of the window's span is used only if the
+        smallest singular value exceeds this bound.
       svd_eps: a number that is added to the diagonal before the decomposition.
       sigma_eps: a number that is added to the singular values.
     """

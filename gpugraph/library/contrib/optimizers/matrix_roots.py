@@ -1,4 +1,4 @@
-"""Powers of symmetric matrices by iterations with matrix products."""
+"""Powers of symmetric matrices, computed with iterations of matrix products."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def _norm(matrix: Any) -> Any:
 
 
 def square_root(matrix: Any, size: int, iterations: int = 100, ridge: float = 1e-4) -> Any:
-    """Return the square root of a positive semidefinite matrix, by the iteration of Denman and
-    Beavers (Higham, 1997, equation 2.6b).
+    """Return the square root of a positive semidefinite matrix, computed with the iteration of
+    Denman and Beavers (Higham, 1997, equation 2.6b).
 
     Args:
       ridge: a number that is added to the diagonal.
@@ -45,11 +45,11 @@ def square_root(matrix: Any, size: int, iterations: int = 100, ridge: float = 1e
 def inverse_root(
     matrix: Any, size: int, exponent: float, iterations: int = 100, epsilon: float = 1e-6
 ) -> Any:
-    """Return the power -1/p of a positive definite matrix, by the Schur-Newton iteration (Guo and
-    Higham, 2006, equation 3.2).
+    """Return the power -1/p of a positive definite matrix, computed with the Schur-Newton iteration
+    (Guo and Higham, 2006, equation 3.2).
 
     Args:
-      exponent: -1/p for a positive integer p. Raises ValueError for other numbers.
+      exponent: -1/p for a positive integer p. Raises ValueError for any other number.
       epsilon: the difference to the identity at which the iteration ends.
     """
     exact = -1.0 / exponent

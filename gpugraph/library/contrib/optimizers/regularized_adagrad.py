@@ -1,4 +1,4 @@
-"""Adagrad that can apply gradients without a change of its accumulators."""
+"""Adagrad that can apply gradients without changing its accumulators."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from gpugraph.ops.state.change_by_handle import change
 
 
 class RegAdagradOptimizer(AdagradOptimizer):
-    """Adagrad for losses with regularization, whose gradients need not change learning rates.
+    """Adagrad that can apply the gradients of a regularization loss without changing its
+    accumulators.
 
     >>> v = tf.Variable([4.0])
     >>> optimizer = tf.contrib.opt.RegAdagradOptimizer(0.5)
@@ -34,7 +35,9 @@ class RegAdagradOptimizer(AdagradOptimizer):
 
     @contextmanager
     def avoid_updating_slots(self) -> Iterator[None]:
-        """Return a context in which updates are built that keep the accumulators."""
+        """Return a context manager. Training operations that are created inside it do not change
+        the accumulators.
+        """
         before, self._should_update_slots = self._should_update_slots, False
         try:
             yield

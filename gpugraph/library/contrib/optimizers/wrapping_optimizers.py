@@ -1,7 +1,8 @@
 """Optimizers that wrap another optimizer.
 
 MovingAverageOptimizer averages the variables, and VariableClippingOptimizer bounds their norm.
-MultitaskOptimizerWrapper skips gradients of zeros, and DropStaleGradientOptimizer old gradients.
+MultitaskOptimizerWrapper skips gradients of zeros, and DropStaleGradientOptimizer skips old
+gradients.
 """
 
 from __future__ import annotations
@@ -170,8 +171,9 @@ def clip_gradients_by_global_norm(
 class MultitaskOptimizerWrapper:
     """Wraps an optimizer and skips the update of a variable whose gradient consists of zeros.
 
-    So the slots of the optimizer keep their values if a loss of several tasks lacks a task. All
-    attributes are those of the wrapped optimizer. Raises TypeError if `opt` is no Optimizer.
+    So if a batch has no examples of one of several tasks, the slots of this task's variables keep
+    their values. All attributes are taken from the wrapped optimizer. Raises TypeError if `opt` is
+    not an Optimizer.
     """
 
     def __init__(self, opt: Optimizer) -> None:
@@ -202,7 +204,8 @@ def _unless_zero(apply: Any) -> Any:
 class DropStaleGradientOptimizer(WrappingOptimizer):
     """Wraps an optimizer, and drops gradients that were computed too many global steps ago.
 
-    The variable "stale_counter" counts the dropped gradients, and a summary shows their share.
+    The variable "stale_counter" counts the steps whose gradients were dropped. A summary shows the
+    fraction of these steps.
 
     Args:
       staleness: the maximum number of global steps between the computation of gradients and their
@@ -220,7 +223,9 @@ class DropStaleGradientOptimizer(WrappingOptimizer):
         self._staleness = staleness
 
     def compute_gradients(self, loss: Any, *args: Any, **kwargs: Any) -> Any:
-        """Record the global step, and return the pairs of the wrapped optimizer."""
+        """Record the global step. Return the (gradient, variable) pairs of the wrapped
+        optimizer.
+        """
         with colocate_with(loss):
             self._local_step = get_global_step() + 0
         with control_dependencies([self._local_step]):
@@ -229,7 +234,9 @@ class DropStaleGradientOptimizer(WrappingOptimizer):
     def apply_gradients(
         self, grads_and_vars: Any, global_step: Any = None, name: str | None = None
     ) -> Any:
-        """Return the number of gradients that were dropped so far, after the update."""
+        """Return a tensor. A run that computes this tensor updates the variables, unless the
+        gradients are too old. Its value is the number of steps whose gradients were dropped so far.
+        """
         pairs = list(grads_and_vars)
         with colocate_with(global_step):
             counter = get_variable(

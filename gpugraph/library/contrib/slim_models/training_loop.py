@@ -111,9 +111,9 @@ def train(
     """Train until the function of a step stops the training, and return the last loss.
 
     If `logdir` is not None, checkpoints, summaries and the graph are written to this folder. If the
-    folder contains a checkpoint, the checkpoint is restored first. The arguments are those of
-    TensorFlow's function. `train_step_fn` receives the session, the training op, the global step
-    and `train_step_kwargs`.
+    folder contains a checkpoint, the checkpoint is restored first. The function has the same
+    arguments as in TensorFlow. `train_step_fn` receives the session, the training op, the global
+    step and `train_step_kwargs`.
 
     Raises:
       ValueError: `train_op` is None, or arguments exclude each other.

@@ -1,9 +1,9 @@
 """Calls of the package keras-applications, which builds TensorFlow 1.15's networks.
 
 The package is imported at the first call of one of its functions. The package builds its networks
-with Keras modules that the caller passes to it. gpugraph passes the modules of `tf.keras`. The
-package requests files of weights and class names by file name and URL. Nothing is downloaded: the
-files must be in ~/.keras, where Keras stores its downloads.
+with Keras modules that the caller passes to it. gpugraph passes the modules of `tf.keras`. Nothing
+is downloaded: files of weights and class names must be in ~/.keras, where Keras stores its
+downloads.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class _Utils:
 def applications_package() -> Any:
     """Import and return the package keras-applications.
 
-    If the package is missing, raises ModuleNotFoundError, which names the extra of gpugraph to
+    Raises ModuleNotFoundError if the package is missing. The error names the extra of gpugraph to
     install.
     """
     users = "Networks of tf.keras.applications"

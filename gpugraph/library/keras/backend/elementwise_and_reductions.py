@@ -29,8 +29,8 @@ from gpugraph.ops.reductions.reduction_functions import (
 
 
 def _of_one(name: str, function: Callable[..., Any]) -> Callable[[Any], Tensor]:
-    """Return a function `name` of one tensor `x` that calls `function` and has the first line of
-    its docstring.
+    """Return a function `name(x)` of one tensor that calls `function`. Its docstring is the first
+    line of the docstring of `function`.
     """
 
     @named(name, f"{(function.__doc__ or '').partition(chr(10))[0]}")
@@ -77,7 +77,7 @@ def _reduction(
     Args:
       result: the name of the result, for the docstring.
       dtype: a function that returns the dtype to which bools are cast. If the function returns
-        "bool", every input is cast. None casts nothing.
+        "bool", every input is cast. If `dtype` is None, nothing is cast.
     """
 
     @named(name, f"Return the {result} along `axis`, an int or several; None: of all elements.")

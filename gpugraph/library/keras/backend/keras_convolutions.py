@@ -40,7 +40,7 @@ def order_of_axes(data_format: Any, rank: int) -> str:
 
 
 def known_padding(padding: str) -> str:
-    """Return "SAME" for "same" and "VALID" for "valid". Raises ValueError for another padding."""
+    """Return "SAME" for "same" and "VALID" for "valid". Raises ValueError for any other padding."""
     if padding not in ("same", "valid"):
         raise ValueError(f"Invalid padding: {padding}; it is same or valid")
     return padding.upper()

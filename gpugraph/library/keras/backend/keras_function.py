@@ -1,6 +1,4 @@
-"""`K.function`: a function that computes outputs from inputs, and applies updates, by a run of
-Keras's session.
-"""
+"""`K.function`, which returns a function that runs a part of the graph in Keras's session."""
 
 from __future__ import annotations
 
@@ -27,8 +25,7 @@ from gpugraph.session import Session
 
 
 class GraphExecutionFunction:
-    """A callable that runs a part of the graph, from the values of `inputs` to the values of
-    `outputs`.
+    """A callable that computes `outputs` from values of `inputs` in a run of Keras's session.
 
     The constructor raises TypeError if `updates` is not a list or tuple, and ValueError for a
     keyword argument that is not listed below.

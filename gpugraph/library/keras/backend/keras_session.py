@@ -164,8 +164,8 @@ def track_variable(v: Variable) -> None:
 def _initialize_variables(session: Any) -> None:
     """Initialize the uninitialized variables of Keras in this session's graph.
 
-    Each variable is checked only once. If another session has initialized a variable, it is
-    therefore treated as initialized.
+    Each variable is checked only once, so a variable that was initialized in an earlier session is
+    not initialized in a later session.
     """
     tracked = _VARIABLES.get(session.graph, ())
     new = [variable for variable in tracked if not getattr(variable, "_keras_initialized", False)]

@@ -94,7 +94,7 @@ def placeholder(
 def is_keras_tensor(x: Any) -> bool:
     """Return whether a Keras layer or `Input` created this tensor, variable or SparseTensor.
 
-    Raises ValueError for an object of another class.
+    Raises ValueError for an object of any other class.
     """
     if not isinstance(x, (Tensor, Variable, SparseTensor)):
         raise ValueError(

@@ -141,8 +141,8 @@ class CallbackList:
     def batch_hooks(self, name: str) -> list[Callable[[int, Logs], Any]]:
         """Return the bound methods `name` of the callbacks, except methods without an effect.
 
-        A method has an effect if the callback overrides it, or the older method that the base class
-        calls instead.
+        A method has an effect if the callback overrides it or the older method that it calls, such
+        as `on_batch_begin`.
         """
         names = [name, _BATCH_HOOKS[name]]
         return [
@@ -173,8 +173,7 @@ def _defines(callback: Any, name: str) -> bool:
 
 
 class LambdaCallback(Callback):
-    """A callback that consists of functions. Each function replaces the method of the same name,
-    unless it is None.
+    """A callback whose methods are the functions that the constructor receives.
 
     Args:
       kwargs: functions for other methods of `Callback`, by name.
@@ -207,7 +206,7 @@ class History(Callback):
     """A callback that records the losses and metrics of all epochs.
 
     Attributes:
-      history: by name, a list of values, one for each epoch.
+      history: a dict from the name of a loss or metric to its values, one for each epoch.
       epoch: the list of the epochs' numbers.
     """
 

@@ -140,7 +140,7 @@ class ModelCheckpoint(Callback):
     def _newest(self) -> str | None:
         """Return the newest file or checkpoint whose name matches `filepath`, or None.
 
-        The name may contain any epoch and values.
+        The name may contain any epoch and any losses and metrics.
         """
         folder, name = os.path.split(local_path(self.filepath))
         pattern = re.sub(r"\\\{.*?\\\}", ".*", re.escape(name)) + r"(\.index)?"

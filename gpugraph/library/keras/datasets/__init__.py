@@ -1,8 +1,8 @@
 """`tf.keras.datasets`: functions that read data sets from files in ~/.keras/datasets. Nothing is
 downloaded.
 
-`image_sets` and `sequence_sets` have the functions, `dataset_modules` the modules, and
-`plain_pickles` reads files of arrays without running code.
+`image_sets` and `sequence_sets` have the functions, and `dataset_modules` has the table of modules.
+`plain_pickles` reads files of arrays without running code in them.
 """
 
 from gpugraph.library.keras.datasets.dataset_modules import MODULES

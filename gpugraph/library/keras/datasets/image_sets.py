@@ -90,8 +90,8 @@ def load_cifar100(label_mode: str = "fine") -> Sets:
     """Return the CIFAR-100 data set of pictures of 100 classes as ((x_train, y_train), (x_test,
     y_test)). x is an array of images, uint8 [n, 32, 32, 3], and y is an array of classes [n, 1].
 
-    Raises ValueError for another mode, and FileNotFoundError if the file in ~/.keras/datasets is
-    missing.
+    Raises ValueError if `label_mode` is neither "fine" nor "coarse", and FileNotFoundError if the
+    file in ~/.keras/datasets is missing.
 
     Args:
       label_mode: "fine" for 100 classes, or "coarse" for 20.

@@ -18,7 +18,7 @@ class InputLayer(Layer):
     """The layer of one input of a network. Its output is a placeholder or an existing tensor.
 
     The constructor raises UnimplementedError if `ragged` is true. It raises ValueError if both
-    `input_shape` and `batch_input_shape` are passed, or if `kwargs` contains any other name.
+    `input_shape` and `batch_input_shape` are passed, or for an unknown keyword argument.
 
     Args:
       input_shape: the shape without the batch axis.

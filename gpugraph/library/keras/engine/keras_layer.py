@@ -93,8 +93,8 @@ class Layer(LayerWeights, LayerNodes, Module):
 
     @property
     def dtype(self) -> DType | None:
-        """The dtype of the variables. The property is None before the first call if the constructor
-        received no dtype.
+        """The dtype of the variables. If the constructor received no dtype, the property is None
+        until the layer is called.
         """
         return self._dtype
 
@@ -105,8 +105,8 @@ class Layer(LayerWeights, LayerNodes, Module):
 
     @property
     def graph(self) -> Graph | None:
-        """The graph of the first call, or None before the first call. A call in another graph
-        raises an error.
+        """The graph in which the layer was first called, or None if it was not called yet. A call
+        in another graph raises an error.
         """
         return self._graph
 
@@ -149,7 +149,7 @@ class Layer(LayerWeights, LayerNodes, Module):
     def compute_output_signature(self, input_signature: Any) -> Any:
         """Return TensorSpecs of the outputs for inputs with these TensorSpecs.
 
-        Raises TypeError for inputs of another class.
+        Raises TypeError for inputs that are not TensorSpecs.
         """
         for spec in flatten(input_signature):
             if not isinstance(spec, TensorSpec):
@@ -215,7 +215,8 @@ class Layer(LayerWeights, LayerNodes, Module):
     # -- calls
 
     def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-        """Run `call` inside the layer's name scope. Before the first call, also run `build`.
+        """Run `call` inside the layer's name scope. If the layer is not built yet, run `build`
+        before `call`.
 
         `call` also receives `mask` and `training` if it has these parameters. By default, `mask` is
         the mask of the inputs. If another layer's `call` calls this layer, the default of

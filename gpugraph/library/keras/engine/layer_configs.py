@@ -30,18 +30,18 @@ _OF_ALL_LAYERS = ("self", "name", "trainable", "dtype", "kwargs")
 
 
 def object_of_argument(name: str, value: Any) -> Any:
-    """Return the object for the value of an argument, for example the function for
+    """Return the object that the value of an argument names, for example the function `relu` for
     `activation="relu"`.
 
-    Values of arguments without such a suffix are returned unchanged. For an unknown name, the
-    module that converts it raises an error.
+    The suffix of the argument's name determines the kind of object. With any other suffix, the
+    value is returned unchanged.
     """
     kind = _KINDS.get(name.rpartition("_")[2])
     return value if kind is None else kind.get(value)
 
 
 def plain_argument(name: str, value: Any) -> Any:
-    """Return the plain value for the value of an argument, to store it in a configuration."""
+    """Convert the value of an argument to a plain value for a configuration."""
     kind = _KINDS.get(name.rpartition("_")[2])
     if kind is None:
         return value

@@ -118,9 +118,10 @@ class LayerLosses:
         _collect(ops, self._update_collection)
 
     def _reachable(self, ops: list[Any]) -> set[Any]:
-        """Return the operations in `ops` that are computed from the inputs of a call of the layer.
+        """Return the operations in `ops` that depend on the inputs of the innermost call in
+        progress.
 
-        Such a call is the innermost call in progress or, outside of calls, any recorded call.
+        If no call is in progress, use the inputs of all recorded calls of the layer.
         """
         call = innermost_call()
         if call is not None:

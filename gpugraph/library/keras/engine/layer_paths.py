@@ -1,8 +1,8 @@
 """The position of a layer's call in a network of layers, as text for error messages.
 
 A call of a layer is written as the layer's name and the number of the call, `dense[1]`. A path is
-the sequence of calls from an input to a call, `x[0] -> dense[0] -> dense[1]`. If a path is long,
-the number of calls in its middle replaces these calls.
+the sequence of calls from an input to a call, `x[0] -> dense[0] -> dense[1]`. In a long path, the
+number of the calls in the middle replaces these calls.
 """
 
 from __future__ import annotations

@@ -202,7 +202,9 @@ class LayerWeights(LayerLosses):
         return values
 
     def set_weights(self, weights: Sequence[Any]) -> None:
-        """Set the values of `weights`. Raises ValueError if the number or a shape differs."""
+        """Set the values of `weights`. Raises ValueError if the number of arrays or the shape of an
+        array is wrong.
+        """
         variables = self.weights
         if len(variables) != len(weights):
             raise ValueError(
@@ -275,7 +277,7 @@ class LayerWeights(LayerLosses):
 
         The penalty of `regularizer` is added to the layer's losses, unless the variable existed
         already and is shared. Raises ValueError for a trainable variable with the synchronization
-        ON_READ, and TypeError for other keyword arguments.
+        ON_READ, and TypeError for an unknown keyword argument.
 
         Args:
           name: by default "Variable".
@@ -341,9 +343,9 @@ class LayerWeights(LayerLosses):
         partitions.
 
         Args:
-          trainable: whether to train the variable. A partition whose own `trainable` is False is
-            not trained, unless that is only because the layer is not trainable. A variable getter
-            of the program may return a tensor, which is treated as trainable.
+          trainable: whether to train the variable. In a trainable layer, a partition whose
+            attribute `trainable` is False is not trained. A variable getter of the program may
+            return a tensor, which is treated as trainable.
         """
         for part in variable_parts(variable):
             is_trained = trainable and (getattr(part, "trainable", True) or not self.trainable)

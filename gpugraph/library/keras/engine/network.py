@@ -46,10 +46,10 @@ class Network(NetworkFiles, NetworkLosses, Layer):
     `inputs` and `outputs` are tensors of layers, or structures of such tensors. Operations between
     the layers become layers.
 
-    The constructor raises TypeError for other keyword arguments, for inputs without outputs or
+    The constructor raises TypeError for unknown keyword arguments, for inputs without outputs or
     outputs without inputs, and for inputs created by a layer other than an InputLayer. It raises
-    ValueError for tensors that no layer created, duplicate inputs, and graphs that
-    `network_graph.map_network` rejects.
+    ValueError for tensors that no layer created, duplicate inputs, and a graph with a cycle or with
+    two layers of the same name.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -239,8 +239,8 @@ class Network(NetworkFiles, NetworkLosses, Layer):
 
     @property
     def input_spec(self) -> Any:
-        """A list with None for each input if there are several inputs, so that calls check the
-        number of inputs. Otherwise None.
+        """A list with None for each input, which makes calls check the number of inputs. For a
+        single input, the property is None.
         """
         several = self.is_graph_network and len(self.inputs) > 1
         return [None] * len(self.inputs) if several else None
@@ -248,7 +248,7 @@ class Network(NetworkFiles, NetworkLosses, Layer):
     # -- runs
 
     def build(self, input_shape: Any) -> None:
-        """Create the variables of a subclass by a call of its `call` on placeholders.
+        """Create the variables of a subclass by calling its `call` with placeholders.
 
         Raises ValueError if a shape is invalid, or if `call` requires additional arguments or
         inputs whose dtype is not `floatx()`.
@@ -299,7 +299,7 @@ class Network(NetworkFiles, NetworkLosses, Layer):
         return self.run_internal_graph(inputs, mask)
 
     def run_internal_graph(self, inputs: Any, mask: Any = None) -> Any:
-        """Return the outputs for other inputs. Call every layer again, in the graph's order.
+        """Return the outputs for new inputs. Call every layer again, in the graph's order.
 
         Args:
           inputs: tensors in the structure of the network's inputs, or a list.

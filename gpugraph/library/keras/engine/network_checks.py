@@ -103,8 +103,8 @@ def _made_by(tensor: Any) -> str:
 
 
 def arguments_of_build(network: Any) -> dict[str, Any]:
-    """Return the keyword arguments, in addition to the inputs, with which `build` calls the
-    network's `call`.
+    """Return the keyword arguments that `build` passes to the network's `call` in addition to the
+    inputs.
 
     Return `training=False` if `call` requires it, otherwise no arguments. Raises ValueError if
     `call` accepts no inputs, or requires other arguments.

@@ -239,8 +239,8 @@ def _node_text(node: LayerNode) -> str:
 
 
 class OfGraph:
-    """A read-only attribute of a network. The value of the attribute is the attribute of the same
-    name of the NetworkGraph.
+    """A read-only property of a network that returns the attribute of the same name of its
+    NetworkGraph.
     """
 
     def __init__(self, doc: str) -> None:

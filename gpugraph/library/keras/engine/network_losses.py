@@ -64,8 +64,8 @@ class NetworkLosses(LayerLosses):
     ) -> None:
         """Add a metric of a tensor. See `Layer.add_metric`.
 
-        In a graph of layers, the tensor becomes the input of an AddMetric layer. If the value is
-        the result of a metric object, a graph of layers raises ValueError.
+        In a graph of layers, the tensor becomes the input of an AddMetric layer. A graph of layers
+        does not accept the result of a metric object, and raises ValueError.
         """
         is_graph = self._network_graph is not None and innermost_call() is None
         if is_graph and hasattr(value, "_metric_obj"):

@@ -1,4 +1,4 @@
-"""Converts operations that a program has applied to layers' outputs to layers."""
+"""Conversion of a program's operations on the outputs of layers to layers."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from gpugraph.ops.sparse.sparse_tensor import SparseTensor
 def get_reachable_from_inputs(inputs: Any, targets: Any = None) -> set[Any]:
     """Return `inputs` and all tensors and operations that are computed from them.
 
-    Raises TypeError for other objects.
+    Raises TypeError for any other object.
 
     Args:
       inputs: tensors, variables or operations.

@@ -1,8 +1,8 @@
 """Enqueuers, which prepare batches in advance in threads or processes, and return them in order.
 
-An error in a worker is raised where the consumer takes the worker's batch. The consumer submits the
-next batches each time it takes one. So there is no scheduling thread, and no thread remains when an
-enqueuer stops.
+An error in a worker is raised where the consumer takes the worker's batch. Each time the consumer
+takes a batch, it submits the next batches to the workers, so that no separate thread has to
+schedule batches.
 """
 
 from __future__ import annotations

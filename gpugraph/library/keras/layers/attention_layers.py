@@ -30,7 +30,7 @@ class _Attention(ConfiguredLayer):
     The query has the shape [n, queries, size]. The value and the key have the shape [n, values,
     size]. By default, the keys are the values. Masks are a list [query mask, value mask]. Results
     of masked queries are 0. Masked values are ignored. A call raises ValueError if the inputs or
-    the masks are not such lists.
+    the masks are not lists of this form.
 
     Args:
       causal: whether query i ignores the values after value i.

@@ -68,9 +68,9 @@ class BatchNormalization(SameShape):
     the averages.
 
     Raises TypeError for an axis that is not a number. Raises ValueError for inputs of unknown rank
-    or an unknown number of channels, for an axis that does not exist or occurs twice, for unknown
-    names of bounds, and for a virtual batch size that is not positive or is combined with
-    `adjustment` or with channels on axis 0.
+    or an unknown number of channels, for an axis that does not exist or occurs twice, for an
+    unknown key in `renorm_clipping`, and for a virtual batch size that is not positive or is
+    combined with `adjustment` or with channels on axis 0.
 
     Source: Ioffe, 2017 (arXiv:1702.03275).
 

@@ -21,7 +21,7 @@ _BOUNDS = ("rmax", "rmin", "dmax")
 
 
 def checked_clipping(clipping: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the bounds of `renorm_clipping` as a dict. Raises ValueError for unknown names."""
+    """Return the bounds of `renorm_clipping` as a dict. Raises ValueError for unknown keys."""
     bounds = dict(clipping or {})
     if set(bounds) - set(_BOUNDS):
         raise ValueError(f"renorm_clipping {bounds} contains keys not in {list(_BOUNDS)}")

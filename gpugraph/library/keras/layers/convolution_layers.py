@@ -31,7 +31,7 @@ class Convolution(ConfiguredLayer):
     The arguments `*_initializer`, `*_regularizer` and `*_constraint` are options of `kernel` [...,
     channels, filters] and `bias`. Raises ValueError if windows are larger than the inputs, if the
     inputs do not have the expected rank, or if the number of channels is unknown or differs from
-    the first call.
+    that of the layer's first inputs.
 
     Args:
       filters: the number of output channels.

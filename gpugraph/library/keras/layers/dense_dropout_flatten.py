@@ -30,9 +30,9 @@ class Dense(ConfiguredLayer):
     size].
 
     The arguments `*_initializer`, `*_regularizer` and `*_constraint` are options of `kernel` and
-    `bias`, as in `tf.get_variable`. The first call raises ValueError for inputs whose last size is
-    unknown, and later calls raise ValueError if the last size of the inputs differs from the first
-    call. Calls raise TypeError for inputs that are not floating point numbers.
+    `bias`, as in `tf.get_variable`. The layer's first call raises ValueError if the last size of
+    the inputs is unknown. Later calls raise ValueError if the last size of the inputs is different.
+    Calls raise TypeError for inputs that are not floating point numbers.
 
     Args:
       units: the number of outputs per example. The variable `kernel` is [size, units], where size

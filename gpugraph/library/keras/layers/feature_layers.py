@@ -198,8 +198,8 @@ class LinearFeatures(Layer):
 
     Args:
       units: the number of outputs.
-      sparse_combiner: how to combine the weights of an example's categories: "sum", "mean" or
-        "sqrtn".
+      sparse_combiner: the method that combines the weights of an example's categories: "sum",
+        "mean" or "sqrtn".
     """
 
     def __init__(

@@ -279,7 +279,7 @@ class DepthwiseConv2D(Convolution):
         self.depthwise_kernel = self.add_parameter("depthwise_kernel", shape, options="depthwise")
 
     def convolve(self, inputs: Tensor) -> Tensor:
-        """Return the separate convolutions of the channels."""
+        """Convolve each channel separately, and return the results."""
         strides = [1, 1, *self.strides] if self.first else [1, *self.strides, 1]
         return depthwise_conv2d_of(
             inputs, self.depthwise_kernel, strides, self.padding.upper(), self.dilation_rate,

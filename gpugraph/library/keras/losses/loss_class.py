@@ -66,8 +66,8 @@ def of_one_rank(y_true: Any, y_pred: Any) -> tuple[Tensor, Tensor]:
     """Return targets and predictions with equal ranks. If one of them has an additional last axis
     of size 1, the axis is removed.
 
-    If `y_true` has one axis fewer and the last axis of `y_pred` is longer than 1, `y_true` contains
-    class indices. In this case, targets and predictions are returned unchanged.
+    If `y_true` has one axis fewer than `y_pred`, and the last axis of `y_pred` is longer than 1,
+    `y_true` contains class indices. In this case, targets and predictions are returned unchanged.
     """
     y_true, y_pred = convert_to_tensor(y_true), convert_to_tensor(y_pred)
     ranks = y_pred.shape.rank, y_true.shape.rank

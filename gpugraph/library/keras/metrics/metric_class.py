@@ -94,8 +94,8 @@ class Metric(Layer):
 
     @property
     def updates(self) -> list[Any]:
-        """A list with the operation that adds the batch of the latest call. Before the first call,
-        the list is empty.
+        """A list with the operation that adds the batch of the metric's latest call. The list is
+        empty if the metric was not called yet.
         """
         update = self._latest_update
         return [] if update is None else [update]

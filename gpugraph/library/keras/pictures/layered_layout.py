@@ -61,7 +61,7 @@ def lay_out(boxes: Sequence[Box], edges: Sequence[tuple[int, int]]) -> PictureLa
     """Set the position of every box, and return the layout.
 
     Args:
-      edges: pairs of indices of boxes. The first box has the smaller rank.
+      edges: pairs of indices of boxes. The first box of a pair must have the smaller rank.
     """
     rows: defaultdict[int, list[Box]] = defaultdict(list)
     for box in boxes:

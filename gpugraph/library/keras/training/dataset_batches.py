@@ -65,7 +65,7 @@ class DatasetBatches(Sequence):
             return self._session.run(self._next)
 
     def first(self) -> Any:
-        """Return the first batch. The next batch that is read is the first one again."""
+        """Return the first batch. After this call, the first batch is read again."""
         with self._lock:
             self._position = 0
             self._session.run(self._begin)

@@ -37,7 +37,7 @@ class LinearFeatureModel(Model):
 
     @property
     def bias(self) -> Any:
-        """The variable that is added to the outputs, or None before the first call.
+        """The variable that is added to the outputs, or None if the model was not called yet.
 
         For a partitioned variable with a single partition, the bias is this partition, which is in
         `variables`.

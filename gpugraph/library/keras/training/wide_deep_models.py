@@ -19,8 +19,8 @@ class LinearModel(Model):
     """A model that computes activation(sum of a linear function of each input + bias): [batch,
     units].
 
-    The other arguments are those of `Dense`. A call raises ValueError if the number of inputs
-    differs from the first call.
+    For the other arguments, see `Dense`. A call raises ValueError if the number of inputs is not
+    the number that the model received in its first call.
 
     Args:
       units: the number of outputs of an example.

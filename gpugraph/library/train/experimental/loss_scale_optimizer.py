@@ -50,8 +50,8 @@ class MixedPrecisionLossScaleOptimizer(Optimizer):
         colocate_gradients_with_ops: bool = False,
         grad_loss: Any = None,
     ) -> list[tuple[Any, Variable]]:
-        """Return pairs (gradient or None, variable). The gradients are those of the loss before it
-        is scaled.
+        """Return pairs (gradient or None, variable). The gradients are the gradients of the
+        unscaled loss.
 
         Raises the errors of `Optimizer.compute_gradients`.
         """

@@ -50,7 +50,9 @@ class SummarySaverHook(SessionRunHook):
         self._timer = SecondOrStepTimer(every_secs=save_secs, every_steps=save_steps)
 
     def begin(self) -> None:
-        """Find the global step and open the writer. Raises RuntimeError if there is no step."""
+        """Find the global step and open the writer. Raises RuntimeError if there is no global
+        step.
+        """
         if self._summary_writer is None and self._output_dir:
             self._summary_writer = FileWriterCache.get(self._output_dir)
         self._next_step: int | None = None

@@ -23,10 +23,11 @@ def without_sparse(tensors: Sequence[Any]) -> list[Any]:
 
 
 def sparse_components(lists: Sequence[Sequence[Any]]) -> dict[int, SparseTensor]:
-    """Return a dict from positions in the first list to the components that are SparseTensors.
+    """Return a dict from index to component, for the components of the first list that are
+    SparseTensors.
 
-    Raises ValueError if their positions differ among the lists, and TypeError if their dtypes
-    differ.
+    Raises ValueError if the SparseTensors of the lists have different indices, and TypeError if
+    their dtypes differ.
     """
     sparse = [
         {index: item for index, item in enumerate(tensors) if isinstance(item, SparseTensor)}

@@ -132,8 +132,8 @@ class BaseMonitoredSession:
 
     @property
     def _coordinated_creator(self) -> BaseMonitoredSession._CoordinatedSessionCreator:
-        """An object with the tf.Session and its coordinator. The names are the same as in
-        TensorFlow.
+        """An object whose attributes `tf_sess` and `coord` are the tf.Session and its coordinator,
+        as in TensorFlow.
         """
         return self._CoordinatedSessionCreator(self._tf_session, self._coord)
 

@@ -23,9 +23,7 @@ from gpugraph.platform import logging
 
 
 class _Default:
-    """The type of the default value of an argument. With this value, the caller has not set the
-    argument.
-    """
+    """The type of a default value which means that the caller has not set the argument."""
 
     def __repr__(self) -> str:
         return "USE_DEFAULT"

@@ -1,4 +1,5 @@
-"""The restoration of a checkpoint of objects, whose objects are matched with the program's objects.
+"""The restoration of a checkpoint of objects. The checkpoint's objects are matched with the
+program's objects.
 
 Each check and each run of a restore matches the objects that the program has at that time.
 Variables that are created after `restore` therefore also get their values.

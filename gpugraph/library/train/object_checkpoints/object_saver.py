@@ -1,5 +1,5 @@
-"""A saver of objects, which saves and restores a root and all objects that are reachable from
-it.
+"""A saver that saves and restores a root object and all objects that are reachable from this
+root.
 """
 
 from __future__ import annotations

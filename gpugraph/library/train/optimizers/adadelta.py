@@ -11,10 +11,11 @@ from gpugraph.library.train.optimizers.optimizer_settings import OneOpUpdate
 
 
 class AdadeltaOptimizer(OneOpUpdate, Optimizer):
-    """var -= learning_rate * sqrt(accum_update + epsilon) / sqrt(accum + epsilon) * gradient.
+    """The Adadelta optimizer. A step is var -= learning_rate * sqrt(accum_update + epsilon) /
+    sqrt(accum + epsilon) * gradient.
 
-    Slots: "accum" and "accum_update", the running means of the squares of gradients and of updates,
-    which decay by `rho`. In the paper, `learning_rate` is 1.
+    The slots "accum" and "accum_update" contain the running means of the squares of gradients and
+    of updates. The decay factor of these means is `rho`. In the paper, `learning_rate` is 1.
     """
 
     def __init__(

@@ -22,9 +22,11 @@ def _check_positive(name: str, value: float) -> None:
 
 
 class AdagradOptimizer(OneOpUpdate, Optimizer):
-    """accumulator += gradient**2; var -= learning_rate * gradient / sqrt(accumulator).
+    """The Adagrad optimizer. A step is accumulator += gradient**2, then var -= learning_rate *
+    gradient / sqrt(accumulator).
 
-    Slot: "accumulator". It starts at `initial_accumulator_value`, which must be above 0.
+    The slot is "accumulator". Its initial value is `initial_accumulator_value`, which must be above
+    0.
 
     >>> v = tf.Variable(4.0)
     >>> train = tf.train.AdagradOptimizer(0.5).minimize(tf.square(v))
@@ -51,11 +53,11 @@ class AdagradOptimizer(OneOpUpdate, Optimizer):
 
 
 class ProximalAdagradOptimizer(OneOpUpdate, Optimizer):
-    """Adagrad with l1 and l2 regularization after each update, scaled by the element's learning
-    rate.
+    """Adagrad with l1 and l2 regularization after each update. The regularization of an element is
+    scaled by the element's learning rate.
 
-    Slot: "accumulator". It starts at `initial_accumulator_value`, which must be above 0. Source:
-    Duchi and Singer, 2009.
+    The slot is "accumulator". Its initial value is `initial_accumulator_value`, which must be above
+    0. Source: Duchi and Singer, 2009.
     """
 
     def __init__(
@@ -89,9 +91,9 @@ class AdagradDAOptimizer(OneOpUpdate, Optimizer):
     """Adagrad with dual averaging, which computes a variable from the sum of all its gradients so
     far and the sum of their squares.
 
-    Slots: "gradient_accumulator" and "gradient_squared_accumulator". The latter starts at
-    `initial_gradient_squared_accumulator_value`, which must be above 0. Rows without a gradient
-    keep their values. Source: Duchi et al., 2011.
+    The slots are "gradient_accumulator" and "gradient_squared_accumulator". The initial value of
+    the second slot is `initial_gradient_squared_accumulator_value`, which must be above 0. Rows
+    without a gradient keep their values. Source: Duchi et al., 2011.
 
     Args:
       global_step: the variable that counts the training steps.

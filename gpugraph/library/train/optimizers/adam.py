@@ -22,10 +22,10 @@ from gpugraph.ops.state.scatter_updates import scatter_add
 
 
 class AdamOptimizer(OneOpUpdate, Optimizer):
-    """Adam: var -= lr_t * m / (sqrt(v) + epsilon). m and v are running means of the gradient and of
-    its square.
+    """The Adam optimizer. A step is var -= lr_t * m / (sqrt(v) + epsilon), where m and v are
+    running means of the gradient and of its square.
 
-    lr_t = learning_rate * sqrt(1 - beta2^t) / (1 - beta1^t). Slots: "m", "v".
+    lr_t is learning_rate * sqrt(1 - beta2^t) / (1 - beta1^t) in step t. The slots are "m" and "v".
 
     >>> v = tf.Variable(4.0)
     >>> train = tf.train.AdamOptimizer(0.5).minimize(tf.square(v))

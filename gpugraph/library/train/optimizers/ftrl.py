@@ -14,9 +14,9 @@ from gpugraph.ops.random.variable_initializers import Constant
 class FtrlOptimizer(OneOpUpdate, Optimizer):
     """FTRL-Proximal ("follow the regularized leader").
 
-    l1 regularization sets elements to 0 while their gradients stay small. Slots: "accum", which
-    starts at `initial_accumulator_value`, and "linear". Raises ValueError if a regularization
-    strength or the initial value is below 0, or if `learning_rate_power` is above 0.
+    l1 regularization sets elements to 0 while their gradients stay small. The slots are "accum",
+    whose initial value is `initial_accumulator_value`, and "linear". Raises ValueError if a
+    regularization strength or the initial value is below 0, or if `learning_rate_power` is above 0.
 
     Args:
       learning_rate_power: the exponent of the accumulated squares in the learning rate, at most 0.

@@ -16,7 +16,7 @@ from gpugraph.ops.state.change_by_handle import change
 
 
 class GradientDescentOptimizer(OneOpUpdate, Optimizer):
-    """var -= learning_rate * gradient.
+    """Gradient descent. A step is var -= learning_rate * gradient.
 
     >>> v = tf.Variable(4.0)
     >>> train = tf.train.GradientDescentOptimizer(0.25).minimize(tf.square(v))
@@ -49,9 +49,10 @@ class GradientDescentOptimizer(OneOpUpdate, Optimizer):
 
 
 class MomentumOptimizer(OneOpUpdate, Optimizer):
-    """accum = momentum * accum + gradient; var -= learning_rate * accum (or Nesterov's form).
+    """Gradient descent with momentum. A step is accum = momentum * accum + gradient, then var -=
+    learning_rate * accum. If `use_nesterov` is true, Nesterov's form of the second part is used.
 
-    Slot: "momentum". Source: Sutskever et al., 2013.
+    The slot "momentum" contains accum. Source: Sutskever et al., 2013.
 
     >>> v = tf.Variable(4.0)
     >>> train = tf.train.MomentumOptimizer(0.25, momentum=0.9).minimize(tf.square(v))

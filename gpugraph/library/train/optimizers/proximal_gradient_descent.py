@@ -9,9 +9,10 @@ from gpugraph.library.train.optimizers.optimizer_settings import OneOpUpdate
 
 
 class ProximalGradientDescentOptimizer(OneOpUpdate, Optimizer):
-    """var = sign(p) * max(|p| - rate * l1, 0) / (1 + rate * l2), where p is var - rate * gradient.
+    """Gradient descent with l1 and l2 regularization. A step is var = sign(p) * max(|p| - rate *
+    l1, 0) / (1 + rate * l2), where p is var - rate * gradient.
 
-    Rows without a gradient are not regularized either.
+    Rows without a gradient are neither changed nor regularized.
     """
 
     def __init__(

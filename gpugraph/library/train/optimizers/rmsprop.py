@@ -14,11 +14,12 @@ from gpugraph.ops.random.variable_initializers import Ones
 
 
 class RMSPropOptimizer(OneOpUpdate, Optimizer):
-    """mom = momentum * mom + learning_rate * gradient / sqrt(rms + epsilon); var -= mom.
+    """The RMSProp optimizer. A step is mom = momentum * mom + learning_rate * gradient / sqrt(rms +
+    epsilon), then var -= mom.
 
-    Slots: "rms", the running mean of the gradient's square, which starts at ones, and "momentum".
-    If `centered` is true, there is also the slot "mg", the running mean of the gradient. Its square
-    is then subtracted from rms in the formula.
+    The slot "momentum" contains mom. The slot "rms" contains the running mean of the gradient's
+    square. The initial value of this mean is 1. If `centered` is true, the slot "mg" contains the
+    running mean of the gradient, and rms - mg**2 replaces rms in the formula.
 
     >>> v = tf.Variable(4.0)
     >>> train = tf.train.RMSPropOptimizer(0.1).minimize(tf.square(v))

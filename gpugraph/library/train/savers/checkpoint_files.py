@@ -39,7 +39,7 @@ def generate_checkpoint_state_proto(
     are rewritten to be relative to `save_dir`.
 
     The last path is the latest checkpoint, `model_checkpoint_path`, which is appended if it is
-    missing. Raises ValueError if timestamps are passed, but not one for each path.
+    missing. Raises ValueError if timestamps are passed and their number is not the number of paths.
     """
     paths = list(all_model_checkpoint_paths or ())
     if not paths or paths[-1] != model_checkpoint_path:
@@ -206,8 +206,8 @@ def checkpoint_exists(checkpoint_prefix: Any) -> bool:
 
 
 def get_checkpoint_mtimes(checkpoint_prefixes: Sequence[str]) -> list[float]:
-    """Return when each existing checkpoint was written, in seconds since 1970. Missing checkpoints
-    are skipped.
+    """Return the time at which each existing checkpoint was written, in seconds since 1970. Missing
+    checkpoints are skipped.
     """
     return [
         files.Stat(paths[0]).mtime_nsec / 1e9 for paths in map(_files, checkpoint_prefixes) if paths

@@ -12,7 +12,7 @@ from gpugraph.platform import files
 
 
 class CheckpointReader:
-    """A reader of the tensors of a checkpoint, which finds them by their names.
+    """A reader of a checkpoint, which finds tensors by their names.
 
     Raises NotFoundError if there is no checkpoint, and DataLossError if it is damaged.
     """

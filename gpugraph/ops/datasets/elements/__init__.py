@@ -1,1 +1,3 @@
-"""The machinery of pipelines: stages and their elements, threads, blocks of rows, positions."""
+"""The common parts of pipelines: stages and their elements, threads, blocks of rows, and
+positions.
+"""

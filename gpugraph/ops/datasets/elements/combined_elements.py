@@ -23,7 +23,7 @@ def stacked(elements: list[Element], empty: Callable[..., Any] = np.empty) -> El
     Raises InvalidArgumentError if the shapes of a component differ.
 
     Args:
-      empty: a function of a shape and a dtype that returns an array.
+      empty: a function that returns a new array of the given shape and dtype.
     """
     columns = enumerate(zip(*elements))
     return tuple([_stacked(number, list(arrays), empty) for number, arrays in columns])
@@ -53,7 +53,7 @@ class Padding:
     """A callable that pads elements to the same shape and stacks them.
 
     Args:
-      shapes: the padded shape of each component. -1 means the maximum size in the batch.
+      shapes: the padded shape of each component. A size of -1 means the maximum size in the batch.
     """
 
     def __init__(self, shapes: Sequence[Sequence[int]], values: Sequence[Any]) -> None:
@@ -95,8 +95,8 @@ def _padded(number: int, arrays: Sequence[Any], shape: Sequence[int], value: Any
 
 
 def _padded_column(number: int, column: Any, shape: Sequence[int], value: Any) -> Any:
-    """Return component `number` of a batch, padded to `shape`. `column` contains the component of
-    all elements, stacked.
+    """Return component `number` of a batch, padded to `shape`. `column` contains the unpadded
+    component of all elements, stacked.
     """
     sizes = column.shape[1:]
     if len(sizes) != len(shape) or any(has > size >= 0 for has, size in zip(sizes, shape)):

@@ -55,7 +55,7 @@ MAKERS: dict[str, Callable[[Any, Sequence[Any]], Any]] = {}
 
 
 class _Context:
-    """The attributes of a kernel's context that datasets read."""
+    """The attributes of a kernel's context that dataset ops read."""
 
     def __init__(self, op: Operation, function: Callable[[Any], Any]) -> None:
         self.name, self.attrs, self.function = op.name, op._attrs, function
@@ -119,8 +119,8 @@ class DatasetPlan:
 
 
 def dataset_plan_of(graph: FuncGraph) -> DatasetPlan | None:
-    """Return the function's `DatasetPlan`. If `_dataset_plan` returns None for the function, return
-    None. The result is computed only once.
+    """Return the function's `DatasetPlan`, or None if it has none (see `_dataset_plan`). The result
+    is computed only once.
     """
     if graph.dataset_plan is None:
         graph.dataset_plan = _dataset_plan(graph) or False

@@ -45,7 +45,7 @@ def arguments(name: str) -> Attr:
 
 
 class Row:
-    """The values of a node's inputs, attrs and functions, which are accessed by name."""
+    """The values of a node's inputs, attrs and functions, by name."""
 
     def __init__(self, op_type: str, context: KernelContext, arrays: Sequence[Any]) -> None:
         self.op_type = op_type
@@ -142,7 +142,7 @@ def dataset_op(
     Args:
       has_types: whether the op has the attrs `output_types` and `output_shapes`, which determine
         the dataset's dtypes and shapes.
-      harmless_without: for a dataset that writes files, the number of the input with the path. If
+      harmless_without: for a dataset that writes files, the index of the input with the path. If
         the path is empty, nothing is written.
     """
     for op_type in op_types.split():

@@ -1,5 +1,5 @@
-"""An op that computes many draws of StatelessMultinomial at once, one for each seed.
-`sample_from_datasets` selects datasets by these draws.
+"""An op that computes the results of many StatelessMultinomial ops at once, one for each seed.
+`sample_from_datasets` uses the results to select datasets.
 """
 
 from __future__ import annotations
@@ -66,5 +66,8 @@ op(
         "output_dtype": Attr("type", int64, allowed=(int32, int64)),
     },
     infer=_infer, cpu=Call(make=_bind), gpu=HOST, grad=NO_GRADIENT,
-    doc="For each row of `seeds` the class [1, 1] that StatelessMultinomial draws by that seed.",
+    doc=(
+        "For each row of `seeds`, the class [1, 1] that StatelessMultinomial draws with this "
+        "seed."
+    ),
 )  # fmt: skip

@@ -50,7 +50,7 @@ class StageTimes:
 
 
 class Watch:
-    """The measurements of one iterator's pipeline.
+    """The measurements of the pipeline of one iterator.
 
     Args:
       name: the iterator's name.
@@ -132,8 +132,8 @@ class Watch:
         return worked
 
     def _stack(self) -> list[int]:
-        """Return this thread's stack of measured calls in progress. The entry for a call is the
-        time in nanoseconds that the calls within it took.
+        """Return this thread's stack of measured calls in progress. The entry of a call is the
+        total time in nanoseconds of the calls that it has made.
         """
         stack: list[int] | None = getattr(self._local, "stack", None)
         if stack is None:
@@ -141,8 +141,8 @@ class Watch:
         return stack
 
     def rows(self) -> list[tuple[int, StageTimes]]:
-        """Return pairs (depth of a stage, its times). The tree of the dataset comes first. The
-        stages that functions create follow, with depth -1.
+        """Return pairs (depth of a stage, its times). The stages of the dataset come first. Stages
+        that functions create follow, with depth -1.
         """
         depths: dict[str, int] = {}
         if self.stage is not None:

@@ -82,8 +82,8 @@ def _pack_array(array: Any, parts: list[bytes]) -> None:
 
 
 def unpacked(content: bytes) -> Any:
-    """Return the value for which `packed` returned `content`. Raises DataLossError if `packed`
-    cannot have returned these bytes.
+    """Return the value for which `packed` returned `content`. Raises DataLossError if `content`
+    can't be a result of `packed`.
     """
     try:
         value, place = _unpack(content, 0)

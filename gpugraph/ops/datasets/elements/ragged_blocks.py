@@ -32,8 +32,8 @@ class Stacked:
 
 
 class Vectors:
-    """A column of vectors, stored one after another in `values`. `rows` has the index of the
-    element to which each value belongs.
+    """A column of vectors, whose elements are stored one after another in `values`. `rows` has, for
+    each value, the index of the dataset element to which it belongs.
     """
 
     __slots__ = ("ends", "rows", "values")
@@ -77,10 +77,10 @@ class Block(Sequence[Element]):
 class RaggedElements(Through):
     """An iteration over the results of a function that is applied to blocks.
 
-    The attribute `arguments` is the current block of the function's arguments, and `results` is the
-    block of its results. `place` is the index of the next result to return. `results` is None if
-    the function raised an error for the block, or if a position was restored. In these cases, the
-    function is called for each element.
+    `arguments` is the current block of the function's arguments, and `results` is the block of its
+    results. `place` is the index of the next result to return. `results` is None if the function
+    raised an error for the block, or if a position was restored. Then the function is called for
+    each element.
 
     Args:
       started: the result of `Function.started_on_ragged_rows`.
@@ -109,7 +109,7 @@ class RaggedElements(Through):
         return self.one(self._last[place]) if results is None else results[place]
 
     def next_block(self) -> Block | None:
-        """Return the next results as a block. At the end, return None."""
+        """Return the next results as a block, or None at the end."""
         if not self._has_result():
             return None
         if self.results is not None and not self.place:

@@ -1,15 +1,16 @@
 """Vectorization of ops over ragged elements, which are vectors whose lengths differ from element to
-element. Examples are the parts of strings and the features of Examples.
+element. For example, splitting strings and parsing Examples return ragged elements.
 
     text      "a b"   ""   "c d e"
     values    a  b  c  d  e         the vectors, one after the other
     rows      0  0  2  2  2         the element of each value
     columns   0  1  0  1  2         its index in the element
 
-A lift is a function that adds ops which compute an op for many elements at once (`row_forms`).
-RAGGED_SOURCES has the lifts of ops that return ragged vectors for stacked inputs. RAGGED_FORMS has
-the lifts of ops that receive ragged vectors. The result for each element has the same bits as a
-separate call for this element. A lift raises `NoRowForm` if it cannot vectorize the op.
+A vectorizing function adds ops that compute an op for many elements at once (`row_forms`).
+RAGGED_SOURCES has these functions for ops that return ragged vectors for stacked inputs.
+RAGGED_FORMS has them for ops that receive ragged vectors. The result for each element has the same
+bits as a separate call for this element. A vectorizing function raises `NoRowForm` if it cannot
+vectorize the op.
 """
 
 from __future__ import annotations
@@ -29,10 +30,10 @@ from gpugraph.ops.framework.op_declaration import raw_ops
 
 
 class Ragged(NamedTuple):
-    """The vectors of all elements.
+    """The vectors of all elements, as one tensor of values with the row and the column of each
+    value.
 
-    If `is_place` is true, the tensor represents the indices of a sparse vector. Its `values` are
-    then not needed.
+    If `is_place` is true, the vectors are the indices of sparse vectors, and `values` is not used.
     """
 
     values: Tensor
@@ -45,7 +46,7 @@ class RaggedRows(Rows, Protocol):
     """The copy of a function's graph for stacked and ragged elements."""
 
     def ragged(self, tensor: Tensor) -> Ragged | None:
-        """Return the vectors for `tensor`. If it is not ragged, return None."""
+        """Return the vectors for `tensor`, or None if it is not ragged."""
 
     def count(self) -> Tensor:
         """Return the number of elements."""
@@ -68,7 +69,7 @@ def _counts(rows: RaggedRows, of: Ragged) -> Tensor:
 
 
 def _split(rows: RaggedRows, op: Operation) -> Lifted:
-    """Lift a split of one string for each element."""
+    """Vectorize a split of one string for each element."""
     texts, delimiter = op._inputs
     require(rows.is_stacked(texts) and texts.shape.as_list() == [1])
     require(not rows.is_stacked(delimiter) and rows.ragged(delimiter) is None)
@@ -83,7 +84,7 @@ def _split(rows: RaggedRows, op: Operation) -> Lifted:
 
 
 def _parsed(rows: RaggedRows, op: Operation) -> Lifted:
-    """Lift the parsing of one Example with sparse features."""
+    """Vectorize the parser of one Example with sparse features."""
     attrs, (examples, *defaults) = op._attrs, op._inputs
     require(rows.is_stacked(examples) and not any(map(rows.is_stacked, defaults)))
     require(all(as_shape(shape).is_fully_defined() for shape in attrs["dense_shapes"]))
@@ -115,14 +116,16 @@ RAGGED_SOURCES: dict[str, Lift] = {
 
 
 def _first(rows: RaggedRows, op: Operation) -> Ragged:
-    """Return the first ragged input of an op. All its ragged inputs must have the same rows."""
+    """Return the first ragged input of an op. All ragged inputs of an op must have the same
+    rows.
+    """
     vectors = [v for tensor in op._inputs if (v := rows.ragged(tensor)) is not None]
     require(all(v.rows is vectors[0].rows for v in vectors))
     return vectors[0]
 
 
 def _elementwise(rows: RaggedRows, op: Operation) -> Lifted:
-    """Lift an elementwise op of vectors and scalars."""
+    """Vectorize an elementwise op of vectors and scalars."""
     first = _first(rows, op)
     inputs = []
     for tensor in op._inputs:
@@ -140,7 +143,7 @@ def _elementwise(rows: RaggedRows, op: Operation) -> Lifted:
 
 
 def _select(rows: RaggedRows, op: Operation) -> Lifted:
-    """Lift Select of vectors. A condition that is a scalar chooses a whole vector."""
+    """Vectorize Select of vectors. A condition that is a scalar chooses a whole vector."""
     require(all(rows.ragged(tensor) is not None for tensor in op._inputs))
     first = _first(rows, op)
     vectors = [vector for tensor in op._inputs if (vector := rows.ragged(tensor)) is not None]
@@ -149,8 +152,8 @@ def _select(rows: RaggedRows, op: Operation) -> Lifted:
 
 
 def _of_texts(rows: RaggedRows, op: Operation) -> Lifted:
-    """Lift an op on strings whose first input is a vector. All elements share the values of its
-    other inputs.
+    """Vectorize an op on strings whose first input is a vector. All other inputs have one value for
+    all elements.
     """
     require(rows.ragged(op._inputs[0]) is not None)
     require(not any(map(rows.is_stacked, op._inputs[1:])))
@@ -167,8 +170,8 @@ def _looked_up(rows: RaggedRows, op: Operation) -> Lifted:
 
 
 def _to_dense(rows: RaggedRows, op: Operation) -> Lifted:
-    """Lift the conversion of a sparse vector to a dense vector. Every index of the vector must have
-    a value.
+    """Vectorize the conversion of a sparse vector to a dense vector. Every index of the vector must
+    have a value.
     """
     places, shape, values, _ = (rows.ragged(tensor) for tensor in op._inputs)
     require(places is not None and places.is_place and values is not None)
@@ -189,7 +192,7 @@ def _shape(rows: RaggedRows, op: Operation) -> Lifted:
 
 
 def _sum(rows: RaggedRows, op: Operation) -> Lifted:
-    """Lift a sum of integers."""
+    """Vectorize a sum of integers."""
     vector = rows.ragged(op._inputs[0])
     require(vector is not None and not vector.is_place and not op._attrs.get("keep_dims"))
     require(op._inputs[0].dtype.base_dtype in (dtypes.int32, dtypes.int64))
@@ -199,7 +202,7 @@ def _sum(rows: RaggedRows, op: Operation) -> Lifted:
 
 
 def _start(rows: RaggedRows, op: Operation) -> Lifted:
-    """Lift a slice that selects the first values of a vector."""
+    """Vectorize a slice that selects the first values of a vector."""
     vector = rows.ragged(op._inputs[0])
     require(vector is not None and not vector.is_place)
     assert vector is not None

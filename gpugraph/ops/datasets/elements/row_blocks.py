@@ -29,14 +29,14 @@ MAX_AHEAD, _AHEAD_BYTES = 256, 1 << 16
 
 
 def ahead_of(row_bytes: int) -> int:
-    """Return how many elements of `row_bytes` bytes may be read ahead."""
+    """Return the number of elements of `row_bytes` bytes that may be read ahead."""
     return max(1, min(MAX_AHEAD, _AHEAD_BYTES // max(row_bytes, 1)))
 
 
 def row_bytes(
     types: Sequence[DType], shapes: Sequence[TensorShape], for_objects: int | None = None
 ) -> int | None:
-    """Return the size of an element in bytes. Return None if its shape may vary or is unknown.
+    """Return the size of an element in bytes, or None if its shape may vary or is unknown.
 
     Args:
       for_objects: the assumed size of a string or another object. If it is None, return None for
@@ -108,7 +108,7 @@ class BlockElements(ThroughRows):
         self.failure: OpError | None = None
 
     def _block(self, count: int) -> Element | None:
-        """Return a block of up to `count` elements. At the end, return None."""
+        """Return a block of up to `count` elements, or None at the end."""
         return self.source.next_rows(count)
 
     def available(self) -> int:
@@ -186,8 +186,8 @@ class GatheredBlocks(BlockElements):
     """An iteration that joins the small blocks of its source, so that a function is applied to few
     large blocks.
 
-    `later` is a block that was read but not joined, because its elements have another shape than
-    the elements of the earlier blocks.
+    `later` is a block that was read but not joined, because its elements do not have the shape of
+    the earlier elements.
     """
 
     def __init__(self, source: Elements) -> None:
@@ -255,8 +255,8 @@ class MappedBlocks(BlockElements):
     """An iteration over the results of a function that is applied to blocks.
 
     Args:
-      one: the same function for a single element. If the function for blocks raises an error, `one`
-        is called for each element of the block, which finds the element that causes the error.
+      one: the same function for a single element. If the function raises an error for a block,
+        `one` is called for each element of the block. This finds the element that causes the error.
     """
 
     source: BlockElements
@@ -307,10 +307,10 @@ class MappedBlocks(BlockElements):
         return self._of_singles(columns, singles)
 
     def _of_singles(self, columns: Element, singles: list[Element]) -> Element:
-        """Return the block of results.
+        """Return the block of results for the elements in `columns`.
 
         Args:
-          singles: the results of the first elements of `columns`, which are computed already.
+          singles: the results for the first elements, which are computed already.
         """
         del columns
         return joined(singles)

@@ -1,12 +1,12 @@
-"""The vectorization of ops over stacked elements. ROW_FORMS is a dict from op type to a function,
-the lift.
+"""Vectorization of ops over stacked elements. ROW_FORMS maps an op type to a function that
+vectorizes the op.
 
-    lift = ROW_FORMS["ConcatV2"]; outputs = lift(rows, op)
+    vectorize = ROW_FORMS["ConcatV2"]; outputs = vectorize(rows, op)
 
-A lift adds ops that compute `op` for stacked elements. The result for each element has the same
-bits as the result of `op` for this element alone. `rows` is an object that returns the tensors of
-the copied function. Each of these tensors is stacked, or is a value that all elements share. A lift
-raises `NoRowForm` if it cannot vectorize the op.
+The function adds ops that compute `op` for stacked elements. The result for each element has the
+same bits as the result of `op` for this element alone. `rows` is an object that returns the tensors
+of the copied function. Each of these tensors is stacked, or has one value for all elements. The
+function raises `NoRowForm` if it cannot vectorize the op.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from gpugraph.ops.framework.op_declaration import raw_ops
 
 
 class NoRowForm(Exception):
-    """An op cannot be vectorized over stacked elements."""
+    """The error for an op that can't be vectorized over stacked elements."""
 
 
 class Rows(Protocol):
@@ -35,12 +35,12 @@ class Rows(Protocol):
         """Return whether a tensor of the function has a separate value for each element."""
 
     def copied(self, tensor: Tensor) -> Tensor:
-        """Return the copy's tensor for `tensor`: stacked values, or a single value that all
-        elements share.
-        """
+        """Return the copy's tensor for `tensor`: stacked values, or one value for all elements."""
 
     def stacked(self, tensor: Tensor) -> Tensor:
-        """Return the stacked values of `tensor`. A value that all elements share is repeated."""
+        """Return the stacked values of `tensor`. If there is one value for all elements, it is
+        repeated.
+        """
 
     def again(self, op: Operation, inputs: Sequence[Tensor], **attrs: Any) -> list[Tensor]:
         """Copy `op` with these inputs and attrs, and return the outputs of the copy."""
@@ -64,15 +64,17 @@ def rank_of(tensor: Tensor) -> int:
 
 
 def numbers(tensor: Tensor) -> Any:
-    """Return the value of a tensor. Raises NoRowForm if the value is unknown at trace time."""
+    """Return the constant value of a tensor as an array. Raises NoRowForm if the value is unknown
+    at trace time.
+    """
     value = constant_value(tensor)
     require(value is not None)
     return np.asarray(value)
 
 
 def _elementwise(rows: Rows, op: Operation) -> Sequence[Tensor]:
-    """Lift an op that broadcasts its inputs. Stacked inputs of lower rank get axes of size 1 after
-    the first axis.
+    """Vectorize an op that broadcasts its inputs. Stacked inputs of lower rank get axes of size 1
+    after the first axis.
     """
     rank = max(map(rank_of, op._inputs))
     return rows.again(op, [_expanded(rows, tensor, rank) for tensor in op._inputs])
@@ -87,8 +89,8 @@ def _expanded(rows: Rows, tensor: Tensor, rank: int) -> Tensor:
 
 
 def _first_only(rows: Rows, op: Operation) -> Sequence[Tensor]:
-    """Lift an op whose first input is stacked. The remaining inputs are scalars that all elements
-    share.
+    """Vectorize an op whose first input is stacked. All other inputs are scalars with one value for
+    all elements.
     """
     require(not any(map(rows.is_stacked, op._inputs[1:])))
     require(all(rank_of(tensor) == 0 for tensor in op._inputs[1:]))
@@ -101,8 +103,8 @@ def _described(rows: Rows, op: Operation) -> Sequence[Tensor]:
 
 
 def _joined(rows: Rows, op: Operation) -> Sequence[Tensor]:
-    """Lift an op that joins strings. Its inputs are stacked tensors of the same rank, and scalars
-    that all elements share.
+    """Vectorize an op that joins strings. Each input is a scalar with one value for all elements,
+    or a stacked tensor. All stacked tensors have the same rank.
     """
     ranks = {rank_of(tensor) for tensor in op._inputs if rows.is_stacked(tensor)}
     others = [rank_of(tensor) for tensor in op._inputs if not rows.is_stacked(tensor)]
@@ -128,8 +130,8 @@ def _moved(axes: Any) -> Any:
 
 
 def _along(rows: Rows, op: Operation) -> Sequence[Tensor]:
-    """Lift an op whose second input has axis numbers: reductions, ExpandDims, reversals and
-    ArgMax.
+    """Vectorize an op whose second input contains axis numbers: a reduction, ExpandDims, a reversal
+    or ArgMax.
     """
     source, axes = op._inputs
     require(not rows.is_stacked(axes))
@@ -198,7 +200,9 @@ _MASKS = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_ax
 
 
 def _sliced(rows: Rows, op: Operation) -> Sequence[Tensor]:
-    """Lift a slice. The result has the whole first axis, which is the axis of the elements."""
+    """Vectorize a slice. Along the first axis, which is the axis of the elements, the result has
+    all indices.
+    """
     source, *places = op._inputs
     require(not any(map(rows.is_stacked, places)))
     first = [0, 0, 1]
@@ -219,14 +223,14 @@ def _gathered(rows: Rows, op: Operation) -> Sequence[Tensor]:
 
 
 def _looked_up(rows: Rows, op: Operation) -> Sequence[Tensor]:
-    """Lift a lookup of keys in a table that all elements use."""
+    """Vectorize a lookup of keys in a table that is the same for all elements."""
     table, keys, default = op._inputs
     require(rows.is_stacked(keys) and not any(map(rows.is_stacked, (table, default))))
     return rows.again(op, [rows.copied(tensor) for tensor in op._inputs])
 
 
 def _shape(rows: Rows, op: Operation) -> Sequence[Tensor]:
-    """Lift Shape. Return the shape of one element, which must be known."""
+    """Vectorize Shape. The result is the shape of one element, which must be known."""
     shape = op._inputs[0].shape
     require(shape.is_fully_defined())
     value: Any = list(shape.sizes or ())
@@ -236,7 +240,9 @@ def _shape(rows: Rows, op: Operation) -> Sequence[Tensor]:
 
 
 def _parsed(rows: Rows, op: Operation) -> Sequence[Tensor]:
-    """Lift the parser of one Example to a batch of Examples with dense features of fixed shapes."""
+    """Vectorize the parser of one Example. The result parses a batch of Examples with dense
+    features of fixed shapes.
+    """
     attrs, (examples, *defaults) = op._attrs, op._inputs
     require(not attrs["num_sparse"] and not any(map(rows.is_stacked, defaults)))
     require(all(as_shape(shape).is_fully_defined() for shape in attrs["dense_shapes"]))
@@ -253,8 +259,8 @@ def _parsed(rows: Rows, op: Operation) -> Sequence[Tensor]:
 
 
 def _drawn(rows: Rows, op: Operation) -> Sequence[Tensor]:
-    """Lift an op that draws a number with a seed. Each element has its own seed. All draws have the
-    same probabilities.
+    """Vectorize an op that draws a number with a seed. Each element has a separate seed. The
+    probabilities are the same for all draws.
     """
     logits, count, seed = op._inputs
     require(rows.is_stacked(seed) and not rows.is_stacked(logits))

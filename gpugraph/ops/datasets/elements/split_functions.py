@@ -2,8 +2,8 @@
 need no random number, and one for all other ops.
 
 Random numbers must be drawn in the order of the elements. Therefore only one thread may call the
-function that draws them. Several threads may call the other function, which for example decodes,
-parses or multiplies, before the consumer requests its results.
+function that draws them. Several threads may call the function with the costly ops, which for
+example decodes, parses or multiplies, before the consumer requests the results.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ _COSTLY = ("Decode", "Parse", "Resize", "Crop", "MatMul", "BatchMatMul", "Conv",
 def parts_of(function: GraphFunction) -> tuple[GraphFunction, GraphFunction] | None:
     """Return two functions, or None if the function has no costly ops that need no random number.
 
-    Threads may call the first function ahead. The arguments of the second function are the results
-    of the first function. Both functions are built once, on the first call of `parts_of`.
+    The first function has these costly ops, and threads may call it before its results are needed.
+    Its results are the arguments of the second function. Both functions are built once and then
+    kept.
     """
     graph = function.graph
     if graph.parts is None:

@@ -55,8 +55,8 @@ class Pipeline:
         self._paused: list[Any] = []
 
     def call_of(self, call: Any, place: int = 0) -> Any:
-        """Return this iterator's own call of a function. If the function occurs at several places
-        in the dataset, each place has its own call.
+        """Return this iterator's call of a function. If the function is called at several places in
+        the dataset, each place has a separate call.
         """
         key = call.function, place
         if key not in self.calls:
@@ -96,12 +96,12 @@ class Pipeline:
                 call.go_to(positions)
 
     def end(self) -> None:
-        """Cancel all iterations that wait."""
+        """Cancel all iterations that are waiting."""
         self.is_cancelled = True
 
     def release(self) -> None:
-        """Release the function calls, so that another iterator can use them. The iterations must be
-        closed.
+        """Release the function calls, so that another iterator can use them. The caller must have
+        closed the iterations.
         """
         for call in self.calls.values():
             call.release()
@@ -180,13 +180,13 @@ class Stage:
         return result
 
     def begun(self) -> int:
-        """Return the number of iterations that were started. If the next iteration does not depend
-        on this number, return 0.
+        """Return the number of iterations that were started, or 0 if the next iteration does not
+        depend on this number.
         """
         return 0
 
     def begin_after(self, number: int) -> None:
-        """Make the next iteration equal to the iteration that would follow `number` iterations."""
+        """Let the next iteration be the one that would follow `number` iterations."""
 
     def inputs(self) -> Sequence[Stage]:
         """Return the datasets that this dataset reads."""
@@ -211,9 +211,7 @@ def _started(elements: Callable[[Any, Pipeline], Elements]) -> Callable[[Any, Pi
 
 
 def _apart(value: Any) -> Any:
-    """Return an attribute of a dataset in which each dataset and function is replaced by the result
-    of its method `apart`.
-    """
+    """Return an attribute of a dataset after calling `apart` on each dataset and function in it."""
     if isinstance(value, (Stage, Function)):
         return value.apart()
     if isinstance(value, list) and value and isinstance(value[0], Stage):
@@ -239,8 +237,8 @@ class Elements:
     """The dataset over which this is an iteration."""
 
     def fullness(self) -> tuple[int, int] | None:
-        """Return (number of elements in the buffer, its capacity). If there is no buffer, return
-        None.
+        """Return (number of elements in the buffer, its capacity), or None if there is no
+        buffer.
         """
         return None
 
@@ -250,8 +248,8 @@ class Elements:
 
     @property
     def has_rows(self) -> bool:
-        """Whether callers should call `next_rows` instead of `next`. It is only True if the
-        elements of several iterations may be read in any order.
+        """Whether callers should call `next_rows` instead of `next`. It is true only if the order
+        in which several iterations are read does not matter.
         """
         return False
 
@@ -307,8 +305,8 @@ def saved(value: Any) -> Any:
 
 
 def restored(current: Any, part: Any) -> Any:
-    """Return the attribute value that `saved` converted to `part`. If `current` is an iteration,
-    restore it in place.
+    """Return the value of an attribute from `part`, which `saved` returned for it. If `current` is
+    an iteration, restore it in place.
     """
     if isinstance(current, Elements):
         if part is None:
@@ -324,7 +322,7 @@ def restored(current: Any, part: Any) -> Any:
 
 
 class Function:
-    """A function of the program with its captured values. A stage calls it.
+    """A function of the program that a stage calls, with its captured values.
 
     `place` is the number of the place in the dataset that calls the function. Each place has its
     own random streams.
@@ -352,8 +350,8 @@ class Function:
         self.shortcut = _shortcut(graph.inputs, outputs) if not graph.controls else None
 
     def parts(self) -> tuple[Function, Function] | None:
-        """Return the two functions into which `parts_of` splits this function. If it cannot be
-        split, return None.
+        """Return the two functions into which `parts_of` splits this function, or None if it can't
+        be split.
         """
         parts = parts_of(self.call.function)
         if parts is None:
@@ -369,8 +367,8 @@ class Function:
         return copy(self) if self.call.function.graph.has_seeds else self
 
     def started(self, pipeline: Pipeline) -> Callable[[Element], Element]:
-        """Return a callable that calls the function for one iteration. It receives a sequence of
-        arrays and returns a tuple of arrays.
+        """Return a callable that calls the function for elements of one iteration. It receives a
+        sequence of arrays and returns a tuple of arrays.
         """
         if self.shortcut is not None:
             return self.shortcut
@@ -390,8 +388,8 @@ class Function:
     def started_on_several(
         self, pipeline: Pipeline
     ) -> Callable[[Sequence[Element]], list[Element]] | None:
-        """Return a callable that returns the results for several elements, for one iteration. If
-        the function must be called for each element separately, return None.
+        """Return a callable that returns the results for several elements of one iteration, or None
+        if the function must be called for each element separately.
         """
         call, values = pipeline.call_of(self.call, self.place), self.values
         if self.shortcut is not None or not getattr(call, "takes_several", False):
@@ -401,8 +399,8 @@ class Function:
         ]
 
     def started_on_rows(self, pipeline: Pipeline) -> Callable[[Element], Element] | None:
-        """Return a callable that applies the function to stacked elements, for one iteration. If
-        the function cannot be vectorized, return None.
+        """Return a callable that applies the function to stacked elements of one iteration, or None
+        if the function can't be vectorized.
         """
         if self.shortcut is not None:
             return self.shortcut
@@ -415,8 +413,8 @@ class Function:
     def started_on_ragged_rows(
         self, pipeline: Pipeline, are_ragged: Sequence[bool] | None = None
     ) -> tuple[Callable[[Sequence[Any]], Element], Sequence[bool]] | None:
-        """Return, for one iteration, a callable that applies the function to blocks of elements,
-        and which of its outputs are ragged (`vectorized_functions.RowsFunction`). Return None if
+        """Return a callable that applies the function to blocks of elements of one iteration, and
+        for each output, whether it is ragged (`vectorized_functions.RowsFunction`). Return None if
         there is no such callable, or if no argument and no output is ragged.
 
         Args:
@@ -463,7 +461,7 @@ def stage_in(array: Any) -> Stage:
 
 
 def variant_of(held: Any) -> Any:
-    """Return a scalar variant array that holds `held`."""
+    """Return a scalar variant array that contains the object `held`."""
     array = np.empty((), object)
     array[()] = held
     return array

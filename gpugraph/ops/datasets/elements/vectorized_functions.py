@@ -1,10 +1,10 @@
 """Vectorized functions, which are copies of functions that compute many stacked elements in one
 call.
 
-A function qualifies if each of its ops has a form for stacked elements (`row_forms`), or for
-vectors whose lengths differ (`ragged_forms`). The results have the same bits as the results of a
-separate call for each element. An op whose inputs are all constant runs once for all elements. It
-must therefore not draw random numbers or read variables.
+A function can be vectorized if each of its ops can be vectorized, for stacked elements
+(`row_forms`) or for vectors whose lengths differ (`ragged_forms`). The results have the same bits
+as the results of a separate call for each element. An op whose inputs are all constant runs once
+for all elements. It must therefore not draw random numbers or read variables.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class RowsCopy:
         return RAGGED_SOURCES[op.type](self, op)
 
     def ragged(self, tensor: Tensor) -> Ragged | None:
-        """Return the vectors for `tensor`. If it is not ragged, return None."""
+        """Return the vectors for `tensor`, or None if it is not ragged."""
         return self._ragged.get(tensor)
 
     def count(self) -> Tensor:
@@ -163,8 +163,8 @@ class RowsFunction(NamedTuple):
 
 
 def vectorized(function: GraphFunction, are_ragged: Sequence[bool]) -> RowsFunction | None:
-    """Return the copy of `function` for stacked elements. If one of its ops cannot be vectorized,
-    return None.
+    """Return the copy of `function` for stacked elements, or None if one of its ops can't be
+    vectorized.
 
     Args:
       are_ragged: for each argument, whether it is ragged.
@@ -207,8 +207,8 @@ def _differs_by_call(op: Operation) -> bool:
 def rows_of(
     function: GraphFunction, are_ragged: Sequence[bool] | None = None
 ) -> RowsFunction | None:
-    """Return `vectorized(function, are_ragged)`, computed on the first call only. By default no
-    argument is ragged.
+    """Return `vectorized(function, are_ragged)`. The result is computed once and then kept. By
+    default no argument is ragged.
     """
     graph = function.graph
     key = tuple(are_ragged or [False] * len(graph.inputs))

@@ -132,8 +132,8 @@ class Workers:
         return self._pace.is_quick
 
     def start(self, function: Callable[..., Any], *values: Any) -> Job:
-        """Let a thread of the pool call `function(*values)`. Return the job, from which the result
-        is available later.
+        """Let a thread of the pool call `function(*values)`. Return the job, which will have the
+        result.
         """
         job = Job(lambda: function(*values))
         with self._condition:
@@ -144,8 +144,8 @@ class Workers:
         return job
 
     def timed(self, function: Callable[..., Any], *values: Any) -> Any:
-        """Call the function in this thread and return its result. Record whether the function's
-        calls are too quick for a separate thread to pay off.
+        """Call the function in this thread and return its result. Record whether the calls are so
+        quick that a separate thread does not pay off.
         """
         start = self.clock()
         result = function(*values)
@@ -225,7 +225,7 @@ class Buffer:
         return self._thread is not None
 
     def take(self) -> Element | None:
-        """Return the next element. At the end, return None."""
+        """Return the next element, or None at the end."""
         with self.condition:
             if self._thread is None and not self.is_over:
                 self._thread = _daemon(self._fill)

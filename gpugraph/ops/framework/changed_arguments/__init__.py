@@ -1,1 +1,3 @@
-"""Arguments that changed: names that TensorFlow 1 deprecates, and calls of before 1.0."""
+"""Arguments that changed: names that TensorFlow 1 deprecates, and arguments of calls before
+TensorFlow 1.0.
+"""

@@ -22,8 +22,8 @@ class OldCall(NamedTuple):
     """The form of a call before TensorFlow 1.0.
 
     Args:
-      is_old: a function that receives the positional arguments, and returns whether their kinds
-        are those of the old form.
+      is_old: a function that receives the positional arguments, and returns whether they have the
+        types of the old form.
       keywords: the keywords that only the old form has.
       hint: a sentence with the old and the new form.
     """
@@ -121,8 +121,8 @@ OLD_CALLS: Mapping[str, OldCall] = {
 
 
 def old_call_hint(name: str, args: Sequence[Any], keywords: Mapping[str, Any]) -> str:
-    """Return the hint for a call with arguments of TensorFlow before 1.0. Return "" for any other
-    call.
+    """Return a hint if the arguments of a call have the form from before TensorFlow 1.0, or "" if
+    they do not.
     """
     call = OLD_CALLS[name]
     if any(keyword in call.keywords for keyword in keywords) or call.is_old(args):
@@ -131,8 +131,8 @@ def old_call_hint(name: str, args: Sequence[Any], keywords: Mapping[str, Any]) -
 
 
 def hint_at_old_arguments(name: str) -> Callable[[_F], _F]:
-    """Return a decorator for the function with a public name. If a call with old arguments raises
-    TypeError or ValueError, the hint is appended to the error's text.
+    """Return a decorator for the public function `name`. If a call with old arguments raises
+    TypeError or ValueError, the decorated function appends a hint to the error's text.
     """
 
     def decorate(function: _F) -> _F:

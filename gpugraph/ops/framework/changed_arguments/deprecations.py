@@ -1,5 +1,5 @@
-"""The op types that TensorFlow deprecated, each with the graph version since which it is deprecated
-and its replacement.
+"""The op types that TensorFlow deprecated, each with its replacement and the graph version in which
+it was deprecated.
 
 A graph with a lower producer version may contain these ops and run them. In a graph with this
 version or a higher one, they raise UnimplementedError (`OpDef.check_available`).

@@ -1,1 +1,1 @@
-"""NumPy kernels that are derived from the C expression or the terms of an op."""
+"""NumPy kernels that are derived from an op's C expression or from its formula."""

@@ -41,7 +41,7 @@ def parse(expression: str) -> Expression:
 
 
 class _Tokens:
-    """The tokens of an expression that are not parsed yet."""
+    """The remaining tokens of an expression that is being parsed."""
 
     def __init__(self, expression: str) -> None:
         self.rest = _TOKEN.findall(expression)
@@ -62,7 +62,7 @@ class _Tokens:
         return Expression("?", (condition, first, self.choice()))
 
     def binary(self, level: int) -> Expression:
-        """Parse operators of this level of `_BINARY`, and of the levels that bind more strongly."""
+        """Parse operators of this level of `_BINARY`, and operators of higher precedence."""
         if level == len(_BINARY):
             return self.unary()
         node = self.binary(level + 1)

@@ -111,8 +111,8 @@ def _sum_rows(ones: Any, x: Any, out: Any) -> None:
 
 
 class _Value(NamedTuple):
-    """A value of a program. It is the result of a NumPy function of other values, whose indices are
-    in `operands`.
+    """A value of a program. It is the result of a NumPy function of other values. `operands` has
+    the indices of these values.
     """
 
     shape: tuple[int, ...]
@@ -125,7 +125,7 @@ class NumpyTerms:
     """A builder (`Builder`) of a program of NumPy calls.
 
     Args:
-      inputs: the arrays of the inputs, which are the first values.
+      inputs: the arrays of the inputs, which are the first values of the program.
       sums_rows: whether to sum the last axis of matrices as a matrix product.
       transposed: whether the arrays are transposed. The axis numbers of reductions refer to the
         arrays before the transposition.
@@ -162,12 +162,12 @@ class NumpyTerms:
         return number
 
     def index(self, size: int, dtype: DType) -> int:
-        """Raise NotImplementedError, because no formula of a NumPy kernel has indices."""
+        """Raise NotImplementedError, because formulas of NumPy kernels do not use indices."""
         raise NotImplementedError("NumPy kernels of formulas have no indices")
 
     def expand(self, value: int, shape: Sequence[int]) -> int:
-        """Raise NotImplementedError, because the values of a NumPy kernel broadcast without a
-        change of shape.
+        """Raise NotImplementedError, because the values of a NumPy kernel are broadcast without
+        it.
         """
         raise NotImplementedError("NumPy kernels of formulas do not change shapes")
 
@@ -191,19 +191,23 @@ class NumpyTerms:
         type: DType | None = None,
         fails: tuple[str, str] = ("", ""),
     ) -> int:
-        """Add an elementwise expression of values, which broadcast."""
+        """Add an elementwise expression of values. The values are broadcast."""
         tree = parse(kernel if isinstance(kernel, str) else kernel.expression)
         shape = np.broadcast_shapes(*(self.shape(value) for value in inputs))
         number = self._walk(tree, dict(zip("xyz", inputs)), type or self.dtype(inputs[-1]))
         return number if self.shape(number) == shape else self.copy(number, shape)
 
     def copy(self, value: int, shape: tuple[int, ...]) -> int:
-        """Add a copy of a value, which broadcasts to `shape`."""
+        """Add a copy of a value. The copy has the shape `shape`, to which the value is
+        broadcast.
+        """
         return self._add((value, shape), _Value(shape, self.dtype(value), _copy, (value,)))
 
     def _walk(self, node: Expression, names: dict[str, int], element: DType) -> int:
-        """Add the operations of an expression. `element` is the dtype that the expression calls
-        `T`.
+        """Add the operations of an expression.
+
+        Args:
+          element: the dtype of `T` in the expression.
         """
         kind, operands, text = node
         if kind == "name":
@@ -254,7 +258,7 @@ class _Binding:
     Args:
       terms: the program.
       results: for each output, the index of its value, and its array.
-      scratch: allocates scratch memory.
+      scratch: a function that allocates scratch memory.
     """
 
     def __init__(
@@ -329,10 +333,10 @@ def _in_shape(array: Any, shape: tuple[int, ...]) -> Any:
 def bind_rows(
     formula: Formula, context: KernelContext, inputs: Sequence[Any], outputs: Sequence[Any]
 ) -> Callable[[], Any]:
-    """Return the function that computes a formula of matrices, along their rows.
+    """Return a function that computes a formula on matrices, along their rows.
 
-    Scratch memory of many narrow rows is transposed. If an input has no elements, the results are
-    0.
+    If there are many narrow rows, the scratch memory is transposed. If an input has no elements,
+    the results are 0.
     """
     if not all(array.size for array in inputs):
         return run_all([partial(out.fill, 0) for out in outputs])
@@ -352,7 +356,7 @@ def bind_rows(
 
 
 def numpy_rows(formula: Formula) -> Call:
-    """Return the NumPy kernel of a formula on rows, as `bind_rows` computes it."""
+    """Return the NumPy kernel of a formula on rows, which `bind_rows` binds."""
 
     def bind(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
         count = len(context.output_types)

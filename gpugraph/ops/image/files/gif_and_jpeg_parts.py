@@ -57,7 +57,7 @@ _decode_gif = op(
     cpu=Call(make=_bind_gif, dynamic=True),
     gpu=_HOST,
     grad=NO_GRADIENT,
-    doc="The frames [frames, height, width, 3] of a GIF file; of a JPEG or PNG file, one frame.",
+    doc="The frames [frames, height, width, 3] of a GIF file. A JPEG or PNG file has one frame.",
 )
 
 
@@ -114,7 +114,7 @@ _decode_and_crop_jpeg = op(
     cpu=Call(make=_bind_crop, dynamic=True),
     gpu=_HOST,
     grad=NO_GRADIENT,
-    doc="The pixels of a JPEG file in a window: top, left, height and width.",
+    doc="The pixels of a JPEG file that are inside a window [top, left, height, width].",
 )
 
 
@@ -152,7 +152,7 @@ def decode_gif(contents: Any, name: str | None = None) -> Tensor:
     """Decode a GIF file, a string scalar, to its frames [frames, h, w, 3], uint8.
 
     A JPEG or PNG file is decoded to one frame. Raises ModuleNotFoundError if Pillow is not
-    installed. A run raises InvalidArgumentError if the string is none of these files.
+    installed. A run raises InvalidArgumentError if the string is not a GIF, JPEG or PNG file.
     """
     pillow()
     return _decode_gif(contents, name=name)
@@ -169,12 +169,13 @@ def decode_and_crop_jpeg(
     dct_method: str = "",
     name: str | None = None,
 ) -> Tensor:
-    """Decode a window of a JPEG file to pixels [h, w, channels], uint8.
+    """Decode a part of a JPEG file to pixels [h, w, channels], uint8.
 
     For the remaining arguments and the errors, see `decode_jpeg`.
 
     Args:
-      crop_window: an int vector with the window's top row, left column, height and width in pixels.
+      crop_window: an int vector with the top row, left column, height and width of the part in
+        pixels.
     """
     pillow()
     return _decode_and_crop_jpeg(

@@ -1,4 +1,4 @@
-"""The decoder that all ops on image files share. As in TensorFlow, the first bytes of a file
+"""The decoder that all ops on image files use. As in TensorFlow, the first bytes of a file
 determine its format, so DecodeJpeg also decodes PNG files, for example.
 """
 
@@ -36,7 +36,7 @@ class Decoding(NamedTuple):
       channels: 1 for grey, 3 for RGB, 4 for RGB and alpha, or 0 for the channels of the file.
       wanted: the NumPy dtype of the pixels.
       form: the form in which JPEG files are decoded.
-      ratio: the divisor of the size of JPEG files.
+      ratio: the divisor of the height and width of JPEG files.
       end: bytes to append to a JPEG file that may be truncated.
     """
 
@@ -83,7 +83,7 @@ def checked_channels(context: KernelContext) -> int:
 
 def frames_of_file(data: bytes, decoding: Decoding, expected: str = _EXPECTED) -> Any:
     """Return the frames [frames, h, w, channels] of a GIF file, or the pixels [h, w, channels] of a
-    JPEG or PNG file. Raises InvalidArgumentError for other files.
+    JPEG or PNG file. Raises InvalidArgumentError if the file is none of these.
 
     Args:
       expected: the beginning of the message of this error.
@@ -114,7 +114,9 @@ def pixels_of_file(data: bytes, decoding: Decoding) -> Any:
 
 
 def pixels_of_files(files: Sequence[bytes], decoding: Decoding) -> list[Any]:
-    """Return `pixels_of_file` of each of several files. JPEG files are decoded together."""
+    """Return the result of `pixels_of_file` for each of several files. JPEG files are decoded
+    together.
+    """
     results: list[Any] = [None] * len(files)
     is_plain = decoding.channels != 4 and decoding.ratio == 1 and not decoding.end
     if is_plain and decoding.wanted == np.uint8:

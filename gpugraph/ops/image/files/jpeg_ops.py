@@ -46,7 +46,7 @@ def _bind_decode(context: KernelContext, contents: Any) -> Callable[[], Any]:
 
 
 def _decode_several(context: KernelContext, calls: Calls) -> Calls:
-    """Return the outputs of several calls of DecodeJpeg."""
+    """Return the outputs of several calls of DecodeJpeg, which are computed together."""
     files = [contents[()] for (contents,) in calls]
     return [[pixels] for pixels in pixels_of_files(files, _decoding(context))]
 
@@ -158,7 +158,9 @@ encode_jpeg_variable_quality_op = op(
     cpu=Call(_encode_at_quality),
     gpu=_HOST,
     grad=NO_GRADIENT,
-    doc="The JPEG file of an image [height, width, 1 or 3], with a quality from 0 to 100.",
+    doc=(
+        "The JPEG file of an image [height, width, 1 or 3]. The quality is a number from 0 to 100."
+    ),
 )
 
 
@@ -182,12 +184,10 @@ def decode_jpeg(
       channels: 1 for grey, 3 for RGB, 4 for RGB and alpha (only PNG), or 0 for the channels of the
         file.
       ratio: 1, 2, 4 or 8, the divisor of the height and the width of a JPEG file.
-      fancy_upscaling: whether to interpolate chroma of less than full size, instead of repeating
-        it.
+      fancy_upscaling: whether to interpolate chroma of reduced size, instead of repeating it.
       try_recover_truncated: whether to fill the missing lines of a truncated file instead of
         raising an error.
-      dct_method: the inverse cosine transform, "INTEGER_FAST" or "INTEGER_ACCURATE". By default,
-        the fast one is used.
+      dct_method: the inverse cosine transform, "INTEGER_FAST" (the default) or "INTEGER_ACCURATE".
     """
     pillow()
     return decode_jpeg_op(

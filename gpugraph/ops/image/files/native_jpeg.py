@@ -2,9 +2,9 @@
 
     pixels = NativeJpeg(context).pixels(data, JpegForm(channels=3))
 
-The result is None for files that the native code does not support, which are progressive files,
-damaged files and files with unusual colours. It is also None for any file before the code is
-compiled. The caller then uses Pillow. Both decoders return the same bits as libjpeg.
+The native code does not support progressive files, damaged files and files with unusual colours.
+For these files, and before the code is compiled, the result is None. The caller then uses Pillow.
+Both decoders return the same bits as libjpeg.
 """
 
 from __future__ import annotations
@@ -34,9 +34,8 @@ class JpegForm(NamedTuple):
 
     Args:
       channels: 1 or 3, or 0 for the number in the file.
-      is_fast: whether the inverse cosine transform is libjpeg's fast one instead of the accurate
-        one.
-      is_fancy: whether chroma of less than full size is interpolated instead of repeated.
+      is_fast: whether to use libjpeg's fast inverse cosine transform instead of its accurate one.
+      is_fancy: whether to interpolate chroma of reduced size instead of repeating it.
     """
 
     channels: int = 0
@@ -65,12 +64,12 @@ class NativeJpeg:
         self._compiled = context.compiled(_FILE, "bytes")
 
     def pixels(self, data: bytes, form: JpegForm, window: Window | None = None) -> Any:
-        """Return the pixels [height, width, channels] of a file. If the native code does not
-        support the file, return None.
+        """Return the pixels [height, width, channels] of a file, or None if the native code does
+        not support the file.
 
         Args:
-          window: the first row and column, the height and the width of the part that is returned.
-            By default, all pixels are returned.
+          window: the first row, the first column, the height and the width of the part that is
+            returned. By default, all pixels are returned.
         """
         (pixels,) = self.pixels_of_several([data], form, [window])
         return pixels
@@ -78,8 +77,10 @@ class NativeJpeg:
     def pixels_of_several(
         self, files: Sequence[bytes], form: JpegForm, windows: Sequence[Window | None]
     ) -> list[Any]:
-        """Return `pixels` of each of several files, for one of `windows` each. There may be at most
-        MAX_REQUESTS files.
+        """Return the result of `pixels` for each of at most MAX_REQUESTS files.
+
+        Args:
+          windows: the argument `window` for each file.
         """
         if not self._is_ready():
             return [None] * len(files)
@@ -122,8 +123,8 @@ class NativeJpeg:
 
 
 def _prepared(request: Any, sizes: Sequence[int], form: JpegForm, window: Window | None) -> Any:
-    """Complete a request whose sizes were read. Return the array for its pixels, or None if the
-    request is refused.
+    """Complete a request whose sizes were read. Return the array for its pixels, or None if it
+    can't be decoded by native code.
     """
     if sizes[_REFUSED]:
         request[_SPACE] = 0

@@ -1,4 +1,4 @@
-"""The filters of PNG files, undone by native code without the GIL (host_png.h)."""
+"""Native code that removes the filters of PNG files without the GIL (host_png.h)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _CALL = _Call()
 
 
 class NativePng:
-    """The native function that undoes filters. Any number of threads may call it."""
+    """The native function that removes filters. Any number of threads may call it."""
 
     def __init__(self, context: KernelContext) -> None:
         self._compiled = context.compiled("host_png.h", "bytes")
@@ -38,8 +38,8 @@ class NativePng:
         not support the number of bytes per pixel.
 
         Args:
-          filtered: [height, 1 + size], uint8: for each row the number of its filter, up to 4,
-            and its bytes.
+          filtered: [height, 1 + size], uint8: for each row, the number of its filter, up to 4, and
+            its filtered bytes.
           step: the number of bytes of a pixel.
         """
         file = self._compiled(0.0)

@@ -157,7 +157,7 @@ def encode_png(image: Any, compression: int = -1, name: str | None = None) -> Te
     """Encode an image [h, w, channels], uint8 or uint16, as a PNG file, a string scalar.
 
     The channels are grey, grey and alpha, RGB, or RGB and alpha, depending on their number. Raises
-    ValueError if the shape is different. A run raises InvalidArgumentError if the image is empty.
+    ValueError if the shape is invalid. A run raises InvalidArgumentError if the image is empty.
 
     Args:
       compression: the compression level of zlib from 0 to 9, or -1 for zlib's default.
@@ -171,7 +171,7 @@ def decode_png(
     """Decode a PNG file, a string scalar, to pixels [h, w, channels], uint8 or uint16.
 
     JPEG files, and GIF files of one frame, are decoded too. Raises TypeError if `dtype` is neither
-    of these. A run raises InvalidArgumentError if the string is none of these files, and
+    uint8 nor uint16. A run raises InvalidArgumentError if the string is none of these files, and
     UnimplementedError if a PNG file is interlaced.
 
     Args:
@@ -203,14 +203,15 @@ def decode_image(
     name: str | None = None,
     expand_animations: bool = True,
 ) -> Tensor:
-    """Decode a PNG, BMP or JPEG file to pixels [h, w, channels], and a GIF file to frames
-    [frames, h, w, 3], of dtype uint8, uint16 or float32.
+    """Decode a PNG, BMP or JPEG file to pixels [h, w, channels], and a GIF file to frames [frames,
+    h, w, 3], of dtype uint8, uint16 or float32.
 
     float32 pixels are in [0, 1]. The rank of the result is known only if `expand_animations` is
     false.
 
-    Raises TypeError if `dtype` is none of these. A run raises UnimplementedError if the file is a
-    JPEG or GIF file and Pillow is not installed. It raises InvalidArgumentError for any other file.
+    Raises TypeError if `dtype` is none of these dtypes. A run raises UnimplementedError if the file
+    is a JPEG or GIF file and Pillow is not installed. It raises InvalidArgumentError if the file
+    has none of these formats.
 
     Args:
       channels: 1 for grey, 3 for RGB, 4 for RGB and alpha, or None for the channels of the file.

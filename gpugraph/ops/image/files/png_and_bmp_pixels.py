@@ -59,7 +59,7 @@ def as_type(pixels: Any, wanted: Any, factor: int = BY_257) -> Any:
     """Convert uint8 or uint16 pixels to the dtype `wanted`. Float pixels are in [0, 1].
 
     Args:
-      factor: the factor from uint8 to uint16.
+      factor: the factor with which uint8 values are converted to uint16.
     """
     if wanted == pixels.dtype:
         return pixels

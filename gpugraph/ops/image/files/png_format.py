@@ -114,7 +114,7 @@ def _header_of(contents: bytes) -> _Header:
 
 
 def _nearest(left: Any, up: Any, corner: Any) -> Any:
-    """Return the one of the three bytes that is nearest to left + up - corner, which is Paeth's
+    """Return the byte among the three that is nearest to left + up - corner, which is Paeth's
     predictor.
     """
     a, b, c = np.abs(up - corner), np.abs(left - corner), np.abs(left + up - 2 * corner)
@@ -140,7 +140,7 @@ def _unfiltered_row(kind: int, filtered: Any, above: Any, step: int) -> Any:
 
 
 def _unfiltered_by_bytes(is_nearest: bool, filtered: bytes, above: bytes, step: int) -> Any:
-    """Undo the filter Paeth (if `is_nearest`) or Average of a row byte by byte, and return the
+    """Remove the filter Paeth (if `is_nearest`) or Average from a row byte by byte, and return the
     row's bytes.
     """
     row, above = bytearray(step) + filtered, bytes(step) + above
@@ -220,7 +220,7 @@ def _rows_of(parts: Sequence[bytes], header: _Header, native: Any) -> Any:
 
     Args:
       parts: the contents of the IDAT chunks.
-      native: the `NativePng` that undoes the filters, or None.
+      native: the `NativePng` that removes the filters, or None.
     """
     bits = header.depth * _CHANNELS[header.color]
     step, size = max(1, bits // 8), -(-header.width * bits // 8)
@@ -235,7 +235,7 @@ def _rows_of(parts: Sequence[bytes], header: _Header, native: Any) -> Any:
 
 
 def _unfiltered(kinds: Any, filtered: Any, step: int) -> Any:
-    """Return the bytes [height, bytes] of rows, from their filters and filtered bytes, by NumPy."""
+    """Remove the filters from rows with NumPy, and return the bytes [height, bytes]."""
     height, size = filtered.shape
     rows = np.empty((height, size), np.uint8)
     above = np.zeros(size, np.uint8)
@@ -271,11 +271,12 @@ def _pixels_of(rows: Any, header: _Header) -> Any:
 
 
 def _alpha(pixels: Any, transparent: bytes, header: _Header) -> Any:
-    """Return an alpha channel. It is 0 where a pixel has the colour that the chunk tRNS declares
-    transparent, and the maximum elsewhere.
+    """Return an alpha channel, or None if there is no transparent colour. It is 0 where a pixel has
+    the transparent colour, and the maximum elsewhere.
 
     Args:
-      transparent: the contents of the chunk tRNS. If it is empty, the result is None.
+      transparent: the contents of the chunk tRNS, which declares the transparent colour. It may be
+        empty.
     """
     if not transparent:
         return None

@@ -45,8 +45,8 @@ class AttentionSizes(NamedTuple):
 
     Args:
       batch: the number of independent attentions.
-      head, mma_head: the head sizes for which the kernels without and with tensor cores are
-        compiled. Each is at least d and dv.
+      head: the head size for which the kernel without tensor cores is compiled, at least d and dv.
+      mma_head: the head size for which the kernel with tensor cores is compiled, at least d and dv.
       inner, mask: see `_mask_strides`.
     """
 
@@ -301,7 +301,7 @@ op(
     gpu=Source("attention.cu", _launch_by_threads, Call(make=_bind), tensor_cores=_launch_mma),
     native=HOST_ATTENTION,
     grad=NO_GRADIENT,
-    doc="softmax(scale * query @ key + args) @ value; with adj_y, key is transposed.",
+    doc="softmax(scale * query @ key + args) @ value. If adj_y is true, key is transposed.",
 )
 
 op(

@@ -1,7 +1,7 @@
 """The activation functions of the relu family and elu, and the ops that compute their gradients.
 
-As in TensorFlow, the gradient is a product with 0 or 1, not a selection. If the output has an
-infinite gradient where the activation is 0, the result is therefore NaN.
+As in TensorFlow, the gradient is dy multiplied by 0 or 1, not a selection. So if dy is infinite
+where the activation is 0, the result is NaN.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ def activation(
 
     Args:
       kernel: the NumPy kernel, by default derived from `expression`.
-      expression: C for one element, `x`.
+      expression: a C expression of `x` for one element.
       grad: the gradient function.
-      memory: how the op uses memory.
+      memory: the op's use of memory.
     """
     declared = op(
         name, **_FORWARD, attrs={"T": types}, memory=memory,
@@ -183,7 +183,7 @@ _leaky_relu = op(
     attrs={"alpha": Attr("float", 0.2), "T": FLOATING},
     **numpy_kernels(Call(make=_bind_leaky), decomposition(_leaky)),
     grad=lambda op, dy: raw_ops.LeakyReluGrad(dy, op.inputs[0], alpha=op.attrs["alpha"]),
-    doc="`features` where positive, otherwise alpha * features.",
+    doc="`features` where they are positive, otherwise alpha * features.",
 )
 
 op(

@@ -74,7 +74,7 @@ def swish(features: Any) -> Tensor:
 
 
 def crelu(features: Any, name: str | None = None, axis: int = -1) -> Tensor:
-    """Concatenate relu of `features` and of -`features` along `axis`.
+    """Concatenate relu(features) and relu(-features) along `axis`.
 
     >>> session.run(tf.nn.crelu([1.0, -2.0]))
     array([1., 0., 0., 2.], dtype=float32)

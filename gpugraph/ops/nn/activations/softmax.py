@@ -34,7 +34,7 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 def shifted_and_powers(logits: Term) -> tuple[Term, Term, Term]:
     """Return three terms: the logits minus the maximum of their row, the exponentials of these
-    differences, and the row sums of the exponentials.
+    differences, and the sum of the exponentials of each row.
     """
     shifted = logits - logits.reduced(MAX, [-1])
     powers = shifted.exp()
@@ -66,7 +66,11 @@ def _log_softmax_back(op: Any, dy: Any) -> Any:
 
 
 def _declare(name: str, output: str, terms: Any, grad: Any, doc: str) -> OpFunction:
-    """Declare an op on the rows of `logits`, whose formula is `terms`."""
+    """Declare an op on the rows of `logits`.
+
+    Args:
+      terms: the formula of the op.
+    """
     return op(
         name,
         inputs="logits: T",
@@ -108,8 +112,8 @@ def axis_moved_to_end(tensor: Tensor, axis: int) -> Any:
 
 
 def _last_axis_swapped(tensor: Tensor, axis: Any) -> Any:
-    """Transpose `tensor` to swap `axis` with the last axis. A second call with the same axis undoes
-    the first.
+    """Transpose `tensor` so that `axis` and the last axis are exchanged. A second call with the
+    same axis reverses the first.
 
     Args:
       axis: an int, or a scalar tensor. If the axis is invalid, the run raises InvalidArgumentError.

@@ -1,3 +1,3 @@
-"""Convolution in one to three dimensions, depthwise convolution and transposed convolution, with
-the functions of `tf.nn`.
+"""Convolution in one to three dimensions, depthwise convolution and transposed convolution, and the
+public functions in `tf.nn`.
 """

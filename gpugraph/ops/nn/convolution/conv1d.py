@@ -25,8 +25,8 @@ def conv1d(
 ) -> Tensor:
     """Convolve sequences [n, steps, c] with `filters` [size, c, out].
 
-    The result has shape [n, windows, out]. Raises the errors of `tf.nn.conv2d`, and ValueError if
-    the data format is unknown.
+    The result has shape [n, windows, out]. Raises the same errors as `tf.nn.conv2d`, and ValueError
+    if the data format is unknown.
 
     Args:
       stride: the distance between windows, as one number, or as one number for each of the three

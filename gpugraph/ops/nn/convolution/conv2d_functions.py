@@ -1,5 +1,5 @@
-"""The family of `tf.nn.conv2d`, with convolution and depthwise convolution of images, their
-gradients, and the transpose of convolution.
+"""The family of `tf.nn.conv2d`: convolution and depthwise convolution of images, their gradients,
+and transposed convolution.
 
 Strides and dilations are passed as one number, two numbers (height, width), or four numbers, one
 for each dimension.
@@ -71,9 +71,9 @@ def conv2d(
 
     Args:
       strides: the distance between windows, 1 by default.
-      padding: "SAME" for size / stride windows along each axis, rounded up. "VALID" for only those
-        windows that lie inside the image. It may also be a list of (before, after), the numbers of
-        zeros for each of the four dimensions.
+      padding: with "SAME", there are size / stride windows along each axis, rounded up. With
+        "VALID", there are only windows that are inside the image. It may also be a list of (before,
+        after), the numbers of zeros for each of the four dimensions.
       dilations: the distance between the elements of a window.
 
     >>> images, kernel = tf.ones([1, 3, 3, 1]), tf.ones([2, 2, 1, 1])
@@ -153,9 +153,11 @@ def conv2d_transpose(
 ) -> Tensor:
     """Apply the transpose of `conv2d` with a filter [kh, kw, out, c] to `value` [n, h, w, c].
 
+    Raises ValueError unless a `conv2d` of an input of shape `output_shape` has a result of the
+    shape of `value`.
+
     Args:
-      output_shape: the shape of the result, [n, oh, ow, out]. Raises ValueError unless a `conv2d`
-        of an input of this shape has a result of the shape of `value`.
+      output_shape: the shape of the result, [n, oh, ow, out].
 
     >>> kernel = tf.ones([2, 2, 1, 1])
     >>> y = tf.nn.conv2d_transpose(tf.ones([1, 1, 1, 1]), kernel, [1, 2, 2, 1], [1, 2, 2, 1])
@@ -183,7 +185,7 @@ def depthwise_conv2d_native(
     """Convolve each channel of `input` [n, h, w, c] separately with `filter` [kh, kw, c, m].
 
     Each channel of the input gives m channels of the result, which has c * m channels in total.
-    Raises the errors of `conv2d`.
+    Raises the same errors as `conv2d`.
     """
     attrs = window_attrs(strides, padding, data_format, dilations)
     return depthwise_op(input, filter, **attrs, name=name or "DepthwiseConv2dNative")
@@ -243,7 +245,7 @@ def depthwise_conv2d(
     data_format: str | None = None,
     dilations: Any = None,
 ) -> Tensor:
-    """Call `depthwise_conv2d_native`.
+    """Convolve each channel of `input` separately, as `depthwise_conv2d_native` does.
 
     Args:
       rate: the vertical and the horizontal dilation. `dilations` is a newer name of `rate`.
@@ -272,8 +274,8 @@ def separable_conv2d(
 ) -> Tensor:
     """Apply `depthwise_conv2d`, and then `conv2d` with `pointwise_filter` [1, 1, c * m, out].
 
-    Raises the errors of these two functions, and ValueError if the pointwise filter is larger than
-    1 x 1.
+    Raises the same errors as these two functions, and ValueError if the pointwise filter is larger
+    than 1 x 1.
     """
     with op_scope(name, "separable_conv2d", input, depthwise_filter, pointwise_filter) as scope:
         pointwise = convert_to_tensor(pointwise_filter, name="pointwise_filter")

@@ -1,9 +1,10 @@
 """Convolution of images and its two gradients, computed as matrix products.
 
-The windows are processed in tiles. For each tile, the matrix of columns (im2col) has the elements
-under each window as one row. The filter is viewed as a matrix (window elements x channels,
-outputs). The product of these two matrices is the tile's output. The two gradients are products of
-the output's gradient with the columns and with the filter. A tile is sized to stay in the cache.
+The windows are processed in tiles. For each tile, there is a matrix of columns (im2col). Each row
+of it has the elements under one window. The filter is viewed as a matrix (window elements x
+channels, outputs). The product of these two matrices is the tile's output. The two gradients are
+products of the output's gradient with the columns and with the filter. A tile is sized to stay in
+the cache.
 
     images (n, h, w, c) --columns--> (places, kh kw c) @ filter (kh kw c, out) --> (places, out)
 
@@ -54,7 +55,7 @@ def _folded(context: KernelContext, image: Any, weights: Any) -> tuple[Any, Any]
     """Return `image` and `weights`. If a window covers the whole width, the width axis of both
     arrays is merged into the channels.
 
-    The columns then need no copies along the width.
+    Then the columns can be filled without copies along the width.
     """
     x = IMAGES.axes(context.attrs, image.shape[1:3], weights.shape[:2])[1]
     covers = x.window == x.size and x.out == x.dilation == 1 and not x.before
@@ -92,12 +93,12 @@ class _Convolution:
         )  # windows per tile
 
     def scratch(self, *shape: int) -> Any:
-        """Allocate scratch memory of this shape in the dtype of the sums (`sum_dtype`)."""
+        """Allocate scratch memory of this shape, with the dtype in which sums are computed."""
         return self.context.scratch(shape, self.dtype)
 
     def wide(self, array: Any) -> tuple[Any, Callable[[], Any]]:
-        """Return the array in the dtype of the sums, and a callable that converts it if
-        necessary.
+        """Return the array in the dtype of the sums, and a callable that converts the array to this
+        dtype if necessary.
         """
         if np.dtype(array.dtype) == self.dtype.as_numpy_dtype and array.flags.c_contiguous:
             return array, do_nothing
@@ -161,7 +162,9 @@ class _Tile:
             np.copyto(column, seen)
 
     def add_to_pixels(self) -> None:
-        """Add each element of the columns to the pixel from which it was copied."""
+        """Add each element of the columns to the image pixel to which it belongs. This is the
+        transpose of `lay_out`.
+        """
         for column, seen in self.steps:
             np.add(seen, column, seen)
 

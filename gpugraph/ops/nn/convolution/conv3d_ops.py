@@ -1,7 +1,7 @@
 """Convolution of volumes and its two gradients, one volume at a time.
 
-As in conv2d_ops, the elements under each window of a volume are laid out as a row of a matrix. The
-product of this matrix and the filter is the result.
+The elements under each window of a volume are copied to a row of a matrix. The product of this
+matrix and the filter is the result. (`conv2d_ops` uses the same method for images.)
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ _ATTRS = {
 
 
 class _Windows:
-    """A matrix whose rows are the elements under the windows of one volume. All volumes use the
-    same memory.
+    """A matrix whose rows are the elements under the windows of one volume. The memory is the same
+    for all volumes.
     """
 
     def __init__(self, context: KernelContext, source: Any, weights: Any, result: Any) -> None:
@@ -61,7 +61,7 @@ class _Windows:
         self.reaches_out = any(axis.reaches_out for axis in axes)
 
     def scratch(self, *shape: int) -> Any:
-        """Allocate scratch memory of this shape in the dtype of the sums (`sum_dtype`)."""
+        """Allocate scratch memory of this shape, with the dtype in which sums are computed."""
         return self.context.scratch(shape, self.dtype)
 
     def filter_scratch(self) -> Any:
@@ -78,7 +78,9 @@ class _Windows:
             np.copyto(into, volume[pixels])
 
     def add_to_pixels(self, volume: Any) -> None:
-        """Add each element of the rows to the element of `volume` from which it was copied."""
+        """Add each element of the rows to the element of `volume` to which it belongs. This is the
+        transpose of `lay_out`.
+        """
         for row, pixels in self.seen:
             np.add(volume[pixels], row, volume[pixels])
 

@@ -2,8 +2,8 @@
 are stored.
 
 Programs do not create this op. The compiler's remap pass replaces Conv2D, BiasAdd and Relu with
-this op. The attr `fused_ops` names the ops after the convolution. The results have the same bits as
-the results of the separate ops.
+this op. The attr `fused_ops` names the ops that follow the convolution. The results have the same
+bits as the results of the separate ops.
 """
 
 from __future__ import annotations

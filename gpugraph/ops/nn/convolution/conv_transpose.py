@@ -97,10 +97,10 @@ def conv_transpose(
     dilations: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """Call `conv1d_transpose`, `conv2d_transpose` or `conv3d_transpose`, if `output_shape` has 3, 4
+    """Call `conv1d_transpose`, `conv2d_transpose` or `conv3d_transpose` if `output_shape` has 3, 4
     or 5 sizes respectively.
 
-    Raises ValueError if `output_shape` has any other length.
+    Raises ValueError if `output_shape` has a different length.
     """
     with op_scope(name, "conv_transpose", input, filters, output_shape) as scope:
         if isinstance(output_shape, Tensor):

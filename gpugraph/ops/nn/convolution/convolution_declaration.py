@@ -41,7 +41,7 @@ class ConvolutionOp(NamedTuple):
 
     Args:
       bind: the NumPy kernel.
-      gpu: a function from the layout and the NumPy kernel to the CUDA kernel.
+      gpu: a function that receives the layout and the NumPy kernel, and returns the CUDA kernel.
       native: the native kernel, if there is one.
     """
 
@@ -68,7 +68,7 @@ def last_size(sizes: Sequence[Size]) -> Size:
 def _infer_forward(
     layout: Layout, outputs_of: OutputsOf, context: InferContext
 ) -> Sequence[TensorShape]:
-    """Return the shape of the convolution of input 0, images, with input 1, a filter."""
+    """Return the shape of the convolution of the images in input 0 with the filter in input 1."""
     batch, spatial, channels = layout.sizes(context.shapes[0], context.attrs)
     *window, depth, outputs = of_rank(context.shapes[1], layout.num_axes + 2, "filter")
     may_group = outputs_of is last_size and layout.num_axes == 2
@@ -87,8 +87,8 @@ def _check_groups(channels: Size, depth: Size, shape: TensorShape) -> None:
     filter.
 
     Raises ValueError unless `channels` is a multiple of `depth`. If it is a larger multiple, the
-    convolution is grouped. Graph construction accepts a grouped convolution, with the result shape
-    `shape`, and the run raises UnimplementedError.
+    convolution is grouped. A grouped convolution can be added to a graph, with the result shape
+    `shape`, but the run raises UnimplementedError.
     """
     if channels is None or depth is None or channels == depth:
         return
@@ -123,8 +123,8 @@ def _check(
 
 @contextmanager
 def _only_in_run(shape: TensorShape) -> Iterator[None]:
-    """Turn a Misfit in the block into an error of the run. At graph construction, the Misfit is
-    ignored, and the output has the shape `shape`.
+    """Raise a Misfit in the `with` block as an error of the run. At graph construction, ignore the
+    Misfit, and use `shape` as the shape of the output.
     """
     try:
         yield
@@ -216,7 +216,8 @@ def declare_convolution(
         infer=partial(_infer_input_gradient, layout, outputs_of),
         memory=OpMemory(host_inputs=[0]),
         grad=gradient_by_input,
-        doc=f"The gradient of {forward.op_type} by its {layout.noun}, of the sizes `input_sizes`.",
+        doc=f"The gradient of {forward.op_type} with respect to its {layout.noun}, which have the "
+        "sizes `input_sizes`.",
         **by_input.kernels(layout),
     )
     op(
@@ -227,7 +228,8 @@ def declare_convolution(
         infer=partial(_infer_filter_gradient, layout, outputs_of),
         memory=OpMemory(host_inputs=[1]),
         grad=gradient_by_filter,
-        doc=f"The gradient of {forward.op_type} by its filter, of the sizes `filter_sizes`.",
+        doc=f"The gradient of {forward.op_type} with respect to its filter, which has the sizes "
+        "`filter_sizes`.",
         **by_filter.kernels(layout),
     )
     return convolution

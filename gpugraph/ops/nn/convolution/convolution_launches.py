@@ -1,9 +1,9 @@
-"""Launches of the CUDA kernels of convolution: matrix products (convolution.cu).
+"""Launches of the CUDA kernels of convolution, which compute matrix products (convolution.cu).
 
 A convolution and each of its gradients is a product [rows, steps] @ [steps, columns], in which
-`steps` is the summed axis. Each tile of the result has one thread block. If there are too few tiles
-to occupy the GPU, the steps are split into parts with a block each, and a second launch adds up the
-parts.
+`steps` is the summed axis. Each tile of the result is computed by one thread block. If there are
+too few tiles to occupy the GPU, the steps are divided into parts, each with its own block, and a
+second launch adds up the parts.
 """
 
 from __future__ import annotations
@@ -79,8 +79,8 @@ class _Choice(NamedTuple):
         multiprocessors.
 
         Args:
-          is_heavy: whether the kernel needs so many registers per element or load that only small
-            tiles are possible.
+          is_heavy: whether the kernel needs so many registers for each element or load that only
+            small tiles are possible.
         """
         if is_heavy:
             return self.small
@@ -131,7 +131,7 @@ class _Product(NamedTuple):
       mode: the value of the macro GG_MODE of the kernels.
       loads: for the left and the right matrix, the number of elements that are adjacent in memory.
       arrays: the arguments that hold the two matrices.
-      is_dense: whether steps may be split into parts.
+      is_dense: whether steps may be divided into parts.
       phases: the number of products of this size. In the gradient with respect to the images,
         pixels are grouped by their position modulo the strides, and each group is a product.
     """
@@ -162,7 +162,7 @@ class _Product(NamedTuple):
 
 
 def _forward(layout: Layout, signature: Signature) -> _Product:
-    """Return the product for the convolution, which multiplies the windows' elements by the filter.
+    """Return the convolution as a matrix product of the windows' elements and the filter.
 
     The matrices have shapes [places, window x channels] and [window x channels, outputs]. A place
     is one position of the window.
@@ -220,7 +220,7 @@ def _relaid(product: _Product, out: Arg, copies: Copies) -> _Product:
     """Return the product for copies of the arrays, with channels last and padded.
 
     The launches that copy from and to the op's own arrays are appended to `copies`. `out` is the
-    op's result.
+    result of the op.
     """
     work, mode, is_last = product.work, product.mode, product.work.last
     windows = work.batch, prod(axis.size for axis in work.axes)
@@ -321,8 +321,8 @@ def _launches(
 def _launches_by_warps(
     product_of: ProductOf, layout: Layout, activation: Activation | None, signature: Signature
 ) -> Sequence[Launch]:
-    """Return launches that use tensor cores. Return an empty list for dtypes that tensor cores
-    would round.
+    """Return launches that use tensor cores, or an empty list if tensor cores would round the
+    dtype.
     """
     if signature.output_types[0].base_dtype not in (float16, bfloat16):
         return []
@@ -330,8 +330,8 @@ def _launches_by_warps(
 
 
 class _Direction(NamedTuple):
-    """A convolution or one of its gradients. It is computed as a product of matrices that are never
-    stored or, for windows of single pixels, as a product of stored matrices.
+    """A convolution or one of its gradients, computed as a product of matrices. If the windows are
+    single pixels, the matrices are stored arrays. Otherwise they are never stored.
     """
 
     product: ProductOf
@@ -381,5 +381,5 @@ def input_gradient_gpu(layout: Layout, host: Call) -> Source:
 
 
 def filter_gradient_gpu(layout: Layout, host: Call) -> Source:
-    """Return the kernel of the gradient of convolution with respect to its filter."""
+    """Return the CUDA kernel of the gradient of convolution with respect to its filter."""
     return _source("filter", layout, host)

@@ -1,4 +1,4 @@
-"""Copies of arrays in a different layout, for convolutions on tensor cores. The kernel of these
+"""Copies of arrays in a layout that suits convolutions on tensor cores. The kernel of these
 convolutions loads several channels at once.
 
 If channels are first, or their number is not a multiple of 4, the kernel would load them one by
@@ -28,14 +28,14 @@ _UNIT = 4
 
 def padded(channels: int) -> int:
     """Return the number of channels with padding. If padding would more than double the number,
-    there is no padding.
+    return the number itself.
     """
     wide = ceil(channels / _UNIT) * _UNIT
     return wide if wide <= 2 * channels else channels
 
 
 class Images(NamedTuple):
-    """The sizes of an array of images, which are the numbers of images, of pixels per image and of
+    """The sizes of an array of images: the number of images, of pixels per image, and of
     channels.
     """
 
@@ -92,8 +92,8 @@ class Copies:
         return copy
 
     def cut_filter(self, array: Arg, sizes: Sequence[int], wide: int) -> Memory:
-        """Return memory for a filter with `wide` channels as the result. The filter's own channels
-        are copied to `array` after the convolution.
+        """Return memory for a result that is a filter with `wide` channels. After the convolution,
+        the channels without the padding are copied to `array`.
         """
         *window, channels, outputs = sizes
         if wide == channels:

@@ -30,14 +30,13 @@ def convolution(
     filters: Any = None,
     dilations: Sequence[int] | None = None,
 ) -> Tensor:
-    """Call `conv1d`, `conv2d` or `conv3d`, for an `input` of rank 3, 4 or 5.
+    """Call `conv1d`, `conv2d` or `conv3d` if `input` has rank 3, 4 or 5 respectively.
 
     Raises ValueError if the rank is none of these, or if both a stride and a rate exceed 1.
 
     Args:
       strides: a number for each dimension except batch and channels.
-      dilation_rate: the dilations, in the same form. `dilations` is a newer name of
-        this argument.
+      dilation_rate: the dilations, in the same form. `dilations` is a newer name of this argument.
 
     >>> images, kernel = tf.ones([1, 8, 8, 3]), tf.ones([3, 3, 3, 4])
     >>> tf.nn.convolution(images, kernel, padding="SAME").shape.as_list()

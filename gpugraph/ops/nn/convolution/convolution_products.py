@@ -4,10 +4,10 @@
     gradient of the images     (places, outputs) @ (outputs, channels)
     gradient of the filter     (channels, places) @ (places, outputs)
 
-With channels first, the first two of these are batches of products, one for each image: (outputs,
-channels) @ (channels, pixels). The gradient with respect to the filter would then be a sum over the
-batch, and a bias would be added to rows. These two cases are therefore not computed as matrix
-products.
+A place is one position of the window. With channels first, the first two of these are batches of
+products, one for each image: (outputs, channels) @ (channels, pixels). The gradient with respect to
+the filter would then be a sum over the batch, and a bias would be added to rows. These two cases
+are therefore not computed as matrix products.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ def input_gradient_matrices(is_last: bool, filter: Any, slopes: Any, out: Any) -
 
 
 def filter_gradient_matrices(is_last: bool, images: Any, slopes: Any, out: Any) -> Triple | None:
-    """Return the factors and the result of the product for the gradient with respect to the filter.
-    If it is a sum of several products, return None.
+    """Return the factors and the result of the product for the gradient with respect to the filter,
+    or None if it is a sum of several products.
     """
     if is_last:
         return _rows(images).T, _rows(slopes), _matrix(out)
@@ -134,8 +134,8 @@ def window_sums(
     activation: Callable[[Signature], int] | None,
     signature: Signature,
 ) -> WindowSums | None:
-    """Return the `WindowSums` that describes an op for convolution libraries. If the libraries do
-    not have the op's activation, return None.
+    """Return the `WindowSums` that describes an op for convolution libraries, or None if the
+    libraries do not have the op's activation.
 
     Args:
       name: the kind of `WindowSums`.

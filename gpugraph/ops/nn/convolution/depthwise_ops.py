@@ -40,7 +40,9 @@ _ATTRS = {key: attr for key, attr in CONV_ATTRS.items() if key != "use_cudnn_on_
 
 
 class _Depthwise:
-    """The views of a convolution's arrays. float16 images are summed in float32."""
+    """The views of the arrays of one depthwise convolution. float16 images are summed in
+    float32.
+    """
 
     def __init__(self, context: KernelContext, image: Any, sizes: Any, result: Any) -> None:
         self.context = context
@@ -51,7 +53,7 @@ class _Depthwise:
         self.part = self.scratch(self.result.shape)
 
     def scratch(self, shape: Sequence[int]) -> Any:
-        """Allocate scratch memory of this shape in the dtype of the sums (`sum_dtype`)."""
+        """Allocate scratch memory of this shape, with the dtype in which sums are computed."""
         return self.context.scratch(tuple(shape), self.dtype)
 
     def product(self, one: Any, other: Any, piece: Any) -> Callable[[], Any]:
@@ -62,8 +64,8 @@ class _Depthwise:
         """Return (view of the image, of the result, of scratch, i, j) for each element of the
         window.
 
-        The views for element (i, j) concern the windows in which this element is inside the image.
-        They are views of the element's pixels, of the windows' results, and of memory for their
+        The views for element (i, j) select only the windows in which this element is inside the
+        image. They are the pixels at this element, the results of the windows, and memory for
         products.
         """
         return [

@@ -44,7 +44,9 @@ _ATTRS = {
 
 
 def _window_attrs(attrs: Any) -> dict[str, Any]:
-    """Return the op's attrs under the names that the attrs of a convolution have, for `IMAGES`."""
+    """Return the op's attrs under the names that a convolution has for them, so that `IMAGES` can
+    read them.
+    """
     return {
         "strides": attrs["strides"],
         "dilations": attrs["rates"],
@@ -59,9 +61,11 @@ def _lowest(dtype: Any) -> Any:
 
 
 class _Sums:
-    """The largest sum of pixel and filter in each window, and the index of its window element.
+    """The largest sum of pixel and filter in each window, and the index of the window element with
+    this sum.
 
-    The index of element (i, j) is i * window width + j. Among equal sums, the first is used.
+    The index of element (i, j) is i * window width + j. If several sums are equal, the first is
+    used.
 
     Args:
       best: memory for the sums, (n, oh, ow, c).
@@ -75,9 +79,9 @@ class _Sums:
 
     def steps(self, *results: Any) -> Iterator[tuple[Any, ...]]:
         """Yield (element, its index, slices of the image, views of scratch and results) for each
-        element.
+        element of the window.
 
-        The views are views of `sums`, `here` and each of `results`. They concern the windows in
+        The views are views of `sums`, `here` and each of `results`. They select only the windows in
         which the element is inside the image.
         """
         for element, windows, pixels in window_steps(self.axes):
@@ -190,7 +194,8 @@ for _name, _output, _to_image in (("Input", "in", True), ("Filter", "filter", Fa
         infer=partial(_infer_back, _to_image),
         **numpy_kernels(Call(make=unless_empty(partial(_bind_back, _to_image)))),
         grad=_refuse,
-        doc=f"The gradient of Dilation2D by its {_name.lower()}: to the first of equal sums.",
+        doc=f"The gradient of Dilation2D with respect to its {_name.lower()}. If several sums of a "
+        "window are equal, the first gets the gradient.",
     )
 
 

@@ -1,1 +1,3 @@
-"""Losses: cross entropies, CTC, and losses over sampled classes, with the candidate samplers."""
+"""Losses: cross entropies, CTC, losses over sampled classes, and the samplers of candidate
+classes.
+"""

@@ -1,5 +1,5 @@
-"""The distributions from which candidate classes are drawn. A distribution turns random words (see
-below) into classes.
+"""The distributions from which candidate classes are drawn. A distribution converts random words to
+classes.
 
 A word is a random uint32 of the Philox generator. The same seed gives the same candidates as in
 TensorFlow, because each distribution consumes as many words per class as TensorFlow's, and rejects
@@ -47,15 +47,18 @@ class RandomWords:
 
 
 def _rejected_count(span: int, bits: int) -> int:
-    """Return how many of the smallest numbers must be rejected so that the remaining numbers modulo
-    `span` are uniform.
+    """Return the number of smallest integers that must be rejected so that the remaining integers
+    modulo `span` are uniform.
+
+    Args:
+      bits: the number of bits of the integers.
     """
     return 0 if span & (span - 1) == 0 else (2**bits - 1) % span + 1
 
 
 def _below(words: RandomWords, span: int, count: int, bits: int) -> Any:
-    """Return `count` uniform integers in [0, span), int64, each from one number of 32 or 64
-    `bits`.
+    """Return `count` uniform integers in [0, span), int64. Each is computed from one random number
+    of `bits` bits, 32 or 64.
     """
     num_rejected = _rejected_count(span, bits)
     take = words.longs if bits == 64 else words.take
@@ -85,13 +88,15 @@ class CandidateDistribution(Protocol):
         """Return the probability of each class, float32."""
 
     def learn(self, classes: Any) -> None:
-        """If the distribution depends on the true classes of earlier runs, add the true classes of
-        this run to the counts.
+        """Add the true classes of this run to the counts, if the distribution depends on the true
+        classes of earlier runs.
         """
 
 
 class _FixedLaw:
-    """Base class of the distributions that do not depend on the true classes of earlier runs."""
+    """Base class of the distributions that remain the same in all runs, whatever the true classes
+    of earlier runs are.
+    """
 
     def __init__(self, range_max: int) -> None:
         self.range = self.possible = range_max
@@ -133,7 +138,7 @@ class LogUniform(_FixedLaw):
 
 class Learned:
     """The distribution in which the probability of a class is proportional to 1 + its count. The
-    count is how often the class was a true class in earlier runs.
+    count is the number of times that the class was a true class in earlier runs.
 
     `learn` updates the counts.
     """
@@ -160,10 +165,10 @@ class Weighted(_FixedLaw):
     """A distribution in which the probability of a class is proportional to its weight. Classes are
     drawn by the alias method.
 
-    Each class has a slot of equal probability, which it shares with at most one other class, its
-    alias. A draw first chooses a slot uniformly, and then one of the slot's two classes in
-    proportion to their shares of the slot. Vose, "A linear algorithm for generating random
-    numbers with a given distribution", 1991.
+    Each class has a slot, and all slots have the same probability. A slot is divided between its
+    class and at most one other class, the alias. A draw first chooses a slot uniformly, and then
+    one of the slot's two classes in proportion to their shares of the slot. Vose, "A linear
+    algorithm for generating random numbers with a given distribution", 1991.
     """
 
     def __init__(self, range_max: int, weights: Any) -> None:
@@ -189,8 +194,8 @@ class Weighted(_FixedLaw):
         return np.where(chances < self.shares[places], places, self.others[places])
 
     def _pairs(self, words: RandomWords, count: int) -> Any:
-        """Return [count, 2] words: for each class, one word that chooses between the two classes of
-        a slot, and one word that chooses the slot.
+        """Return [count, 2] words: for each class, a word that chooses between the two classes of a
+        slot, and a word that chooses the slot.
 
         If the second word would bias the choice of the slot, it is rejected and drawn again.
         """
@@ -217,8 +222,8 @@ class Weighted(_FixedLaw):
 
 
 def _shares(weights: Any) -> tuple[Any, Any]:
-    """Return each class's share of its own slot, in [0, 1], and the slot's alias, which has the
-    remaining share.
+    """Return each class's share of its own slot, in [0, 1], and the alias of each slot, the class
+    that has the remaining share.
     """
     count = len(weights)
     total = np.cumsum(weights.astype(np.float64))[-1]
@@ -237,7 +242,9 @@ def _shares(weights: Any) -> tuple[Any, Any]:
 
 
 class DrawnClasses:
-    """The drawn classes, and how often they and the true classes are expected among the draws."""
+    """The drawn classes, and the number of times that these classes and the true classes are
+    expected among the draws.
+    """
 
     def __init__(
         self, law: CandidateDistribution, words: RandomWords, count: int, unique: bool, true: Any
@@ -265,7 +272,8 @@ def _draw_classes(
 
 
 def _expected_counts(chance: Any, count: int, tries: int) -> Any:
-    """Return how often a class that has the probability `chance` is expected among the candidates.
+    """Return the expected number of times that a class with the probability `chance` is among the
+    candidates.
 
     Args:
       tries: the number of draws. If it exceeds `count`, repeated classes were dropped, and the
@@ -290,7 +298,8 @@ def draw(
     is out of range.
 
     Args:
-      lock: a lock that is held during the call, because simultaneous runs share the distribution.
+      lock: a lock that is held during the call, because several runs may use the distribution at
+        the same time.
       true: the true classes, int64 [batch, num_true].
     """
     if unique and count > law.possible:

@@ -2,8 +2,8 @@
 classes of an example.
 
 Each sampler returns (candidates [num_sampled], expected_true [batch, num_true], expected
-[num_sampled]). The candidates are the drawn classes. `expected_true` and `expected` state how often
-each true class, and each candidate, is expected among the candidates.
+[num_sampled]). The candidates are the drawn classes. `expected_true` and `expected` contain the
+expected number of times that each true class, and each candidate, is among the candidates.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def _weights(attrs: Any) -> Weighted:
     """Return the distribution over this shard's classes.
 
     The weight of a reserved class is 0. The weights of all other classes come from the file or from
-    `unigrams`, and are raised to the power of `distortion`.
+    `unigrams`, raised to the power of `distortion`.
     """
     reserved, shards, shard = (attrs[key] for key in ("num_reserved_ids", "num_shards", "shard"))
     file = text(attrs["vocab_file"])
@@ -207,7 +207,7 @@ _all = op(
     **numpy_kernels(Call(make=_bind_all)),
     grad=NO_GRADIENT,
     stateful=True,
-    doc="All classes from 0 on, each with an expected count of 1.",
+    doc="All classes below num_sampled, each with an expected count of 1.",
 )
 
 
@@ -247,8 +247,8 @@ _hits = op(
     **numpy_kernels(Call(make=_bind_hits, dynamic=True)),
     grad=NO_GRADIENT,
     doc=(
-        "The rows of true classes that were drawn, the positions of the equal candidates,"
-        " and -FLT_MAX for each such pair."
+        "The true classes that were drawn as candidates: the row of each, the position of the "
+        "equal candidate, and -FLT_MAX."
     ),
 )
 
@@ -322,8 +322,8 @@ def fixed_unigram_candidate_sampler(
     seed: int | None = None,
     name: str | None = None,
 ) -> Any:
-    """Draw candidates as `uniform_candidate_sampler` does, but with probabilities that are
-    proportional to weights.
+    """Draw candidates in the same way as `uniform_candidate_sampler`, but with probabilities that
+    are proportional to weights.
 
     The weights are `unigrams`, or the number after the last comma of each line of `vocab_file`.
     They are raised to the power of `distortion`. The first `num_reserved_ids` classes are never
@@ -364,11 +364,11 @@ def compute_accidental_hits(
     seed: int | None = None,
     name: str | None = None,
 ) -> Any:
-    """Return (indices int32, ids int64, weights float32) of those true classes that were drawn as
+    """Return (indices int32, ids int64, weights float32) of the true classes that were drawn as
     candidates.
 
     There is one entry for each class in `true_classes` [batch, num_true] that is also in
-    `sampled_candidates`. The entry is the class's row, the candidate's position, and -FLT_MAX,
-    which the caller adds to the candidate's logit.
+    `sampled_candidates`. An entry consists of the row of the class, the position of the candidate,
+    and -FLT_MAX, which the caller adds to the candidate's logit.
     """
     return _hits(true_classes, sampled_candidates, num_true=num_true, **seeds_of(seed), name=name)

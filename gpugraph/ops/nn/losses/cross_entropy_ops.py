@@ -1,6 +1,7 @@
-"""Cross entropies of dense or sparse labels and softmax, and of labels and sigmoid.
+"""Cross entropies: of dense or sparse labels and the softmax of logits, and of labels and the
+sigmoid of logits.
 
-The softmax ops compute the loss and its gradient with respect to the logits together: the output
+The softmax ops compute the loss and its gradient with respect to the logits together. The output
 `backprop` is softmax - labels.
 """
 
@@ -51,7 +52,9 @@ def _dense_terms(signature: Signature, features: Term, labels: Term) -> list[Ter
 
 
 def _is_zero(tensor: Any) -> bool:
-    """Return whether a gradient is None, or zeros created for the gradient of an unused output."""
+    """Return whether a gradient is None, or is zeros that were created because an output is not
+    used.
+    """
     return tensor is None or tensor.op.type in ("ZerosLike", "Zeros")
 
 
@@ -60,7 +63,9 @@ def _row_times(loss_grad: Any, rows: Any) -> Any:
 
 
 def _logits_back(op: Any, dloss: Any, dbackprop: Any) -> Any:
-    """Return the gradient with respect to the logits, through the outputs `loss` and `backprop`."""
+    """Return the gradient with respect to the logits, given the gradients of the outputs `loss` and
+    `backprop`.
+    """
     grad = _row_times(dloss, op.outputs[1])
     if _is_zero(dbackprop):
         return grad
@@ -105,7 +110,10 @@ _dense = op(
     infer=_infer_dense,
     **numpy_kernels(numpy_rows(_dense_terms), decomposition(_dense_terms)),
     grad=_dense_back,
-    doc="By row: loss = -sum(labels * log(softmax(features))); backprop = softmax - labels.",
+    doc=(
+        "For each row, loss = -sum(labels * log(softmax(features))) and backprop = "
+        "softmax(features) - labels."
+    ),
 )
 
 
@@ -116,7 +124,7 @@ def _infer_sparse(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _label_sizes(shape: TensorShape) -> tuple[int | None, ...]:
-    """Return the sizes of the labels. Raise a Misfit (an error for invalid inputs) unless the
+    """Return the sizes of the labels. Raises a Misfit (an error for invalid inputs) unless the
     labels are a vector.
     """
     return of_rank(shape, 1, "labels", f"labels must be 1-D, but got shape {shape}")
@@ -181,7 +189,10 @@ _sparse = op(
     infer=_infer_sparse,
     **numpy_kernels(Call(make=_bind_sparse), decomposition(_sparse_terms)),
     grad=lambda op, dloss, dbackprop: [_logits_back(op, dloss, dbackprop), None],
-    doc="By row: loss = -log(softmax(features))[label]; backprop = softmax - one_hot(labels).",
+    doc=(
+        "For each row, loss = -log(softmax(features))[label] and backprop = softmax(features) - "
+        "one_hot(label)."
+    ),
 )
 
 
@@ -297,7 +308,8 @@ def softmax_cross_entropy_with_logits(
     name: str | None = None,
     axis: int | None = None,
 ) -> Tensor:
-    """Call `softmax_cross_entropy_with_logits_v2`, without a gradient for the labels.
+    """Return the same loss as `softmax_cross_entropy_with_logits_v2`, but without a gradient for
+    the labels.
 
     Raises ValueError unless `labels` and `logits` are passed by name.
 

@@ -59,8 +59,8 @@ class _Node:
         self.blank = self.labelled = self.total = _NEVER
 
     def before(self, label: int) -> float:
-        """Return the log probability, in the previous step, of those paths of this sequence that
-        can be followed by `label` as a new label.
+        """Return the log probability, in the previous step, of the paths of this sequence after
+        which `label` is a new label.
         """
         return self.old_blank if label == self.label else self.old_total
 
@@ -117,7 +117,7 @@ class _Beam:
 
 
 def _continue(node: _Node, known: list[float], blank: int) -> None:
-    """Update the log probabilities of a sequence for a step that adds no label.
+    """Update the log probabilities of a sequence for a step in which no label is added.
 
     Args:
       known: the log probability of each class at this step.
@@ -133,7 +133,7 @@ def _continue(node: _Node, known: list[float], blank: int) -> None:
 
 def _grow(node: _Node, known: Any, beam: _Beam) -> None:
     """Add to the beam the sequences that extend the sequence of `node` by one label, in ascending
-    order of this label.
+    order of the added label.
 
     Args:
       known: the log probability of each label at this step.
@@ -164,7 +164,7 @@ def search(logits: Any, width: int, paths: int, merge: bool) -> list[Path]:
 
     Args:
       width: the number of sequences that are kept at each step.
-      merge: whether to merge equal adjacent labels of a result.
+      merge: whether to merge equal adjacent labels in the results.
     """
     blank = logits.shape[1] - 1
     beam, root = _Beam(width), _Node(None, -1)

@@ -117,8 +117,8 @@ _greedy = op(
     **numpy_kernels(Call(make=_bind_greedy, dynamic=True), _native_greedy()),
     grad=NO_GRADIENT,
     doc=(
-        "The labels with the largest logits (time, batch, classes), and minus the sum of "
-        "these logits."
+        "The labels with the largest logits (time, batch, classes), and the negated sum of these "
+        "logits."
     ),
 )
 
@@ -128,9 +128,9 @@ def ctc_greedy_decoder(
 ) -> tuple[list[SparseTensor], Tensor]:
     """Return the most likely class at each time, without blanks.
 
-    Returns ([labels], score). `labels` is a SparseTensor. `score` has shape [batch, 1], and is the
-    negated sum of the largest logits. A run raises FailedPreconditionError if a length exceeds the
-    number of time steps.
+    The result is ([labels], score). `labels` is a SparseTensor. `score` has shape [batch, 1], and
+    is the negated sum of the largest logits. A run raises FailedPreconditionError if a length
+    exceeds the number of time steps.
 
     Args:
       inputs: floats [time, batch, classes].
@@ -197,11 +197,11 @@ def ctc_beam_search_decoder(
     top_paths: int = 1,
     merge_repeated: bool = True,
 ) -> tuple[list[SparseTensor], Tensor]:
-    """Return the most likely label sequences of each example with their log probabilities. The most
-    likely sequence is the first.
+    """Return the most likely label sequences of each example with their log probabilities, most
+    likely first.
 
-    Returns a list of `top_paths` SparseTensors of labels, and log probabilities [batch, top_paths].
-    Raises ValueError if `beam_width` or `top_paths` is below 1. A run raises
+    The result is a list of `top_paths` SparseTensors of labels, and log probabilities [batch,
+    top_paths]. Raises ValueError if `beam_width` or `top_paths` is below 1. A run raises
     FailedPreconditionError if a length exceeds the number of time steps. It raises
     InvalidArgumentError if `top_paths` exceeds `beam_width` or the number of sequences that were
     found.

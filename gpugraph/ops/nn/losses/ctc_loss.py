@@ -1,9 +1,9 @@
 """Connectionist temporal classification (CTC), the loss of a label sequence with unknown timing.
 
-See Graves et al., 2006. With a blank before, between and after its labels, a sequence of L
-labels has U = 2 L + 1 places. A path is at one place at each time step. It stays there, moves to
-the next place, or skips the blank between two different labels. The probabilities of all paths of
-all sequences of a batch are summed together, step by step:
+See Graves et al., 2006. With a blank before, between and after its labels, a sequence of L labels
+has U = 2 L + 1 places. A path is at one place at each time step. In the next step it stays at this
+place, moves to the next place, or skips the blank between two different labels. The probabilities
+of all paths are summed step by step, for all sequences of a batch together:
 
     ahead[u]  = log p(the inputs up to t, at place u at t)
     behind[u] = log p(the inputs after t, from place u at t)
@@ -59,7 +59,8 @@ def _rows(indices: Any, values: Any, count: int) -> list[list[int]]:
 
 
 def _effective_labels(row: list[int], number: int, blank: int, collapse: bool) -> list[int]:
-    """Return the labels of a sequence before the first blank, after which only blanks may follow.
+    """Return the labels of a sequence before the first blank. Only blanks may follow the first
+    blank.
 
     Raises InvalidArgumentError if the row is empty, or has a negative label or a label after a
     blank.
@@ -151,8 +152,8 @@ class _Paths:
         return totals
 
     def behind(self, seen: Any) -> Any:
-        """Return `behind` [time, batch, places]. The recursion of each sequence starts at the
-        sequence's own last time.
+        """Return `behind` [time, batch, places]. The recursion for each sequence starts at the last
+        time step of this sequence.
         """
         totals = np.full(seen.shape, -np.inf)
         for t in range(len(seen) - 1, -1, -1):
@@ -177,8 +178,8 @@ def _log_softmax(logits: Any) -> Any:
 def _loss_and_gradient(paths: _Paths, logits: Any, loss: Any, gradient: Any) -> None:
     """Compute loss = -log p(labels), and its gradient with respect to the logits.
 
-    The gradient is the softmax of the logits minus the probability that a path has the class at
-    this time, given the labels.
+    The gradient at a time and class is the softmax of the logits, minus the probability, given the
+    labels, that a path has this class at this time.
     """
     most = max(int(paths.times.max(initial=0)), 1)
     gradient[most:] = 0
@@ -265,8 +266,8 @@ _ctc_loss = op(
     ),
     grad=_back,
     doc=(
-        "-log p(labels) of logits (time, batch, classes), whose last class is the blank; "
-        "and the gradient with respect to the logits."
+        "-log p(labels) for logits (time, batch, classes), whose last class is the blank, and the "
+        "gradient with respect to the logits."
     ),
 )
 
@@ -283,8 +284,8 @@ def ctc_loss(
 ) -> Tensor:
     """Return -log p(labels) [batch] by connectionist temporal classification.
 
-    `logits` is a newer name of `inputs`. The loss is infinite if no path exists, because repeated
-    labels need blanks between them. The loss has a gradient, but no second gradient. Raises
+    `logits` is a newer name of `inputs`. If no path exists, because repeated labels need blanks
+    between them, the loss is infinite. The loss has a gradient, but no second gradient. Raises
     TypeError unless labels are sparse. A run raises InvalidArgumentError if a sequence has no
     labels, negative labels, or more labels than time steps, or if a length exceeds the number of
     time steps.

@@ -35,7 +35,8 @@ def _renumber_labels(labels: Any, classes: int, blank: int) -> Any:
 
 
 def _sparse(labels: Any, lengths: Any, classes: int, blank: int) -> SparseTensor:
-    """Return the first `lengths` labels of each row as a sparse tensor, renumbered.
+    """Return the labels as a sparse tensor of new label numbers, with the first `lengths[i]` labels
+    of each row i.
 
     An empty row has one blank in the result, because the op requires a label.
     """

@@ -24,9 +24,10 @@ _WHY = "weights can not be broadcast to values."
 
 
 def assert_broadcastable(weights: Any, values: Any) -> Operation:
-    """Return an operation that raises InvalidArgumentError unless `weights` broadcast to `values`.
+    """Return an operation that raises InvalidArgumentError unless `weights` can be broadcast to
+    `values`.
 
-    Raises ValueError if the static shapes already show that they do not.
+    Raises ValueError if the static shapes already show that they can't.
     """
     with op_scope(None, "assert_broadcastable", weights, values):
         with op_scope(None, "weights", weights) as inside:
@@ -53,8 +54,8 @@ def assert_broadcastable(weights: Any, values: Any) -> Operation:
 
 
 def _static_result(weights: Tensor, values: Tensor) -> str:
-    """Return the name of the op for a check that the static shapes pass. If only a run can check,
-    return the empty string.
+    """Return the name for the op of a check that the static shapes pass. If only a run can check
+    the shapes, return the empty string.
 
     Raises ValueError if the static shapes fail the check.
     """
@@ -78,7 +79,7 @@ def _static_result(weights: Tensor, values: Tensor) -> str:
 
 
 def _sizes_fit(weights_shape: Any, values_shape: Any, weights_rank: Any) -> Any:
-    """Return a bool scalar tensor that states whether each size of the weights is 1 or equals the
+    """Return a bool scalar tensor that tells whether each size of the weights is 1 or equal to the
     values' size.
     """
     count = raw_ops.ExpandDims(weights_rank, 0)
@@ -109,7 +110,7 @@ def broadcast_weights(weights: Any, values: Any) -> Tensor:
 def remove_squeezable_dimensions(
     labels: Any, predictions: Any, rank_difference: int = 0, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Return labels and predictions. If one of them has an extra last dimension of size 1, the
+    """Return labels and predictions. If one of them has an extra last dimension of size 1, this
     dimension is removed.
 
     Args:
@@ -137,7 +138,7 @@ def remove_squeezable_dimensions(
 
 
 def squeezed_weights(weights: Any, beside: Tensor) -> Tensor:
-    """Return the weights with the rank of `beside`, which are the values, if the ranks differ by 1.
+    """Return the weights with the rank of the values `beside`, if the ranks differ by 1.
 
     A last dimension of size 1 is removed or added. Scalar weights stay unchanged. Unknown ranks are
     compared in the run.

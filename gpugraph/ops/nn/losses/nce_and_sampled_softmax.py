@@ -55,7 +55,7 @@ def nce_loss(
 
     Args:
       weights: a tensor of shape [num_classes, dim], or a list of tensors into which it is split.
-        `partition_strategy` has the meaning that it has in `embedding_lookup`.
+        `partition_strategy` has the same meaning as in `embedding_lookup`.
       biases: a tensor of shape [num_classes].
       labels: the true classes, an int tensor of shape [batch, num_true].
       inputs: a tensor of shape [batch, dim].
@@ -87,7 +87,8 @@ def sampled_softmax_loss(
     name: str = "sampled_softmax_loss",
     seed: int | None = None,
 ) -> Tensor:
-    """Return the softmax cross entropy [batch] over the true and `num_sampled` drawn classes only.
+    """Return the softmax cross entropy [batch] over only the true classes and `num_sampled` drawn
+    classes.
 
     This loss is for training. A model should be evaluated with the loss over all classes. See
     `nce_loss` for the remaining arguments and the errors.
@@ -104,8 +105,8 @@ def sampled_softmax_loss(
 
 
 def _row_sums(x: Tensor) -> Tensor:
-    """Return the sum of each row of a matrix. It is computed as a matrix product, so that its
-    gradient is also a matrix product.
+    """Return the sum of each row of a matrix, computed as a matrix product, so that the gradient is
+    also a matrix product.
     """
     columns = ones(stack([shape(x)[1], 1]), x.dtype)
     return reshape(matmul(x, columns), [-1])
@@ -191,7 +192,7 @@ def _true_logits(inputs: Tensor, rows: Tensor, num_true: int) -> Tensor:
 
 def _hits(truth: Tensor, sampled: Tensor, num_true: int, num_sampled: int, dtype: Any) -> Tensor:
     """Return a tensor to add to the candidates' logits. It is -FLT_MAX for candidates that are true
-    classes, and 0 elsewhere.
+    classes of the example, and 0 elsewhere.
     """
     indices, ids, weights = compute_accidental_hits(truth, sampled, num_true)
     places = concat(

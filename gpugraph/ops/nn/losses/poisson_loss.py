@@ -22,8 +22,8 @@ def log_poisson_loss(
 
     Args:
       targets, log_input: floats of the same shape.
-      compute_full_loss: whether to add Stirling's approximation of log(targets!), where targets
-        exceed 1.
+      compute_full_loss: whether to add Stirling's approximation of log(targets!) for targets above
+        1.
     """
     with op_scope(name, "log_poisson_loss", log_input, targets):
         rate = convert_to_tensor(log_input, name="log_input")

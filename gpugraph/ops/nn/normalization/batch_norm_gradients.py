@@ -25,8 +25,8 @@ from gpugraph.ops.framework.op_scope_and_arguments import attrs_of, shape_of, si
 
 
 class _Layout(NamedTuple):
-    """The axes of images, for functions that sum over each channel, or broadcast one number per
-    channel.
+    """The axes of images, for functions that sum over each channel, or broadcast one number for
+    each channel.
     """
 
     axes: Any
@@ -94,7 +94,7 @@ def forward_gradient(backward: str, op: Any, dy: Any, *others: Any) -> list[Any]
 
 
 def _through_statistics(op: Any, grads: Any) -> Any:
-    """Return the gradient of x through the outputs mean and variance.
+    """Return the contribution of the outputs mean and variance to the gradient of x.
 
     Args:
       grads: the gradients of mean and variance.
@@ -115,10 +115,11 @@ def _through_statistics(op: Any, grads: Any) -> Any:
 
 
 class _Values:
-    """The terms that several of the second gradients use, in the dtype of the per-channel values.
+    """The terms that occur in several of the second gradients, in the dtype of the per-channel
+    values.
 
-    The names are explained in the module's docstring. In addition, a, b and c are the incoming
-    gradients of dx, dscale and doffset.
+    The module's docstring explains the names. In addition, a, b and c are the incoming gradients of
+    dx, dscale and doffset.
     """
 
     def __init__(self, op: Any, grads: Any) -> None:

@@ -51,7 +51,7 @@ class _Work(NamedTuple):
 
     @property
     def pack(self) -> int:
-        """The number of elements per load."""
+        """The number of elements that are loaded from memory at once."""
         size = self.channels if self.last else self.inner
         return 4 if size % 4 == 0 else 1
 
@@ -224,8 +224,8 @@ def native(function: str, images: int, extra: Callable[[Signature], int]) -> Row
 
 
 def no_moments(signature: Signature) -> int:
-    """Return 0. Raises NotImplementedError if the op is in training mode and has nonempty mean or
-    variance inputs.
+    """Return 0. Raises NotImplementedError if the op is in training mode and has nonempty inputs
+    mean or variance.
 
     In that case, the NumPy kernel runs instead, and raises the error.
     """

@@ -81,8 +81,8 @@ _bias_add = op(
     **numpy_kernels(Call(make=_bind_bias_add), decomposition(_bias_terms)),
     grad=_bias_add_back,
     doc=(
-        "value + bias, with one bias per channel: channels are the last axis (NHWC) or "
-        "the second (NCHW)."
+        "value + bias, with one bias per channel. The channels are the last axis (NHWC) or the "
+        "second axis (NCHW)."
     ),
 )
 
@@ -130,7 +130,7 @@ def _channels_then_ones(source: Tensor) -> Any:
 
 
 def _bias_grad_back(op: Any, ddy: Any) -> Any:
-    """Broadcast `ddy`, one number per channel, along all axes except the channel axis."""
+    """Broadcast `ddy`, which has one number per channel, along all axes except the channel axis."""
     source, data_format = op.inputs[0], op.attrs["data_format"]
     if data_format in ("NCHW", b"NCHW"):
         ddy = raw_ops.Reshape(ddy, _channels_then_ones(source))
@@ -220,7 +220,7 @@ def moments(
 
 
 def _without(value: Tensor, axes: Any) -> Any:
-    """Return `value` without `axes`, which have size 1 after a reduction."""
+    """Return `value` without `axes`, all of which must have size 1."""
     if isinstance(axes, Tensor):
         return raw_ops.Sum(value, axes)  # this drops the axes, whose size is 1
     chosen = [int(axis) for axis in np.atleast_1d(np.asarray(axes, np.int64))]

@@ -75,10 +75,11 @@ class _Images:
         return self.context.scratch(self.shape, self.dtype)
 
     def rows(self, array: Any, is_written: bool = False) -> tuple[Any, list[Run]]:
-        """Return the images as rows in the dtype of the computation, and calls that convert them.
+        """Return the images as rows in the dtype of the computation, and calls that convert between
+        `array` and the rows.
 
-        The calls copy from `array`, and must run before the computation. If `is_written` is true,
-        they copy to `array`, and must run after it.
+        If `is_written` is false, the calls copy from `array`, and must run before the computation.
+        If it is true, they copy to `array`, and must run after the computation.
         """
         flat = array.reshape(self.shape)
         if np.dtype(array.dtype) == self.dtype.as_numpy_dtype:
@@ -88,8 +89,8 @@ class _Images:
         return copy, [partial(np.copyto, *arrays, casting="same_kind")]
 
     def row(self, vector: Any) -> tuple[Any, Run]:
-        """Return a row as long as an image with the numbers per channel in `vector`, and the call
-        that fills it.
+        """Return a row that has, for each element of an image, the number of its channel in
+        `vector`. Also return the call that fills the row.
         """
         shape = (self.pixels, self.channels) if self.last else (self.channels, self.pixels)
         whole = self.context.scratch(shape, self.dtype)
@@ -125,8 +126,7 @@ def _bind_forward(
     """Bind the forward kernel.
 
     Args:
-      results: the outputs after y. In FusedBatchNormV3, the last of them, reserve_space_3, is
-        empty.
+      results: the outputs after y. The last output of FusedBatchNormV3, reserve_space_3, is empty.
     """
     work = _Images(context, x)
     source, before = work.rows(x)
@@ -157,7 +157,7 @@ def _bind_forward(
 
 
 def _quiet(run: Run) -> Run:
-    """Wrap `run` to suppress NumPy's warnings, because the mean of no images is 0 / 0."""
+    """Wrap `run` so that NumPy's warnings are suppressed. The mean of no images is 0 / 0."""
 
     def quiet() -> None:
         with np.errstate(all="ignore"):
@@ -311,9 +311,7 @@ def _infer_backward(context: InferContext) -> list[TensorShape]:
 
 
 class _Version(NamedTuple):
-    """One version of the op. It has the op's dtypes, and states whether there is an output
-    reserve_space_3.
-    """
+    """One version of the op: its dtypes, and whether there is an output reserve_space_3."""
 
     suffix: str
     by_channel: str
@@ -351,8 +349,9 @@ def _declare(version: _Version) -> Any:
         gpu=norm_back_gpu(Call(make=_bind_backward), 3 + len(reserves)),
         native=native("gg_batch_norm_back", 0, lambda _: len(reserves)),
         grad=gradient_of_gradient,
-        doc="The gradients of FusedBatchNorm by x, scale and offset; two outputs are empty. "
-        "reserve_space_1 and _2 are the mean and variance by which the op normalized.",
+        doc="The gradients of FusedBatchNorm with respect to x, scale and offset, and two empty "
+        "outputs. The op has normalized by the mean reserve_space_1 and the variance "
+        "reserve_space_2.",
     )
     return op(
         f"FusedBatchNorm{version.suffix}",
@@ -364,8 +363,9 @@ def _declare(version: _Version) -> Any:
         gpu=norm_gpu(Call(make=_bind_forward)),
         native=native("gg_batch_norm", 0, no_moments),
         grad=partial(forward_gradient, backward),
-        doc="(x - mean) / sqrt(variance + epsilon) * scale + offset, by channel. In training, mean "
-        "and variance are the images', and outputs (batch_variance is the sample's, over n - 1).",
+        doc="(x - mean) / sqrt(variance + epsilon) * scale + offset, channel by channel. In "
+        "training, mean and variance are computed from the images, and are outputs. The output "
+        "batch_variance is divided by n - 1.",
     )
 
 
@@ -391,8 +391,8 @@ def fused_batch_norm(
     Args:
       x: images [n, h, w, c], or [n, c, h, w] with data_format "NCHW", of dtype float16 or float32.
       is_training: whether to normalize by the mean and variance of `x`, which are then returned.
-        The returned variance divides by n - 1. If False, normalize by the arguments `mean` and
-        `variance`.
+        The returned variance is divided by n - 1 instead of n. If False, normalize by the arguments
+        `mean` and `variance`.
       epsilon: a number that is added to the variance, at least 1.001e-5. Smaller numbers are raised
         to this number.
     """

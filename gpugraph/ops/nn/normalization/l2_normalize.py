@@ -64,8 +64,8 @@ def sufficient_statistics(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
     """Return (count, sum, sum of squares, shift) of `x` over `axes`, for `normalize_moments`.
 
-    If `shift` is not None, both sums are over `x - shift`. If `keepdims` (older name: `keep_dims`)
-    is true, the reduced axes are kept with size 1.
+    If `shift` is not None, both sums are computed from `x - shift`. If `keepdims` (older name:
+    `keep_dims`) is true, the reduced axes are kept with size 1.
     """
     keep = bool(either(keepdims, keep_dims, "keepdims", "keep_dims"))
     over = sorted({whole_number("axes", axis) for axis in axes})
@@ -156,7 +156,7 @@ def batch_norm_with_global_normalization(
     mean: Any = None,
     variance: Any = None,
 ) -> Tensor:
-    """Apply `batch_normalization` to `t` with mean `m`, variance `v` and offset `beta`.
+    """Normalize `t` by `batch_normalization` with mean `m`, variance `v` and offset `beta`.
 
     The result is scaled by `gamma` only if `scale_after_normalization` is true. `input`, `mean` and
     `variance` are newer names of `t`, `m` and `v`.
@@ -179,8 +179,8 @@ def weighted_cross_entropy_with_logits(
     name: str | None = None,
     targets: Any = None,
 ) -> Tensor:
-    """Return `sigmoid_cross_entropy_with_logits`, with the term of positive labels multiplied by
-    `pos_weight`.
+    """Return the same loss as `sigmoid_cross_entropy_with_logits`, but with the term of positive
+    labels multiplied by `pos_weight`.
 
     The loss is -pos_weight * labels * log(sigmoid(logits)) - (1 - labels) * log(1 -
     sigmoid(logits)). It is computed without overflow. `targets` is an older name of `labels`.

@@ -122,8 +122,8 @@ def _bind_backward(
 def _launch(signature: Signature, function: str, *arguments: Arg | Scratch | float) -> Launch:
     """Return a launch of `function` over all elements.
 
-    The function receives the arrays in `arguments`, then the number of elements, the number of
-    channels and the radius, and then the numbers in `arguments`.
+    The function receives the arrays among `arguments`, then the number of elements, the number of
+    channels and the radius, and then the numbers among `arguments`.
     """
     shape, attrs = signature.output_shapes[0], signature.attrs
     count, depth = prod(shape), shape[-1]
@@ -188,7 +188,7 @@ def _infer_backward(context: InferContext) -> list[TensorShape]:
 def _near(op: Any, images: Tensor) -> Callable[[Any], Any]:
     """Return a function that sums over the neighbours of each channel.
 
-    The function multiplies by a matrix of zeros and ones, so that it has gradients.
+    The function multiplies by a matrix of zeros and ones. Therefore it has gradients.
     """
     depth, dtype = size_at(images, -1), images.dtype.base_dtype
     numbers = raw_ops.Range(0, depth, 1)
@@ -205,7 +205,7 @@ def _near(op: Any, images: Tensor) -> Callable[[Any], Any]:
 def _gradient_of_gradient(op: Any, g: Any) -> list[Any]:
     """Return the gradients of LRNGrad with respect to dy, x and y.
 
-    LRNGrad is dx = dy norm^-beta - 2 alpha beta x near(dy y / norm), where near sums over
+    LRNGrad computes dx = dy norm^-beta - 2 alpha beta x near(dy y / norm), where near sums over
     neighbouring channels.
     """
     dy, x, y = op.inputs

@@ -22,9 +22,10 @@ def _refusal(message: str) -> Misfit:
 
 
 def pooled_channels(attrs: Any, channels: Size) -> Size:
-    """Return the number of output channels. Raise a Misfit if the windows are not supported.
+    """Return the number of output channels. Raises a Misfit (an error for attrs that do not fit the
+    op) if the windows are not supported.
 
-    The Misfit (an error for attrs that do not fit the op) is an UnimplementedError in a run.
+    In a run, the Misfit is an UnimplementedError.
     """
     if not IMAGES.channels_last(attrs):
         raise _refusal("Depthwise max pooling is not yet supported for NCHW: transpose the images")

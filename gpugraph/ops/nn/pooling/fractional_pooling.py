@@ -32,8 +32,8 @@ _OVERLAPPING = {"overlapping": Attr("bool", False), "T": _TYPES}
 
 
 def _share(place: Philox) -> float:
-    """Return a float in [0, 1) with 52 random bits. They are taken from the next two words (uint32)
-    of the generator.
+    """Return a float in [0, 1) with 52 random bits, which are taken from the next two words
+    (uint32) of the generator.
     """
     high, low = (int(word) for word in place.words(2))
     return float(((high & 0xFFFFF) << 32 | low) / 2**52)
@@ -42,8 +42,8 @@ def _share(place: Philox) -> float:
 def _pseudo_random(size: int, count: int, stream: Stream) -> Any:
     """Return the sizes of `count` windows that cover `size` elements and differ by at most 1.
 
-    Window i starts at ceil(alpha (i + u)), where alpha = size / count, and u is a random number
-    that all windows share.
+    Window i starts at ceil(alpha (i + u)), where alpha = size / count. u is a random number that is
+    the same for all windows.
     """
     alpha, smallest = size / count, size // count
     largest_share = min((smallest + 2) / alpha - 1, (size + 1 - smallest) / alpha - (count - 1))
@@ -320,8 +320,8 @@ def fractional_max_pool(
       pooling_ratio: [1, ratio of heights, ratio of widths, 1], each 1 or more.
       pseudo_random: whether a single random number determines the order of the windows' sizes, so
         that they alternate evenly. Otherwise the sizes are shuffled.
-      overlapping: whether neighbouring windows share the elements on their common edge.
-      deterministic: whether each run of a session has the same windows.
+      overlapping: whether neighbouring windows both contain the elements on their common edge.
+      deterministic: whether the windows are the same in each run of a session.
       seed, seed2: the op's two seeds. If both are 0, the windows differ between sessions.
 
     Returns:
@@ -344,7 +344,7 @@ def fractional_avg_pool(
     seed2: int = 0,
     name: str | None = None,
 ) -> Any:
-    """Pool images as `fractional_max_pool` does, but return the mean of each window."""
+    """Pool images in the same way as `fractional_max_pool`, but return the mean of each window."""
     return _pooled(
         "FractionalAvgPool", value, pooling_ratio, seed, seed2, pseudo_random=pseudo_random,
         overlapping=overlapping, deterministic=deterministic, name=name,

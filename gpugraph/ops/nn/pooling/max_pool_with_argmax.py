@@ -1,8 +1,9 @@
 """Max pooling with the position of each window's largest element, and its gradients.
 
 The position of an element is (y * width + x) * channels + channel within its image. If
-`include_batch_in_index` is true, it is the index in the flattened batch. Among equal elements, the
-first is the largest. NaN is the largest element only if it is the window's first element.
+`include_batch_in_index` is true, it is the index in the flattened batch. If several elements are
+equal, the first counts as the largest. NaN is the largest element only if it is the window's first
+element.
 """
 
 from __future__ import annotations
@@ -49,8 +50,8 @@ def _window_attrs(attrs: Any) -> dict[str, Any]:
 
 
 def _batch_places(context: KernelContext, image: Any) -> Any:
-    """Return, for each image, the offset that is added to its positions. The result has shape [n,
-    1, 1, 1].
+    """Return the offset of each image in the flattened batch, with shape [n, 1, 1, 1]. The offset
+    is added to the positions in the image.
     """
     count, size = image.shape[0], image.size // max(1, image.shape[0])
     step = size if context.attrs["include_batch_in_index"] else 0
@@ -61,7 +62,9 @@ _MOST_PLACES = 1 << 31
 
 
 def _native(function: str) -> RowSource:
-    """Return the C function of a max pooling with positions, whose first argument is the images."""
+    """Return the native kernel of a max pooling with positions. Its first argument is the
+    images.
+    """
 
     def parameters(signature: Signature) -> list[int]:
         image = signature.input_shapes[0]
@@ -101,7 +104,8 @@ def _bind(context: KernelContext, image: Any, out: Any, where: Any) -> Callable[
 
 
 def _flat(context: KernelContext, image: Any, where: Any) -> Callable[[], Any]:
-    """Return a function that reads `where`, and returns the positions in the flattened batch.
+    """Return a function that reads the positions `where` and returns positions in the flattened
+    batch.
 
     It raises InvalidArgumentError if a position is outside the images.
     """
@@ -149,8 +153,10 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _check_input(context: InferContext, index: int, shape: TensorShape, name: str) -> None:
-    """Raise ValueError if input `index` cannot have this shape. The message contains the words in
-    `name`.
+    """Raise ValueError if input `index` can't have this shape.
+
+    Args:
+      name: the name of the input for the message.
     """
     sizes = of_rank(context.shapes[index], 4, name.split()[-1])
     check_all_equal(of_rank(shape, 4, "output"), sizes, name)

@@ -1,5 +1,5 @@
-"""The public pooling functions. There are functions for sequences, images and volumes, functions
-that depend on the input's rank, and one with the pooling type as an argument.
+"""The public pooling functions: for sequences, images, volumes, and inputs of any of these ranks.
+`pool` receives the pooling type as an argument.
 
 Sequences are pooled as images that are one pixel high.
 """
@@ -221,7 +221,7 @@ def max_pool2d(
     data_format: str | None = "NHWC",
     name: str | None = None,
 ) -> Tensor:
-    """Call `max_pool`, of which this is a newer name."""
+    """Return the maximum of each window in each channel. This is a newer name of `max_pool`."""
     with op_scope(name, "MaxPool2d", input) as scope:
         return max_pool(input, ksize, strides, padding, data_format or "NHWC", scope)
 
@@ -238,7 +238,7 @@ def max_pool_v2(
     data_format: str | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Call `max_pool1d`, `max_pool` or `max_pool3d`, for an input of rank 3, 4 or 5.
+    """Call `max_pool1d`, `max_pool` or `max_pool3d` if the input has rank 3, 4 or 5 respectively.
 
     If the rank is unknown, the length of `data_format` is used instead. Raises ValueError if the
     rank is none of these.
@@ -254,7 +254,7 @@ def avg_pool_v2(
     data_format: str | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Call `avg_pool1d`, `avg_pool` or `avg_pool3d`, for an input of rank 3, 4 or 5.
+    """Call `avg_pool1d`, `avg_pool` or `avg_pool3d` if the input has rank 3, 4 or 5 respectively.
 
     If the rank is unknown, the length of `data_format` is used instead. Raises ValueError if the
     rank is none of these.
@@ -297,8 +297,8 @@ def max_pool_with_argmax(
 
     `largest` is the largest element of each window, and `where` is its position. The position is (y
     * w + x) * c + channel in the image. If `include_batch_in_index` is true, it is the index in the
-    flattened batch. Among equal elements, it is the position of the first. The dtype of `where` is
-    `output_dtype` (older name: `Targmax`), which is int64 (the default) or int32.
+    flattened batch. If several elements are equal, it is the position of the first. The dtype of
+    `where` is `output_dtype` (older name: `Targmax`), which is int64 (the default) or int32.
 
     Raises ValueError if the data format is not "NHWC", or if a window is larger than the image.
     """

@@ -22,8 +22,8 @@ def _lowest(is_volume: bool, dtype: DType) -> str:
 
 
 def _number(work: WindowBatch) -> DType:
-    """Return the dtype for an element's index in its window, with one more value for "no
-    element".
+    """Return the dtype for the index of an element in its window. It also has room for one more
+    value, which means "no element".
     """
     return uint8 if work.window < 255 else int32
 

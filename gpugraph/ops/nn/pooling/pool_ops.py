@@ -59,10 +59,10 @@ Run = Callable[[], Any]
 def _steps(axes: Sequence[WindowAxis], source: Any, *results: Any) -> list[tuple[Any, ...]]:
     """Return (view of the source, views of the results, number) for each element of the window.
 
-    The views contain only the windows in which this element is inside the source. In the source,
-    they select the pixels at this element. In the results, they select the results of the windows.
-    `number` is the element's index among the elements that are inside the source for at least one
-    window.
+    The views contain only the windows in which this element is inside the source. The view of the
+    source selects the pixels at this element. The views of the results select the results of the
+    windows. `number` is the element's index among the elements that are inside the source for at
+    least one window.
     """
     batch = slice(None)
     return [
@@ -107,9 +107,9 @@ class _Places:
     """The index of the largest element of each window. The callables in `calls` compute the indices
     in each run.
 
-    As in TensorFlow, the first element of a window in an image is the largest until a larger
-    element follows, even if it is NaN. In volumes, a window that has only NaN and -inf has no
-    largest element.
+    As in TensorFlow, the first element of a window in an image counts as the largest until a larger
+    element follows, even if the first element is NaN. In volumes, a window that has only NaN and
+    -inf has no largest element.
     """
 
     def __init__(self, layout: Layout, context: KernelContext, source: Any, shape: Any) -> None:
@@ -178,8 +178,8 @@ def _bind_max_back_back(
 
 
 def _shares(context: KernelContext, axes: Sequence[WindowAxis], like: Any) -> Any:
-    """Return 1 / (the number of elements inside the source) for each window. The last axis has size
-    1.
+    """Return, for each window, 1 divided by the number of elements that are inside the source. The
+    last axis has size 1.
     """
     counts = []
     for axis in axes:
@@ -311,7 +311,7 @@ def _op(
     """Declare a pooling op, or the gradient of a pooling op.
 
     Args:
-      memory: how the op uses memory.
+      memory: the op's use of memory.
       more_types: further attrs for dtypes.
     """
     kernel = Call(make=unless_empty(partial(bind, layout)))
@@ -353,7 +353,7 @@ def _declare_max(
     max_pool = _op(
         layout, name, "input: T", types=types, infer=_infer_max, bind=_bind_max,
         launches=partial(forward_launches, "gg_max_pool"), native=("gg_max_pool", _forward_shapes),
-        grad=gradient, doc="The largest element of each window; padding does not count.",
+        grad=gradient, doc="The largest element of each window, without the padding.",
     )  # fmt: skip
     other = "T" if layout is IMAGES else "TInput"
     _op(
@@ -362,8 +362,8 @@ def _declare_max(
         bind=_bind_max_back, launches=max_gradient_launches,
         native=("gg_max_pool_back", _max_gradient_shapes),
         grad=partial(of_gradient, grad_grad_name),
-        doc=f"The gradient of {name}: each window's goes to its largest element, the first of "
-        "equals.",
+        doc=f"The gradient of {name}. The gradient of each window is the gradient of the window's "
+        "largest element, the first if several are equal.",
     )  # fmt: skip
     _op(
         layout, grad_grad_name, _GRADIENT_INPUTS, types=types, infer=_infer_max_back_back,
@@ -397,7 +397,8 @@ def _declare_mean(layout: Layout, name: str, grad_name: str, input_name: str) ->
         layout, grad_name, "orig_input_shape: int32, grad: T", types=FLOATING,
         infer=_infer_mean_back, bind=_bind_mean_back, launches=mean_gradient_launches,
         native=("gg_mean_pool_back", _mean_gradient_shapes), grad=gradient_of_gradient,
-        doc=f"The gradient of {name}: each window's is divided equally among its elements.",
+        doc=f"The gradient of {name}: the gradient of each window is divided equally "
+        "among its elements.",
         memory=OpMemory(host_inputs=[0]),
     )  # fmt: skip
     return avg_pool

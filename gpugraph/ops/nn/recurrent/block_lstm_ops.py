@@ -1,9 +1,9 @@
 """LSTMBlockCell and BlockLSTM, which compute a step and a sequence of an LSTM, and their gradients.
 
 i, ci, f and o are the input gate, the candidate, the forget gate and the output gate. cs is the
-cell's state, co is tanh(cs), and h = o co is the output. Peepholes add w * cs to the gates before
-their activation. In BlockLSTMV2, the columns of the weights are in the order i, f, ci, o, and there
-is no forget_bias.
+cell's state, co is tanh(cs), and h = o co is the output. Peepholes add w * cs to the inputs of the
+gates' activations. In BlockLSTMV2, the columns of the weights are in the order i, f, ci, o, and
+there is no forget_bias.
 """
 
 from __future__ import annotations
@@ -96,7 +96,8 @@ def _peephole_slopes(d_gates: Sequence[Any], before: Any, state: Any) -> list[An
 
 
 def _sizes(context: InferContext, first: int) -> tuple[list[int | None], int | None]:
-    """Check the inputs, starting at index `first`. Return the sizes of x and the size of the state.
+    """Check the inputs, starting at index `first`. Return the sizes of x, and the size of the
+    state.
 
     The last size of x is the number of input features.
     """
@@ -213,8 +214,10 @@ op(
     infer=_infer_cell_grad,
     **numpy_kernels(Call(make=_bind_cell_grad)),
     grad=NO_GRADIENT,
-    doc="The gradients of LSTMBlockCell's state, gates (i, ci, f, o, before activation) and "
-    "peepholes.",
+    doc=(
+        "The gradients of LSTMBlockCell with respect to the state, the gates (i, ci, f, o, before "
+        "activation) and the peepholes."
+    ),
 )
 
 
@@ -280,7 +283,7 @@ def _reordered(columns: Any, order: Sequence[int]) -> Any:
 
 
 def _sequence_back(order: Sequence[int]) -> Callable[..., list[Any]]:
-    """Return the gradient function of a BlockLSTM with this order of columns.
+    """Return the gradient function of a BlockLSTM whose columns have this order.
 
     As in TensorFlow, only the gradients of the outputs cs and h are used.
     """
@@ -318,7 +321,7 @@ for _name, _order, _attrs in (
         grad=_sequence_back(_order),
         doc=(
             "An LSTM over a sequence [time, batch, inputs]: gates, candidates, states and "
-            "outputs of each step; after seq_len_max steps they are zeros."
+            "outputs of each step. After seq_len_max steps, they are zeros."
         ),
     )
 op(
@@ -330,5 +333,5 @@ op(
     infer=_infer_sequence_grad,
     **numpy_kernels(Call(make=_bind_sequence_grad)),
     grad=NO_GRADIENT,
-    doc="The gradients of BlockLSTM's inputs.",
+    doc="The gradients of BlockLSTM with respect to its inputs.",
 )

@@ -1,3 +1,3 @@
-"""Sliding windows: the geometry, CUDA launches and native kernels that convolution and pooling
-share.
+"""Sliding windows: the geometry, CUDA launches and native kernels that convolution and pooling have
+in common.
 """

@@ -3,8 +3,9 @@ kernels for images.
 
 A convolution of volumes is computed as a convolution of images. Each position of the windows along
 the depth is one image, and the window's elements along the depth become additional channels. The
-volumes are copied into this layout. Pooling runs over height and width first. It then runs over
-depth, for which a row consists of the pixels of all channels.
+volumes are copied into this layout. Pooling first runs over height and width, and then over depth.
+In the second step, all pixels and channels of a plane are treated as the channels of a single
+pixel.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _MOST_ELEMENTS = 1 << 27
 
 
 class _Volumes:
-    """A builder of the stages of an op. The stages use arrays whose channels are last."""
+    """An object that builds the stages of an op. The stages use arrays whose channels are last."""
 
     def __init__(self, signature: Signature, new_array: NewArray, dtype: Any) -> None:
         self.attrs, self.new_array, self.dtype = signature.attrs, new_array, dtype
@@ -163,7 +164,9 @@ def _input_gradient(signature: Signature, arrays: Sequence[Any], new: NewArray) 
 
 
 def _pool_numbers(volumes: Any, axes: Sequence[WindowAxis], channels: int) -> list[list[int]]:
-    """Return the parameters of pooling over height and width, and then over depth."""
+    """Return the parameters of pooling over height and width, and the parameters of pooling over
+    depth.
+    """
     (batch, depth), (z, y, x) = volumes.shape[:2], axes
     flat = [batch * depth, y.size, x.size, channels, y.window, x.window, y.out, x.out]
     deep = [batch, z.size, 1, y.out * x.out * channels, z.window, 1, z.out, 1]

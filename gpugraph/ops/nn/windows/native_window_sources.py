@@ -27,8 +27,8 @@ def _check(signature: Signature) -> None:
 
 
 def _transposes(images: Sequence[int], signature: Signature) -> dict[int, tuple[int, ...]]:
-    """Return a dict from the numbers of arrays to their transpositions, for images whose channels
-    are not last.
+    """Return a dict from the indices of arrays to their transpositions. It contains the images if
+    their channels are not last.
     """
     if IMAGES.channels_last(signature.attrs):
         return {}
@@ -50,7 +50,7 @@ def convolution_source(
 
     Args:
       shapes: a function that returns the shapes of the images, the filter and the results.
-      images: the numbers of the arrays that are images. The arrays are the inputs, followed by the
+      images: the indices of the arrays that are images. The arrays are the inputs, followed by the
         outputs.
       packed: the index of the filter if the kernel can keep its packed filter, or None.
     """
@@ -86,8 +86,8 @@ def depthwise_source(function: str, shapes: Shapes, images: Sequence[int]) -> CS
 
 
 def _convolution_parameters(shapes: Shapes, signature: Signature) -> list[int]:
-    """Return the result of `_parameters`. Axes that a single window covers are first folded into
-    the channels.
+    """Return the parameters of a convolution. If a single window covers an axis, this axis is first
+    merged into the channels.
     """
     numbers = _parameters(shapes, signature)
     for axis in (

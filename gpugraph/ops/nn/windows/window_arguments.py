@@ -21,7 +21,7 @@ _FIRST = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
 def one_of(name: str, value: Any, older: str, old_value: Any) -> Any:
     """Return the value of an argument that has two names.
 
-    Raises ValueError unless exactly one of the values is passed.
+    Raises ValueError unless exactly one of the two names is used.
     """
     if value is not None and old_value is not None:
         raise ValueError(f"Cannot specify both '{name}' and '{older}'")
@@ -32,9 +32,9 @@ def one_of(name: str, value: Any, older: str, old_value: Any) -> Any:
 
 def whole_entries(value: Any, count: int, data_format: str, name: str) -> list[int]:
     """Return `value` as a list with one entry per dimension. There are `count` spatial entries, and
-    an entry of 1 for batch and for channels.
+    an entry of 1 for the batch and for the channels.
 
-    Raises ValueError if `value` has any other number of entries.
+    Raises ValueError if `value` has the wrong number of entries.
 
     Args:
       value: one number, one number for each spatial dimension, or one number for each dimension.
@@ -65,9 +65,9 @@ def volume_attrs(strides: Any, padding: str, data_format: str, dilations: Any) -
 
 
 def spatial_entries(value: Any, count: int, name: str) -> list[int]:
-    """Return `value` as a list of `count` ints, 1 by default.
+    """Return `value` as a list of `count` ints. By default, all are 1.
 
-    Raises ValueError if the list has any other length.
+    Raises ValueError if the list has the wrong length.
     """
     entries = [1] * count if value is None else [whole_number(name, entry) for entry in value]
     if len(entries) != count:
@@ -118,8 +118,8 @@ def image_format(data_format: str | None) -> str:
 
 
 class SequenceFormat(NamedTuple):
-    """The representation of sequences as images that are one pixel high: the axis of the height,
-    and the data format.
+    """The representation of sequences as images that are one pixel high. It consists of the axis of
+    the height, and the data format.
     """
 
     axis: int

@@ -1,9 +1,9 @@
 """The geometry of windows that slide over images and volumes, for convolution and pooling.
 
 A `WindowAxis` describes the windows along one spatial axis. Kernels loop over the elements of a
-window, not over the windows: for each element, `WindowAxis.span` returns the windows that have this
-element inside the image, and the strided slice of the image under it. Therefore one NumPy call over
-slices handles an element of all windows at once, and padding costs no copy.
+window, not over the windows. For each element, `WindowAxis.span` returns the windows that have this
+element inside the image, and the strided slice of the image at this element. So one NumPy call
+handles an element of all windows at once, and padding needs no copy.
 
     for i, rows_of_out, rows_of_in in y.elements():    # and j in x.elements()
         out[:, rows_of_out, ...] += image[:, rows_of_in, ...] * weight[i, ...]
@@ -51,7 +51,11 @@ def text(value: Any) -> str:
 
 
 def check_equal(one: Size, other: Size, what: str) -> None:
-    """Raise ValueError if two sizes are known and differ. `what` names them in the message."""
+    """Raise ValueError if two sizes are known and differ.
+
+    Args:
+      what: the name of the sizes for the message.
+    """
     if one is not None and other is not None and one != other:
         raise ValueError(f"Dimensions must be equal, but are {one} and {other}: {what}")
 
@@ -64,8 +68,7 @@ def check_all_equal(sizes: Sequence[Size], others: Sequence[Size], what: str) ->
 
 
 class WindowAxis(NamedTuple):
-    """`out` windows of `window` elements along an axis of `size`, with `before` elements of
-    padding.
+    """`out` windows of `window` elements along an axis of `size` elements.
 
     Args:
       stride: the distance between windows.
@@ -139,7 +142,9 @@ def axis_of(
 
 
 def window_steps(axes: Sequence[WindowAxis]) -> Iterator[tuple[tuple[int, ...], Any, Any]]:
-    """Yield (element, windows, positions) for each element of the window, each a tuple by axis."""
+    """Yield (element, windows, positions) for each element of the window. Each of these three is a
+    tuple with one entry per axis.
+    """
     for parts in product(*(list(axis.elements()) for axis in axes)):
         element, windows, positions = zip(*parts)
         yield element, windows, positions
@@ -152,10 +157,11 @@ def sum_dtype(context: KernelContext) -> DType:
 
 
 def sum_target(context: KernelContext, array: Any) -> tuple[Any, list[Callable[[], Any]]]:
-    """Return an array in which to accumulate the sums for `array`, and calls that copy the sums to
-    `array`.
+    """Return an array in which the sums for `array` are accumulated, and calls that copy the sums
+    to `array`.
 
-    If `array` itself has the dtype of sums, it is returned, and there are no calls.
+    If `array` has the dtype in which sums are computed, `array` itself is returned, and there are
+    no calls.
     """
     dtype = sum_dtype(context)
     if dtype is context.output_types[0].base_dtype:
@@ -190,10 +196,10 @@ class Sizes(NamedTuple):
 
 
 def _not_spatial(attrs: Attrs, key: str, entries: Sequence[int]) -> Misfit:
-    """Return the error for windows along batch or channels.
+    """Return the error for windows that extend along the batch or the channels.
 
     Args:
-      entries: the entries of attr `key` for batch and channels.
+      entries: the entries of attr `key` for the batch and the channels.
     """
     given = f"{key} is {list(attrs[key])}, and is to be 1 in the batch and channel dimensions"
     if "ksize" not in attrs:
@@ -237,8 +243,8 @@ class Layout(NamedTuple):
         return data_format == self.last
 
     def _cut(self, attrs: Attrs, entries: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """Split a list with one entry per dimension into the spatial entries and the entries of
-        batch and channels.
+        """Split a list with one entry per dimension. Return the spatial entries, and the entries of
+        the batch and the channels.
         """
         first = 1 if self.channels_last(attrs) else 2
         stop = first + self.num_axes
@@ -286,8 +292,8 @@ class Layout(NamedTuple):
     def plan_axes(
         self, attrs: Attrs, sizes: Sequence[Size], window: Sequence[Size]
     ) -> list[WindowAxis | None]:
-        """Return the axes of these windows over images of these sizes. An axis of unknown size is
-        None.
+        """Return the axes of these windows over images of these sizes. If the size of an axis is
+        unknown, the axis is None.
 
         Raises ValueError if an attr is invalid, or if a window is larger than the padded image.
 
@@ -317,7 +323,7 @@ class Layout(NamedTuple):
     def axes(
         self, attrs: Attrs, sizes: Sequence[Size], window: Sequence[Size] | None = None
     ) -> list[WindowAxis]:
-        """Return the axes of these windows, if all sizes are known. By default, `window` is the
+        """Return the axes of these windows. All sizes must be known. By default, `window` is the
         attr ksize.
         """
         planned = self.plan_axes(
@@ -329,7 +335,9 @@ class Layout(NamedTuple):
     def out_sizes(
         self, attrs: Attrs, sizes: Sequence[Size], window: Sequence[Size]
     ) -> tuple[Size, ...]:
-        """Return the number of windows along each spatial axis. If it is unknown, return None."""
+        """Return the number of windows along each spatial axis, or None for an axis if it is
+        unknown.
+        """
         axes = self.plan_axes(attrs, sizes, window)
         if (
             text(attrs["padding"]) == "SAME"
@@ -343,10 +351,11 @@ class Layout(NamedTuple):
     def check_gradient(
         self, context: Any, index: int, sizes: Sizes, window: Sequence[Size], name: str
     ) -> Sizes:
-        """Return the sizes of input `index`, which is the gradient of the results of windows over
-        images of these sizes.
+        """Return the sizes of input `index`, which must be the gradient of the results for images
+        of these sizes.
 
-        Raises ValueError unless its batch and spatial sizes equal the sizes of these results.
+        Raises ValueError unless the batch and spatial sizes of the input are equal to those of the
+        results.
         """
         gradient = self.sizes(context.shapes[index], context.attrs, name)
         check_equal(sizes.batch, gradient.batch, f"the {self.noun} and the gradient's")
@@ -358,8 +367,8 @@ class Layout(NamedTuple):
         return gradient
 
     def sizes(self, shape: TensorShape, attrs: Attrs, what: str = "input") -> Sizes:
-        """Return the batch, spatial and channel sizes in `shape`, whose axes are in the order of
-        the data format.
+        """Return the batch, spatial and channel sizes in `shape`, whose axes have the order of the
+        data format.
 
         Raises ValueError if the rank is wrong.
         """

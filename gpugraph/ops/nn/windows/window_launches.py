@@ -40,7 +40,7 @@ class WindowBatch(NamedTuple):
     @property
     def numbers(self) -> list[int]:
         """The values of the kernels' parameters GG_AXES: the six fields of the `WindowAxis` for
-        depth, then of those for height and width.
+        depth, then the fields for height, then the fields for width.
         """
         return [number for axis in self.axes for number in axis]
 
@@ -73,8 +73,8 @@ class WindowBatch(NamedTuple):
         }
 
     def pack(self, channels: int | None = None, max_width: int = 4) -> int:
-        """Return the number of channels per load from memory. If channels are not last, return
-        1.
+        """Return the number of channels that are loaded from memory at once. If channels are not
+        last, this number is 1.
         """
         return (
             pack_width(self.channels if channels is None else channels, max_width)
@@ -91,8 +91,8 @@ def place_type(count: int) -> str:
 
 
 def pack_width(count: int, max_width: int) -> int:
-    """Return the number of elements per load, which is at most `max_width`. It is 8 if 8 divides
-    `count`, 4 if only 4 divides it, and otherwise 1.
+    """Return the number of elements that are loaded at once. It is 8, 4 or 1: the largest of these
+    numbers that divides `count` and is at most `max_width`.
     """
     return next((width for width in (8, 4) if width <= max_width and count % width == 0), 1)
 

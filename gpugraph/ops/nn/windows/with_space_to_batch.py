@@ -34,8 +34,8 @@ def required_space_to_batch_paddings(
 
     Args:
       input_shape, block_shape: vectors of N elements.
-      base_paddings: paddings [N, 2] that are always applied, by default zeros. The minimum padding
-        for whole blocks is added at the end of each dimension.
+      base_paddings: paddings [N, 2] that are always applied, by default zeros. At the end of each
+        dimension, the smallest padding that gives whole blocks is added.
     """
     with op_scope(name, "required_space_to_batch_paddings", input_shape, block_shape):
         sizes = convert_to_tensor(input_shape, int32, name="input_shape")
@@ -91,8 +91,8 @@ def with_space_to_batch(
         or after batch and channels if `data_format` starts with "NC".
       op: a function that is called as op(batches, N, padding). The padding is "VALID" if any rate
         is above 1.
-      filter_shape: a shape whose first N sizes are the sizes of the window. It is required for
-        padding "SAME".
+      filter_shape: a shape whose first N sizes are the sizes of the window. It is required if the
+        padding is "SAME".
     """
     source = convert_to_tensor(input, name="input")
     rate = convert_to_tensor(dilation_rate, int32, name="dilation_rate")
@@ -166,7 +166,7 @@ def _at_dimensions(values: Any, places: list[int], fill: int) -> Any:
     """Return a list with one value for each dimension except the batch. `values` has the values of
     the dimensions in `places`.
 
-    The value of all other dimensions is `fill`.
+    All other dimensions have the value `fill`.
     """
     if places == list(range(1, 1 + len(places))):
         return values

@@ -35,7 +35,7 @@ def inception_v3_arg_scope(
 ) -> Scope:
     """Return the default arguments of the layers of `inception_v3`, for `arg_scope`.
 
-    The arguments about batch normalization are those of `batch_norm`.
+    For the arguments about batch normalization, see `batch_norm`.
 
     Args:
       batch_norm_var_collection: the collection for the moving averages of batch normalization.

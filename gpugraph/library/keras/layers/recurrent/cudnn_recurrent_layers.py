@@ -112,9 +112,7 @@ class _CuDNNLSTMCell(_CuDNNCell, LSTMCell):
 
 
 class _CuDNNLayer(LayerOfCell):
-    """Base class of the two layers. CuDNNGRU and CuDNNLSTM accept no masks, because cuDNN does
-    not.
-    """
+    """Base class of CuDNNGRU and CuDNNLSTM, which accept no masks because cuDNN supports none."""
 
     supports_masking = False
     flags = ("return_sequences", "return_state", "go_backwards", "stateful")

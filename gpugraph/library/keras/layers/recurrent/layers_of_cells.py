@@ -16,8 +16,8 @@ from gpugraph.platform import logging
 
 
 class OfCell:
-    """A read-only attribute of a layer. The value of the attribute is the attribute of the same
-    name of the layer's cell.
+    """A read-only property of a layer that returns the attribute of the same name of the layer's
+    cell.
     """
 
     def __init__(self, name: str) -> None:

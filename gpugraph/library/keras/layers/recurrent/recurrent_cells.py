@@ -86,7 +86,7 @@ class GatedCell(DropoutCell):
         self.set_dropout(input_rate, recurrent_rate)
 
     def keep_implementation(self, implementation: int) -> None:
-        """Set the implementation, 1 or 2. The deprecated value 0 means 1."""
+        """Set the attribute `implementation`. The deprecated value 0 means 1."""
         if implementation == 0:
             logging.warning(
                 "`implementation=0` has been deprecated, and now defaults to `implementation=1`. "

@@ -128,7 +128,7 @@ class RNN(ConfiguredLayer):
         """Set the states of a stateful layer to zeros, or to `states`, a list of arrays.
 
         Raises AttributeError for a layer that is not stateful. Raises ValueError if the batch size
-        is unknown, or if the number or a shape of the arrays is wrong.
+        is unknown, or if the number or the shapes of the arrays are wrong.
         """
         if not self.stateful:
             raise AttributeError("Layer must be stateful.")
@@ -258,8 +258,8 @@ class RNN(ConfiguredLayer):
     ) -> Any:
         """Run the cell along the inputs.
 
-        States and constants may also follow the inputs in a list. Raises ValueError if Keras layers
-        created only some of them.
+        States and constants may also follow the inputs in a list. Raises ValueError if some of
+        these tensors are outputs of Keras layers and others are not.
 
         Args:
           initial_state: the initial states, instead of zeros or a stateful layer's states.
