@@ -320,7 +320,9 @@ class Binder(StepList):
             tuple(sorted(DECLARATIONS[node.type].memory.writes)),
             partial(bound.runner.bind, bound.kernel),
             None if self.unit.programs is None else self.unit.programs.get(node.id),
-            constants=frozenset([index for index, kind in enumerate(kinds) if kind == "constant"]),
+            constants=frozenset(index for index, kind in enumerate(kinds) if kind == "constant")
+            if self.unit.programs is None  # a call that can be opened keeps nothing
+            else frozenset(),
         )
 
     def bound_run(self, bound: BoundNode) -> Run:

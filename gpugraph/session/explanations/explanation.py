@@ -62,11 +62,12 @@ _CODE_WORDS = {
 }
 
 
-def _placements(plan: Plan, sources: Plan | None) -> list[Placement]:
+def _placements(plan: Plan, sources: Plan | None) -> Sequence[Placement]:
     """Return the placements of all ops of a run, each op once."""
-    first = () if sources is None else sources.placements
+    if sources is None:
+        return plan.placements
     known = {op.name for op in plan.placements}
-    return [*(op for op in first if op.name not in known), *plan.placements]
+    return [*(op for op in sources.placements if op.name not in known), *plan.placements]
 
 
 class CodeRecord(NamedTuple):
