@@ -1,4 +1,4 @@
-"""Worker: the object that runs those parts of steps that are on the devices of one task."""
+"""Worker: the object that runs the parts of each session run that are on one task."""
 
 from __future__ import annotations
 

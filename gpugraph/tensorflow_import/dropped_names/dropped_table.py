@@ -2,8 +2,8 @@
 
 A row is a module, followed by pairs `name=value`. The value is a path such as `module.attribute`. A
 path with the prefix `own.` is relative to this package. A name with a dot is an attribute of a
-class. `*names=module` means that each of the names has the same name in `module`. Rows in
-`NEW_MODULES` are modules that no longer exist. They are created unless they are installed. An
+class. `*names=module` means that each of the names has the same name in `module`. The modules
+of the rows in `NEW_MODULES` no longer exist. They are created anew unless they are installed. An
 indented line continues the previous one.
 """
 

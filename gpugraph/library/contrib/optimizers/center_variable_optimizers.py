@@ -110,7 +110,8 @@ class ElasticAverageCustomGetter(_CenterGetter):
 
 
 class _CenterOptimizer(WrappingOptimizer):
-    """Base class of optimizers with centers. The wrapped optimizer trains the local variables."""
+    """Base class of optimizers with centers. The wrapped optimizer trains each worker's copies of
+    the variables."""
 
     def __init__(
         self,

@@ -72,8 +72,8 @@ class TimeDistributed(Wrapper):
     [n, steps, ...].
 
     Usually the wrapped layer is called once, with the steps of all examples as a batch [n * steps,
-    ...]. The wrapped layer is called in a loop over the steps instead if `n` is known statically,
-    and the wrapped layer is stateful or its class is not part of gpugraph.
+    ...]. There is one exception. If `n` is known statically, a wrapped layer that is stateful, or
+    whose class is not part of gpugraph, is called in a loop over the steps.
     """
 
     supports_masking = True

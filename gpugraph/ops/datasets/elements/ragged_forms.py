@@ -6,7 +6,8 @@ element. For example, splitting strings and parsing Examples return ragged eleme
     rows      0  0  2  2  2         the element of each value
     columns   0  1  0  1  2         its index in the element
 
-A vectorizing function adds ops that compute an op for many elements at once (`row_forms`).
+A vectorizing function replaces an op by ops that compute its results for many elements at once
+(`row_forms`).
 RAGGED_SOURCES has these functions for ops that return ragged vectors for stacked inputs.
 RAGGED_FORMS has them for ops that receive ragged vectors. The result for each element has the same
 bits as a separate call for this element. A vectorizing function raises `NoRowForm` if it cannot
