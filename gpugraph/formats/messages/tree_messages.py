@@ -1,6 +1,7 @@
 """Messages of ensembles of decision trees, of the package `tensorflow.boosted_trees`.
 
-The syntax of the table below is described in `declaration_text`. Names and numbers are TensorFlow 1.15's.
+The syntax of the table below is described in `declaration_text`. Names and numbers are those of
+TensorFlow 1.15.
 """
 
 from __future__ import annotations
