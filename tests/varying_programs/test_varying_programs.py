@@ -18,6 +18,13 @@ import gpugraph as tf
 
 from . import batches_and_sets, decoders_and_images, fed_sizes, graphs_and_texts
 
+
+@pytest.fixture(autouse=True)
+def _graph() -> Iterator[None]:
+    with tf.Graph().as_default():
+        yield
+
+
 pytestmark = [
     pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler"),
     pytest.mark.filterwarnings("ignore"),

@@ -69,9 +69,7 @@ class CsvDatasetV2(DatasetV2):
 
 
 class CsvDatasetV1(CsvDatasetV2, DatasetV1):
-    """A dataset of the rows of CSV files, as tuples of scalars. For the arguments, see
-    `CsvDatasetV2`.
-    """
+    """A dataset of the rows of CSV files, as tuples of scalars (see `CsvDatasetV2`)."""
 
     @classmethod
     def _plain_class(cls) -> type[DatasetBase]:
@@ -79,9 +77,7 @@ class CsvDatasetV1(CsvDatasetV2, DatasetV1):
 
 
 def _default(value: Any) -> Any:
-    """Return a default value as a tensor. For a dtype, which means that there is no default, return
-    an empty tensor.
-    """
+    """Return a default value as a tensor, which is empty for a dtype without a default value."""
     dtype: DType | None = None
     if isinstance(value, DType) or (isinstance(value, type) and issubclass(value, np.generic)):
         dtype = as_dtype(value)

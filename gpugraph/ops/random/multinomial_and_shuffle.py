@@ -87,8 +87,7 @@ def _infer_multinomial(context: InferContext) -> Sequence[TensorShape]:
 
 
 def _draw_classes(place: Philox, logits: Any, out: Any, file: CompiledFile | None = None) -> None:
-    """Draw classes for each row. A class is computed from one double in [0, 1) and the row's
-    cumulative probabilities.
+    """Draw classes for each row, each from one double in [0, 1) and the cumulative probabilities.
 
     Classes whose logit is infinite or NaN have probability 0. If no logit of a row is finite, the
     result is the number of classes.
@@ -119,9 +118,8 @@ def _draw_classes(place: Philox, logits: Any, out: Any, file: CompiledFile | Non
 
 
 def _cumulative(wide: Any) -> Any:
-    """Return the cumulative sums of exp(x - m) over the finite numbers x of each row, where m is
-    the largest of them. If there are few classes, they are processed one by one, which is faster.
-    """
+    """Return the cumulative sums of exp(x - m) over the finite numbers x of each row, with their
+    maximum m. Few classes are processed one by one, which is faster."""
     finite, lowest = np.isfinite(wide), -np.finfo(np.float64).max
     count = wide.shape[1]
     if count > _FEW_COLUMNS:
@@ -155,9 +153,7 @@ def _multinomial(context: KernelContext, logits: Any, out: Any) -> Callable[[], 
 def _classes_file(
     context: KernelContext, logits: Any, out: Any
 ) -> Callable[[], CompiledFile | None]:
-    """Return a function that returns the compiled file with `gg_classes`. It returns None for small
-    draws, for very many classes, and before the file is compiled.
-    """
+    """Return a function that returns the file with `gg_classes`, or None where it is not used."""
     classes = logits.shape[1]
     if out.size * classes < _COMPARED or classes > _MANY_CLASSES:
         return lambda: None

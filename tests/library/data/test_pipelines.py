@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 import gpugraph as tf
+from gpugraph.ops.datasets import ahead_stages
+from gpugraph.ops.datasets.elements import worker_threads
 
 D = tf.data.Dataset
 
@@ -71,6 +73,18 @@ def _sums(start):
     return D.range(start, 99).map(lambda x: tf.cumsum([x]))
 
 
+class SlowPace:
+    """A pace at which threads pay off."""
+
+    is_quick = False
+
+    def __init__(self, is_quick):
+        pass
+
+    def record(self, seconds, num_bytes, times=1):
+        pass
+
+
 @pytest.mark.parametrize(
     "dataset",
     [
@@ -80,7 +94,9 @@ def _sums(start):
         lambda: D.range(5).flat_map(lambda x: _sums(x).prefetch(3)),
     ],
 )
-def test_no_thread_is_left_when_a_session_closes(dataset):
+def test_no_thread_is_left_when_a_session_closes(dataset, monkeypatch):
+    for module in (worker_threads, ahead_stages):
+        monkeypatch.setattr(module, "Pace", SlowPace)
     before = len(data_threads())
     iterator = dataset().make_initializable_iterator()
     following = iterator.get_next()

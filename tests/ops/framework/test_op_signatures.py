@@ -41,7 +41,7 @@ def test_help_shows_arguments_and_types() -> None:
     assert "k: a tensor of dtype int32." in text
     assert "sorted: bool, by default True." in text
     assert "indices: a tensor of dtype int32." in text
-    assert (OpFunction.__doc__ or "").startswith("Adds operations of one op type")
+    assert (OpFunction.__doc__ or "").startswith("A callable that adds operations")
 
 
 def test_arguments_have_tensorflows_names_and_those_of_the_op() -> None:
