@@ -32,6 +32,10 @@ pytestmark = [
 
 _MODULES = (batches_and_sets, decoders_and_images, fed_sizes, graphs_and_texts)
 _DRAWING = {"sampled", "random_crop", "mixup", "fed_range"}
+_CANCELLING = {"batchnorm_cnn"}
+"""Programs with gradients that are zero except for rounding errors: those of native code and of
+NumPy are not compared.
+"""
 _QUICK = ("beam", "strfeat", "map_rows")
 
 
@@ -56,6 +60,8 @@ def test_a_program_over_varying_shapes_is_that_of_new_sessions(
 @pytest.mark.parametrize("name", sorted(_PROGRAMS.keys() - set(_QUICK) - _DRAWING))
 def test_more_programs_over_varying_shapes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GPUGRAPH_NATIVE", "wait")
+    if name in _CANCELLING:
+        monkeypatch.setenv("GPUGRAPH_VERIFY", "0")
     _check(name, 90)
 
 
