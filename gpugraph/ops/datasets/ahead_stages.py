@@ -27,7 +27,7 @@ _AUTOTUNED = 16
 
 
 class Prefetched(Passed):
-    """A dataset with the elements of its source, some of which a thread reads ahead."""
+    """A dataset with the elements of its source. A thread reads some of them ahead if that pays."""
 
     kind = "Prefetch"
 
@@ -41,7 +41,7 @@ class Prefetched(Passed):
         self.may_be_bypassed = never_waits(source)
 
     def elements(self, pipeline: Pipeline) -> Elements:
-        """Start an iteration. The thread that reads ahead starts when the first element is read."""
+        """Start an iteration. A thread that reads ahead does not start before elements are read."""
         source = self.source.elements(pipeline)
         if not self.size:
             return source

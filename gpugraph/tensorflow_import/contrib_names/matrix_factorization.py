@@ -258,7 +258,7 @@ class WALSModel:
         return self._process("row", "col", sp_input, transpose_input)
 
     def update_col_factors(self, sp_input: Any = None, transpose_input: bool = False) -> Any:
-        """Return the results of `update_row_factors`, but for columns.
+        """Return the results of `update_row_factors` for columns instead of rows.
 
         Args:
           sp_input: a SparseTensor with all entries of some columns.
@@ -280,7 +280,7 @@ class WALSModel:
     def project_col_factors(
         self, sp_input: Any = None, transpose_input: bool = False, projection_weights: Any = None
     ) -> Any:
-        """Return the results of `project_row_factors`, but for columns."""
+        """Return the results of `project_row_factors` for columns instead of rows."""
         weights = 1 if projection_weights is None else projection_weights
         return self._process("col", "row", sp_input, not transpose_input, weights)[0]
 

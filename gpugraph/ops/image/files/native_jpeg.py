@@ -2,9 +2,9 @@
 
     pixels = NativeJpeg(context).pixels(data, JpegForm(channels=3))
 
-The native code does not support progressive files, damaged files and files with unusual colours.
-For these files, and before the code is compiled, the result is None. The caller then uses Pillow.
-Both decoders return the same bits as libjpeg.
+The native code does not support damaged files and files with unusual colours. For these files, and
+before the code is compiled, the result is None. The caller then uses Pillow, whose inverse cosine
+transform is the accurate one. For this transform, both decoders return the same bits as libjpeg.
 """
 
 from __future__ import annotations
