@@ -253,22 +253,24 @@ class _Region:
 
     def change(self) -> None:
         """Change the layout of all ops of the region, with transposes at its ends."""
-        graph, turned = self.unit.graph, dict[Source, Node]()
-        for edge in self.inputs:
+        self._turn([(edge, edge.dst) for edge in self.inputs], _TO_LAST)
+        for node in self.nodes:
+            self._change(node)
+        self._turn([(edge, edge.src) for edge in self.outputs], _TO_FIRST)
+
+    def _turn(self, edges: Iterable[tuple[Edge, Node]], order: tuple[int, ...]) -> None:
+        """Transpose the tensors of edges, each tensor once.
+
+        Args:
+          edges: pairs of an edge and the op of the region at one of its ends.
+        """
+        turned: dict[Source, Node] = {}
+        for edge, node in edges:
             source = edge.src, edge.src_output
             if source not in turned:
                 shape = self.unit.shapes[edge.src.id][edge.src_output]
-                turned[source] = self._transpose(edge.dst, source, shape, _TO_LAST)
-            graph.update_edge(turned[source], 0, edge.dst, edge.dst_input)
-        for node in self.nodes:
-            self._change(node)
-        back: dict[Source, Node] = {}
-        for edge in self.outputs:
-            source = edge.src, edge.src_output
-            if source not in back:
-                shape = self.unit.shapes[edge.src.id][edge.src_output]
-                back[source] = self._transpose(edge.src, source, shape, _TO_FIRST)
-            graph.update_edge(back[source], 0, edge.dst, edge.dst_input)
+                turned[source] = self._transpose(node, source, shape, order)
+            self.unit.graph.update_edge(turned[source], 0, edge.dst, edge.dst_input)
 
     def _transpose(
         self, like: Node, source: Source, shape: TensorShape, order: tuple[int, ...]
