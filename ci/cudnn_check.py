@@ -18,6 +18,7 @@ Exit status: 0 if all is well, 1 if not, 2 if no package could be fetched.
 from __future__ import annotations
 
 import argparse
+import ctypes
 import os
 import re
 import subprocess
@@ -25,44 +26,45 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from gpugraph.devices.cuda.driver.convolution_record import ConvolutionRecord, StridedTensor  # noqa: E402
+from gpugraph.devices.cuda.driver.cudnn import Cudnn, Descriptor  # noqa: E402
 from gpugraph.devices.cuda.driver.cudnn_numbers import NUMBERS  # noqa: E402
+from gpugraph.devices.cuda.driver.driver_interface import DriverError  # noqa: E402
 
 PACKAGES = ("nvidia-cudnn-cu12", "nvidia-cudnn-cu13")
 TESTS = "tests/devices/cuda/driver/test_cudnn.py"
 
-PROGRAM = """
-import ctypes, sys
-from gpugraph.devices.cuda.driver.convolution_record import Convolution, Tensor
-from gpugraph.devices.cuda.driver.cudnn import Cudnn, Descriptor
-from gpugraph.devices.cuda.driver.driver_interface import DriverError
 
-cudnn = Cudnn(ctypes.CDLL(sys.argv[1]))
-images = Tensor(4096, (2, 8, 5, 6), (240, 1, 48, 8))
-filter = Tensor(8192, (16, 8, 3, 3), (72, 1, 24, 8))
-results = Tensor(1 << 16, (2, 16, 5, 6), (480, 1, 96, 16))
-ones = (1, 1)
-count = 0
-for dtype in ("float16", "bfloat16", "float32", "float64"):
-    for kind in ("forward", "input", "filter"):
-        for bias, relu in ((0, False), (256, False), (256, True))[: 3 if kind == "forward" else 1]:
-            record = Convolution(
-                kind, dtype, images, filter, results, ones, ones, ones, ones, bias, relu
-            )
-            graph = Descriptor(cudnn._library, "OPERATIONGRAPH")
-            operations = cudnn.graph(record).operations
+def accepted(library: Any) -> str:
+    """Return a sentence about the graphs that cuDNN, a loaded library, accepts. Raises DriverError
+    if it refuses a graph, and ValueError if it accepts one with a wrong size.
+    """
+    cudnn = Cudnn(library)
+    images = StridedTensor(4096, (2, 8, 5, 6), (240, 1, 48, 8))
+    filter = StridedTensor(8192, (16, 8, 3, 3), (72, 1, 24, 8))
+    results = StridedTensor(1 << 16, (2, 16, 5, 6), (480, 1, 96, 16))
+    record = ConvolutionRecord("forward", "float16", images, filter, results, *[(1, 1)] * 4)
+    forms = [("forward", 256, False), ("forward", 256, True)]
+    forms += [(kind, 0, False) for kind in ("forward", "input", "filter")]
+    count = 0
+    for dtype in ("float16", "bfloat16", "float32", "float64"):
+        for kind, bias, relu in forms:
+            it = record._replace(dtype=dtype, kind=kind, bias=bias, relu=relu)
+            graph = Descriptor(library, "OPERATIONGRAPH")
+            operations = cudnn.graph(it).operations
             graph.set("OPERATIONGRAPH_OPS", "BACKEND_DESCRIPTOR", *operations).finalized()
             count += 1
-try:
-    cudnn.graph(record._replace(results=results._replace(sizes=(2, 16, 6, 6))))
-except DriverError as error:
-    print(f"cuDNN {cudnn.version} for CUDA {cudnn.cuda}: {count} graphs accepted, a wrong one not")
-else:
-    sys.exit("a result of a wrong size was accepted")
-"""
+    try:
+        cudnn.graph(record._replace(results=results._replace(sizes=(2, 16, 6, 6))))
+    except DriverError:
+        name = f"cuDNN {cudnn.version} for CUDA {cudnn.cuda}"
+        return f"{name}: {count} graphs accepted, a wrong one not"
+    raise ValueError("a result of a wrong size was accepted")
 
 
 def fetch(package: str, folder: Path, links: str) -> bool:
@@ -108,7 +110,7 @@ def check(folder: Path) -> Iterator[str]:
         yield "the tests fail with a library that is compiled against the real header"
     stub_of_libcuda(sorted(library.parent.glob("*.so.*")), folder)
     paths = {"LD_LIBRARY_PATH": str(folder)}
-    command = [sys.executable, "-c", PROGRAM, str(library)]
+    command = [sys.executable, __file__, "--library", str(library)]
     done = subprocess.run(command, cwd=ROOT, env=settings | paths, capture_output=True, text=True)
     print(done.stdout.strip())
     if done.returncode:
@@ -119,7 +121,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("packages", nargs="*", default=PACKAGES)
     parser.add_argument("--find-links", default="", help="a folder with wheels")
+    parser.add_argument("--library", help="only check which graphs this library accepts")
     options = parser.parse_args()
+    if options.library:
+        print(accepted(ctypes.CDLL(options.library)))
+        return 0
     num_checked, faults = 0, []
     for package in options.packages:
         with tempfile.TemporaryDirectory() as name:

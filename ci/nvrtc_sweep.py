@@ -14,17 +14,23 @@ for all combinations; several such lines add up. A value that is a dtype's name 
 of `kernel.Launch.types` (T, T_VALUE, T_LOAD, T_STORE), any other value one plain macro. A file with
 the comment `needs: sm_80`, and files that include it, are for such GPUs and newer ones.
 
+Several sources are compiled as one program (`merged`), since most of the time of a small source
+goes into CUDA's headers and the start of the compilers. If such a program does not compile, its
+sources are compiled one by one, so that an error names its source.
+
 It fails if a source does not compile, or a kernel spills more than the limit to local memory. It
 prints the number of compilations, seconds, and the kernels with the most registers and spills. It
-does not use the cache, so every run is a full one. With --rotate each source is compiled for N of
-the architectures, in turn, so that all sources and all architectures have their turn in a part of
-the time; with --most only N sources of each corpus are compiled, evenly picked.
+does not use the cache. Each source is compiled for some of the architectures, in turn (`TURNS`);
+the variants of a file differ little, and together they are compiled for all architectures. With
+--rotate N each source is compiled for N architectures, with --rotate 8 for all; with --most only N
+sources of each corpus are compiled, evenly picked.
 """
 
 from __future__ import annotations
 
 import argparse
 import concurrent.futures
+import contextlib
 import itertools
 import json
 import os
@@ -50,6 +56,10 @@ from gpugraph.devices.cuda.launching.type_macros import type_macros  # noqa: E40
 __all__ = ["CORPORA", "Resources", "Text", "kernel_texts", "main", "resources", "sweep", "variants"]
 
 ARCHS = (70, 75, 80, 86, 89, 90, 100, 120)
+TURNS = {"kernels": 4, "samples": 2}
+"""The number of architectures for which a source of a corpus is compiled, if not for all."""
+BATCH = 16
+"""The number of sources that are compiled as one program."""
 MOST_SPILLS = 0
 """Bytes that a kernel may spill: stores and loads together."""
 MOST_CHARACTERS = 700
@@ -140,14 +150,10 @@ CORPORA: dict[str, Callable[[int], Iterable[tuple[str, str]]]] = {
 """Functions that yield names and sources: all, or a part with at least the given number."""
 
 
-def all_texts(corpora: Sequence[str], only: str, most: int) -> list[Text]:
-    """Return the sources of these corpora with `only` in their names, at most `most` of each."""
-    selected = []
-    for corpus in corpora:
-        wanted = 0 if only else most
-        texts = [Text(name, text) for name, text in CORPORA[corpus](wanted) if only in name]
-        selected += evenly(texts, most)
-    return selected
+def texts_of(corpus: str, only: str, most: int) -> Sequence[Text]:
+    """Return the sources of a corpus with `only` in their names, at most `most` of them."""
+    wanted = 0 if only else most
+    return evenly([Text(*pair) for pair in CORPORA[corpus](wanted) if only in pair[0]], most)
 
 
 # -- compiling
@@ -156,6 +162,7 @@ _ENTRY = re.compile(r"Compiling entry function '(\w+)'")
 _STACK = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
 _USED = re.compile(r"Used (\d+) registers")
 _SHARED = re.compile(r"(\d+) bytes smem")
+_MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
 
 
 def resources(text: str, arch: str, log: str) -> tuple[Resources, ...]:
@@ -183,21 +190,78 @@ def compile_text(nvrtc: Nvrtc, text: Text, arch: str) -> Outcome:
     return Outcome(kernels, "")
 
 
+def merged(texts: Sequence[Text]) -> str:
+    """Return one source that contains several sources, each in a namespace. Their kernels are no
+    longer C functions, since kernels of different sources may have equal names.
+
+    Raises KeyError if a source includes a file that does not exist.
+    """
+    included: set[str] = set()
+    head = with_includes('#include "gpu_kernel.cuh"\n', included=included)
+    kept = set(_MACRO.findall(head))
+    parts = [head]
+    for index, text in enumerate(texts):
+        body = with_includes(text.text, included=set(included))
+        macros = dict.fromkeys(name for name in _MACRO.findall(body) if name not in kept)
+        parts += [f"namespace text{index}_ {{", body.replace('extern "C" ', ""), "}"]
+        parts += [f"#undef {name}" for name in macros]
+    return "\n".join(parts)
+
+
+def compile_batch(nvrtc: Nvrtc, texts: Sequence[Text], arch: str) -> list[Outcome]:
+    """Return the compilations of several sources for one architecture."""
+    if len(texts) > 1:
+        with contextlib.suppress(DriverError, KeyError):
+            cubin = nvrtc.compile(merged(texts), f"{len(texts)} sources", arch)
+            found: list[list[Resources]] = [[] for _ in texts]
+            for it in resources("", arch, cubin.log):
+                index, kernel = _member(it.kernel)
+                found[index].append(it._replace(text=texts[index].name, kernel=kernel))
+            if all(found):
+                return [Outcome(tuple(kernels), "") for kernels in found]
+    return [compile_text(nvrtc, text, arch) for text in texts]
+
+
+def _member(mangled: str) -> tuple[int, str]:
+    """Return the index of the source of a kernel in a merged source, and the kernel's name."""
+    space, rest = _counted(mangled.removeprefix("_ZN"))
+    return int(space.removeprefix("text").rstrip("_")), _counted(rest)[0]
+
+
+def _counted(text: str) -> tuple[str, str]:
+    """Return a name that follows its length in `text`, as in mangled names, and what remains."""
+    digits = re.match(r"\d+", text)
+    assert digits is not None, text
+    end = digits.end() + int(digits[0])
+    return text[digits.end() : end], text[end:]
+
+
 def sweep(
     nvrtc: Nvrtc, texts: Sequence[Text], archs: Sequence[str], rotate: int = 0
 ) -> list[Outcome]:
     """Return every source for every architecture, or for `rotate` of them in turn, on all
-    processors.
+    processors. The outcomes of one source are adjacent.
     """
-    pairs = []
+    members: dict[str, list[int]] = {arch: [] for arch in archs}
     for index, text in enumerate(texts):
         least = needed(text.text)
         possible = [arch for arch in archs if int(arch.removeprefix("sm_")) >= least]
         count = min(rotate or len(possible), len(possible))
-        first = index * count
-        pairs += [(text, possible[(first + step) % len(possible)]) for step in range(count)]
+        for step in range(count):
+            members[possible[(index * count + step) % len(possible)]].append(index)
+    jobs = [
+        (arch, indices[start : start + BATCH])
+        for arch, indices in members.items()
+        for start in range(0, len(indices), BATCH)
+    ]
+
+    def run(job: tuple[str, list[int]]) -> list[tuple[int, Outcome]]:
+        arch, indices = job
+        return list(zip(indices, compile_batch(nvrtc, [texts[it] for it in indices], arch)))
+
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        return list(pool.map(lambda pair: compile_text(nvrtc, *pair), pairs))
+        done = [pair for pairs in pool.map(run, jobs) for pair in pairs]
+    return [outcome for _, outcome in sorted(done, key=lambda pair: pair[0])]
 
 
 # -- the report
@@ -224,7 +288,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--corpus", nargs="*", choices=list(CORPORA), help="by default all")
     parser.add_argument("--most", type=int, default=0, metavar="N", help="texts of each corpus")
     parser.add_argument("--arch", nargs="*", help="sm_90, say; by default all that NVRTC has")
-    parser.add_argument("--rotate", type=int, default=0, metavar="N", help="GPUs for each text")
+    parser.add_argument("--rotate", type=int, metavar="N", help="GPUs for each text")
     parser.add_argument("--only", default="", help="texts with this in their name")
     parser.add_argument("--most-spills", type=int, default=MOST_SPILLS, metavar="BYTES")
     parser.add_argument("--json", type=Path, metavar="FILE", help="all kernels' resources")
@@ -234,10 +298,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(reason, file=sys.stderr)
         return 2
     archs = options.arch or [f"sm_{number}" for number in ARCHS if number in nvrtc.archs]
-    texts = all_texts(options.corpus or list(CORPORA), options.only, options.most)
+    num_texts, outcomes = 0, list[Outcome]()
     began = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
-        outcomes = sweep(nvrtc.with_cache(Path(folder)), texts, archs, options.rotate)
+        for corpus in options.corpus or CORPORA:
+            texts = texts_of(corpus, options.only, options.most)
+            turns = TURNS.get(corpus, 0) if options.rotate is None else options.rotate
+            outcomes += sweep(nvrtc.with_cache(Path(folder)), texts, archs, turns)
+            num_texts += len(texts)
     took = time.perf_counter() - began
     faults = report(outcomes, options.most_spills)
     if options.json:
@@ -246,10 +314,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for fault in faults:
         print(f"FAILED: {fault[:MOST_CHARACTERS]}", file=sys.stderr)
     print(
-        f"{len(texts)} sources for {', '.join(archs)} by NVRTC {nvrtc.version[0]}."
+        f"{num_texts} sources for {', '.join(archs)} by NVRTC {nvrtc.version[0]}."
         f"{nvrtc.version[1]}: {len(outcomes)} compiled in {took:.1f} s, {len(faults)} faults"
     )
-    return 1 if faults or not texts else 0
+    return 1 if faults or not num_texts else 0
 
 
 if __name__ == "__main__":

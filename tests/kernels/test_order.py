@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import Any
 
 import numpy as np
 import pytest
 
 import gpugraph as tf
+from gpugraph.devices.cuda.driver.driver_interface import Geometry
 from gpugraph.ops.framework import row_update_launches
 
-from ..devices.cuda.gpus import needs_cxx
+from ..devices.cuda.gpus import gpu, needs_cxx, on_gpu as on_device
 from .emulated import Machine, on_gpu
 
 pytestmark = needs_cxx
@@ -80,6 +82,24 @@ def test_a_sort_of_few_tiles_has_two_launches_for_each_byte(
     np.testing.assert_array_equal(places, stable(x, 3 * LONG))
     a_pass = ["gg_digits", "gg_place"] if few_tiles > 1 else ["gg_digits", "gg_starts", "gg_place"]
     assert machine.functions == ["gg_element_keys", *a_pass * 4, "gg_take"]
+
+
+def test_each_digit_of_many_tiles_begins_after_the_tiles_before() -> None:
+    tiles, digits = 2500, 3
+    counts = draw.integers(0, 4096, (digits, tiles)).astype(np.uint32)
+    with closing(gpu()) as device:
+        array = on_device(device, np.append(counts.ravel(), np.zeros(digits, np.uint32)))
+        module = device.driver.compile(
+            '#define KEY uint32_t\n#define COUNTED 0\n#include "radix_sort.cu"\n', "radix_sort.cu"
+        )
+        geometry = Geometry((digits, 1, 1), (1024, 1, 1))
+        device.driver.launcher(
+            module, "gg_starts", geometry, (array.address, tiles), device.compute
+        )()
+        result = device.read(array)
+    sums = counts.cumsum(1, dtype=np.uint32)
+    np.testing.assert_array_equal(result[: digits * tiles].reshape(digits, tiles), sums - counts)
+    np.testing.assert_array_equal(result[digits * tiles :], sums[:, -1])
 
 
 def test_targets_are_among_the_largest_with_ties_counted_in() -> None:

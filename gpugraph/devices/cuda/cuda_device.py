@@ -65,7 +65,7 @@ class CudaDevice(Device):
         self.pinned = BFCAllocator(
             PinnedSubAllocator(driver), PINNED_BYTES, f"gpu_host_{index}_bfc", allow_growth=True
         )
-        self.staging = Staging(driver, self.compute, self.pinned, allocator)
+        self.staging = Staging(driver, self.compute, self.pinned, allocator, self.lock)
         self._flags = FlagMemory(self.pinned, self.synchronize)
         self._workspace: Block | None = None
         self._kernels: Launcher | None = None
@@ -117,22 +117,21 @@ class CudaDevice(Device):
         it immediately.
         """
         if isinstance(array, Array):
-            with self.lock:
-                self.staging.write(array, value)
+            self.staging.write(array, value)
         else:
             array[...] = value
 
     def read(self, array: Any) -> NDArray[Any]:
         """Wait until all enqueued commands have ended, and return a copy of the array on the host.
-        Raises DriverError if one of these commands has failed.
+        Other threads may enqueue commands meanwhile. Raises DriverError if one of the commands has
+        failed.
         """
         if not isinstance(array, Array):
             return array.copy()
-        with self.lock:
-            try:
-                return self.staging.read(array)
-            except DriverError as error:
-                raise late(error, self.name) from error
+        try:
+            return self.staging.read(array)
+        except DriverError as error:
+            raise late(error, self.name) from error
 
     def fetching(self, array: Any) -> Any:
         """Return an object that fetches the array asynchronously through pinned memory. Return None
@@ -140,7 +139,7 @@ class CudaDevice(Device):
         """
         with self.lock:
             if isinstance(array, Array) and array.nbytes > 0:
-                return fetching(self.staging, array, self.lock, self.name)
+                return fetching(self.staging, array, self.name)
             return None
 
     def copy_from(self, source: Device, array: Any, target: Any) -> Callable[[], Any]:
@@ -173,7 +172,7 @@ class CudaDevice(Device):
         pinned memory on the streams for transfers.
         """
         with self.lock:
-            return HostSwap(self.staging, array, target, self.lock)
+            return HostSwap(self.staging, array, target)
 
     # -- kernels
 

@@ -16,37 +16,35 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gpugraph.base.errors import ResourceExhaustedError
-from gpugraph.devices.cuda.driver.driver_interface import DriverError, Stream
+from gpugraph.devices.cuda.driver.driver_interface import DriverError
 from gpugraph.devices.cuda.kernel_refusals import late
 from gpugraph.devices.cuda.launching.enqueued_work import Enqueued, EnqueuedPart
 from gpugraph.devices.cuda.launching.unbound_launch import Touches
 from gpugraph.devices.cuda.transfers.gpu_array import Array
-from gpugraph.devices.cuda.transfers.pinned_staging import LARGE, Staging
+from gpugraph.devices.cuda.transfers.pinned_staging import LARGE, OutwardCopy, Staging
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def fetching(staging: Staging, array: Array, lock: Any, owner: str) -> Fetch | None:
+def fetching(staging: Staging, array: Array, owner: str) -> Fetch | None:
     """Return an object that copies the array to the host in each run of a plan, or None if there is
     no pinned memory for the copy.
 
     Args:
-      lock: the lock to hold while commands are enqueued on the GPU or the host waits for them.
       owner: the device's name, for messages.
     """
     if array.nbytes >= LARGE:
-        return LargeFetch(staging, array, lock, owner)
+        return LargeFetch(staging, array, owner)
     address = staging.pinned.allocate_raw(array.nbytes, optional=True)
-    return None if address is None else SmallFetch(staging, array, lock, owner, address)
+    return None if address is None else SmallFetch(staging, array, owner, address)
 
 
 class Fetch(ABC):
     """The fetch of one array from a GPU."""
 
-    def __init__(self, staging: Staging, array: Array, lock: Any, owner: str) -> None:
-        self._staging, self._array, self._lock, self._owner = staging, array, lock, owner
-        self._copied = staging.driver.event()
+    def __init__(self, staging: Staging, array: Array, owner: str) -> None:
+        self._staging, self._array, self._owner = staging, array, owner
 
     def read(self) -> NDArray[Any]:
         """Wait for the copy that `begin` has enqueued, and return the array on the host. Raises
@@ -59,16 +57,9 @@ class Fetch(ABC):
         except DriverError as error:
             raise late(error, self._owner) from error
 
-    def _wait_for(self, stream: Stream) -> None:
-        """Wait until the stream has executed all commands that are currently enqueued on it."""
-        driver = self._staging.driver
-        with self._lock:
-            driver.record(self._copied, stream)
-        driver.wait_for(self._copied)
-
     def release(self) -> None:
         """Wait for a copy in progress, and free the pinned memory."""
-        with self._lock, suppress(DriverError):
+        with suppress(DriverError):
             self._release()
 
     @property
@@ -88,14 +79,15 @@ class Fetch(ABC):
 class SmallFetch(Fetch):
     """The fetch of a small array. Its pinned memory exists as long as this object."""
 
-    def __init__(self, staging: Staging, array: Array, lock: Any, owner: str, address: int) -> None:
-        super().__init__(staging, array, lock, owner)
+    def __init__(self, staging: Staging, array: Array, owner: str, address: int) -> None:
+        super().__init__(staging, array, owner)
         self._address: int | None = address
+        self._copied = staging.driver.event()
         self._pinned = staging.view(address, array)
         copy_out = staging.driver.copy_out
         call = partial(copy_out, address, array.address, array.nbytes, staging.compute)
         touches = Touches(((array.address, array.nbytes),), ((address, array.nbytes),))
-        self._begin = Enqueued([EnqueuedPart(call, touches)], lock)
+        self._begin = Enqueued([EnqueuedPart(call, touches)], staging.lock)
 
     @property
     def begin(self) -> Callable[[], None]:
@@ -103,16 +95,26 @@ class SmallFetch(Fetch):
         return self._begin
 
     def _read(self) -> NDArray[Any]:
-        self._wait_for(self._staging.compute)
+        self._wait()
         return self._pinned.copy()
+
+    def _wait(self) -> None:
+        """Wait until the commands that are enqueued on the compute stream have ended. The copy is
+        one of them.
+        """
+        staging = self._staging
+        with staging.lock:
+            staging.driver.record(self._copied, staging.compute)
+        staging.driver.wait_for(self._copied)
 
     def _release(self) -> None:
         address, self._address = self._address, None
         if address is not None:
             try:
-                self._staging.driver.synchronize(self._staging.compute)
+                self._wait()
             finally:
-                self._staging.pinned.deallocate_raw(address)
+                with self._staging.lock:
+                    self._staging.pinned.deallocate_raw(address)
 
 
 class LargeFetch(Fetch):
@@ -120,9 +122,9 @@ class LargeFetch(Fetch):
     call of `read`.
     """
 
-    def __init__(self, staging: Staging, array: Array, lock: Any, owner: str) -> None:
-        super().__init__(staging, array, lock, owner)
-        self._address: int | None = None
+    def __init__(self, staging: Staging, array: Array, owner: str) -> None:
+        super().__init__(staging, array, owner)
+        self._copy: OutwardCopy | None = None
 
     @property
     def begin(self) -> Callable[[], None]:
@@ -131,21 +133,15 @@ class LargeFetch(Fetch):
 
     def _begin(self) -> None:
         self.release()  # left by an earlier run that failed
-        with self._lock, suppress(ResourceExhaustedError):  # without pinned memory, `_read` copies
-            self._address = self._staging.begin(self._array)
+        with suppress(ResourceExhaustedError):  # without pinned memory, `_read` copies
+            self._copy = self._staging.begin(self._array)
 
     def _read(self) -> NDArray[Any]:
-        address, self._address = self._address, None
-        if address is None:
-            with self._lock:
-                return self._staging.read(self._array)
-        try:
-            self._wait_for(self._staging.outward)
-            return self._staging.view(address, self._array).copy()
-        finally:
-            with self._lock:
-                self._staging.pinned.deallocate_raw(address)
+        copy, self._copy = self._copy, None
+        if copy is None:
+            return self._staging.read(self._array)
+        return self._staging.end(self._array, copy)
 
     def _release(self) -> None:
-        if self._address is not None:
+        if self._copy is not None:
             self._read()

@@ -30,6 +30,8 @@ from gpugraph.ops.framework.cuda_grids import THREADS, Arguments, grid_of, item_
 FEW = 4096
 """The maximum number of changes that a single block sorts."""
 _TILE = 4096
+_DIGITS = 256
+"""The number of values of a digit of a key, which has 8 bits."""
 _FEW_TILES = 64
 """The number of tiles of a sort up to which each block adds up the counts of all tiles, instead of
 reading sums that another launch has stored.
@@ -159,7 +161,7 @@ def radix_passes(
     The sort is stable, and compares only the lowest `bits` bits of the keys.
     """
     tiles = ceil(count / _TILE)
-    counts = Scratch("counts", 256 * tiles, dtypes.uint32)
+    counts = Scratch("counts", _DIGITS * (tiles + 1), dtypes.uint32)
     others = _other(keys), _other(order)
     here, there = (keys, order), others
     options: dict[str, Any] = {
@@ -167,7 +169,7 @@ def radix_passes(
         "file": "radix_sort.cu",
     }
     launches = []
-    starts = Launch("gg_starts", (1, 1, 1), (1024, 1, 1), (counts, 256 * tiles), **options)
+    starts = Launch("gg_starts", (_DIGITS, 1, 1), (1024, 1, 1), (counts, tiles), **options)
     grid, block = (tiles, 1, 1), (256, 1, 1)
     for shift in range(0, bits, 8):
         digits = (here[0], counts, count, tiles, shift)

@@ -1,9 +1,10 @@
 /* Stable sorting of pairs (key, number) by bits of the key, the lowest first: a pass of three
-   launches for each 8 bits, or of two for a few tiles. A tile is 4096 pairs, the work of a block of 256 threads: each of its
-   8 warps has 512 consecutive ones.
+   launches for each 8 bits, or of two for a few tiles. A tile is 4096 pairs, the work of a block of
+   256 threads: each of its 8 warps has 512 consecutive ones.
 
        gg_digits  the number of each digit in each tile: counts[digit][tile]
-       gg_starts  the sums of all counts before each: where the pairs of a digit and tile begin
+       gg_starts  replaces each count by the sum of the digit's counts in earlier tiles; the digits'
+                  totals follow the counts. One block for each digit
        gg_place   moves every pair to its position; if COUNTED, each block adds up the counts itself
 
    variants: KEY=uint32_t,uint64_t COUNTED=0,1 */
@@ -47,26 +48,19 @@ GG_INLINE uint32_t gg_before(uint32_t mine, uint32_t &all) {
     return before + sum - mine;
 }
 
-/* One block of 1024 threads, 8 counts each at a time. */
-extern "C" __global__ void __launch_bounds__(1024) gg_starts(uint32_t *counts, long long count) {
-    uint32_t start = 0;
-    for (long long first = 0; first < count; first += 8192) {
-        const long long at = first + threadIdx.x * 8;
-        uint32_t mine[8], sum = 0, all;
-        for (int i = 0; i < 8; i++) {
-            mine[i] = at + i < count ? counts[at + i] : 0;
-            sum += mine[i];
-        }
-        uint32_t place = start + gg_before(sum, all);
-        for (int i = 0; i < 8; i++) {
-            if (at + i < count) counts[at + i] = place;
-            place += mine[i];
-        }
+extern "C" __global__ void __launch_bounds__(1024) gg_starts(uint32_t *counts, long long tiles) {
+    uint32_t *of_digit = counts + blockIdx.x * tiles;
+    uint32_t start = 0, all;
+    for (long long first = 0; first < tiles; first += blockDim.x) {
+        const long long tile = first + threadIdx.x;
+        const uint32_t before = gg_before(tile < tiles ? of_digit[tile] : 0, all);
+        if (tile < tiles) of_digit[tile] = start + before;
         start += all;
     }
+    if (threadIdx.x == 0) counts[gridDim.x * tiles + blockIdx.x] = start;
 }
 
-extern "C" __global__ void gg_place(const KEY *keys, const int32_t *numbers, const uint32_t *starts, KEY *keys_out, int32_t *numbers_out, long long count, long long tiles, long long shift) {
+extern "C" __global__ void gg_place(const KEY *keys, const int32_t *numbers, const uint32_t *counts, KEY *keys_out, int32_t *numbers_out, long long count, long long tiles, long long shift) {
     __shared__ uint32_t next[8][256];
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     for (int digit = lane; digit < 256; digit += 32) next[warp][digit] = 0;
@@ -77,17 +71,18 @@ extern "C" __global__ void gg_place(const KEY *keys, const int32_t *numbers, con
         if (at < count) atomicAdd(&next[warp][gg_digit(keys[at], shift)], 1u);
     }
     __syncthreads();
+    uint32_t ahead = 0, total = 0, all;
 #if COUNTED
-    uint32_t ahead = 0, all = 0, every;
     for (int tile = 0; tile < tiles; tile++) {
-        const uint32_t here = starts[threadIdx.x * tiles + tile];
+        const uint32_t here = counts[threadIdx.x * tiles + tile];
         if (tile < blockIdx.x) ahead += here;
-        all += here;
+        total += here;
     }
-    uint32_t place = ahead + gg_before(all, every);
 #else
-    uint32_t place = starts[threadIdx.x * tiles + blockIdx.x];
+    ahead = counts[threadIdx.x * tiles + blockIdx.x];
+    total = counts[256 * tiles + threadIdx.x];
 #endif
+    uint32_t place = ahead + gg_before(total, all);
     for (int other = 0; other < 8; other++) {
         const uint32_t here = next[other][threadIdx.x];
         next[other][threadIdx.x] = place;

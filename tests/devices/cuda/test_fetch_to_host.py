@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from contextlib import closing
 from typing import Any
 
@@ -69,6 +70,82 @@ def test_large_arrays_for_which_pinned_memory_is_out_come_one_by_one() -> None:
             way.begin()
         for index, way in enumerate(ways):
             np.testing.assert_array_equal(way.read(), np.full(LARGE, index, np.float32))
+
+
+def held_by_others(lock: Any) -> bool:
+    """Return whether a new thread would have to wait for the lock."""
+    found: list[bool] = []
+
+    def acquire() -> None:
+        found.append(not lock.acquire(blocking=False))
+        if not found[0]:
+            lock.release()
+
+    thread = threading.Thread(target=acquire)
+    thread.start()
+    thread.join()
+    return found[0]
+
+
+@pytest.mark.parametrize("reader", ["small", "large", "large without pinned memory", "read"])
+def test_the_device_is_free_for_other_threads_while_a_reader_waits(
+    reader: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held: list[bool] = []
+
+    def watched(name: str) -> Any:
+        wait = getattr(HostDriver, name)
+
+        def call(self: HostDriver, *inputs: Any) -> None:
+            held.append(held_by_others(device.lock))
+            wait(self, *inputs)
+
+        return call
+
+    def no_memory(num_bytes: int, optional: bool = False) -> None:
+        return None
+
+    with closing(gpu()) as device:
+        value = np.arange(5 if reader == "small" else LARGE, dtype=np.float32)
+        array = on_gpu(device, value)
+        device.staging.finish()
+        way = device.fetching(array)
+        with monkeypatch.context() as patch:
+            if reader == "large without pinned memory":
+                patch.setattr(device.pinned, "allocate_raw", no_memory)
+            if reader != "read":
+                way.begin()
+        with monkeypatch.context() as patch:
+            for name in ("wait_for", "synchronize"):
+                patch.setattr(HostDriver, name, watched(name))
+            result = device.read(array) if reader == "read" else way.read()
+        np.testing.assert_array_equal(result, value)
+    assert held and not any(held)
+
+
+def test_the_device_is_free_for_other_threads_while_a_value_is_copied_to_pinned_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    held: list[bool] = []
+    copyto = np.copyto
+
+    def watched(*inputs: Any, **options: Any) -> None:
+        held.append(held_by_others(device.lock))
+        copyto(*inputs, **options)
+
+    with closing(gpu()) as device:
+        value = np.arange(LARGE, dtype=np.float32)
+        array = on_gpu(device, np.zeros_like(value))
+        with monkeypatch.context() as patch:
+            patch.setattr(np, "copyto", watched)
+            device.write(array, value)
+        np.testing.assert_array_equal(device.read(array), value)
+        device.staging.finish()
+        used = device.pinned.get_stats().bytes_in_use
+        with pytest.raises(ValueError, match="broadcast"):
+            device.write(array, value[:7])
+        assert device.pinned.get_stats().bytes_in_use == used
+    assert held == [False]
 
 
 def test_nothing_of_no_elements_or_of_the_host_is_brought_in_two_parts() -> None:

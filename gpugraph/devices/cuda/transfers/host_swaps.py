@@ -28,13 +28,13 @@ class HostSwap:
     ResourceExhaustedError if there is not enough pinned memory.
     """
 
-    def __init__(self, staging: Staging, source: Array, target: Array, lock: Any) -> None:
+    def __init__(self, staging: Staging, source: Array, target: Array) -> None:
         address = staging.pinned.allocate_raw(source.nbytes, optional=True)
         if address is None:
             space = PlainSpace("pinned host memory", staging.pinned)
             raise out_of_memory(space, source.nbytes, "a tensor that is swapped", "a swap")
         self._staging, self._source, self._target = staging, source, target
-        self._lock = lock
+        self._lock = staging.lock
         self._address: int | None = address
         driver = staging.driver
         self._computed, self._left, self._back = (driver.event() for _ in range(3))

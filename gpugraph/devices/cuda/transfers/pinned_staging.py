@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -38,13 +38,29 @@ afterwards.
 """
 
 
+class OutwardCopy(NamedTuple):
+    """A copy to the host that is enqueued: the address of its pinned memory, and an event that
+    occurs when the copy has ended.
+    """
+
+    address: int
+    ended: Any
+
+
 class Staging:
-    """Copies between host arrays and arrays of one GPU. The caller must hold the GPU's lock."""
+    """Copies between host arrays and arrays of one GPU.
+
+    Attributes:
+      lock: the GPU's lock. The caller must hold it for `finish` and `give_up`. The other methods
+        acquire it while they enqueue commands, but not while they wait for the GPU or copy within
+        host memory, so that other threads can enqueue commands meanwhile.
+    """
 
     def __init__(
-        self, driver: Driver, compute: Stream, pinned: Allocator, device: Allocator
+        self, driver: Driver, compute: Stream, pinned: Allocator, device: Allocator, lock: Any
     ) -> None:
         self.driver = driver
+        self.lock = lock
         self.compute = compute
         self.pinned = pinned
         self.device = device
@@ -52,7 +68,6 @@ class Staging:
         self.outward = driver.stream("device to host")
         self._computed = driver.event()
         self._arrived = driver.event()
-        self._copied_out = driver.event()
         self._inward_copies: deque[tuple[Any, int, tuple[int, int] | None]] = deque()
         self._side_buffers: dict[int, list[int]] = {}  # addresses of side buffers by size
         self._events: list[Any] = []
@@ -70,8 +85,17 @@ class Staging:
             return
         if not array.nbytes:
             return
-        staged = self._take(array.nbytes)
-        np.copyto(self.view(staged, array), value)
+        with self.lock:
+            staged = self._take(array.nbytes)
+        try:
+            np.copyto(self.view(staged, array), value)
+        except BaseException:
+            self._free(staged)
+            raise
+        with self.lock:
+            self._enqueue_copy_in(array, staged)
+
+    def _enqueue_copy_in(self, array: Array, staged: int) -> None:
         side_buffer = self._take_side_buffer(array.nbytes)
         driver = self.driver
         if side_buffer is None:
@@ -82,9 +106,12 @@ class Staging:
             driver.record(self._arrived, self.inward)
             driver.wait(self.compute, self._arrived)
             driver.copy(array.address, address, array.nbytes, self.compute)
-        event = self._events.pop() if self._events else driver.event()
+        event = self._take_event()
         driver.record(event, self.compute)
         self._inward_copies.append((event, staged, side_buffer))
+
+    def _take_event(self) -> Any:
+        return self._events.pop() if self._events else self.driver.event()
 
     def _take_side_buffer(self, num_bytes: int) -> tuple[int, int] | None:
         """Return the size and address of a side buffer for a large value. Return None if the value
@@ -110,7 +137,9 @@ class Staging:
     # -- out
 
     def read(self, array: Array) -> NDArray[Any]:
-        """Wait for all commands on the compute stream, and return a host copy of an array."""
+        """Wait for all commands that are enqueued on the compute stream, and return a host copy of
+        an array.
+        """
         if array.nbytes > MAX_PIECE_BYTES:
             value = np.empty(array.shape, array.dtype)
             for piece, part in _pieces(array, value):
@@ -120,31 +149,34 @@ class Staging:
             return np.empty(array.shape, array.dtype)
         return self.end(array, self.begin(array))
 
-    def begin(self, array: Array) -> int:
-        """Enqueue a copy of an array to pinned memory. Return the address of the pinned memory, for
-        `end`. Commands that are enqueued later may overwrite the array.
+    def begin(self, array: Array) -> OutwardCopy:
+        """Enqueue a copy of an array to pinned memory. Return the copy, for `end`. Commands that
+        are enqueued later may overwrite the array.
         """
-        staged = self._take(array.nbytes)
-        try:
-            self.driver.record(self._computed, self.compute)
-            self.driver.wait(self.outward, self._computed)
-            self.driver.copy_out(staged, array.address, array.nbytes, self.outward)
-            self.driver.record(self._copied_out, self.outward)
-            self.driver.wait(self.compute, self._copied_out)
-        except BaseException:
-            self.pinned.deallocate_raw(staged)
-            raise
-        return staged
+        with self.lock:
+            copy = OutwardCopy(self._take(array.nbytes), self._take_event())
+            try:
+                self.driver.record(self._computed, self.compute)
+                self.driver.wait(self.outward, self._computed)
+                self.driver.copy_out(copy.address, array.address, array.nbytes, self.outward)
+                self.driver.record(copy.ended, self.outward)
+                self.driver.wait(self.compute, copy.ended)
+            except BaseException:
+                self._free(copy.address)
+                raise
+            return copy
 
-    def end(self, array: Array, staged: int) -> NDArray[Any]:
+    def end(self, array: Array, copy: OutwardCopy) -> NDArray[Any]:
         """Wait for the copy that `begin` has enqueued. Return the copied array, and free the pinned
         memory.
         """
         try:
-            self.driver.synchronize(self.outward)
-            return self.view(staged, array).copy()
+            self.driver.wait_for(copy.ended)
+            return self.view(copy.address, array).copy()
         finally:
-            self.pinned.deallocate_raw(staged)
+            with self.lock:
+                self._free(copy.address)
+                self._events.append(copy.ended)
 
     # -- memory
 
@@ -170,6 +202,10 @@ class Staging:
             space = PlainSpace("pinned host memory", self.pinned)
             raise out_of_memory(space, num_bytes, "a value on its way to or from a GPU", "a copy")
         return address
+
+    def _free(self, staged: int) -> None:
+        with self.lock:
+            self.pinned.deallocate_raw(staged)
 
     def _release(self) -> None:
         event, staged, side_buffer = self._inward_copies.popleft()

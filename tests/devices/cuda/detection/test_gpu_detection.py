@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -17,12 +18,15 @@ from gpugraph.devices import no_gpu_reason, unusable_gpus
 from gpugraph.devices.cuda.detection import cupy_packages as packages, gpu_detection as detection
 from gpugraph.devices.cuda.driver import driver_opening as opening, libcuda
 from gpugraph.devices.cuda.driver.driver_interface import DriverError
+from gpugraph.devices.cuda.driver.kernel_includes import with_includes
+from gpugraph.devices.cuda.driver.nvrtc import find_nvrtc
 
 from ..fake_cupy import FakeCuPy, answer_probe
 
 COMPILER = shutil.which("cc")
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="no cc to make a driver's stand-in with")
 HERE = Path(__file__).parent
+ROOT = HERE.parents[3]
 BINDINGS = [f"gpugraph.devices.cuda.driver.cupy_{part}" for part in ("bindings", "driver")]
 
 
@@ -304,6 +308,49 @@ def test_a_compiler_that_is_missing_or_fails(machine: Machine) -> None:
     assert machine.detect().reason == ("Stub H100 (GPU 0) failed its trial: libnvrtc is nowhere")
 
 
+def system_headers(text: str) -> set[str]:
+    """Return CUDA's own headers that a source includes, itself or by headers of the kernels."""
+    return set(re.findall(r"^[ \t]*#[ \t]*include[ \t]*<([^>]+)>", with_includes(text), re.M))
+
+
+HEADERS = set[str]().union(
+    *(system_headers(path.read_text("utf-8")) for path in (ROOT / "kernels/cuda").rglob("*.cu"))
+)
+
+
+@pytest.mark.parametrize("missing", sorted(HEADERS))
+def test_the_probe_fails_without_a_header_that_kernels_include(
+    machine: Machine, missing: str
+) -> None:
+    """Otherwise each operation of the program would fail."""
+
+    def compile(text: str, arch: str, name: str) -> bytes:
+        if missing in system_headers(text):
+            raise DriverError(f"could not open source file {missing}")
+        return machine.compile(text, arch, name)
+
+    machine.monkeypatch.setattr(opening, "compile_source", compile)
+    reason = machine.detect().reason
+    assert reason == f"Stub H100 (GPU 0) failed its trial: could not open source file {missing}"
+    assert machine.notes == []
+
+
+@pytest.mark.skipif(find_nvrtc().nvrtc is None, reason=find_nvrtc().reason)
+def test_the_probe_fails_where_the_compiler_has_no_headers(
+    machine: Machine, tmp_path: Path
+) -> None:
+    nvrtc = find_nvrtc().nvrtc
+    assert nvrtc is not None
+    without = nvrtc.with_cache(tmp_path / "cubins")
+    without.headers = ()
+    machine.monkeypatch.setattr(
+        opening, "compile_source", lambda text, arch, name: without.compile(text, name, arch)
+    )
+    reason = machine.detect().reason
+    assert "failed its trial: gpugraph_probe does not compile" in reason
+    assert '"cuda_bf16.h"' in reason
+
+
 def test_a_gpu_that_answers_wrongly(machine: Machine) -> None:
     machine.cupy.kernels["gpugraph_probe"] = lambda arguments: None
     assert "a kernel that should have answered [2469135780246" in machine.detect().reason
@@ -325,7 +372,7 @@ def test_the_command_line_tells_it(machine: Machine, stub: Path, tmp_path: Path)
     settings = {
         **os.environ,
         "LD_LIBRARY_PATH": str(stub.parent),
-        "PYTHONPATH": str(HERE.parents[3]),
+        "PYTHONPATH": str(ROOT),
         "STUB_INIT": "100",
         "CUDA_VISIBLE_DEVICES": "-1",
     }

@@ -46,6 +46,7 @@ class FakeCudnn:
         self.error.value = b""
         self.set("fake_engines", 3)
         self.set("fake_unsupported", -1)
+        self.set("fake_needs_handle", 1)
         self.set("fake_fails_at_create", 0)
         self.set("fake_executions", 0)
         self.engines([[4], [1], []], [0, 0, 1024])

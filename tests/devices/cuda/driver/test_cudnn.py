@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import shutil
 from collections.abc import Iterator
 from functools import partial
@@ -30,6 +31,7 @@ from .fake_cudnn import FakeCudnn, build
 COMPILER = shutil.which("gcc")
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="no gcc, whose _Float16 the fake uses")
 
+ROOT = Path(__file__).resolve().parents[4]
 STREAM = 5
 
 
@@ -272,6 +274,18 @@ def test_without_a_plan_our_kernels_compute(fake: FakeCudnn, hosted: HostedCuPy)
         assert "kernels/cuda/nn: cuDNN has no plan for it" in str(session.explain(result))
         assert (session.run(result) == 8).all()
     assert fake.get("fake_executions") == 0
+
+
+def test_the_check_of_released_packages_accepts_the_library(
+    fake: FakeCudnn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(ROOT / "ci")
+    check = importlib.import_module("cudnn_check")
+    fake.set("fake_needs_handle", 0)  # without a GPU there is none
+    sentence = "cuDNN 9.28.0 for CUDA 12: 20 graphs accepted, a wrong one not"
+    assert check.accepted(fake.library) == sentence
+    assert fake.error.value.startswith(b"result of another size")
+    fake.error.value = b""
 
 
 def test_the_library_has_to_be_of_cupys_cuda(

@@ -73,7 +73,7 @@ def test_generated_texts_are_those_of_ops_on_a_gpu(sweep: Any) -> None:
 
 
 def test_a_part_of_the_samples_is_of_many_ops(sweep: Any) -> None:
-    names = [text.name.partition(" sample")[0] for text in sweep.all_texts(["samples"], "", 12)]
+    names = [text.name.partition(" sample")[0] for text in sweep.texts_of("samples", "", 12)]
     assert len(names) == 12 and len(set(names)) >= 10
 
 
@@ -86,8 +86,8 @@ def test_launches_that_are_joined_are_in_the_sweep(sweep: Any) -> None:
 def test_of_many_texts_some_are_picked_evenly(sweep: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     many = [(f"text {index}", "") for index in range(10)]
     monkeypatch.setattr(sweep, "CORPORA", {"one": lambda _: many, "two": lambda _: many[:2]})
-    names = [text.name for text in sweep.all_texts(["one", "two"], "text", 4)]
-    assert names == ["text 0", "text 2", "text 5", "text 7", "text 0", "text 1"]
+    found = {one: [text.name for text in sweep.texts_of(one, "text", 4)] for one in ("one", "two")}
+    assert found == {"one": ["text 0", "text 2", "text 5", "text 7"], "two": ["text 0", "text 1"]}
 
 
 def test_what_ptxas_says_is_read(sweep: Any) -> None:
@@ -122,6 +122,17 @@ def test_texts_are_compiled_for_every_gpu_or_in_turn(sweep: Any, nvrtc: Nvrtc) -
 
     assert met(0) == [(text.name, arch) for text in texts for arch in archs]
     assert met(1) == [("one", "sm_80"), ("two", "sm_90"), ("three", "sm_80")]
+
+
+@needs_nvrtc
+def test_merged_texts_have_the_kernels_of_each_text(sweep: Any, nvrtc: Nvrtc) -> None:
+    names = ("gather.cu", "radix_sort.cu", "sort_and_select.cu")
+    texts = [text for text in sweep.kernel_texts() if text.name.split()[0] in names][::3]
+    assert {text.name.split()[0] for text in texts} == {*names}
+    one_by_one = [sweep.compile_text(nvrtc, text, "sm_90") for text in texts]
+    merged = sweep.compile_batch(nvrtc, texts, "sm_90")
+    assert [sorted(it.kernels) for it in merged] == [sorted(it.kernels) for it in one_by_one]
+    assert len(list(nvrtc.cache.folder.iterdir())) == len(texts) + 1  # no text was repeated
 
 
 @needs_nvrtc
