@@ -70,6 +70,8 @@ class CudaDevice(Device):
         self._workspace: Block | None = None
         self._kernels: Launcher | None = None
         self._peer_done = driver.event()
+        streams = (self.compute, self.staging.inward, self.staging.outward)
+        self._ends = [(driver.event(), stream) for stream in streams]
 
     @property
     def kernels(self) -> Launcher:
@@ -77,12 +79,16 @@ class CudaDevice(Device):
         for matrix products.
         """
         if self._kernels is None:
-            size = min(WORKSPACE_BYTES, self.attributes.memory_limit_bytes // 16)
-            self._workspace = self.take(size, "workspace of matrix products")
-            address = self._workspace.address if self._workspace is not None else None
-            workspace = (address or 0, size if address else 0)
-            self._kernels = Launcher(self.driver, self.compute, workspace, self.lock)
+            with self.lock:  # another thread may bind kernels, too
+                self._kernels = self._kernels or self._launcher()
         return self._kernels
+
+    def _launcher(self) -> Launcher:
+        size = min(WORKSPACE_BYTES, self.attributes.memory_limit_bytes // 16)
+        self._workspace = self.take(size, "workspace of matrix products")
+        address = self._workspace.address if self._workspace is not None else None
+        workspace = (address or 0, size if address else 0)
+        return Launcher(self.driver, self.compute, workspace, self.lock)
 
     def take(self, num_bytes: int, owner: str, block: Block | None = None) -> Block | None:
         """Allocate memory in the same way as `Device.take`. If there is not enough memory, the
@@ -203,9 +209,14 @@ class CudaDevice(Device):
         return self.driver.capture(self.compute, work)
 
     def synchronize(self) -> None:
-        """Wait until all enqueued commands have ended."""
-        with self.lock:  # another thread's capture would fail
-            self.driver.synchronize()
+        """Wait until all enqueued commands have ended. Other threads may enqueue commands
+        meanwhile.
+        """
+        with self.lock:  # not during another thread's capture
+            for event, stream in self._ends:
+                self.driver.record(event, stream)
+        for event, _ in self._ends:
+            self.driver.wait_for(event)
 
     def refusals(self) -> Refusals:
         """Return a new `Refusals` for the error flags of a plan's kernels on this device."""

@@ -3,8 +3,7 @@ and each run waits for its copies at the end.
 
 A small array has pinned memory for as long as the plan exists, and its copy is enqueued on the
 compute stream. So the copy is captured together with the plan's other commands, and runs need not
-allocate memory for the copy. A large array has pinned memory only from `begin` to `read`, and is
-copied on a separate stream.
+allocate memory for the copy. A large array has pinned memory only from `begin` to `read`.
 """
 
 from __future__ import annotations
@@ -128,7 +127,7 @@ class LargeFetch(Fetch):
 
     @property
     def begin(self) -> Callable[[], None]:
-        """The callable of a step that enqueues the copy on a separate stream."""
+        """The callable of a step that enqueues the copy on the compute stream."""
         return self._begin
 
     def _begin(self) -> None:

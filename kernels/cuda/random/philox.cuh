@@ -43,6 +43,7 @@ GG_INLINE gg_place gg_taken(gg_word *stream, gg_word blocks) {
     if (threadIdx.x == 0) {
         __threadfence();
         if (atomicAdd(stream + 3, 1ull) + 1 == gridDim.x) {
+            __threadfence(); /* the other blocks' reads come before these writes */
             const gg_word low = place.low + blocks;
             stream[0] = low;
             stream[1] = place.high + (low < blocks);

@@ -87,7 +87,9 @@ def held_by_others(lock: Any) -> bool:
     return found[0]
 
 
-@pytest.mark.parametrize("reader", ["small", "large", "large without pinned memory", "read"])
+@pytest.mark.parametrize(
+    "reader", ["small", "large", "large without pinned memory", "read", "synchronize"]
+)
 def test_the_device_is_free_for_other_threads_while_a_reader_waits(
     reader: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -113,11 +115,12 @@ def test_the_device_is_free_for_other_threads_while_a_reader_waits(
         with monkeypatch.context() as patch:
             if reader == "large without pinned memory":
                 patch.setattr(device.pinned, "allocate_raw", no_memory)
-            if reader != "read":
-                way.begin()
+            way.begin()
         with monkeypatch.context() as patch:
             for name in ("wait_for", "synchronize"):
                 patch.setattr(HostDriver, name, watched(name))
+            if reader == "synchronize":
+                device.synchronize()
             result = device.read(array) if reader == "read" else way.read()
         np.testing.assert_array_equal(result, value)
     assert held and not any(held)

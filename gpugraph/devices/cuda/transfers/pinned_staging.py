@@ -1,7 +1,6 @@
-"""Staging: transfers between host arrays and a GPU's memory, through pinned memory and on separate
-streams.
+"""Staging: transfers between host arrays and a GPU's memory, through pinned memory.
 
-A copy from pinned memory is enqueued and executed later. The pinned memory remains allocated until
+Copies to the host are commands of the compute stream. A copy from pinned memory is enqueued and executed later. The pinned memory remains allocated until
 an event after the copy has occurred. Small values are copied on the compute stream. A large value
 is first copied on a separate stream to a side buffer on the GPU, while earlier commands still run.
 From the side buffer the value is copied within the GPU, which is fast. A side buffer is not freed
@@ -30,7 +29,7 @@ MAX_PIECE_BYTES = 1 << 30
 """Larger values are copied in pieces, so that they may exceed the size of pinned memory."""
 
 LARGE = 1 << 18
-"""The minimum size in bytes of a value that is copied on a separate stream."""
+"""The minimum size in bytes of a large value."""
 
 MAX_IN_USE = 0.5
 """A side buffer is allocated only if at most this fraction of the GPU's memory is in use
@@ -137,8 +136,8 @@ class Staging:
     # -- out
 
     def read(self, array: Array) -> NDArray[Any]:
-        """Wait for all commands that are enqueued on the compute stream, and return a host copy of
-        an array.
+        """Return a host copy of an array. Wait for all commands that are enqueued on the compute
+        stream.
         """
         if array.nbytes > MAX_PIECE_BYTES:
             value = np.empty(array.shape, array.dtype)
@@ -156,11 +155,8 @@ class Staging:
         with self.lock:
             copy = OutwardCopy(self._take(array.nbytes), self._take_event())
             try:
-                self.driver.record(self._computed, self.compute)
-                self.driver.wait(self.outward, self._computed)
-                self.driver.copy_out(copy.address, array.address, array.nbytes, self.outward)
-                self.driver.record(copy.ended, self.outward)
-                self.driver.wait(self.compute, copy.ended)
+                self.driver.copy_out(copy.address, array.address, array.nbytes, self.compute)
+                self.driver.record(copy.ended, self.compute)
             except BaseException:
                 self._free(copy.address)
                 raise
@@ -175,7 +171,7 @@ class Staging:
             return self.view(copy.address, array).copy()
         finally:
             with self.lock:
-                self._free(copy.address)
+                self.pinned.deallocate_raw(copy.address)
                 self._events.append(copy.ended)
 
     # -- memory

@@ -126,8 +126,8 @@ def test_texts_are_compiled_for_every_gpu_or_in_turn(sweep: Any, nvrtc: Nvrtc) -
 
 @needs_nvrtc
 def test_merged_texts_have_the_kernels_of_each_text(sweep: Any, nvrtc: Nvrtc) -> None:
-    names = ("gather.cu", "radix_sort.cu", "sort_and_select.cu")
-    texts = [text for text in sweep.kernel_texts() if text.name.split()[0] in names][::3]
+    names = ("gather.cu", "radix_sort.cu")
+    texts = [text for text in sweep.kernel_texts() if text.name.split()[0] in names][::4]
     assert {text.name.split()[0] for text in texts} == {*names}
     one_by_one = [sweep.compile_text(nvrtc, text, "sm_90") for text in texts]
     merged = sweep.compile_batch(nvrtc, texts, "sm_90")

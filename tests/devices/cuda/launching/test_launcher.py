@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
 from typing import Any
 
 import numpy as np
@@ -314,6 +316,23 @@ def test_what_failed_earlier_comes_out_with_a_way_to_find_it(fatal: bool) -> Non
 def test_memory_that_is_out_says_what_the_gpu_itself_has_left() -> None:
     with closing(gpu()) as device, pytest.raises(ResourceExhaustedError, match="GPU itself has"):
         on_gpu(device, np.zeros(1 << 26, np.float32))
+
+
+def test_threads_that_bind_kernels_at_the_same_time_share_a_workspace(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with closing(gpu()) as device:
+        take, meeting = device.take, threading.Barrier(2, timeout=0.2)
+
+        def slow(*inputs: Any) -> Any:
+            with suppress(threading.BrokenBarrierError):
+                meeting.wait()  # for the other thread, which must not come
+            return take(*inputs)
+
+        monkeypatch.setattr(device, "take", slow)
+        with ThreadPoolExecutor(2) as pool:
+            one, two = pool.map(lambda _: device.kernels, range(2))
+        assert one is two and one.workspace[0] == device._workspace.address
 
 
 def test_what_does_not_broadcast_is_compared_as_on_the_host() -> None:
