@@ -9,8 +9,8 @@ of their results, and of elementwise ops between them. It is changed if it has f
 convolutions have copies. Sums are added in another order, so results may differ by rounding.
 
 The pass changes convolutions of float16 and bfloat16 on GPUs with kernels, which are the
-convolutions that use tensor cores. Other convolutions copy nothing: if channels are first, they load
-single elements of adjacent pixels, and the inner loop of float32 has 148 instructions for 128
+convolutions that use tensor cores. Other convolutions copy nothing: if channels are first, they
+load single elements of adjacent pixels, and the inner loop of float32 has 148 instructions for 128
 multiplications, instead of 145. As in Grappler, `RewriterConfig.layout_optimizer` controls it.
 """
 

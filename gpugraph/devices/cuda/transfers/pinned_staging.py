@@ -1,11 +1,12 @@
 """Staging: transfers between host arrays and a GPU's memory, through pinned memory.
 
-Copies to the host are commands of the compute stream. A copy from pinned memory is enqueued and executed later. The pinned memory remains allocated until
-an event after the copy has occurred. Small values are copied on the compute stream. A large value
-is first copied on a separate stream to a side buffer on the GPU, while earlier commands still run.
-From the side buffer the value is copied within the GPU, which is fast. A side buffer is not freed
-after the copy, because commands on the compute stream may still read it. The side buffer is reused
-for later values of about the same size. Side buffers are freed when memory runs out.
+Copies to the host are commands of the compute stream. A copy from pinned memory is enqueued and
+executed later. The pinned memory remains allocated until an event after the copy has occurred.
+Small values are copied on the compute stream. A large value is first copied on a separate stream to
+a side buffer on the GPU, while earlier commands still run. From the side buffer the value is copied
+within the GPU, which is fast. A side buffer is not freed after the copy, because commands on the
+compute stream may still read it. The side buffer is reused for later values of about the same size.
+Side buffers are freed when memory runs out.
 """
 
 from __future__ import annotations
