@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import groupby
 from typing import Any
@@ -61,8 +62,19 @@ class Capture:
 
     def run(self) -> None:
         """Run the steps, or launch the graph."""
+        if not self.warm:
+            self._prepare()
         with self.device.lock:
             self._run()
+
+    def _prepare(self) -> None:
+        """Wait until all launches are compiled, while other threads may use the device. If a
+        source does not compile, its step raises the error.
+        """
+        with suppress(DriverError):
+            for step in self.steps:
+                if isinstance(step.run, Enqueued):
+                    step.run.prepare()
 
     def _run(self) -> None:
         run_steps = self._sequence.run

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from contextlib import closing
 from typing import Any
 
@@ -149,6 +150,27 @@ def test_the_device_is_free_for_other_threads_while_a_value_is_copied_to_pinned_
             device.write(array, value[:7])
         assert device.pinned.get_stats().bytes_in_use == used
     assert held == [False]
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_the_device_is_free_for_other_threads_while_kernels_are_compiled(
+    count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held: list[bool] = []
+    compile = HostDriver.compile
+
+    def watched(self: HostDriver, source: str, name: str) -> Any:
+        time.sleep(0.1)  # until the run waits for this
+        held.append(held_by_others(device.lock))
+        return compile(self, source, name)
+
+    monkeypatch.setattr(HostDriver, "compile", watched)
+    with tf.Graph().as_default(), tf.Session(config=EMULATED) as session:
+        (device,) = (device for device in session._backend.devices if device.device_type == "GPU")
+        x = tf.placeholder(tf.float32, [3, 4])
+        results = [tf.reduce_sum(x), tf.cumsum(x), tf.transpose(x)][:count]
+        session.run(results, {x: np.ones((3, 4))})
+    assert held and not any(held)
 
 
 def test_nothing_of_no_elements_or_of_the_host_is_brought_in_two_parts() -> None:

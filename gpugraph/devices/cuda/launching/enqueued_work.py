@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from concurrent.futures import Future
 from typing import Any, NamedTuple
 
 from gpugraph.config.environment import setting
-from gpugraph.devices.cuda.driver.driver_interface import Span
+from gpugraph.devices.cuda.driver.driver_interface import Driver, Span, Stream
 from gpugraph.devices.cuda.launching.unbound_launch import Touches, Work
 from gpugraph.devices.session_resources import VariableState
 
@@ -28,11 +29,38 @@ class EnqueuedPart(NamedTuple):
       touches: the memory that the launch or copy reads and writes, or None if this memory is
         unknown.
       work: the unbound form of a launch, or None for a copy.
+      prepare: a function that waits until the launch is compiled, if it must be compiled.
     """
 
     call: Callable[[], Any]
     touches: Touches | None
     work: Work | None = None
+    prepare: Callable[[], Any] | None = None
+
+
+class Pending:
+    """A launch of a kernel that another thread may still be compiling. `prepare` waits for the
+    compilation.
+    """
+
+    __slots__ = ("call", "driver", "module", "stream", "work")
+
+    def __init__(self, driver: Driver, module: Future[Any], work: Work, stream: Stream) -> None:
+        self.driver, self.module, self.work, self.stream = driver, module, work, stream
+        self.call: Callable[[], None] | None = None
+
+    def prepare(self) -> Callable[[], None]:
+        """Wait for the compilation, and return the callable that launches the kernel."""
+        if self.call is None:
+            _, function, geometry, arguments, reads, writes, _ = self.work
+            module = self.module.result()
+            self.call = self.driver.launcher(
+                module, function, geometry, arguments, self.stream, reads, writes
+            )
+        return self.call
+
+    def __call__(self) -> None:
+        (self.call or self.prepare())()
 
 
 class Enqueued:
@@ -45,7 +73,7 @@ class Enqueued:
       assigned: variables that the call marks as initialized.
     """
 
-    __slots__ = ("assigned", "calls", "lock", "notes", "parts")
+    __slots__ = ("assigned", "calls", "is_prepared", "lock", "notes", "parts")
 
     def __init__(self, parts: Sequence[EnqueuedPart], lock: Any, notes: Sequence[str] = ()) -> None:
         self.parts = tuple(parts)
@@ -53,8 +81,20 @@ class Enqueued:
         self.lock = lock
         self.notes = tuple(dict.fromkeys(notes))
         self.assigned: tuple[VariableState, ...] = ()
+        self.is_prepared = all(part.prepare is None for part in parts)
+
+    def prepare(self) -> None:
+        """Wait until all launches are compiled. The first call does this, too, before it acquires
+        the lock, so that the steps of other threads need not wait.
+        """
+        for part in self.parts:
+            if part.prepare is not None:
+                part.prepare()
+        self.is_prepared = True
 
     def __call__(self) -> None:
+        if not self.is_prepared:
+            self.prepare()
         with self.lock:
             for call in self.calls:
                 call()
@@ -102,6 +142,8 @@ class Waiting(Enqueued):
         self.wait = wait
 
     def __call__(self) -> None:
+        if not self.is_prepared:
+            self.prepare()
         with self.lock:
             super().__call__()
             self.wait()

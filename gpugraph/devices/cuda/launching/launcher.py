@@ -18,6 +18,7 @@ from gpugraph.devices.cuda.driver.driver_interface import Driver, Geometry, Prod
 from gpugraph.devices.cuda.launching.enqueued_work import (
     Enqueued,
     EnqueuedPart,
+    Pending,
     Waiting,
     is_blocking,
 )
@@ -285,29 +286,7 @@ class Launcher:
             module = _compilers().submit(self.driver.compile, work.text, work.function)
             self._modules[work.text] = module
         call = Pending(self.driver, module, work, self.stream)
-        return EnqueuedPart(call, Touches(work.reads, work.writes), work)
-
-
-class Pending:
-    """A launch of a kernel that another thread may still be compiling. The first call waits for the
-    compilation.
-    """
-
-    __slots__ = ("call", "driver", "module", "stream", "work")
-
-    def __init__(self, driver: Driver, module: Future[Any], work: Work, stream: Stream) -> None:
-        self.driver, self.module, self.work, self.stream = driver, module, work, stream
-        self.call: Callable[[], None] | None = None
-
-    def __call__(self) -> None:
-        call = self.call
-        if call is None:
-            _, function, geometry, arguments, reads, writes, _ = self.work
-            module = self.module.result()
-            call = self.call = self.driver.launcher(
-                module, function, geometry, arguments, self.stream, reads, writes
-            )
-        call()
+        return EnqueuedPart(call, Touches(work.reads, work.writes), work, call.prepare)
 
 
 class _Operands(NamedTuple):
