@@ -1,4 +1,4 @@
-"""Compiles every CUDA source for every GPU architecture, without a GPU: NVRTC, sm_70 to sm_120.
+"""Compiles every CUDA source for GPU architectures, without a GPU: NVRTC, sm_70 to sm_120.
 
     python ci/nvrtc_sweep.py [--corpus kernels samples joined] [--arch sm_90 ...] [--rotate N]
                              [--most N] [--only NAME] [--most-spills BYTES] [--json FILE]
