@@ -327,6 +327,14 @@ def cases_of(op_type: str, elements: int, dtype: str) -> tuple[bool, list[Case]]
     return False, [as_case(op_type, larger) for larger in grown(op_type, sample, elements)]
 
 
+def drawn(op_type: str, seed: int) -> tuple[bool, list[Case]]:
+    """Return cases of a random size from one random sample of the op, of any dtype and attrs."""
+    random = np.random.default_rng([seed, *op_type.encode()])
+    found = samples.TABLE[op_type].samples
+    larger = list(grown(op_type, found[random.integers(len(found))], 4 ** random.integers(3, 10)))
+    return True, [as_case(op_type, larger[place]) for place in random.permutation(len(larger))]
+
+
 def op_types() -> list[str]:
     """Return all op types that have samples."""
     return sorted(op_type for op_type in samples.TABLE if op_type in DECLARATIONS)
