@@ -55,7 +55,7 @@ SLOWER = 1.3
 LEAST_ELEMENTS = 50_000
 """With fewer elements than this, native code is always faster than NumPy."""
 
-ONE_THREAD = {("ApplyFtrl", "float32"): 2.0, ("Cumsum", "float32"): 1.5}
+ONE_THREAD = {("Cumsum", "float32"): 1.5}
 """The time of native code on one thread divided by NumPy's time, by op and dtype. Only quotients
 above SLOWER are listed (measured by benchmarks/native_or_numpy.py). With several threads, the
 quotient is divided by their number.
