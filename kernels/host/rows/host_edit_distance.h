@@ -93,7 +93,8 @@ static int gg_sort_sequences(gg_sequences *s, int64_t nan) {
         GG_SET_CODES(GG_FLOAT64)
         GG_SET_CODES(GG_STRING)
     }
-    if (in_order) memmove(s->starts, s->starts + 1, (size_t)(s->places + 1) * 8);
+    if (in_order) memmove(s->starts, s->starts + 1, (size_t)s->places * 8);
+    s->starts[s->places] = s->count;
     return 1;
 }
 
