@@ -1,14 +1,15 @@
 """Every op and its gradient beside TensorFlow's, at a size that takes TensorFlow about 1 ms.
 
     python benchmarks/every_op.py --tensorflow PYTHON [--only WORD ...] [--exact OP ...]
-        [--dtype float32] [--worst 20] [--json FILE] [--compare FILE]
+        [--dtype float32] [--draws N --seed 0] [--worst 20] [--json FILE] [--compare FILE]
 
 Each package is one process that keeps its inputs in variables (`every_op_side.py`), and both
-measure alternately; a row has the minima of wall and of processor time of a run. Cases are the
-samples of tests/ops, repeated, or chosen ones (`every_op_cases.py`). A sample grows until a run
-takes TensorFlow about a millisecond, or has a million elements. Prints the distribution of the
-ratios (TensorFlow : gpugraph, above 1 gpugraph is faster), their geometric mean, the rows below
-1 / 1.1 and the worst. --json keeps the rows, --compare prints the rows beside those of such a
+measure alternately; a row has the minimum of wall time and the mean of processor time of a run.
+Cases are the samples of tests/ops, repeated, or chosen ones (`every_op_cases.py`). A sample grows
+until a run takes TensorFlow about a millisecond, or has a million elements. Prints the distribution
+of the ratios (TensorFlow : gpugraph, above 1 gpugraph is faster), their geometric mean, the rows
+below 1 / 1.1 and the worst. --draws measures N random samples instead, of any op, dtype and attrs,
+with 64 to 262,144 elements. --json keeps the rows, --compare prints the rows beside those of such a
 file. Native code is waited for.
 """
 
@@ -25,11 +26,12 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from math import exp, log
 from pathlib import Path
+from random import Random
 from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
-LEAST_S, MOST_S = 0.5e-3, 3e-3
-"""The seconds of a run of TensorFlow between which a size is accepted."""
+LEAST_S, WANTED_S, MOST_S = 0.5e-3, 1e-3, 3e-3
+"""The seconds of a run of TensorFlow: a size is accepted between the first and the last."""
 
 SIZES = [4**power for power in range(6, 11)]
 """The numbers of elements that are tried, of the largest input."""
@@ -104,15 +106,20 @@ class Bench:
         self.ours, self.theirs = Process(sys.executable, "gpugraph"), Process(python, "tensorflow")
         self.dtype, self.rounds, self.seconds = dtype, rounds, seconds
         self.left_out: dict[str, str] = {}
+        self.place = 0  # of the last size in SIZES
 
-    def sized(self, op_type: str, what: str) -> Any:
+    def sized(self, op_type: str, what: str, seed: int | None) -> Any:
         """Build a case in TensorFlow's process that takes about a millisecond; None if none runs.
 
-        Sizes are tried from the middle, larger or smaller ones until one fits."""
-        place, best, seen, reason = 3, None, set(), "no sample grows"
+        Sizes are tried from the middle, or from the op's size for its gradient, until one fits; a
+        seed draws one."""
+        place = self.place if what == "gradient" else len(SIZES) // 2
+        best, seen, reason, stands = None, set(), "no sample grows", False
         while 0 <= place < len(SIZES) and place not in seen:
             seen.add(place)
-            answer = self.ours.ask("cases", op_type, SIZES[place], self.dtype)
+            self.place = place
+            request: tuple[Any, ...] = ("cases_of", op_type, SIZES[place], self.dtype)
+            answer = self.ours.ask(*(request if seed is None else ("drawn", op_type, seed)))
             if isinstance(answer, str):
                 self.left_out[f"{op_type} {what}"] = answer
                 return None
@@ -123,6 +130,7 @@ class Bench:
                     reason = "no gradient"
                     continue
                 built = self.theirs.ask("build", case, what)
+                stands = not isinstance(built, str)
                 if isinstance(built, str):
                     reason = f"TensorFlow: {built}"
                     continue
@@ -130,42 +138,45 @@ class Bench:
                     return case
                 taken, best = built, case
                 break
-            if taken is None and best is None and place:
+            if taken is None and best is None and place and seed is None:
                 place -= 1
                 continue
             if taken is None or LEAST_S <= taken <= MOST_S:
                 break
-            place += 1 if taken < LEAST_S else -1
+            steps = round(abs(log(taken / WANTED_S, 4))) or 1
+            place += min(steps, len(SIZES) - 1 - place) if taken < LEAST_S else -min(steps, place)
         if best is None:
             self.left_out[f"{op_type} {what}"] = reason
-        elif isinstance(self.theirs.ask("build", best, what), str):
+        elif not stands and isinstance(self.theirs.ask("build", best, what), str):
             return None
         return best
 
-    def row(self, op_type: str, what: str) -> Row | None:
+    def row(self, op_type: str, what: str, seed: int | None) -> Row | None:
         """Measure an op or its gradient."""
-        case = self.sized(op_type, what)
+        case = self.sized(op_type, what, seed)
         if case is None:
             return None
         built = self.ours.ask("build", case, what)
         if isinstance(built, str):
             self.left_out[f"{op_type} {what}"] = f"gpugraph: {built}"
             return None
-        least = [float("inf")] * 4
+        rounds = []
         for _ in range(self.rounds):
             times = [*self.ours.ask("measure", self.seconds)]
             times += self.theirs.ask("measure", self.seconds)
             if not all(isinstance(item, float) for item in times):
                 self.left_out[f"{op_type} {what}"] = "it fails when it is repeated"
                 return None
-            least = list(map(min, least, times))
-        return Row(op_type, what, case["label"][:100], *least)
+            rounds.append(times)
+        wall, cpu, wall_tf, cpu_tf = zip(*rounds, strict=True)
+        means = [sum(times) / self.rounds for times in (cpu, cpu_tf)]
+        return Row(op_type, what, case["label"][:100], min(wall), means[0], min(wall_tf), means[1])
 
-    def rows(self, op_types: Sequence[str]) -> Iterator[Row]:
+    def rows(self, op_types: Sequence[str], seeds: Sequence[int | None]) -> Iterator[Row]:
         """Yield the rows of ops and their gradients."""
-        for op_type in op_types:
+        for op_type, seed in zip(op_types, seeds, strict=True):
             for what in ("op", "gradient"):
-                row = self.row(op_type, what)
+                row = self.row(op_type, what, seed)
                 if row is not None:
                     yield row
                 elif what == "op":
@@ -239,6 +250,8 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=[], help="op types that contain a word")
     parser.add_argument("--exact", nargs="*", default=[], help="op types")
     parser.add_argument("--dtype", default="float32")
+    parser.add_argument("--draws", type=int, default=0, help="measure random samples")
+    parser.add_argument("--seed", type=int, default=0, help="of the draws")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=0.015, help="of one measurement")
     parser.add_argument("--worst", type=int, default=20)
@@ -246,11 +259,15 @@ def main() -> None:
     parser.add_argument("--compare", type=Path)
     options = parser.parse_args()
     bench = Bench(options.tensorflow, options.dtype, options.rounds, options.seconds)
-    op_types = options.exact or bench.ours.ask("ops")
+    op_types = options.exact or bench.ours.ask("op_types")
     op_types = [op for op in op_types if not options.only or any(w in op for w in options.only)]
+    seeds: list[int | None] = [None] * len(op_types)
+    if options.draws:
+        op_types = Random(options.seed).choices(op_types, k=options.draws)
+        seeds = list(range(options.seed, options.seed + options.draws))
     rows = []
     print(HEAD)
-    for row in bench.rows(op_types):
+    for row in bench.rows(op_types, seeds):
         rows.append(row)
         print(text(row), flush=True)
     report(rows, options.worst)

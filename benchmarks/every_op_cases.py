@@ -11,6 +11,7 @@ import importlib
 import sys
 import warnings
 from collections.abc import Callable, Iterator
+from itertools import islice
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,9 @@ samples, one_op, sampling, growth, op_cases = map(
 )
 case = sampling.case
 Case = dict[str, Any]
+
+MOST_TRIED = 3
+"""The number of ways of growth that TensorFlow is asked for, among those that gpugraph accepts."""
 
 MOST_GROWTH = 10
 """The maximum number of elements of an output, relative to the size."""
@@ -213,6 +217,11 @@ CHOSEN: dict[str, Callable[[], Any]] = {
     "Qr": lambda: case(definite(8, 48)),
     "Svd": lambda: case(definite(4, 32)),
     "SelfAdjointEigV2": lambda: case(definite(4, 40)),
+    "SelfAdjointEig": lambda: case(definite(2, 96)),
+    "MatrixSquareRoot": lambda: case(definite(4, 32)),
+    "MatrixLogarithm": lambda: case(definite(4, 32).astype(np.complex64)),
+    "MatrixExponential": lambda: case(definite(4, 64) / 64),
+    "CholeskyGrad": lambda: case(np.linalg.cholesky(definite(4, 96)), reals(4, 96, 96)),
     "FFT": lambda: case(reals(64, 1024).astype(np.complex64)),
     "IFFT": lambda: case(reals(64, 1024).astype(np.complex64)),
     "FFT2D": lambda: case(reals(2, 256, 256).astype(np.complex64)),
@@ -323,8 +332,16 @@ def cases_of(op_type: str, elements: int, dtype: str) -> tuple[bool, list[Case]]
     """Return whether the size is chosen, and the cases of about `elements` elements to try."""
     if op_type in CHOSEN and dtype == "float32":
         return True, [as_case(op_type, CHOSEN[op_type]())]
-    sample = kind_of(op_type, dtype)
-    return False, [as_case(op_type, larger) for larger in grown(op_type, sample, elements)]
+    larger = islice(grown(op_type, kind_of(op_type, dtype), elements), MOST_TRIED)
+    return False, [as_case(op_type, sample) for sample in larger]
+
+
+def drawn(op_type: str, seed: int) -> tuple[bool, list[Case]]:
+    """Return cases of a random size from one random sample of the op, of any dtype and attrs."""
+    random = np.random.default_rng([seed, *op_type.encode()])
+    found = samples.TABLE[op_type].samples
+    larger = list(grown(op_type, found[random.integers(len(found))], 4 ** random.integers(3, 10)))
+    return True, [as_case(op_type, larger[place]) for place in random.permutation(len(larger))]
 
 
 def op_types() -> list[str]:

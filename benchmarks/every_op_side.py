@@ -2,10 +2,10 @@
 
     python benchmarks/every_op_side.py gpugraph|tensorflow
 
-Requests and answers are pickles on standard input and output. `("cases", op_type, elements, dtype)`
-returns cases (gpugraph only); `("build", case, what)` builds the op, or its gradient, over
-variables, and returns the seconds of a run; `("measure", seconds)` repeats it for about that time
-and returns the minima of wall and processor time of a run.
+Requests and answers are pickles on standard input and output. `("cases_of", op_type, elements,
+dtype)` and `("drawn", op_type, seed)` return cases (gpugraph only); `("build", case, what)` builds
+the op, or its gradient, over variables, and returns the seconds of a run; `("measure", seconds)`
+repeats it for about that time and returns the minimum of wall and the mean of processor time.
 """
 
 from __future__ import annotations
@@ -105,31 +105,31 @@ class Side:
         return [dx.op for dx in slopes]  # not a group: TensorFlow would compute nothing for it
 
     def measure(self, seconds: float) -> tuple[float, float]:
-        """Return the minima of wall and processor seconds of one run."""
+        """Return the minimum of the wall seconds, and the mean of processor seconds, of one run.
+
+        The kernel counts what threads on other cores used only at their next tick."""
         start = perf_counter()
         self.run()
         once = max(perf_counter() - start, 1e-7)
         repeats = max(1, round(seconds / CHUNKS / once))
-        wall = cpu = float("inf")
-        for _ in range(CHUNKS if once < seconds else 1):
-            start, begun = perf_counter(), process_time()
+        wall, chunks, begun = float("inf"), CHUNKS if once < seconds else 1, process_time()
+        for _ in range(chunks):
+            start = perf_counter()
             for _ in range(repeats):
                 self.run()
             wall = min(wall, (perf_counter() - start) / repeats)
-            cpu = min(cpu, (process_time() - begun) / repeats)
-        return wall, cpu
+        return wall, (process_time() - begun) / (repeats * chunks)
 
     def answer(self, request: tuple[Any, ...]) -> Any:
         """Return the answer to a request, or the text of its error."""
         verb, *arguments = request
-        cases = importlib.import_module("every_op_cases") if verb in ("cases", "ops") else None
+        makers = ("cases_of", "drawn", "op_types")
+        maker = importlib.import_module("every_op_cases") if verb in makers else self
         signal.alarm(LIMIT_S)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                if cases is not None:
-                    return cases.cases_of(*arguments) if verb == "cases" else cases.op_types()
-                return getattr(self, verb)(*arguments)
+                return getattr(maker, verb)(*arguments)
         except Exception as error:
             return op_cases.said(error)
         finally:

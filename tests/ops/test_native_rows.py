@@ -19,6 +19,7 @@ from gpugraph.devices.native import prepare_source
 from gpugraph.kernel import Call, RowSource
 from gpugraph.ops.framework.op_declaration import DECLARATIONS
 
+from .large_samples_of_texts import indices, numbers, texts
 from .one_op import Alone, kernels
 from .samples import TABLE
 from .sampling import Sample, case
@@ -51,6 +52,8 @@ LEFT_OUT = (
     "elements of ",
     "indices are no matrix",
     "the threshold has another dtype",
+    "other shapes than the tags'",
+    "the products are large",
     "string: its elements are Python objects",
     "rows are of float32, float64, int32, int64, bytes, not ",
 )
@@ -58,8 +61,8 @@ LEFT_OUT = (
 
 
 MAY_REFUSE = ("StringLower", "StringUpper", "UnicodeTranscode", "UniqueV2", "UniqueWithCountsV2")
-"""Ops whose functions refuse some values: letters beyond ASCII, bytes that are not UTF-8, and axes
-that are not the first.
+"""Ops whose functions refuse some values: letters beyond ASCII, bytes that are not UTF-8 if the op
+raises errors for them, and axes that are not the first.
 """
 
 
@@ -141,15 +144,6 @@ def _size(array: np.ndarray) -> float:
     return max(1.0, float(sizes[np.isfinite(sizes)].max(initial=0)))
 
 
-def numbers(*shape: int, seed: int = 1, dtype: Any = np.float32) -> np.ndarray:
-    values = np.random.default_rng(seed).normal(size=shape) * 8
-    return values.astype(dtype)
-
-
-def indices(count: int, most: int, dtype: Any = np.int32) -> np.ndarray:
-    return np.random.default_rng(count).integers(0, most, count).astype(dtype)
-
-
 def large() -> Iterator[tuple[str, Sample]]:
     """Many rows, wide and narrow, with some that come often: several parts and threads."""
     axis, one = np.array(0, np.int32), np.float32(0.3)
@@ -218,6 +212,7 @@ def large() -> Iterator[tuple[str, Sample]]:
     yield from transforms()
     yield from sparse_tensors()
     yield from factors()
+    yield from recurrent()
     yield "Unique", case(indices(20_000, 3000, np.int64))
     yield "UniqueWithCounts", case(indices(20_000, 3000) - 1500, out_idx=tf.int64)
 
@@ -330,6 +325,9 @@ def sparse_tensors() -> Iterator[tuple[str, Sample]]:
         kept = Alone("SparseAdd", total, host_kernel("SparseAdd", total))()
         yield "SparseAddGrad", case(kept[1], a, b, kept[0])
         yield "SparseToDense", case(a, shape, values[0], dtype(-1))
+        default = np.array(7, dtype)
+        yield "SparseFillEmptyRows", case(a[mixed][:90], values[0][:90], shape, default)
+        yield "SparseFillEmptyRowsGrad", case(mixed[:90], numbers(9000, seed=4, dtype=dtype))
         repeated = case(a[mixed], shape, values[0], dtype(3), validate_indices=False)
         yield "SparseToDense", repeated
 
@@ -340,6 +338,8 @@ def factors() -> Iterator[tuple[str, Sample]]:
         for dtype in (np.float32, np.float64):
             matrices = numbers(3, size, size, dtype=dtype) / 8
             yield "Lu", case(matrices)
+            factors = matrices + 4 * np.eye(size, dtype=dtype)
+            yield "CholeskyGrad", case(factors, numbers(3, size, size, seed=3, dtype=dtype))
             yield "Lu", case(matrices, output_idx_type=tf.int64)
             # a diagonal that dominates: solutions do not grow
             triangles = matrices / size + 2 * np.eye(size, dtype=dtype)
@@ -349,6 +349,24 @@ def factors() -> Iterator[tuple[str, Sample]]:
                     options = {"lower": lower, "adjoint": adjoint}
                     yield "MatrixTriangularSolve", case(triangles, right, **options)
     yield "MatrixTriangularSolve", case(np.eye(300)[None], np.ones((1, 300, 1)))
+
+
+def recurrent() -> Iterator[tuple[str, Sample]]:
+    """LSTMs whose rows fill vectors and do not; the last products are those of the BLAS."""
+    for batch, inputs, size in ((3, 5, 7), (2, 16, 24), (64, 64, 64)):
+        weights = [
+            numbers(*shape, seed=place) / 16
+            for place, shape in enumerate(
+                [(batch, size)] * 2 + [(inputs + size, 4 * size)] + [(size,)] * 3 + [(4 * size,)]
+            )
+        ]
+        x, steps = numbers(6, batch, inputs) / 8, np.array(4)
+        parts = [numbers(6, batch, size, seed=place) / 8 for place in range(9)]
+        for peeps in (False, True):
+            yield "LSTMBlockCell", case(x[0], *weights, use_peephole=peeps, cell_clip=0.5)
+            for op_type in ("BlockLSTM", "BlockLSTMV2"):
+                yield op_type, case(steps, x, *weights, use_peephole=peeps)
+            yield "BlockLSTMGrad", case(steps, x, *weights, *parts, use_peephole=peeps)
 
 
 def transforms() -> Iterator[tuple[str, Sample]]:
@@ -368,99 +386,6 @@ def transforms() -> Iterator[tuple[str, Sample]]:
             yield f"RFFT{suffix}", case(x.real.copy(), lengths)
             for width in (lengths[-1] * 3 // 4 - 1, 5, lengths[-1] + 9):
                 yield f"RFFT{suffix}", case(numbers(*shape[:-1], width), lengths)
-
-
-def texts() -> Iterator[tuple[str, Sample]]:
-    """Many strings: empty, long, with white space, zeros and bytes that are no UTF-8."""
-    random = np.random.default_rng(6)
-    words = [b"", b" ", b"Graph", b"of ", b",", b";;", b"\t\n", b"\xff\0", b"T1" * 200, b"ab"]
-    lines = np.empty(500, object)
-    lines[:] = [b"".join(random.choice(words, 6)) for _ in range(500)]
-    space, both, none = (np.array(text, object) for text in (b" ", b" ,", b""))
-    for op_type in ("StringLength", "StringLower", "StringUpper", "StringStrip", "EncodeBase64"):
-        yield op_type, case(lines)
-    yield "EncodeBase64", case(lines, pad=True)
-    written = np.array(
-        ["".join(random.choice([*"a€ñ 😀\t"], 9)).encode() for _ in range(99)], object
-    )
-    yield "StringLength", case(lines, unit="UTF8_CHAR")
-    for encoding in ("UTF-8", "UTF-16-BE", "UTF-32-BE"):
-        options = {"input_encoding": "UTF-8", "output_encoding": encoding}
-        yield "UnicodeTranscode", case(written, **options)
-    for start, size in ((0, 3), (-9, 1000), (4, 2), (9, 0), (2, -1)):
-        parts = np.array(start, np.int32), np.array(size, np.int32)
-        yield "Substr", case(written, *parts, unit="UTF8_CHAR")
-    for delimiter in (space, both, none):
-        for most in (-1, 0, 1, 2):
-            yield "StringSplitV2", case(lines, delimiter, maxsplit=most)
-        for skips in (True, False):
-            yield "StringSplit", case(lines, delimiter, skip_empty=skips)
-    for suffix in ("", "Fast"):
-        yield f"StringToHashBucket{suffix}", case(lines, num_buckets=997)
-    yield "StringToHashBucketStrong", case(lines, num_buckets=997, key=[-1, 1 << 62])
-    long = np.array([line + b"0123456789" for line in lines], object)
-    for start, size in ((0, 3), (-10, 1000), (4, -1), (10, 0)):
-        yield "Substr", case(long, np.array(start, np.int32), np.array(size, np.int32))
-    yield "Substr", case(long, indices(500, 10, np.int64), indices(500, 30, np.int64) - 1)
-    values = numbers(400, dtype=np.float64) * 10.0 ** random.integers(-40, 40, 400)
-    for form in ("%.17g", " %.3f\n", "%+.9e", "%.30f"):
-        written = np.array([(form % value).encode() for value in values], object)
-        yield "StringToNumber", case(written, out_type=tf.float32)
-        yield "StringToNumber", case(written, out_type=tf.float64)
-    for dtype in (np.int32, np.int64):
-        whole = random.integers(np.iinfo(dtype).min, np.iinfo(dtype).max, 300, dtype)
-        whole[:3] = 0, np.iinfo(dtype).min, np.iinfo(dtype).max
-        yield "AsString", case(whole)
-        small = np.array([b"%d" % value for value in whole // 1000], object)
-        yield "StringToNumber", case(small, out_type=tf.as_dtype(dtype))
-    yield "StringToNumber", case(small, out_type=tf.uint32)
-    yield from written_numbers(random)
-    ids = random.integers(0, 60, (50, 10))
-    for shape in ((500,), (50, 10), (10, 50)):
-        yield (
-            "UnsortedSegmentJoin",
-            case(lines.reshape(shape), ids.reshape(shape), np.array(60), separator=", "),
-        )
-    yield "UnsortedSegmentJoin", case(lines.reshape(50, 10), ids[:, 0], np.array(60))
-    yield from edited(random)
-
-
-def written_numbers(random: Any) -> Iterator[tuple[str, Sample]]:
-    """Numbers of all sizes in all formats."""
-    special = [0.0, -0.0, 0.5, 1.5, 2.5, 0.0625, -0.125, 9.995, np.inf, -np.inf, np.nan, -np.nan]
-    usual = [*special, *(numbers(300, dtype=np.float64) * 10.0 ** random.integers(-9, 6, 300))]
-    for precision in (-1, 0, 1, 3, 9, 12):
-        yield "AsString", case(np.array(usual), precision=precision)
-        yield "AsString", case(np.array(usual, np.float32), precision=precision)
-        yield "AsString", case(np.array([*usual, 1e300, -3e38]), precision=precision, fill="+")
-    for fill in ("", "+", "-", "0", " ", "#"):
-        for kind in ({}, {"shortest": True}, {"scientific": True}):
-            yield "AsString", case(np.array(usual), fill=fill, width=12, **kind)
-        yield "AsString", case(random.integers(-99, 10**6, 99), fill=fill, width=5)
-    yield "AsString", case(np.array(usual) > 0)
-    yield "AsString", case(np.array(usual), precision=70)
-
-
-def edited(random: Any) -> Iterator[tuple[str, Sample]]:
-    """Sequences of several lengths, some of them empty, of elements that are often equal."""
-    both = []
-    for count in (700, 650):
-        places = random.integers(0, [9, 11, 20], (count, 3))
-        both.append(places[np.lexsort(places.T[::-1])])
-    sizes = np.array([9, 11, 20]), np.array([8, 12, 20])
-    both[1] = np.minimum(both[1], sizes[1] - 1)
-    for dtype in (np.int8, np.int64, np.float32, np.float64, object):
-        values = []
-        for places in both:
-            drawn = random.integers(0, 4, len(places)).astype(np.int64)
-            if dtype is object:
-                drawn = np.array([b"", b"a", b"ab", b"ac"], object)[drawn]
-            values.append(drawn.astype(dtype))
-            if values[-1].dtype.kind == "f":
-                values[-1][::9], values[-1][::7] = np.nan, -0.0
-        parts = [part for group in zip(both, values, sizes) for part in group]
-        for normalize in (True, False):
-            yield "EditDistance", case(*parts, normalize=normalize)
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from gpugraph.kernel import CSource, Decomposition, RowSource, SourceStages
+
 WORTHWHILE_NS = 10_000_000
 """Steps are compiled once NumPy is estimated to have spent this many nanoseconds on them: about a
 tenth of the time of a compilation.
@@ -23,10 +25,20 @@ spend about WORTHWHILE_NS on them in one run.
 CALL_NS = 1_000
 """The estimated overhead of a NumPy call in nanoseconds, without the time for its elements."""
 
+_CALLS = {RowSource: 10, CSource: 10, SourceStages: 10, Decomposition: 4}
+"""By native form, an estimate of the NumPy calls that compute an op with this form. Many kernels
+need more. Ops with other forms are a single call.
+"""
+
 _BYTE_NS = WORTHWHILE_NS / WORTHWHILE_BYTES
 
 _OBJECT_NS = 500
 """The time in nanoseconds that Python takes for a string: ops on strings loop over them."""
+
+
+def numpy_calls(native: Any) -> int:
+    """Return an estimate of the number of NumPy calls for an op with a native form."""
+    return _CALLS.get(type(native), 1)
 
 
 def numpy_nanoseconds(arrays: Iterable[Any], calls: int = 1) -> float:
@@ -43,7 +55,7 @@ SLOWER = 1.3
 LEAST_ELEMENTS = 50_000
 """With fewer elements than this, native code is always faster than NumPy."""
 
-ONE_THREAD = {("ApplyFtrl", "float32"): 2.0, ("Cumsum", "float32"): 1.5}
+ONE_THREAD = {("Cumsum", "float32"): 1.5}
 """The time of native code on one thread divided by NumPy's time, by op and dtype. Only quotients
 above SLOWER are listed (measured by benchmarks/native_or_numpy.py). With several threads, the
 quotient is divided by their number.

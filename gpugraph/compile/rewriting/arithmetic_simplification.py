@@ -7,6 +7,7 @@ views. Powers with a constant exponent become products or roots.
   x * 1, x / 1, x - 0, x + -0.0, integers + 0    Identity
   x ** 1, 2, 3, -1, 0.5, -0.5                    Identity, Square, ..., Sqrt, Rsqrt
   x[i], x[:, i], ... with i known only in a run  _SliceAt, on CPUs
+  FusedPadConv2D and other ops of older graphs   several ops (older_op_expansion.py)
 
 Except for powers, an op is replaced only if the result is equal bit by bit for every x, including
 NaN and -0.0 (x + 0.0 is not x if x is -0.0). A pair of Reshapes is replaced only if all shapes are
@@ -25,6 +26,7 @@ from gpugraph.base.bfloat16 import finfo
 from gpugraph.base.dtypes import DType
 from gpugraph.base.shapes import equal_sizes
 from gpugraph.compile.rewriting.node_replacement import Replacing, behind, is_reference, known_value
+from gpugraph.compile.rewriting.older_op_expansion import EXPANSIONS
 from gpugraph.compile.unit.compile_pass import Outcome, compile_pass
 from gpugraph.compile.unit.compile_unit import Unit
 from gpugraph.graph.nodes.runtime_graph import Edge, Node
@@ -271,6 +273,7 @@ _VISITS: Mapping[str, Callable[[Replacing, Node], None]] = {
     **dict.fromkeys(("Neg", "LogicalNot", "Conj"), _visit_inverse),
     "Pow": _visit_power,
     "StridedSlice": _visit_slice,
+    **EXPANSIONS,
     **dict.fromkeys(
         ("Mul", "Add", "AddV2", "Sub", "RealDiv", "Div", "TruncateDiv", "FloorDiv"), _visit_neutral
     ),

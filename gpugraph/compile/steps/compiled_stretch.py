@@ -22,7 +22,12 @@ from time import perf_counter
 from typing import Any
 
 from gpugraph.base.interruptions.signal_handlers import uninterrupted
-from gpugraph.compile.analysis.native_cost import WORTHWHILE_NS, numpy_is_faster, numpy_nanoseconds
+from gpugraph.compile.analysis.native_cost import (
+    WORTHWHILE_NS,
+    numpy_calls,
+    numpy_is_faster,
+    numpy_nanoseconds,
+)
 from gpugraph.compile.steps.guarded_regions import GuardedStep
 from gpugraph.compile.steps.native_calls import library_of, native_step, step_beside_native
 from gpugraph.compile.steps.native_node_code import (
@@ -384,7 +389,8 @@ def _nanoseconds(entry: GuardedStep) -> float:
     if entry.native is None:
         return numpy_nanoseconds(())
     members = entry.native.context.attrs.get("members", ())
-    return numpy_nanoseconds(entry.native.arrays, max(len(members), 1))
+    calls = len(members) or numpy_calls(entry.native.native)
+    return numpy_nanoseconds(entry.native.arrays, calls)
 
 
 @uninterrupted

@@ -15,12 +15,13 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
+from gpugraph.compile.analysis.native_cost import numpy_calls
 from gpugraph.compile.steps.compiled_stretch import CompiledStretch
 from gpugraph.compile.steps.guarded_regions import GuardedStep
 from gpugraph.compile.steps.stretch import stretch_of, without_guards
 
 SMALL = 4096
-"""For a single step over fewer elements than this, NumPy is as fast as native code."""
+"""For a single NumPy call over fewer elements than this, NumPy is as fast as native code."""
 
 _STRING = 256
 """The number of elements that take NumPy as long as one string."""
@@ -70,5 +71,7 @@ def _is_worth(members: Sequence[GuardedStep], in_loop: bool) -> bool:
     if len(native) != 1 or in_loop:
         return len(native) > (0 if in_loop else 1)
     is_fused = native[0].context.attrs.get("members") is not None
+    if is_fused or numpy_calls(native[0].native) > 1:
+        return True
     sizes = [array.size * (_STRING if array.dtype.hasobject else 1) for array in native[0].arrays]
-    return is_fused or max(sizes) >= SMALL
+    return max(sizes) >= SMALL

@@ -17,6 +17,7 @@ missing, broken or slow, this module raises no error. The `Compilation` then has
 
 The flags are `-O3 -march=native`, and flags that allow vectorization without a change of results:
 no errno, no floating point traps, wrapping integers, no contraction. -ffast-math is never used.
+Conditions on scalars are tested before a loop, even if its body is long (unswitching).
 atan and atanh are always calls of the math library, because gcc's formulas for sin(atan(x)) are
 wrong for NaN. docs/native.md specifies the options and the cache completely.
 """
@@ -54,6 +55,7 @@ FLAGS = (
     "-std=gnu11", "-O3", "-fno-math-errno", "-fno-trapping-math", "-fwrapv",
     "-fno-strict-aliasing", "-ffp-contract=off", "-fPIC", "-shared", "-pthread", "-w",
     "-fno-builtin-atan", "-fno-builtin-atanf", "-fno-builtin-atanh", "-fno-builtin-atanhf",
+    "--param=max-unswitch-insns=1000",
 )  # fmt: skip
 
 NATIVE_FLAGS = ("-march=native", "-mcpu=native", "")

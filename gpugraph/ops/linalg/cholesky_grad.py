@@ -13,6 +13,7 @@ from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.kernel_helpers import numpy_kernels
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, op
+from gpugraph.ops.linalg.native_factor_sources import cholesky_gradient
 from gpugraph.ops.linalg.solve_and_cholesky import infer_square, solve_triangle
 
 
@@ -82,6 +83,7 @@ op(
     inputs="l: T, grad: T",
     outputs="output: T",
     **numpy_kernels(Call(make=_bind, by_lapack=True)),
+    native=cholesky_gradient(),
     attrs={"T": (float32, float64)},
     grad=NO_GRADIENT,
     infer=_infer,

@@ -3,10 +3,11 @@
 Exponential: the matrix is halved until its norm is small. A Pade approximant is then computed from
 the even powers of the matrix, and squared once for each halving (Higham, "The scaling and squaring
 method for the matrix exponential revisited", 2005). Square root: the product form of the
-Denman-Beavers iteration is used (Higham, "Functions of matrices", 2008, 6.29). If the iteration
-meets a singular matrix, the square root is computed from eigenvectors instead. Logarithm: square
-roots are computed until the matrix is near the identity, followed by an integral over inverses
-(ibid., 11.5).
+Denman-Beavers iteration, scaled by norms, is used (Higham, "Functions of matrices", 2008, 6.29). If
+the iteration meets a singular matrix, the square root is computed from eigenvectors instead.
+Logarithm: square roots are computed until the matrix is near the identity, followed by an integral
+over inverses (ibid., 11.5). All matrices of a batch are computed together. Square roots and
+logarithms of symmetric and Hermitian matrices are computed from eigenvalues.
 
 The derivative of a function at A in direction E is the upper right block of the function of the
 matrix [[A, E], [0, A]]. Gradients of any order therefore need no other op (Mathias, 1996).
@@ -27,7 +28,13 @@ from gpugraph.graph.client.tensor import Tensor
 from gpugraph.kernel import Call
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.public_function import InputFunction, public_function
-from gpugraph.ops.linalg.solve_and_cholesky import LAPACK_TYPES, adjoint_of, infer_square, lapack_op
+from gpugraph.ops.linalg.solve_and_cholesky import (
+    LAPACK_TYPES,
+    adjoint_of,
+    adjoint_view,
+    infer_square,
+    lapack_op,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,13 +49,13 @@ results in double precision and for others (Higham, table 2.3 and section 6).
 
 
 @cache
-def _gauss() -> list[tuple[float, float]]:
-    """Return the pairs (node in [0, 1], weight) of a Gauss-Legendre quadrature.
+def _gauss(count: int) -> list[tuple[float, float]]:
+    """Return `count` pairs (node in [0, 1], weight) of a Gauss-Legendre quadrature.
 
     The pairs are computed on first use, so that NumPy's module for polynomials is imported only if
     needed.
     """
-    nodes, weights = np.polynomial.legendre.leggauss(16)
+    nodes, weights = np.polynomial.legendre.leggauss(count)
     return list(zip(((nodes + 1) / 2).tolist(), (weights / 2).tolist(), strict=True))
 
 
@@ -87,20 +94,37 @@ def _combined(factors: list[float], powers: list[Array]) -> Array:
     return whole
 
 
-def _by_iteration(matrix: Array) -> Array | None:
-    """Return the principal square root of a matrix, or None if the iteration does not converge."""
-    one = np.eye(len(matrix), dtype=matrix.dtype)
-    root, product = matrix, matrix
+_NEAR = 0.1
+"""The maximum distance from the identity at which iterations are no longer scaled."""
+
+
+def _by_iteration(matrices: Array, is_double: bool) -> tuple[Array, Array]:
+    """Return the principal square roots of matrices, and for which of them the iteration
+    converges.
+
+    Raises LinAlgError if an iteration meets a singular matrix.
+    """
+    one = np.eye(matrices.shape[-1], dtype=matrices.dtype)
+    roots, products = matrices, matrices
+    apart = np.full(len(matrices), np.inf)
+    enough = 1e-15 * len(one) if is_double else 1e-10
     for _ in range(60):
-        inverse = np.linalg.inv(product)
-        root = root @ (one + inverse) / 2
-        product = (one + (product + inverse) / 2) / 2
-        apart = float(np.abs(product - one).max(initial=0.0))
-        if apart <= 1e-15 * len(matrix):
-            return root
-        if not math.isfinite(apart):
-            return None
-    return root if apart < 1e-9 else None
+        inverses = np.linalg.inv(products)
+        scales = np.sqrt(_sizes(inverses) / _sizes(products))
+        scales = np.where(apart < _NEAR, 1, scales)[:, None, None]
+        inverses = inverses / scales
+        roots = roots @ (one + inverses) * (np.sqrt(scales) / 2)
+        products = (one + (products * scales + inverses) / 2) / 2
+        apart = np.abs(products - one).max(axis=(-2, -1), initial=0.0)
+        if not (apart > enough).any():  # NaN does not converge
+            break
+    return roots, apart < 1e-9
+
+
+def _sizes(matrices: Array) -> Array:
+    """Return the norm of each matrix."""
+    sizes: Array = np.sqrt((np.abs(matrices) ** 2).sum(axis=(-2, -1)))
+    return sizes
 
 
 def _by_eigenvectors(matrix: Array) -> Array:
@@ -119,48 +143,129 @@ def _by_eigenvectors(matrix: Array) -> Array:
     return root if matrix.dtype.kind == "c" else root.real
 
 
-def _square_root(matrix: Array, is_double: bool = True) -> Array:
-    del is_double  # the iteration ends at the precision of double
+def _square_roots(matrices: Array, is_double: bool = True) -> Array:
     try:
-        root = _by_iteration(matrix)
-        if root is not None:
-            return root
-    except np.linalg.LinAlgError:
-        pass  # the matrix is singular, or a matrix of the iteration is
-    try:
-        return _by_eigenvectors(matrix)
-    except np.linalg.LinAlgError:
-        return np.full_like(matrix, np.nan)
+        roots, found = _by_iteration(matrices, is_double)
+    except np.linalg.LinAlgError:  # a matrix is singular, or a matrix of the iteration is
+        if len(matrices) > 1:
+            return np.stack([_square_roots(matrix[None], is_double)[0] for matrix in matrices])
+        roots, found = matrices.copy(), np.zeros(1, bool)
+    for index in np.flatnonzero(~found):
+        try:
+            roots[index] = _by_eigenvectors(matrices[index])
+        except np.linalg.LinAlgError:
+            roots[index] = np.nan
+    return roots
 
 
-def _logarithm(matrix: Array, is_double: bool) -> Array:
-    del is_double
-    one, roots = np.eye(len(matrix), dtype=matrix.dtype), 0
-    while np.abs(matrix - one).sum(axis=0).max(initial=0.0) > 0.25:
-        root = _square_root(matrix)
-        if np.isnan(root).any() or roots == 100:
-            return np.full_like(matrix, np.nan)
-        matrix, roots = root, roots + 1
-    rest = matrix - one
-    total = np.zeros_like(matrix)
-    for node, weight in _gauss():
-        total = total + weight * np.linalg.solve(one + node * rest, rest)
-    return total * 2.0**roots
+_CLOSE = 0.75
+"""The distance from the identity up to which the logarithm is computed as an integral."""
 
 
-def _one_by_one(function: Callable[[Array, bool], Array]) -> Call:
-    """Return a NumPy kernel that applies `function` to each matrix, in double precision.
+def _nodes(rest: Array, error: float) -> int:
+    """Return the number of nodes with which the integral for log(1 + rest) has a relative error of
+    `error`. Each node reduces it by the same factor (Higham, 2008, 11.4).
+    """
+    distance = float(np.fmax.reduce(np.abs(rest).sum(axis=-2), None, initial=0.0))  # not NaN
+    root = math.sqrt(1 - min(distance, _CLOSE))
+    reduction = ((1 - root) / (1 + root)) ** 2
+    return 1 if reduction < error else math.ceil(math.log(error) / math.log(reduction))
+
+
+def _logarithms(matrices: Array, is_double: bool) -> Array:
+    one = np.eye(matrices.shape[-1], dtype=matrices.dtype)
+    matrices, shifts = _balanced(matrices, one)
+    halvings = np.zeros(len(matrices))
+    for _ in range(100):
+        far = ~(_distances(matrices, one) <= _CLOSE) & ~np.isnan(matrices).any(axis=(-2, -1))
+        if not far.any():
+            break
+        matrices[far] = _square_roots(matrices[far], is_double)
+        halvings += far
+    matrices[_distances(matrices, one) > _CLOSE] = np.nan
+    rest = matrices - one
+    total = np.zeros_like(matrices)
+    for node, weight in _gauss(_nodes(rest, 1e-17 if is_double else 1e-10)):
+        total += weight * np.linalg.solve(one + node * rest, rest)
+    return total * 2.0 ** halvings[:, None, None] + shifts * one
+
+
+def _balanced(matrices: Array, one: Array) -> tuple[Array, Array]:
+    """Return matrices that are far from the identity, divided by the geometric mean of their
+    eigenvalues' magnitudes, and the logarithms of these means.
+    """
+    means = np.linalg.slogdet(matrices)[1] / max(len(one), 1)
+    keeps = (_distances(matrices, one) <= _CLOSE) | ~np.isfinite(means)
+    shifts = np.where(keeps, 0, means)[:, None, None]
+    return matrices * np.exp(-shifts), shifts
+
+
+def _distances(matrices: Array, one: Array) -> Array:
+    distances: Array = np.abs(matrices - one).sum(axis=-2).max(axis=-1, initial=0.0)
+    return distances
+
+
+def _with_spectra(
+    function: Callable[[Array, bool], Array], of_eigenvalues: Callable[[Array], Array]
+) -> Callable[[Array, bool], Array]:
+    """Return a function of a batch of matrices that uses eigenvalues for the symmetric or Hermitian
+    ones, and `function` for the others.
 
     Args:
-      function: a function that receives a matrix, and whether its result needs double precision.
+      of_eigenvalues: a function from the eigenvalues of one matrix to those of its result, which
+        may be NaN.
+    """
+
+    def compute(matrices: Array, is_double: bool) -> Array:
+        finite = np.isfinite(matrices).all(axis=(-2, -1))
+        even = finite & (matrices == adjoint_view(matrices)).all(axis=(-2, -1))
+        results = np.empty_like(matrices)
+        if not even.all():
+            results[~even] = function(matrices[~even], is_double)
+        if even.any():
+            values, vectors = np.linalg.eigh(matrices[even])
+            wide = values.astype(matrices.dtype)
+            new = np.stack([of_eigenvalues(each) for each in wide])
+            results[even] = (vectors * new[:, None, :]) @ adjoint_view(vectors)
+        return results
+
+    return compute
+
+
+def _rounding(values: Array) -> float:
+    """Return the error of the eigenvalues of a symmetric matrix."""
+    return 1e-15 * len(values) * float(np.abs(values).max(initial=0.0))
+
+
+def _roots_of(values: Array) -> Array:
+    return np.sqrt(np.where(np.abs(values) <= _rounding(values), 0, values))
+
+
+def _logarithms_of(values: Array) -> Array:
+    return np.log(np.where(np.abs(values) <= _rounding(values), np.nan, values))
+
+
+def _one_by_one(function: Callable[[Array, bool], Array]) -> Callable[[Array, bool], Array]:
+    """Return a function of a batch of matrices that applies `function` to each of them."""
+    return lambda matrices, is_double: np.stack([function(one, is_double) for one in matrices])
+
+
+def _kernel(function: Callable[[Array, bool], Array]) -> Call:
+    """Return a NumPy kernel that applies `function` to matrices, in double precision.
+
+    Args:
+      function: a function that receives matrices, [batch, n, n], and whether the results need
+        double precision.
     """
 
     def run(matrices: Any, out: Any) -> None:
         wide = np.complex128 if matrices.dtype.kind == "c" else np.float64
+        if not out.size:
+            return
         with np.errstate(all="ignore"):
-            for index in np.ndindex(matrices.shape[:-2]):
-                result = function(matrices[index].astype(wide, copy=False), matrices.dtype == wide)
-                np.copyto(out[index], result, casting="same_kind")
+            batch = matrices.reshape(-1, *matrices.shape[-2:]).astype(wide, copy=False)
+            results = function(batch, matrices.dtype == wide)
+            np.copyto(out, results.reshape(out.shape), casting="same_kind")
 
     return Call(run)
 
@@ -181,12 +286,12 @@ def _back(op: Any, dy: Any) -> Any:
 
 def _declare(name: str, function: Callable[[Array, bool], Array], types: Any, doc: str) -> Any:
     doc += " ValueError for matrices that are not square."
-    return lapack_op(name, infer_square, _one_by_one(function), _back, doc, T=types)
+    return lapack_op(name, infer_square, _kernel(function), _back, doc, T=types)
 
 
 _matrix_exponential = _declare(
     "MatrixExponential",
-    _exponential,
+    _one_by_one(_exponential),
     LAPACK_TYPES,
     "The exponentials 1 + A + A A / 2! + ... of square matrices, [..., n, n]; NaN for ones that "
     "are not finite.",
@@ -194,7 +299,7 @@ _matrix_exponential = _declare(
 matrix_logarithm: InputFunction = public_function(
     _declare(
         "MatrixLogarithm",
-        _logarithm,
+        _with_spectra(_logarithms, _logarithms_of),
         COMPLEX,
         "The principal logarithms of complex square matrices, [..., n, n]; NaN where there is "
         "none. TypeError for real matrices.",
@@ -203,7 +308,7 @@ matrix_logarithm: InputFunction = public_function(
 matrix_square_root: InputFunction = public_function(
     _declare(
         "MatrixSquareRoot",
-        _square_root,
+        _with_spectra(_square_roots, _roots_of),
         LAPACK_TYPES,
         "The principal square roots X, X @ X = A, of square matrices, [..., n, n]. NaN where "
         "there is none, or of real matrices none that is real.",

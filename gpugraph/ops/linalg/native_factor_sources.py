@@ -1,5 +1,5 @@
-"""Native kernels that compute LU factors and solve triangular systems of equations
-(host_triangular.h).
+"""Native kernels that compute LU factors, the gradients of Cholesky factors, and the solutions of
+triangular systems of equations (host_triangular.h).
 """
 
 from __future__ import annotations
@@ -43,3 +43,12 @@ def lu_factors() -> RowSource:
         return [*_size_of(signature), signature.output_types[1].size]
 
     return RowSource("host_triangular.h", "gg_lu", parameters, is_exact=False)
+
+
+def cholesky_gradient() -> RowSource:
+    """Return the native kernel of CholeskyGrad."""
+
+    def parameters(signature: Signature) -> list[int]:
+        return [*_size_of(signature)]
+
+    return RowSource("host_triangular.h", "gg_cholesky_back", parameters, is_exact=False)

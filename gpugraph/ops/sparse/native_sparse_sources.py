@@ -79,3 +79,37 @@ def sparse_sum_gradient() -> RowSource:
         return [a[0], b[0], indices[0], a[1]]
 
     return RowSource("host_sparse.h", "gg_sparse_add_back", parameters)
+
+
+_MOST_ROWS = 1 << 26
+
+
+def filled_rows() -> RowSource:
+    """Return the native kernel of SparseFillEmptyRows."""
+
+    def parameters(signature: Signature) -> list[int]:
+        dtype, rows = signature.input_types[1].base_dtype, signature.output_shapes[2][0]
+        if dtype is string:
+            raise NotImplementedError("elements of string are Python objects")
+        return [*signature.input_shapes[0], rows, dtype.size]
+
+    def sizes(_: Signature, indices: Any, values: Any, *others: Any) -> list[tuple[int, ...]]:
+        count, rank = indices.shape
+        if len(values) != count or others[0].size != rank or not rank:
+            raise NotImplementedError("the shapes do not fit")
+        rows = int(others[0][0])
+        if not 0 <= rows <= _MOST_ROWS:
+            raise NotImplementedError(f"there are {rows} rows")
+        return [(count + rows, rank), (count + rows,), (rows,), (count,)]
+
+    file = "host_sparse_rows.h"
+    return RowSource(file, "gg_fill_rows", parameters, None, sizes=sizes, counted=[0, 1])
+
+
+def filled_rows_gradient() -> RowSource:
+    """Return the native kernel of SparseFillEmptyRowsGrad."""
+
+    def parameters(signature: Signature) -> list[int]:
+        return [signature.input_shapes[0][0], signature.input_shapes[1][0]]
+
+    return RowSource("host_sparse_rows.h", "gg_fill_rows_back", parameters, 1, is_exact=False)

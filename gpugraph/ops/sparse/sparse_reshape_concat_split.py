@@ -19,6 +19,7 @@ from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.kernel_helpers import ints
 from gpugraph.ops.framework.op_declaration import Attr, raw_ops
 from gpugraph.ops.framework.shape_functions import of_rank
+from gpugraph.ops.sparse.native_sparse_sources import filled_rows, filled_rows_gradient
 from gpugraph.ops.sparse.sparse_positions import (
     PARTS,
     add_by_rank,
@@ -344,6 +345,7 @@ sparse_op(
     inputs="indices: int64, values: T, dense_shape: int64, default_value: T",
     outputs="output_indices: int64, output_values: T, empty_row_indicator: bool, "
     "reverse_index_map: int64",
+    native=filled_rows(),
     attrs={"T": ALL},
     doc=(
         "A sparse tensor with default_value in the first column of each row that had no elements. "
@@ -380,6 +382,7 @@ sparse_op(
     "SparseFillEmptyRowsGrad", _infer_fill_grad, Call(_fill_grad), _fill_grad_back,
     inputs="reverse_index_map: int64, grad_values: T",
     outputs="d_values: T, d_default_value: T",
+    native=filled_rows_gradient(),
     attrs={"T": NUMERIC},
     doc=(
         "The gradients of SparseFillEmptyRows: the gradient of each original element, and the sum "

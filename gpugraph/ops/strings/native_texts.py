@@ -135,6 +135,18 @@ def decimals(forms_of: Callable[[Signature], tuple[int, Sequence[str]]]) -> RowS
     return texts("gg_text_of_number", numbers, _MORE)
 
 
+def scalars() -> RowSource:
+    """Return the native kernel of ScalarSummary."""
+
+    def parameters(signature: Signature) -> list[int]:
+        (tags, values), dtype = signature.input_shapes, signature.input_types[1].base_dtype
+        if tags != values or dtype not in _WRITTEN[:-1]:
+            raise NotImplementedError(f"other shapes than the tags', or numbers of {dtype.name}")
+        return [*text_numbers(signature), _WRITTEN.index(dtype)]
+
+    return RowSource(_MORE, "gg_text_scalars", parameters, None)
+
+
 def words_of(data: bytes) -> list[int]:
     """Return bytes as 64-bit integers. Zero bytes are appended to fill the last integer."""
     padded = data + bytes(-len(data) % 8)
@@ -211,16 +223,21 @@ _UNITS = {"UTF-8": 1, "UTF-16-BE": 2, "UTF-32-BE": 4}
 
 
 def transcoded() -> RowSource:
-    """Return the native kernel of UnicodeTranscode. It rejects strings that are not valid UTF-8."""
+    """Return the native kernel of UnicodeTranscode. If errors are raised, it rejects strings that
+    are not valid UTF-8.
+    """
 
     def numbers(signature: Signature) -> list[int]:
         attrs = signature.attrs
         if attrs["input_encoding"].upper() not in ("UTF-8", "UTF8"):
             raise NotImplementedError("native code reads UTF-8")
-        if not 0 <= attrs["replacement_char"] <= sys.maxunicode:
+        point = attrs["replacement_char"]
+        if not 0 <= point <= sys.maxunicode:
             raise NotImplementedError("the replacement is not a character")
         controls = int(bool(attrs["replace_control_characters"]))
-        return [controls, _UNITS[attrs["output_encoding"]]]
+        errors = ("strict", "replace", "ignore").index(attrs["errors"])
+        point = 0xFFFD if 0xD800 <= point < 0xE000 else point
+        return [controls, _UNITS[attrs["output_encoding"]], errors, point]
 
     return texts("gg_text_transcode", numbers, _CHARACTERS)
 

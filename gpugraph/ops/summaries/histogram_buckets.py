@@ -52,11 +52,13 @@ def histogram_of(values: Any) -> Histogram:
     limits = bucket_limits()
     if not values.size:
         return Histogram((_END, -_END, 0.0, 0.0, 0.0), [_END], [0.0])
-    places = np.minimum(np.searchsorted(limits, values, "right"), len(limits) - 1)
-    counts = np.bincount(places, minlength=len(limits))
+    ascending = np.sort(values)
+    ends = np.searchsorted(ascending, limits)
+    ends[-1] = values.size
+    counts = np.diff(ends, prepend=0)
     squares = values * values
     statistics = (
-        *(float(values.min()), float(values.max()), float(values.size)),
+        *(float(ascending[0]), float(ascending[-1]), float(values.size)),
         *(_sum_in_order(values), _sum_in_order(squares)),
     )
     return Histogram(statistics, *_kept_buckets(limits, counts))

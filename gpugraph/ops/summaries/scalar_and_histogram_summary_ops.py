@@ -16,6 +16,7 @@ from gpugraph.formats.summary_bytes import histogram_summary, scalar_summary
 from gpugraph.graph.inference_context import InferContext
 from gpugraph.kernel import Call, KernelContext
 from gpugraph.ops.framework.op_function import OpFunction
+from gpugraph.ops.strings.native_texts import scalars
 from gpugraph.ops.strings.string_ops import host_op
 from gpugraph.ops.summaries.histogram_buckets import histogram_of
 
@@ -77,6 +78,7 @@ scalar_summary_op = summary_op(
     Call(_scalar_kernel),
     "A Summary of numbers, each under its tag; `tags` and `values` have one shape.",
     "tags: string, values: T",
+    native=scalars(),
     T=REAL,
 )
 histogram_summary_op = summary_op(

@@ -10,11 +10,13 @@
 #include "host_rows.h"
 #include "host_pixels.h"
 
+#define GG_CROP_PIXELS 128 /* of a part */
+
 typedef struct {
     gg_source *source;
     int64_t boxes, images, height, width, channels, new_height, new_width, kind, bilinear;
     float outside;
-    int64_t slot_bytes;
+    int64_t slot_bytes, each; /* each: the boxes of a part */
     const char *from;
     const float *grads, *corners;
     const int32_t *numbers;
@@ -37,6 +39,7 @@ static gg_cropping gg_cropping_of(gg_source *source) {
     memcpy(&c.outside, &bits, 4);
     c.slot_bytes = gg_lines((c.new_height + c.new_width) * (int64_t)sizeof(gg_crop_place)) +
                    4 * gg_lines(c.channels * 4);
+    c.each = gg_max(1, GG_CROP_PIXELS / gg_max(1, c.new_height * c.new_width));
     return c;
 }
 
@@ -82,23 +85,39 @@ static const gg_crop_place *gg_crop_lines(const gg_cropping *c, int64_t box, cha
 }
 
 /* The pixel of an image as floats, in place if it has these. */
-static const float *gg_crop_pixel(const gg_cropping *c, int64_t image, int64_t y, int64_t x,
-                                  float *buffer) {
+GG_ALWAYS const float *gg_crop_pixel(const gg_cropping *c, const int kind, int64_t image, int64_t y,
+                                     int64_t x, float *buffer) {
     const int64_t at = ((image * c->height + y) * c->width + x) * c->channels;
-    const char *from = c->from + at * gg_pixel_bytes[c->kind];
-    if (c->kind == GG_F32) return (const float *)from;
-    GG_NAME(gg_pixels)(c->kind, from, c->channels, buffer);
+    const char *from = c->from + at * gg_pixel_bytes[kind];
+    if (kind == GG_F32) return (const float *)from;
+    if (kind == GG_F64)
+        for (int64_t k = 0; k < c->channels; k++) buffer[k] = (float)((const double *)from)[k];
+    else GG_NAME(gg_pixels)(kind, from, c->channels, buffer);
     return buffer;
 }
 
 /* The four pixels around a place: above left and right, below left and right. */
-static void gg_crop_around(const gg_cropping *c, int64_t image, gg_crop_place y, gg_crop_place x,
-                           char *buffers, const float *four[4]) {
+GG_ALWAYS void gg_crop_around(const gg_cropping *c, const int kind, int64_t image, gg_crop_place y,
+                              gg_crop_place x, char *buffers, const float *four[4]) {
     const int64_t apart = gg_lines(c->channels * 4);
-    for (int i = 0; i < 4; i++)
-        four[i] = gg_crop_pixel(c, image, i & 2 ? y.high : y.low, i & 1 ? x.high : x.low,
+    GG_UNROLL for (int i = 0; i < 4; i++)
+        four[i] = gg_crop_pixel(c, kind, image, i & 2 ? y.high : y.low, i & 1 ? x.high : x.low,
                                 (float *)(buffers + i * apart));
 }
+
+/* Calls `box` for the boxes of a part, with the kind of pixels as a constant for the usual ones. */
+#define GG_BOXES_OF_PART(name, box)                                                                \
+    static void name(void *block, int64_t part) {                                                  \
+        const gg_cropping *c = block;                                                              \
+        char *slot = gg_take(c->source, c->source->scratch, c->slot_bytes);                        \
+        const int64_t end = gg_min(c->boxes, (part + 1) * c->each);                                \
+        for (int64_t i = part * c->each; i < end; i++) {                                           \
+            if (c->kind == GG_F32) box(c, GG_F32, i, slot);                                        \
+            else if (c->kind == GG_F64) box(c, GG_F64, i, slot);                                   \
+            else box(c, (int)c->kind, i, slot);                                                    \
+        }                                                                                          \
+        gg_give(slot);                                                                             \
+    }
 
 static char *gg_crop_buffers(const gg_cropping *c, char *slot) {
     return slot + gg_lines((c->new_height + c->new_width) * (int64_t)sizeof(gg_crop_place));
@@ -108,9 +127,7 @@ static void gg_crop_fill(float *to, int64_t count, float value) {
     for (int64_t i = 0; i < count; i++) to[i] = value;
 }
 
-static void gg_crop_part(void *block, int64_t box) {
-    const gg_cropping *c = block;
-    char *slot = gg_take(c->source, c->source->scratch, c->slot_bytes);
+GG_ALWAYS void gg_crop_box(const gg_cropping *c, const int kind, int64_t box, char *slot) {
     const gg_crop_place *rows = gg_crop_lines(c, box, slot), *columns = rows + c->new_height;
     const int64_t image = c->numbers[box], channels = c->channels;
     float *to = c->to + box * c->new_height * c->new_width * channels;
@@ -126,7 +143,7 @@ static void gg_crop_part(void *block, int64_t box) {
                 continue;
             }
             const float *four[4], down = rows[y].share, right = columns[x].share;
-            gg_crop_around(c, image, rows[y], columns[x], gg_crop_buffers(c, slot), four);
+            gg_crop_around(c, kind, image, rows[y], columns[x], gg_crop_buffers(c, slot), four);
             const float *a = four[0], *b = four[1], *d = four[2], *e = four[3];
             GG_LOOP for (int64_t k = 0; k < channels; k++) {
                 const float above = a[k] + (b[k] - a[k]) * right;
@@ -135,8 +152,9 @@ static void gg_crop_part(void *block, int64_t box) {
             }
         }
     }
-    gg_give(slot);
 }
+
+GG_BOXES_OF_PART(gg_crop_part, gg_crop_box)
 
 void GG_NAME(gg_crop_plan)(gg_source *source) {
     gg_cropping c = gg_cropping_of(source);
@@ -151,7 +169,7 @@ int GG_NAME(gg_crop)(void *block) {
     gg_cropping c = gg_cropping_of(source);
     if (!gg_crop_starts(&c, source->at[1], source->at[2])) return GG_FAILED;
     c.from = source->at[0], c.to = source->at[3];
-    source->parallel(gg_crop_part, &c, c.boxes, source->threads);
+    source->parallel(gg_crop_part, &c, gg_ceil(c.boxes, c.each), source->threads);
     return GG_DONE;
 }
 
@@ -210,35 +228,37 @@ int GG_NAME(gg_crop_back)(void *block) {
 
 /* -- the gradient by the boxes */
 
-static void gg_box_back_part(void *block, int64_t box) {
-    const gg_cropping *c = block;
-    char *slot = gg_take(c->source, c->source->scratch, c->slot_bytes);
+GG_ALWAYS void gg_box_back_box(const gg_cropping *c, const int kind, int64_t box, char *slot) {
     const gg_crop_place *rows = gg_crop_lines(c, box, slot), *columns = rows + c->new_height;
     const int64_t channels = c->channels;
     const float *grads = c->grads + box * c->new_height * c->new_width * channels;
+    const double each_row = 1 / (double)gg_max(c->new_height - 1, 1);
+    const double each_column = 1 / (double)gg_max(c->new_width - 1, 1);
     double sums[4] = {0};
     for (int64_t y = 0; y < c->new_height; y++) {
         for (int64_t x = 0; x < c->new_width; x++, grads += channels) {
             const gg_crop_place row = rows[y], column = columns[x];
             if (!row.inside || !column.inside) continue;
             const float *four[4];
-            gg_crop_around(c, c->numbers[box], row, column, gg_crop_buffers(c, slot), four);
+            char *buffers = gg_crop_buffers(c, slot);
+            gg_crop_around(c, kind, c->numbers[box], row, column, buffers, four);
             double down = 0, right = 0;
             for (int64_t k = 0; k < channels; k++) {
                 const double a = four[0][k], b = four[1][k], d = four[2][k], e = four[3][k];
                 down += grads[k] * ((d - a) + ((e - d) - (b - a)) * column.share);
                 right += grads[k] * ((b - a) + ((e - d) - (b - a)) * row.share);
             }
-            const double along = c->new_height > 1 ? (double)y / (double)(c->new_height - 1) : 0.5;
-            const double across = c->new_width > 1 ? (double)x / (double)(c->new_width - 1) : 0.5;
+            const double along = c->new_height > 1 ? (double)y * each_row : 0.5;
+            const double across = c->new_width > 1 ? (double)x * each_column : 0.5;
             sums[0] += down * (1 - along), sums[2] += down * along;
             sums[1] += right * (1 - across), sums[3] += right * across;
         }
     }
     for (int i = 0; i < 4; i++)
         c->to[box * 4 + i] = (float)(sums[i] * (double)((i & 1 ? c->width : c->height) - 1));
-    gg_give(slot);
 }
+
+GG_BOXES_OF_PART(gg_box_back_part, gg_box_back_box)
 
 void GG_NAME(gg_box_back_plan)(gg_source *source) {
     gg_cropping c = gg_cropping_of(source);
@@ -253,6 +273,6 @@ int GG_NAME(gg_box_back)(void *block) {
     gg_cropping c = gg_cropping_of(source);
     if (!gg_crop_starts(&c, source->at[2], source->at[3])) return GG_FAILED;
     c.grads = source->at[0], c.from = source->at[1], c.to = source->at[4];
-    source->parallel(gg_box_back_part, &c, c.boxes, source->threads);
+    source->parallel(gg_box_back_part, &c, gg_ceil(c.boxes, c.each), source->threads);
     return GG_DONE;
 }

@@ -3,6 +3,8 @@
 
    Parameters of gg_triangular: matrices, their size, the right side's columns, whether the lower
    triangle is read, whether the matrix is transposed. Arrays: matrices, right sides, solutions.
+   Parameters of gg_cholesky_back: matrices, size. Arrays: factors, their gradient, the gradient of
+   the matrices.
    Parameters of gg_lu: matrices, size, the bytes of an index. Arrays: matrices, factors, the order
    of rows. A 0 on the diagonal ends a function with GG_FAILED: the NumPy kernel raises the error. */
 
@@ -109,6 +111,155 @@ int GG_NAME(gg_triangular)(void *block) {
         if (matrices[i / w.size * w.size * w.size + i % w.size * (w.size + 1)] == 0)
             return GG_FAILED;
     w.source->parallel(GG_NAME(gg_triangular_part), &w, w.count * w.across, w.source->threads);
+    return GG_DONE;
+}
+
+/* -- the gradient of Cholesky factors L of symmetric matrices: L^-T (P + P^T) / 2 L^-1, where P is
+   the lower triangle of L^T slope with half its diagonal. It is symmetric, so that only its lower
+   half is computed. Rows are padded to whole vectors. */
+
+typedef struct {
+    int64_t size, columns, across, each;
+    gg_real *turned, *one, *other; /* of each matrix: L^T, two lines of rows */
+    const gg_real *factors, *slopes;
+    gg_real *out;
+} GG_NAME(gg_cholesky_work);
+
+/* Whether a part computes L^T slope, the first or the second solution. */
+enum { GG_NAME(GG_SLOPES), GG_NAME(GG_FIRST), GG_NAME(GG_SECOND) };
+
+GG_ALWAYS void GG_NAME(gg_cholesky_columns)(const int vectors, const int stage,
+                                            const GG_NAME(gg_cholesky_work) * w, int64_t at,
+                                            const gg_real *turned, const gg_real *right,
+                                            gg_real *out) {
+    const int64_t size = w->size, columns = w->columns, lanes = GG_REAL_LANES;
+    const int64_t stop = stage == GG_NAME(GG_FIRST) ? 0 : at;
+    const gg_real *rows = (stage == GG_NAME(GG_SLOPES) ? right : out) + at;
+    for (int64_t i = size - 1; i >= stop; i--) {
+        GG_NAME(gg_vector) sums[GG_TRIANGULAR_VECTORS] = {{0}};
+        for (int64_t k = i + (stage != GG_NAME(GG_SLOPES)); k < size; k++) {
+            const GG_NAME(gg_vector) factor = turned[i * size + k] - (GG_NAME(gg_vector)){0};
+            GG_UNROLL for (int v = 0; v < vectors; v++) {
+                const GG_NAME(gg_vector) row =
+                    *(const GG_NAME(gg_vector) *)(rows + k * columns + v * lanes);
+                GG_ADD_PRODUCT(sums[v], factor, row);
+            }
+        }
+        GG_UNROLL for (int v = 0; v < vectors; v++) {
+            GG_NAME(gg_vector) *to = (GG_NAME(gg_vector) *)(out + i * columns + at + v * lanes);
+            const gg_real *from = right + i * columns + at + v * lanes;
+            if (stage == GG_NAME(GG_SLOPES)) *to = sums[v];
+            else *to = (*(const GG_NAME(gg_vector) *)from - sums[v]) / turned[i * (size + 1)];
+        }
+    }
+}
+
+GG_ALWAYS void GG_NAME(gg_cholesky_part)(const int stage, void *block, int64_t which) {
+    const GG_NAME(gg_cholesky_work) *w = block;
+    const int64_t matrix = which / w->across, at = which % w->across * w->each;
+    const int64_t area = w->size * w->columns, count = gg_min(w->each, w->columns - at);
+    const gg_real *turned = w->turned + matrix * w->size * w->size;
+    gg_real *one = w->one + matrix * area, *other = w->other + matrix * area;
+    const gg_real *right = stage == GG_NAME(GG_FIRST) ? other : one;
+    gg_real *out = stage == GG_NAME(GG_FIRST) ? one : other;
+    switch (count / GG_REAL_LANES) {
+        case 4: GG_NAME(gg_cholesky_columns)(4, stage, w, at, turned, right, out); break;
+        case 3: GG_NAME(gg_cholesky_columns)(3, stage, w, at, turned, right, out); break;
+        case 2: GG_NAME(gg_cholesky_columns)(2, stage, w, at, turned, right, out); break;
+        case 1: GG_NAME(gg_cholesky_columns)(1, stage, w, at, turned, right, out); break;
+    }
+}
+
+static void GG_NAME(gg_cholesky_slopes)(void *block, int64_t which) {
+    GG_NAME(gg_cholesky_part)(GG_NAME(GG_SLOPES), block, which);
+}
+
+static void GG_NAME(gg_cholesky_first)(void *block, int64_t which) {
+    GG_NAME(gg_cholesky_part)(GG_NAME(GG_FIRST), block, which);
+}
+
+static void GG_NAME(gg_cholesky_second)(void *block, int64_t which) {
+    GG_NAME(gg_cholesky_part)(GG_NAME(GG_SECOND), block, which);
+}
+
+/* Copies the lower triangles of a matrix, the factors transposed. */
+static void GG_NAME(gg_cholesky_begin)(void *block, int64_t matrix) {
+    const GG_NAME(gg_cholesky_work) *w = block;
+    const int64_t size = w->size, area = size * w->columns;
+    const gg_real *factors = w->factors + matrix * size * size;
+    const gg_real *slopes = w->slopes + matrix * size * size;
+    gg_real *turned = w->turned + matrix * size * size, *rows = w->one + matrix * area;
+    for (int64_t i = 0; i < size; i++) {
+        for (int64_t j = 0; j < size; j++) turned[i * size + j] = j < i ? 0 : factors[j * size + i];
+        for (int64_t j = 0; j < w->columns; j++)
+            rows[i * w->columns + j] = j > i ? 0 : slopes[i * size + j];
+    }
+}
+
+/* Adds the transpose to the lower triangle of L^T slope, and halves it. */
+static void GG_NAME(gg_cholesky_even)(void *block, int64_t matrix) {
+    const GG_NAME(gg_cholesky_work) *w = block;
+    gg_real *rows = w->other + matrix * w->size * w->columns;
+    for (int64_t i = 0; i < w->size; i++) {
+        for (int64_t j = 0; j <= i; j++)
+            rows[j * w->columns + i] = rows[i * w->columns + j] *= (gg_real)0.5;
+        for (int64_t j = w->size; j < w->columns; j++) rows[i * w->columns + j] = 0;
+    }
+}
+
+static void GG_NAME(gg_cholesky_turn)(void *block, int64_t matrix) {
+    const GG_NAME(gg_cholesky_work) *w = block;
+    gg_real *rows = w->one + matrix * w->size * w->columns;
+    for (int64_t i = 0; i < w->size; i++)
+        for (int64_t j = 0; j < i; j++) {
+            gg_real *below = rows + i * w->columns + j, *above = rows + j * w->columns + i, x = *below;
+            *below = *above, *above = x;
+        }
+}
+
+static void GG_NAME(gg_cholesky_end)(void *block, int64_t matrix) {
+    const GG_NAME(gg_cholesky_work) *w = block;
+    const gg_real *rows = w->other + matrix * w->size * w->columns;
+    gg_real *out = w->out + matrix * w->size * w->size;
+    for (int64_t i = 0; i < w->size; i++)
+        for (int64_t j = 0; j <= i; j++)
+            out[j * w->size + i] = out[i * w->size + j] = rows[i * w->columns + j];
+}
+
+static GG_NAME(gg_cholesky_work) GG_NAME(gg_cholesky_of)(const gg_source *source) {
+    GG_NAME(gg_cholesky_work) w = {.size = source->parameters[1]};
+    w.columns = gg_ceil(w.size, GG_REAL_LANES) * GG_REAL_LANES;
+    w.each = GG_TRIANGULAR_VECTORS * GG_REAL_LANES;
+    w.across = gg_ceil(w.columns, w.each);
+    return w;
+}
+
+void GG_NAME(gg_cholesky_back_plan)(gg_source *source) {
+    const GG_NAME(gg_cholesky_work) w = GG_NAME(gg_cholesky_of)(source);
+    const int64_t matrices = source->parameters[0];
+    source->count[0] = source->count[1] = source->count[2] = matrices * w.size * w.size;
+    const int64_t numbers = matrices * w.size * (w.size + 2 * w.columns);
+    source->scratch_bytes = numbers * (int64_t)sizeof(gg_real) + 3 * GG_LINE;
+    gg_set_work(source, 0.05 * matrices * w.size * w.size * (double)w.columns);
+}
+
+int GG_NAME(gg_cholesky_back)(void *block) {
+    gg_source *source = block;
+    GG_NAME(gg_cholesky_work) w = GG_NAME(gg_cholesky_of)(source);
+    const int64_t matrices = source->parameters[0], area = w.size * w.size;
+    w.factors = source->at[0], w.slopes = source->at[1], w.out = source->at[2];
+    for (int64_t i = 0; i < matrices * w.size; i++)
+        if (w.factors[i / w.size * area + i % w.size * (w.size + 1)] == 0) return GG_FAILED;
+    w.turned = (gg_real *)source->scratch;
+    w.one = w.turned + matrices * area, w.other = w.one + matrices * w.size * w.columns;
+    const int64_t parts = matrices * w.across, threads = source->threads;
+    source->parallel(GG_NAME(gg_cholesky_begin), &w, matrices, threads);
+    source->parallel(GG_NAME(gg_cholesky_slopes), &w, parts, threads);
+    source->parallel(GG_NAME(gg_cholesky_even), &w, matrices, threads);
+    source->parallel(GG_NAME(gg_cholesky_first), &w, parts, threads);
+    source->parallel(GG_NAME(gg_cholesky_turn), &w, matrices, threads);
+    source->parallel(GG_NAME(gg_cholesky_second), &w, parts, threads);
+    source->parallel(GG_NAME(gg_cholesky_end), &w, matrices, threads);
     return GG_DONE;
 }
 

@@ -75,7 +75,7 @@ GG_WITH_GIL(gg_text_part) {
     return made ? GG_DONE : GG_FAILED;
 }
 
-/* -- conversions of valid UTF-8; a string with other bytes is left to Python */
+/* -- conversions of UTF-8 */
 
 /* The bytes of the character at `at`, whose code point is stored; 0 if it is not valid. */
 static int64_t gg_code_point(const uint8_t *at, int64_t room, uint32_t *point) {
@@ -106,39 +106,71 @@ static int gg_is_valid(const gg_bytes *item, int replaces_controls) {
     return 1;
 }
 
+/* The bytes at `at`, where no valid character is, that are replaced together: those that could
+   begin one character. */
+static int64_t gg_invalid_bytes(const uint8_t *at, int64_t room) {
+    const uint8_t lead = at[0];
+    if (lead < 0xC2 || lead > 0xF4 || room < 2) return 1;
+    const uint8_t low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
+    const uint8_t high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
+    if (at[1] < low || at[1] > high) return 1;
+    return lead < 0xF0 || room < 3 || at[2] >> 6 != 2 ? 2 : 3;
+}
+
 static char *gg_put_unit(char *to, uint32_t unit, int bytes) {
     for (int shift = 8 * (bytes - 1); shift >= 0; shift -= 8) *to++ = (char)(unit >> shift);
     return to;
 }
 
-/* Numbers: whether control characters are replaced, the bytes of a unit of the output. */
-static int64_t gg_units_room(const gg_texts *t, int64_t i) {
-    return t->items[i]->size * t->numbers[1];
+/* A character in UTF-8. */
+static char *gg_put_character(char *to, uint32_t point) {
+    const int more = (point > 0x7F) + (point > 0x7FF) + (point > 0xFFFF);
+    if (!more) return *to = (char)point, to + 1;
+    *to++ = (char)((0xF0 << (3 - more)) | point >> 6 * more);
+    for (int k = more - 1; k >= 0; k--) *to++ = (char)(0x80 | (point >> 6 * k & 0x3F));
+    return to;
 }
+
+/* Numbers: whether control characters are replaced; the bytes of a unit of the output; what is
+   done with invalid bytes; the code point of the replacement. */
+enum { GG_REFUSE, GG_REPLACE, GG_DROP };
+
+static int64_t gg_units_room(const gg_texts *t, int64_t i) { return t->items[i]->size * 4; }
 
 static int64_t gg_units_text(const gg_texts *t, int64_t i, char *to) {
     const gg_bytes *item = t->items[i];
     const uint8_t *at = (const uint8_t *)item->content;
     const int bytes = (int)t->numbers[1];
     char *end = to;
-    uint32_t point = 0;
-    for (int64_t k = 0; k < item->size; k += gg_code_point(at + k, item->size - k, &point)) {
-        gg_code_point(at + k, item->size - k, &point);
+    for (int64_t k = 0, size; k < item->size; k += size) {
+        uint32_t point = 0;
+        size = gg_code_point(at + k, item->size - k, &point);
+        if (!size || (t->numbers[0] && point < 0x20)) {
+            if (!size) size = gg_invalid_bytes(at + k, item->size - k);
+            if (t->numbers[2] == GG_DROP) continue;
+            point = (uint32_t)t->numbers[3];
+        }
         if (bytes == 2 && point > 0xFFFF) {
             end = gg_put_unit(end, 0xD800 | (point - 0x10000) >> 10, 2);
             point = 0xDC00 | ((point - 0x10000) & 0x3FF);
         }
-        end = gg_put_unit(end, point, bytes);
+        end = bytes == 1 ? gg_put_character(end, point) : gg_put_unit(end, point, bytes);
     }
     return end - to;
 }
 
 GG_TEXT_FUNCTION(gg_text_transcode) {
-    if (!gg_are_bytes(t->source, 0, t->count)) return GG_FAILED;
-    for (int64_t i = 0; i < t->count; i++)
-        if (!gg_is_valid(t->items[i], (int)t->numbers[0])) return GG_FAILED;
     void **out = t->source->at[1];
+    if (!gg_are_bytes(t->source, 0, t->count)) return GG_FAILED;
+    for (int64_t i = 0; t->numbers[2] == GG_REFUSE && i < t->count; i++)
+        if (!gg_is_valid(t->items[i], (int)t->numbers[0])) return GG_FAILED;
     if (t->numbers[1] > 1) return gg_new_texts(t, out, gg_units_text, gg_units_room);
-    for (int64_t i = 0; i < t->count; i++) gg_share(t, out + i, t->items[i]);
-    return GG_DONE;
+    int made = 1;
+    for (int64_t i = 0; i < t->count && made; i++) {
+        gg_texts one = *t;
+        one.count = 1, one.items += i;
+        if (gg_is_valid(t->items[i], (int)t->numbers[0])) gg_share(t, out + i, t->items[i]);
+        else made = gg_new_texts(&one, out + i, gg_units_text, gg_units_room) == GG_DONE;
+    }
+    return made ? GG_DONE : GG_FAILED;
 }

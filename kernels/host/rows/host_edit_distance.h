@@ -19,8 +19,8 @@ typedef struct {
 
 /* A code of an element: equal elements have equal codes. Different strings may share one. NaN has
    the code of its index, which no other element has. */
-static int64_t gg_element_code(const gg_sequences *s, int64_t i, int64_t nan) {
-    switch (s->kind) {
+GG_ALWAYS int64_t gg_element_code(const gg_sequences *s, int64_t i, int64_t nan, int kind) {
+    switch (kind) {
         case GG_WORD8: return ((const int8_t *)s->values)[i];
         case GG_WORD16: return ((const int16_t *)s->values)[i];
         case GG_WORD32: return ((const int32_t *)s->values)[i];
@@ -30,38 +30,71 @@ static int64_t gg_element_code(const gg_sequences *s, int64_t i, int64_t nan) {
             return (int64_t)gg_farm((gg_text)item->content, item->size, 0);
         }
     }
-    const double x = s->kind == GG_FLOAT32 ? (double)((const float *)s->values)[i]
-                                           : ((const double *)s->values)[i] + 0.0;
+    const double x = kind == GG_FLOAT32 ? (double)((const float *)s->values)[i]
+                                        : ((const double *)s->values)[i] + 0.0;
     int64_t code = INT64_MIN + 1 + 2 * i + nan; /* the bits of a denormal below 0 */
     const double plain = x == 0 ? 0.0 : x;
     if (x == x) memcpy(&code, &plain, 8);
     return code;
 }
 
-static int64_t gg_place_of(const gg_sequences *s, int64_t i) {
+/* The place of an element, -1 if it is out of range. */
+GG_ALWAYS int64_t gg_place_of(const gg_sequences *s, int64_t i, int64_t rank) {
+    const int64_t *positions = s->positions + i * (rank + 1);
     int64_t place = 0;
-    for (int64_t axis = 0; axis <= s->rank; axis++) {
-        const int64_t at = s->positions[i * (s->rank + 1) + axis];
-        if ((uint64_t)at >= (uint64_t)s->own[axis]) return -1;
-        if (axis < s->rank) place = place * s->sizes[axis] + at;
+    int inside = 1;
+    for (int64_t axis = 0; axis <= rank; axis++) {
+        inside &= (uint64_t)positions[axis] < (uint64_t)s->own[axis];
+        if (axis < rank) place = place * s->sizes[axis] + positions[axis];
     }
-    return place;
+    return inside ? place : -1;
+}
+
+/* Counts the elements of each place. Returns -1 if one is out of range, else whether they are in
+   the order of places. */
+GG_ALWAYS int gg_count_elements(gg_sequences *s, int64_t rank) {
+    int64_t before = 0;
+    int in_order = 1;
+    for (int64_t i = 0; i < s->count; i++) {
+        const int64_t place = gg_place_of(s, i, rank);
+        if (place < 0) return -1;
+        s->starts[place + 2]++;
+        in_order &= place >= before;
+        before = place;
+    }
+    return in_order;
+}
+
+GG_ALWAYS void gg_set_codes(gg_sequences *s, int64_t nan, int kind, int in_order) {
+    for (int64_t i = 0; i < s->count; i++) {
+        const int64_t to = in_order ? i : s->starts[gg_place_of(s, i, s->rank) + 1]++;
+        s->codes[to] = gg_element_code(s, i, nan, kind);
+        if (kind == GG_STRING) s->texts[to] = ((const gg_bytes *const *)s->values)[i];
+    }
 }
 
 /* Sorts the elements by place, those of a place in their order. */
 static int gg_sort_sequences(gg_sequences *s, int64_t nan) {
     memset(s->starts, 0, (size_t)(s->places + 2) * 8);
-    for (int64_t i = 0; i < s->count; i++) {
-        const int64_t place = gg_place_of(s, i);
-        if (place < 0) return 0;
-        s->starts[place + 2]++;
-    }
+    const int in_order = s->rank == 1 ? gg_count_elements(s, 1) : gg_count_elements(s, s->rank);
+    if (in_order < 0) return 0;
     for (int64_t p = 1; p < s->places; p++) s->starts[p + 1] += s->starts[p];
-    for (int64_t i = 0; i < s->count; i++) {
-        const int64_t to = s->starts[gg_place_of(s, i) + 1]++;
-        s->codes[to] = gg_element_code(s, i, nan);
-        if (s->kind == GG_STRING) s->texts[to] = ((const gg_bytes *const *)s->values)[i];
+#define GG_SET_CODES(kind)                                                                         \
+    case kind:                                                                                     \
+        if (in_order) gg_set_codes(s, nan, kind, 1);                                               \
+        else gg_set_codes(s, nan, kind, 0);                                                        \
+        break;
+    switch (s->kind) {
+        GG_SET_CODES(GG_WORD8)
+        GG_SET_CODES(GG_WORD16)
+        GG_SET_CODES(GG_WORD32)
+        GG_SET_CODES(GG_WORD64)
+        GG_SET_CODES(GG_FLOAT32)
+        GG_SET_CODES(GG_FLOAT64)
+        GG_SET_CODES(GG_STRING)
     }
+    if (in_order) memmove(s->starts, s->starts + 1, (size_t)s->places * 8);
+    s->starts[s->places] = s->count;
     return 1;
 }
 
@@ -76,7 +109,7 @@ GG_ALWAYS int64_t gg_distance(const int strings, const gg_sequences *a, const gg
     for (int64_t k = 0; k <= count; k++) row[k] = k;
     for (int64_t i = a->starts[place]; i < a->starts[place + 1]; i++) {
         const int64_t code = a->codes[i];
-        int64_t diagonal = row[0], left = ++row[0];
+        int64_t diagonal = i - a->starts[place], left = diagonal + 1;
         for (int64_t k = 0; k < count; k++) {
             int differ = codes[k] != code;
             if (strings && !differ) differ = !gg_are_one(a->texts[i], b->texts[first + k]);
@@ -85,7 +118,7 @@ GG_ALWAYS int64_t gg_distance(const int strings, const gg_sequences *a, const gg
             row[k + 1] = left, diagonal = above;
         }
     }
-    return row[count];
+    return count ? row[count] : a->starts[place + 1] - a->starts[place];
 }
 
 static gg_sequences gg_sequences_of(const gg_source *source, int which) {

@@ -255,3 +255,59 @@ GG_TEXT_FUNCTION(gg_text_of_number) {
     }
     return gg_new_texts(t, out, gg_real_text, gg_real_room);
 }
+
+/* -- numbers under tags, as one Summary message (gpugraph/formats/summary_bytes.py). Numbers: the
+   type of the values. Arrays: tags, values, the message. */
+
+static int64_t gg_put_length(char *to, int64_t value) {
+    int64_t size = 0;
+    for (; value > 0x7F; value >>= 7) to[size++] = (char)(value | 0x80);
+    to[size++] = (char)value;
+    return size;
+}
+
+/* The bytes of one number under its tag, after its length; they are written where `to` is given. */
+static int64_t gg_tagged_number(const gg_bytes *tag, float value, char *to) {
+    char length[10];
+    const int64_t width = tag->size ? gg_put_length(length, tag->size) : 0;
+    const int64_t size = (tag->size ? 1 + width + tag->size : 0) + 1 + (int64_t)sizeof value;
+    if (!to) return size;
+    if (tag->size) {
+        *to++ = 0x0A;
+        memcpy(to, length, (size_t)width), memcpy(to + width, tag->content, (size_t)tag->size);
+        to += width + tag->size;
+    }
+    *to = 0x15;
+    memcpy(to + 1, &value, sizeof value);
+    return size;
+}
+
+void GG_NAME(gg_text_scalars_plan)(gg_source *source) {
+    gg_text_plan(source);
+    source->count[2] = 1;
+}
+
+GG_WITH_GIL(gg_text_scalars) {
+    gg_texts values = *t;
+    values.source = &(gg_source){.at = t->source->at + 1};
+    if (!gg_are_bytes(t->source, 0, t->count)) return GG_FAILED;
+    int64_t room = 0;
+    for (int64_t i = 0; i < t->count; i++) {
+        char length[10];
+        const int64_t size = gg_tagged_number(t->items[i], 0, 0);
+        room += 1 + gg_put_length(length, size) + size;
+    }
+    gg_bytes *made = t->make(0, room), **out = (gg_bytes **)t->source->at[2]; /* not visible yet */
+    if (!made) return GG_FAILED;
+    char *to = made->content;
+    for (int64_t i = 0; i < t->count; i++) {
+        const double value = t->numbers[0] < GG_TEXT_F32 ? (double)gg_written_integer(&values, i)
+                                                         : gg_written_number(&values, i);
+        *to++ = 0x0A;
+        to += gg_put_length(to, gg_tagged_number(t->items[i], 0, 0));
+        to += gg_tagged_number(t->items[i], (float)value, to);
+    }
+    if (*out) t->release(*out);
+    *out = made;
+    return GG_DONE;
+}

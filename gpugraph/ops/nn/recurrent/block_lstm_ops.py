@@ -16,7 +16,7 @@ import numpy as np
 from gpugraph.base.dtypes import float16, float32
 from gpugraph.base.shapes import TensorShape
 from gpugraph.graph.inference_context import InferContext
-from gpugraph.kernel import Call, KernelContext
+from gpugraph.kernel import Call, KernelContext, RowSource, Signature
 from gpugraph.ops.framework.kernel_helpers import numpy_kernels
 from gpugraph.ops.framework.op_declaration import NO_GRADIENT, Attr, op, raw_ops
 from gpugraph.ops.framework.shape_functions import of_rank
@@ -142,6 +142,34 @@ def _infer_sequence_grad(context: InferContext) -> Sequence[TensorShape]:
             TensorShape.of((four,))]  # fmt: skip
 
 
+# -- native code
+
+_MOST_PRODUCTS = 1 << 17
+"""The maximum number of multiplications in a step of the native kernels. The BLAS is faster for
+larger products.
+"""
+
+
+def _native(function: str, first: int, order: Sequence[int] = _ORDERS["V1"]) -> RowSource:
+    """Return a native kernel of host_block_lstm.h.
+
+    Args:
+      first: the index of the input x.
+    """
+
+    def parameters(signature: Signature) -> list[int]:
+        *steps, batch, inputs = signature.input_shapes[first]
+        size, attrs = signature.input_shapes[first + 1][1], signature.attrs
+        if 4 * batch * size * (inputs + size) > _MOST_PRODUCTS:
+            raise NotImplementedError("the products are large")
+        numbers = np.array([attrs.get("forget_bias", 0.0), attrs.get("cell_clip", 0.0)])
+        sizes = [steps[0] if steps else 1, batch, inputs, size]
+        words = numbers.view(np.int64).tolist()
+        return [*sizes, *order, int(attrs["use_peephole"]), *words, first]
+
+    return RowSource("host_block_lstm.h", function, parameters, first, is_exact=False)
+
+
 # -- one step
 
 
@@ -203,6 +231,7 @@ op(
     },
     infer=_infer_parts(0),
     **numpy_kernels(Call(make=_bind_cell)),
+    native=_native("gg_block_lstm", 0),
     grad=_cell_back,
     doc="One step of an LSTM: its gates, candidate, states and output.",
 )
@@ -318,6 +347,7 @@ for _name, _order, _attrs in (
         },
         infer=_infer_parts(1),
         **numpy_kernels(Call(make=_bind_sequence(_order))),
+        native=_native("gg_block_lstm", 1, _order),
         grad=_sequence_back(_order),
         doc=(
             "An LSTM over a sequence [time, batch, inputs]: gates, candidates, states and "
@@ -332,6 +362,7 @@ op(
     attrs={"use_peephole": Attr("bool", required=True), **_TYPES},
     infer=_infer_sequence_grad,
     **numpy_kernels(Call(make=_bind_sequence_grad)),
+    native=_native("gg_block_lstm_back", 1),
     grad=NO_GRADIENT,
     doc="The gradients of BlockLSTM with respect to its inputs.",
 )
