@@ -55,10 +55,10 @@ def attribute(name: str, value: int | float | str | Sequence[int]) -> bytes:
     return field(1, name) + encoded
 
 
-def value_info(name: str, shape: Sequence[int]) -> bytes:
-    """ValueInfoProto of a float32 tensor."""
-    sizes = b"".join(field(1, field(1, size)) for size in shape)
-    return field(1, name) + field(2, field(1, field(1, 1) + field(2, sizes)))
+def value_info(name: str, shape: Sequence[int | str], dtype: Any = np.float32) -> bytes:
+    """ValueInfoProto of a tensor; the name of a size that varies is its size."""
+    sizes = b"".join(field(1, field(2 if isinstance(size, str) else 1, size)) for size in shape)
+    return field(1, name) + field(2, field(1, field(1, TYPES[np.dtype(dtype)]) + field(2, sizes)))
 
 
 class Model:
@@ -72,8 +72,8 @@ class Model:
         self._count += 1
         return f"v{self._count}"
 
-    def input(self, name: str, shape: Sequence[int]) -> str:
-        self._parts.append(field(11, value_info(name, shape)))
+    def input(self, name: str, shape: Sequence[int | str], dtype: Any = np.float32) -> str:
+        self._parts.append(field(11, value_info(name, shape, dtype)))
         return name
 
     def constant(self, value: Any) -> str:
@@ -97,6 +97,11 @@ class Model:
 
     def bytes(self, result: str, shape: Sequence[int]) -> bytes:
         """Return the model with one float32 result."""
-        graph = b"".join(self._parts) + field(2, "graph") + field(12, value_info(result, shape))
+        return self.bytes_of([(result, shape, np.float32)])
+
+    def bytes_of(self, results: Sequence[tuple[str, Sequence[int | str], Any]]) -> bytes:
+        """Return the model with results of these names, shapes and dtypes."""
+        ends = b"".join(field(12, value_info(*result)) for result in results)
+        graph = b"".join(self._parts) + field(2, "graph") + ends
         operators = field(1, "") + field(2, OPERATORS)
         return field(1, IR) + field(7, graph) + field(8, operators)

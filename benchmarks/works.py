@@ -64,13 +64,13 @@ def _adam(tf: Any, loss: Any) -> list[Any]:
     return [loss, tf.train.AdamOptimizer(1e-3).minimize(loss)]
 
 
-def _cells(tf: Any) -> Any:
+def rnn_cells(tf: Any) -> Any:
     if hasattr(tf.nn.rnn_cell, "LSTMCell"):
         return tf.nn.rnn_cell
     return importlib.import_module("tensorflow.python.keras.layers.legacy_rnn.rnn_cell_impl")
 
 
-def _rnn(tf: Any) -> Any:
+def rnn_of(tf: Any) -> Any:
     if hasattr(tf.nn, "dynamic_rnn"):
         return tf.nn
     return importlib.import_module("tensorflow.python.ops.rnn")
@@ -182,7 +182,7 @@ def speech_ctc(tf: Any) -> Work:
     """A recurrent layer and the CTC loss: 8 x 60 frames, 29 classes."""
     x = tf.placeholder(tf.float32, [8, 60, 26])
     lengths = tf.constant(DRAW.randint(40, 60, 8).astype(np.int32))
-    y, _ = _rnn(tf).dynamic_rnn(_cells(tf).GRUCell(64), x, lengths, dtype=tf.float32)
+    y, _ = rnn_of(tf).dynamic_rnn(rnn_cells(tf).GRUCell(64), x, lengths, dtype=tf.float32)
     logits = tf.reshape(_dense(tf, tf.reshape(y, [-1, 64]), 29, "out"), [8, 60, 29])
     rows = np.array([[i, j] for i in range(8) for j in range(12)], np.int64)
     labels = tf.SparseTensor(rows, tf.constant(_ids(28, 96)), [8, 12])
@@ -257,8 +257,8 @@ def bidirectional_lstm(tf: Any) -> Work:
     words = tf.placeholder(tf.int32, [16, 30])
     lengths = tf.constant(DRAW.randint(10, 31, 16).astype(np.int32))
     x = tf.nn.embedding_lookup(tf.get_variable("e", [5000, 50]), words)
-    cells = [_cells(tf).LSTMCell(50, name=name) for name in ("f", "b")]
-    both, _ = _rnn(tf).bidirectional_dynamic_rnn(*cells, x, lengths, dtype=tf.float32)
+    cells = [rnn_cells(tf).LSTMCell(50, name=name) for name in ("f", "b")]
+    both, _ = rnn_of(tf).bidirectional_dynamic_rnn(*cells, x, lengths, dtype=tf.float32)
     logits = _dense(tf, tf.reshape(tf.concat(both, 2), [-1, 100]), 9, "out")
     weights = tf.reshape(tf.sequence_mask(lengths, 30, tf.float32), [-1])
     losses = tf.nn.sparse_softmax_cross_entropy_with_logits(
@@ -450,12 +450,12 @@ def char_rnn(tf: Any) -> Work:
     """Two LSTM layers of 128 over 32 x 40 characters, with dropout and clipping."""
     x = tf.placeholder(tf.int32, [32, 40])
     inputs = tf.nn.embedding_lookup(tf.get_variable("e", [80, 128]), x)
-    module = _cells(tf)
+    module = rnn_cells(tf)
     cells = [
         module.DropoutWrapper(module.BasicLSTMCell(128, name=f"c{i}"), output_keep_prob=0.8, seed=i)
         for i in range(2)
     ]
-    y, _ = _rnn(tf).dynamic_rnn(module.MultiRNNCell(cells), inputs, dtype=tf.float32)
+    y, _ = rnn_of(tf).dynamic_rnn(module.MultiRNNCell(cells), inputs, dtype=tf.float32)
     logits = _dense(tf, tf.reshape(y, [-1, 128]), 80, "out")
     loss = _classes(tf, logits, 80)
     variables = tf.trainable_variables()

@@ -21,7 +21,11 @@ GG_BRIEF
 
 #define GG_MATMUL_DEPTH 256   /* of k in a stage */
 #define GG_MATMUL_BYTES 1048576 /* of the shared operand in a stage */
-#define GG_MATMUL_DIRECT 10  /* up to this many tiles read a panel in place */
+#define GG_MATMUL_DIRECT 1   /* up to this many tiles read a panel in place */
+#define GG_MATMUL_FAR 4096   /* bytes from one k to the next, whose cache lines share few sets */
+#define GG_MATMUL_TOGETHER 8 /* panels that are then packed together, at most */
+#define GG_MATMUL_FEW 16     /* up to this many tiles of each */
+#define GG_MATMUL_FLAT 64    /* up to this many k, stores take longest: results go row by row */
 #define GG_MATMUL_NEAR 16384 /* half of a first cache: a panel whose sets hold it */
 #define GG_MATMUL_FETCHED 524288 /* of an operand that is in no second cache when it is needed */
 
@@ -46,6 +50,7 @@ typedef struct {
     int64_t is_apart;    /* whether a part is a whole product */
     int64_t depth_each, depths, lines_each, chunks;
     int64_t packs, panels;   /* parts of a stage: of packing, of multiplying */
+    int64_t together;        /* panels of the other operand in a part */
     int64_t shared_bytes, own_bytes, progress, slots, slot_bytes;
     _Atomic int64_t packed[2], done[2]; /* parts of even and of odd stages */
 } gg_matmul;
@@ -64,7 +69,7 @@ static gg_matmul gg_matmul_of(gg_source *source, int64_t item) {
     int64_t columns = GG_TILE_VECTORS * GG_VECTOR / item;
     gg_factor a = {source->at[0], p->m, GG_TILE_ROWS, p->a_row, p->a_col};
     gg_factor b = {source->at[1], p->n, columns, p->b_col, p->b_row};
-    m.by_rows = p->m > 2 * p->n;
+    m.by_rows = p->m > 2 * p->n || (p->k <= GG_MATMUL_FLAT && p->m >= GG_MATMUL_FLAT);
     m.shared = m.by_rows ? b : a;
     m.own = m.by_rows ? a : b;
     m.depths = gg_max(1, gg_ceil(p->k, GG_MATMUL_DEPTH));
@@ -75,9 +80,16 @@ static gg_matmul gg_matmul_of(gg_source *source, int64_t item) {
     m.packs = gg_ceil(shared_panels, m.chunks);
     m.lines_each = m.packs * m.shared.width;
     m.panels = gg_ceil(m.own.lines, m.own.width);
+    m.together = 1;
+    if (m.own.line_step == 1 && m.own.k_step * item >= GG_MATMUL_FAR &&
+        shared_panels <= GG_MATMUL_FEW) {
+        m.together = gg_min(m.panels / (4 * source->threads), GG_MATMUL_TOGETHER);
+        m.together = gg_max(m.together, 1);
+        m.panels = gg_ceil(m.panels, m.together);
+    }
     m.is_apart = p->count > 4 * source->threads || source->threads == 1;
     m.shared_bytes = gg_lines((m.lines_each * m.depth_each + GG_VECTOR) * item);
-    m.own_bytes = gg_lines((m.own.width * m.depth_each + GG_VECTOR) * item);
+    m.own_bytes = gg_lines((m.together * m.own.width * m.depth_each + GG_VECTOR) * item);
     m.progress = m.is_apart ? 0 : gg_min(m.depths * m.chunks * p->count, 2) * m.shared_bytes;
     m.slots = m.progress + (m.is_apart ? 0 : gg_lines(m.panels * sizeof(int64_t)));
     m.slot_bytes = m.own_bytes + (m.is_apart ? m.shared_bytes : 0);
@@ -137,9 +149,10 @@ GG_ALWAYS void GG_NAME(gg_matmul_fetch)(const gg_matmul *m, const gg_stage *s, i
             __builtin_prefetch(from + piece * step + each, 0, 2);
 }
 
-/* All tiles of a panel of the other operand, with the packed lines of a stage. */
+/* All tiles of a panel of the other operand, with the packed lines of a stage.
+   is_packed: whether the panel is in `space` already. */
 static void GG_NAME(gg_matmul_panel)(const gg_matmul *m, const gg_stage *s, int64_t panel,
-                                     const gg_real *buffer, gg_real *space) {
+                                     const gg_real *buffer, gg_real *space, int is_packed) {
     const gg_factor *f = &m->own;
     const gg_matmul_sizes *p = m->p;
     int64_t first = panel * f->width, lines = gg_min(f->width, f->lines - first);
@@ -148,16 +161,16 @@ static void GG_NAME(gg_matmul_panel)(const gg_matmul *m, const gg_stage *s, int6
                          s->first_k * f->k_step;
     int64_t bytes = step * sizeof(gg_real), spread = gg_min(gg_max(bytes & -bytes, GG_LINE), 4096);
     int is_near = s->depth * spread <= GG_MATMUL_NEAR;
-    if (f->line_step != 1 || width != lines ||
+    if (is_packed || f->line_step != 1 || width != lines ||
         (!is_near && s->lines > GG_MATMUL_DIRECT * m->shared.width)) {
-        GG_NAME(gg_pack)(space, width, own, f->line_step, f->k_step, lines, s->depth);
+        if (!is_packed) GG_NAME(gg_pack)(space, width, own, f->line_step, f->k_step, lines, s->depth);
         own = space, step = width;
     }
     GG_NAME(gg_tile_end) end = {.c_row = p->c_row, .addend_row = p->addend_row};
     end.adds = s->depth_index;
     end.ends = s->depth_index == m->depths - 1 ? p->ends : 0;
     int64_t next = panel + m->source->threads, tiles = gg_ceil(s->lines, m->shared.width);
-    int64_t fetches = next < m->panels &&
+    int64_t fetches = m->together == 1 && next < m->panels &&
                       f->lines * p->k * (int64_t)sizeof(gg_real) > GG_MATMUL_FETCHED;
     for (int64_t line = 0, tile = 0; line < s->lines; line += m->shared.width, tile++) {
         if (fetches) GG_NAME(gg_matmul_fetch)(m, s, next, tile, tiles);
@@ -175,6 +188,26 @@ static void GG_NAME(gg_matmul_panel)(const gg_matmul *m, const gg_stage *s, int6
         else
             GG_NAME(gg_run_tile)(count, lines, s->depth, packed, across_width, own, step, &end);
     }
+}
+
+/* The panels of a part: whole ones whose pieces are far apart are packed together, piece by piece. */
+static void GG_NAME(gg_matmul_panels)(const gg_matmul *m, const gg_stage *s, int64_t part,
+                                      const gg_real *buffer, gg_real *space) {
+    const gg_factor *f = &m->own;
+    int64_t panel = part * m->together, size = f->width * s->depth;
+    int64_t whole = gg_min(f->lines / f->width - panel, m->together);
+    if (m->together == 1 || s->lines <= GG_MATMUL_DIRECT * m->shared.width) whole = 0;
+    const gg_real *from = (const gg_real *)f->at[s->product] + panel * f->width +
+                          s->first_k * f->k_step;
+    for (int64_t k = 0; whole > 0 && k < s->depth; k++, from += f->k_step)
+        for (int64_t each = 0; each < whole; each++) {
+            __builtin_prefetch(from + 8 * f->k_step + each * f->width);
+            memcpy(space + each * size + k * f->width, from + each * f->width,
+                   f->width * sizeof(gg_real));
+        }
+    int64_t last = gg_min(panel + m->together, gg_ceil(f->lines, f->width));
+    for (int64_t each = 0; panel + each < last; each++)
+        GG_NAME(gg_matmul_panel)(m, s, panel + each, buffer, space + each * size, each < whole);
 }
 
 /* A part of the work that threads share. */
@@ -196,7 +229,7 @@ static void GG_NAME(gg_matmul_part)(void *at, int64_t which) {
     gg_wait_for(&m->packed[turn], (before + 1) * m->packs);
     gg_wait_for(progress, number);
     char *slot = gg_take(m->source, scratch + m->slots, m->slot_bytes);
-    GG_NAME(gg_matmul_panel)(m, &s, panel, buffer, (gg_real *)slot);
+    GG_NAME(gg_matmul_panels)(m, &s, panel, buffer, (gg_real *)slot);
     gg_give(slot);
     atomic_store_explicit(progress, number + 1, memory_order_release);
     atomic_fetch_add_explicit(&m->done[turn], 1, memory_order_release);
@@ -213,7 +246,7 @@ static void GG_NAME(gg_matmul_whole)(void *at, int64_t which) {
         for (int64_t panel = 0; panel < m->packs; panel++)
             GG_NAME(gg_matmul_pack)(m, &s, panel, buffer);
         for (int64_t panel = 0; panel < m->panels; panel++)
-            GG_NAME(gg_matmul_panel)(m, &s, panel, buffer, space);
+            GG_NAME(gg_matmul_panels)(m, &s, panel, buffer, space);
     }
     gg_give(slot);
 }

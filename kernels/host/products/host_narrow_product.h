@@ -47,11 +47,20 @@ GG_ALWAYS void GG_NAME(gg_dot_tiles)(const int columns, const GG_NAME(gg_lines_b
                 }
             }
         }
+        GG_NAME(gg_conv_end) end;
+        for (int c = 0; m->end && c < columns; c++)
+            GG_NAME(gg_set_end)(&end, m->end, c, first + c);
         GG_UNROLL for (int p = 0; p < GG_DOT_PLACES; p++) {
             gg_real *to = m->to + m->to_at[gg_min(start + p, last)] + first;
             GG_UNROLL for (int c = 0; c < columns; c++) {
                 gg_real whole = GG_NAME(gg_dot_sum)(sum[p][c]);
-                to[c] = m->bias ? GG_NAME(gg_cut)(whole, m->bias[first + c], m->cut) : whole;
+                if (m->end) {
+                    const gg_real *addend = m->end->addend;
+                    whole = (whole - end.mean[c]) * end.factor[c] + end.bias[c];
+                    if (addend) whole += addend[to - m->to + c];
+                    whole = GG_NAME(gg_cut)(whole, m->end->cut);
+                }
+                to[c] = whole;
             }
         }
     }

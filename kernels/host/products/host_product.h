@@ -4,8 +4,8 @@
 
    The matrix is packed: blocks of columns, as many as a tile has, filled up with zeros, each with
    all rows. Products are contracted with sums if the processor can; sums are over at most
-   GG_CONV_BYTES of the matrix, added up in order. A complete result may get a bias by column, and
-   Relu or Relu6, before it leaves the registers.
+   GG_CONV_BYTES of the matrix, added up in order. A complete result may be normalized, and get a
+   bias by column, an addend, and Relu or Relu6, before it leaves the registers (gg_epilogue).
 
    A line consists of stripes, a stripe of cells: the numbers of a window, including padding.
    Lines with padding in the same stripes and cells have one box, which leaves these out; a tile
@@ -34,6 +34,16 @@
                                                     : GG_CONV_MOST_PLACES)
 
 enum { GG_UNCUT, GG_CUT, GG_CUT_AT_6 }; /* not, as Relu, as Relu6 */
+
+/* What happens to a complete result x, if there is a bias:
+   cut((x - mean) / sqrt(variance + epsilon) * scale + bias + addend). */
+typedef struct {
+    const void *bias;                    /* of each column, or none */
+    const void *scale, *mean, *variance; /* of each column, or none */
+    double epsilon;
+    const void *addend; /* of each result, or none */
+    int64_t cut;
+} gg_epilogue;
 
 /* Some numbers of a line, from an offset on, and the rows of the matrix that they are multiplied
    by. */
@@ -98,8 +108,7 @@ typedef struct {
     gg_segment *segments; /* room for those of all stripes and cells */
     const gg_real *matrix; /* blocks of columns, each with all rows */
     int64_t rows, first_row, depth; /* of the packed matrix; those of lines */
-    const gg_real *bias;            /* of each output, or none */
-    int64_t cut;
+    const gg_epilogue *end;
     int64_t first_block, last_block; /* of columns: the one after the last */
 } GG_NAME(gg_lines_by_matrix);
 
@@ -109,9 +118,15 @@ typedef struct {
     const gg_segment *segments;
     int64_t count, step, low, high, stripe, end;
     const gg_real *matrix;
-    int64_t cut;
     int is_first, is_last;
 } GG_NAME(gg_conv_piece);
+
+/* The epilogue of some columns: vectors of means, of factors and of biases. */
+typedef struct {
+    gg_real mean[4 * GG_REAL_LANES], factor[4 * GG_REAL_LANES], bias[4 * GG_REAL_LANES];
+    const gg_real *addend; /* at the results' places, or none */
+    int64_t cut;
+} GG_NAME(gg_conv_end);
 
 /* The segments of a piece in a box. */
 static int64_t GG_NAME(gg_conv_find_segments)(const GG_NAME(gg_lines_by_matrix) * m,
@@ -132,17 +147,25 @@ static int64_t GG_NAME(gg_conv_find_segments)(const GG_NAME(gg_lines_by_matrix) 
     return have;
 }
 
-/* A sum with its bias and Relu: the results of the expressions of BiasAdd, Relu and Relu6. */
-GG_ALWAYS gg_real GG_NAME(gg_cut)(gg_real x, gg_real bias, int64_t cut) {
-    x += bias;
+/* Sets the epilogue of one column, the `which`th of `columns`. */
+GG_ALWAYS void GG_NAME(gg_set_end)(GG_NAME(gg_conv_end) * end, const gg_epilogue *all,
+                                   int64_t which, int64_t column) {
+    end->mean[which] = 0, end->factor[which] = 1;
+    end->bias[which] = ((const gg_real *)all->bias)[column];
+    if (!all->scale) return;
+    const gg_real variance = ((const gg_real *)all->variance)[column] + (gg_real)all->epsilon;
+    end->mean[which] = ((const gg_real *)all->mean)[column];
+    end->factor[which] = 1 / GG_ROOT(variance) * ((const gg_real *)all->scale)[column];
+}
+
+/* A sum with its epilogue: the results of the expressions of the ops. */
+GG_ALWAYS gg_real GG_NAME(gg_cut)(gg_real x, int64_t cut) {
     if (cut != GG_UNCUT && x < 0) return 0;
     return cut == GG_CUT_AT_6 && x > 6 ? 6 : x;
 }
 
-GG_ALWAYS GG_NAME(gg_vector) GG_NAME(gg_cuts)(GG_NAME(gg_vector) x, GG_NAME(gg_vector) bias,
-                                              int64_t cut) {
+GG_ALWAYS GG_NAME(gg_vector) GG_NAME(gg_cuts)(GG_NAME(gg_vector) x, int64_t cut) {
     const GG_NAME(gg_vector) zero = {0}, six = zero + 6;
-    x += bias;
     if (cut == GG_UNCUT) return x;
     x = (GG_NAME(gg_vector))((GG_NAME(gg_mask))x & ~(GG_NAME(gg_mask))(x < zero));
     if (cut == GG_CUT) return x;
@@ -151,11 +174,12 @@ GG_ALWAYS GG_NAME(gg_vector) GG_NAME(gg_cuts)(GG_NAME(gg_vector) x, GG_NAME(gg_v
 }
 
 /* One tile: to[place][column] = or += the sum of line[place][k] * matrix[k][column], which is
-   complete if there is a bias. */
+   complete if there is an epilogue. */
 GG_ALWAYS void GG_NAME(gg_conv_tile)(const int vectors, const int places,
                                      const GG_NAME(gg_conv_piece) * piece,
                                      const gg_real *from, const int64_t *from_at, gg_real *to,
-                                     const int64_t *to_at, const gg_real *bias) {
+                                     const int64_t *to_at,
+                                     const GG_NAME(gg_conv_end) * end) {
     GG_NAME(gg_vector) sum[GG_CONV_MOST_PLACES][4];
     const gg_real *line[GG_CONV_MOST_PLACES];
     int64_t step = piece->step;
@@ -186,8 +210,14 @@ GG_ALWAYS void GG_NAME(gg_conv_tile)(const int vectors, const int places,
         GG_UNROLL for (int v = 0; v < vectors; v++) {
             GG_NAME(gg_vector) whole = sum[p][v];
             if (!piece->is_first) whole += out[v];
-            if (bias)
-                whole = GG_NAME(gg_cuts)(whole, ((const GG_NAME(gg_vector) *)bias)[v], piece->cut);
+            if (end) {
+                whole -= ((const GG_NAME(gg_vector) *)end->mean)[v];
+                whole = whole * ((const GG_NAME(gg_vector) *)end->factor)[v] +
+                        ((const GG_NAME(gg_vector) *)end->bias)[v];
+                if (end->addend)
+                    whole += ((const GG_NAME(gg_vector) *)(end->addend + to_at[p]))[v];
+                whole = GG_NAME(gg_cuts)(whole, end->cut);
+            }
             out[v] = whole;
         }
     }
@@ -197,9 +227,9 @@ GG_ALWAYS void GG_NAME(gg_conv_tile)(const int vectors, const int places,
 #define GG_CONV_TILE(vectors)                                                                      \
     static __attribute__((noinline)) void GG_NAME(gg_conv_tile_##vectors)(                         \
         const GG_NAME(gg_conv_piece) * piece, const gg_real *from, const int64_t *from_at,         \
-        gg_real *to, const int64_t *to_at, const gg_real *bias) {                                  \
+        gg_real *to, const int64_t *to_at, const GG_NAME(gg_conv_end) * end) {                     \
         GG_NAME(gg_conv_tile)(vectors, GG_CONV_PLACES(vectors), piece, from, from_at, to, to_at,   \
-                              bias);                                                               \
+                              end);                                                                \
     }
 GG_CONV_TILE(1)
 GG_CONV_TILE(2)
@@ -210,7 +240,7 @@ GG_CONV_TILE(4)
 
 static void (*const GG_NAME(gg_conv_tile_of)[])(const GG_NAME(gg_conv_piece) *, const gg_real *,
                                                 const int64_t *, gg_real *, const int64_t *,
-                                                const gg_real *) = {
+                                                const GG_NAME(gg_conv_end) *) = {
     GG_NAME(gg_conv_tile_1), GG_NAME(gg_conv_tile_2),
 #if GG_REGISTERS == 32
     GG_NAME(gg_conv_tile_3), GG_NAME(gg_conv_tile_4),
@@ -221,8 +251,10 @@ static void (*const GG_NAME(gg_conv_tile_of)[])(const GG_NAME(gg_conv_piece) *, 
 static void GG_NAME(gg_conv_part_of_tile)(const GG_NAME(gg_lines_by_matrix) * m,
                                           const GG_NAME(gg_conv_piece) * piece, int64_t vectors,
                                           int64_t start, int64_t count, int64_t first,
-                                          int64_t columns, const gg_real *bias) {
+                                          int64_t columns, const GG_NAME(gg_conv_end) * end) {
     gg_real rest[GG_CONV_MOST_PLACES * 4 * GG_REAL_LANES];
+    gg_real addend[GG_CONV_MOST_PLACES * 4 * GG_REAL_LANES];
+    GG_NAME(gg_conv_end) part_end;
     int64_t from_at[GG_CONV_MOST_PLACES], to_at[GG_CONV_MOST_PLACES];
     int64_t places = GG_CONV_PLACES(vectors), width = vectors * GG_REAL_LANES;
     for (int64_t p = 0; p < places; p++) {
@@ -232,8 +264,11 @@ static void GG_NAME(gg_conv_part_of_tile)(const GG_NAME(gg_lines_by_matrix) * m,
         to_at[p] = p * width;
         for (int64_t each = 0; !piece->is_first && each < width; each++)
             rest[to_at[p] + each] = each < columns ? out[each] : 0;
+        for (int64_t each = 0; end && end->addend && each < width; each++)
+            addend[to_at[p] + each] = each < columns ? end->addend[m->to_at[place] + each] : 0;
     }
-    GG_NAME(gg_conv_tile_of)[vectors - 1](piece, m->from, from_at, rest, to_at, bias);
+    if (end && end->addend) part_end = *end, part_end.addend = addend, end = &part_end;
+    GG_NAME(gg_conv_tile_of)[vectors - 1](piece, m->from, from_at, rest, to_at, end);
     for (int64_t p = 0; p < count; p++)
         memcpy(m->to + m->to_at[start + p] + first, rest + to_at[p], columns * sizeof(gg_real));
 }
@@ -242,15 +277,16 @@ static void GG_NAME(gg_conv_part_of_tile)(const GG_NAME(gg_lines_by_matrix) * m,
 static void GG_NAME(gg_conv_tiles)(const GG_NAME(gg_lines_by_matrix) * m,
                                    GG_NAME(gg_conv_piece) * piece, int64_t vectors, int64_t first,
                                    int64_t columns) {
-    gg_real biases[4 * GG_REAL_LANES];
-    const gg_real *bias = 0;
+    GG_NAME(gg_conv_end) columns_end, *tile_end = 0;
     int64_t places = GG_CONV_PLACES(vectors), width = vectors * GG_REAL_LANES;
     const gg_box *box = m->boxes, *end = box + m->box_count;
     gg_box before = {.first_y = -1};
-    if (m->bias && piece->is_last) {
-        bias = biases;
+    if (m->end && piece->is_last) {
+        tile_end = &columns_end;
+        tile_end->cut = m->end->cut;
+        tile_end->addend = m->end->addend ? (const gg_real *)m->end->addend + first : 0;
         for (int64_t each = 0; each < width; each++)
-            biases[each] = each < columns ? m->bias[first + each] : 0;
+            GG_NAME(gg_set_end)(tile_end, m->end, each, first + gg_min(each, columns - 1));
     }
     for (int64_t start = 0, count; start < m->places; start += count) {
         count = gg_min(places, m->places - start);
@@ -265,16 +301,16 @@ static void GG_NAME(gg_conv_tiles)(const GG_NAME(gg_lines_by_matrix) * m,
         }
         if (count == places && columns == width)
             GG_NAME(gg_conv_tile_of)[vectors - 1](piece, m->from, m->from_at + start, m->to + first,
-                                                  m->to_at + start, bias);
+                                                  m->to_at + start, tile_end);
         else
-            GG_NAME(gg_conv_part_of_tile)(m, piece, vectors, start, count, first, columns, bias);
+            GG_NAME(gg_conv_part_of_tile)(m, piece, vectors, start, count, first, columns, tile_end);
     }
 }
 
 static void GG_NAME(gg_conv_block)(const GG_NAME(gg_lines_by_matrix) * m, int64_t vectors,
                                    int64_t first, const gg_real *matrix) {
     GG_NAME(gg_conv_piece) piece = {
-        .segments = m->segments, .step = m->step, .matrix = matrix, .cut = m->cut, .is_first = 1};
+        .segments = m->segments, .step = m->step, .matrix = matrix, .is_first = 1};
     int64_t columns = gg_min(vectors * GG_REAL_LANES, m->outputs - first);
     int64_t most = GG_CONV_BYTES / (vectors * GG_VECTOR);
     most = gg_ceil(gg_max(m->depth, 1), gg_ceil(gg_max(m->depth, 1), most));

@@ -16,7 +16,6 @@
 enum { GG_ADD, GG_SUB, GG_MUL, GG_MIN, GG_MAX };
 enum { GG_WHOLE, GG_MEAN, GG_ROOT_OF_COUNT };
 
-#define GG_ROOT(x) _Generic((x), float: __builtin_sqrtf, default: __builtin_sqrt)(x)
 #define GG_NARROW 32
 #define GG_SEGMENT_PART 65536 /* bytes of a part, about */
 

@@ -12,7 +12,6 @@
 
 #define GG_NORM_BLOCK 8192 /* elements, which stay in the first cache */
 #define GG_NORM_PARTS 64
-#define GG_ROOT(x) _Generic((x), float: __builtin_sqrtf, double: __builtin_sqrt)(x)
 #define GG_NORM_SUMS 4 /* arrays by channel of a part, and of all */
 
 typedef struct {

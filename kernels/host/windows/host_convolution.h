@@ -12,9 +12,10 @@
    are read in place. Places whose windows have padding in the same elements are computed
    together, without these. If the filter or, by the filter, the gradient of the results is not
    finite, padding is multiplied as by NumPy: 0 times infinity is not zero. By the images NumPy
-   has no padding at all. Parameters are those of host_windows.h; with a bias, one more for the
-   activation (Relu); forward, one more: whether the filter never changes, and scratch memory is
-   zeros at first and this call's own. The packed filter then stays there. */
+   has no padding at all. Parameters are those of host_windows.h; with an epilogue, the number of arrays
+   by column, whether there is an addend, the activation, and the bits of epsilon, a double; forward,
+   one more: whether the filter never changes, and scratch memory is zeros at first and this call's
+   own. The packed filter then stays there. */
 
 #include "host_half.h"
 #include "host_windows.h"
@@ -41,8 +42,8 @@ typedef struct {
     int64_t is_plain;                  /* whether the matrix is used as it is */
     int64_t is_turned;                 /* whether vectors lie along the lines (few outputs) */
     int64_t images_each, rows_each, row_parts, column_parts, parts;
-    const void *bias;      /* of each output, or none */
-    int64_t cut, to;       /* the activation, and the array of results */
+    gg_epilogue end;       /* if there is a bias */
+    int64_t to;            /* the array of results */
     int64_t kept;          /* whether the packed matrix stays in scratch, behind a line's gg_kept */
     int64_t packed, slots; /* offsets in scratch */
     int64_t segments, stripes, boxes, places, pad, slot_bytes; /* offsets in a slot; its size */
@@ -270,7 +271,7 @@ static void GG_NAME(gg_conv_run_part)(void *at, int64_t which) {
     GG_NAME(gg_lines_by_matrix) m = {
         .from = part.from, .from_at = part.from_at, .to = c->source->at[c->to], .to_at = part.to_at,
         .segments = (gg_segment *)(slot + c->segments), .stripes = part.stripes, .boxes = part.boxes,
-        .step = 1, .outputs = c->outputs, .rows = c->depth, .bias = c->bias, .cut = c->cut,
+        .step = 1, .outputs = c->outputs, .rows = c->depth, .end = c->end.bias ? &c->end : 0,
         .is_apart = c->is_infinite,
         .first_block = blocks * column / c->column_parts,
         .last_block = blocks * (column + 1) / c->column_parts};
@@ -379,18 +380,31 @@ int GG_NAME(gg_conv2d)(void *block) {
     return GG_NAME(gg_conv_run)(source, c);
 }
 
-void GG_NAME(gg_conv2d_biased_plan)(gg_source *source) {
-    gg_conv_set_count(source, 0, 1, 3);
-    source->count[2] = source->parameters[6];
-    GG_NAME(gg_conv_plan)(source, 0, source->parameters[GG_WINDOW_PARAMETERS + 1]);
+/* The number of arrays by column, and whether there is an addend, from the parameters. */
+#define GG_BY_COLUMN(source) ((source)->parameters[GG_WINDOW_PARAMETERS])
+#define GG_HAS_ADDEND(source) ((source)->parameters[GG_WINDOW_PARAMETERS + 1])
+
+void GG_NAME(gg_conv2d_fused_plan)(gg_source *source) {
+    const int64_t by_column = GG_BY_COLUMN(source), to = 2 + by_column + GG_HAS_ADDEND(source);
+    gg_conv_set_count(source, 0, 1, to);
+    for (int64_t each = 2; each < 2 + by_column; each++) source->count[each] = source->parameters[6];
+    if (GG_HAS_ADDEND(source)) source->count[to - 1] = source->count[to];
+    GG_NAME(gg_conv_plan)(source, 0, source->parameters[GG_WINDOW_PARAMETERS + 4]);
 }
 
-/* images, filter (neither empty if there are results), bias -> results */
-int GG_NAME(gg_conv2d_biased)(void *block) {
+/* images, filter (neither empty if there are results), a bias or a normalization's scale, offset,
+   mean and variance, an addend if there is one -> results */
+int GG_NAME(gg_conv2d_fused)(void *block) {
     gg_source *source = block;
+    const int64_t by_column = GG_BY_COLUMN(source), *more = source->parameters + GG_WINDOW_PARAMETERS;
+    void **at = source->at;
     gg_conv c = gg_conv_of(source, 0, sizeof(gg_real));
-    c.bias = source->at[2], c.cut = source->parameters[GG_WINDOW_PARAMETERS], c.to = 3;
-    c.kept = source->parameters[GG_WINDOW_PARAMETERS + 1];
+    c.end.bias = at[by_column == 1 ? 2 : 3];
+    if (by_column == 4) c.end.scale = at[2], c.end.mean = at[4], c.end.variance = at[5];
+    if (GG_HAS_ADDEND(source)) c.end.addend = at[2 + by_column];
+    c.to = 2 + by_column + GG_HAS_ADDEND(source);
+    c.end.cut = more[2], c.kept = more[4];
+    memcpy(&c.end.epsilon, more + 3, sizeof c.end.epsilon);
     return GG_NAME(gg_conv_run)(source, c);
 }
 

@@ -87,7 +87,7 @@ def test_an_activation_does_so_too(activation, addition):
     assert types(unit) == ["Const", "Const", "_FusedConv2D"]
     assert fused_ops(unit, "z") == ["BiasAdd", activation]
     assert unit.reports[-1].lines == [f"z: Conv2D with BiasAdd, {activation}: conv, sum, z"]
-    assert unit.reports[-1].summary == "1 convolutions with fused biases"
+    assert unit.reports[-1].summary == "1 convolutions with fused ops"
 
 
 def test_another_activation_stays():

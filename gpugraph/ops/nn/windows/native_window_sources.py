@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from gpugraph.base.dtypes import bfloat16, float16, float32, float64
 from gpugraph.kernel import CSource, Signature
@@ -59,11 +62,30 @@ def convolution_source(
     return CSource("host_convolution.h", function, parameters, turned, packed)
 
 
-def biased_source(function: str, shapes: Shapes, activation: Callable[[Signature], int]) -> CSource:
-    """Return the native kernel of a convolution with a bias and an activation.
+class FusedEnd(NamedTuple):
+    """The ops that follow a convolution in a fused op.
+
+    by_channel: the number of vectors by channel: 1, a bias, or 4, the scale, offset, mean and
+    variance of a batch normalization. addends: 1 if images are then added, and otherwise 0.
+    activation: its number in host_product.h.
+    """
+
+    by_channel: int
+    addends: int
+    activation: int
+    epsilon: float
+
+    def parameters(self) -> list[int]:
+        """Return the integers of the native functions."""
+        epsilon = int.from_bytes(np.float64(self.epsilon).tobytes(), "little")
+        return [self.by_channel, self.addends, self.activation, epsilon]
+
+
+def fused_source(function: str, shapes: Shapes, end_of: Callable[[Any], FusedEnd]) -> CSource:
+    """Return the native kernel of a convolution with an epilogue.
 
     Args:
-      activation: a function that returns the activation's number in host_product.h.
+      end_of: a function from the attrs of the op to the ops that follow the convolution.
     """
 
     def parameters(signature: Signature) -> list[int]:
@@ -74,9 +96,14 @@ def biased_source(function: str, shapes: Shapes, activation: Callable[[Signature
             raise NotImplementedError(
                 "native convolutions with a bias need elements in images and filter"
             )
-        return [*_convolution_parameters(shapes, signature), activation(signature)]
+        numbers = _convolution_parameters(shapes, signature)
+        return [*numbers, *end_of(signature.attrs).parameters()]
 
-    return CSource("host_convolution.h", function, parameters, partial(_transposes, (0, 3)), 1)
+    def turned(signature: Signature) -> dict[int, tuple[int, ...]]:
+        end = end_of(signature.attrs)
+        return _transposes((0, *range(2 + end.by_channel, 3 + end.by_channel + end.addends)), signature)
+
+    return CSource("host_convolution.h", function, parameters, turned, 1)
 
 
 def depthwise_source(function: str, shapes: Shapes, images: Sequence[int]) -> CSource:
