@@ -2,7 +2,7 @@
 
     with arg_scope([conv2d, fully_connected], weights_regularizer=l2_regularizer(1e-4)):
         with arg_scope([conv2d], padding="SAME") as defaults:
-            net = conv2d(images, 64, [3, 3])            # the call's own arguments win
+            net = conv2d(images, 64, [3, 3])            # keyword arguments of a call win
     with arg_scope(defaults):                           # all of them again
         ...
 
@@ -26,7 +26,6 @@ Scope = dict[Any, dict[str, Any]]
 """The default arguments of functions: by the key of a function, its arguments by name."""
 
 _F = TypeVar("_F", bound=Callable[..., Any])
-_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 class _Scopes(threading.local):
@@ -80,7 +79,8 @@ def arg_scope(list_ops_or_scope: Any, **kwargs: Any) -> Iterator[Scope]:
 
     Yields the scope. Raises TypeError if the first argument is neither a list or tuple nor a scope.
     Raises ValueError if `kwargs` are passed with a scope, or if a function is not decorated with
-    `add_arg_scope`. If a function does not have one of the arguments, its call raises TypeError.
+    `add_arg_scope`. If a function does not have one of the arguments, or if the call also passes
+    it by position, the call raises TypeError.
 
     Args:
       list_ops_or_scope: a list or tuple of functions, or a scope from `with arg_scope(...) as
@@ -141,18 +141,11 @@ def add_arg_scope(func: _F) -> _F:
     """
     key = arg_scope_func_key(func)
     parameters = _parameters(func)
-    names = [parameter.name for parameter in parameters if parameter.kind in _POSITIONAL]
 
     @functools.wraps(func)
     def func_with_args(*args: Any, **kwargs: Any) -> Any:
         scoped = current_arg_scope().get(key)
-        if scoped:
-            by_position = names[: len(args)]
-            kwargs = {
-                **{name: value for name, value in scoped.items() if name not in by_position},
-                **kwargs,
-            }
-        return func(*args, **kwargs)
+        return func(*args, **{**scoped, **kwargs}) if scoped else func(*args, **kwargs)
 
     if key not in _DECORATED:
         with_default = (

@@ -19,24 +19,28 @@ from gpugraph.ops.reductions.reduction_functions import reduce_mean, reduce_sum
 
 def per_image_standardization(image: Any) -> Tensor:
     """Subtract from each image its mean, and divide the difference by the standard deviation. The
-    result is float32.
+    result has the dtype of `image`.
 
-    The divisor is at least 1 / sqrt(number of elements of an image).
+    The divisor is at least 1 / sqrt(number of elements of an image). Images that are neither
+    float16 nor float32 are converted to float32 by `convert_image_dtype` first, and the result is
+    converted back and clipped. Cast images of integers to floats to keep the negative values.
 
     Args:
       image: one image, or several images.
     """
     with op_scope(None, "per_image_standardization", image) as scope:
         source, height = as_images(image)
-        floats = cast(source, dtypes.float32)
+        is_float = source.dtype in (dtypes.float16, dtypes.float32)
+        floats = source if is_float else convert_image_dtype(source, dtypes.float32)
         axes = [height, height + 1, height + 2]
         shape = raw_ops.Shape(floats)[height:]
-        count = raw_ops.Cast(raw_ops.Prod(shape, np.array([0], np.int32)), DstT=dtypes.float32)
+        count = raw_ops.Cast(raw_ops.Prod(shape, np.array([0], np.int32)), DstT=floats.dtype)
         centered = raw_ops.Sub(floats, reduce_mean(floats, axes, True))
         deviation = raw_ops.Sqrt(reduce_mean(raw_ops.Square(centered), axes, True))
-        return raw_ops.RealDiv(
+        result = raw_ops.RealDiv(
             centered, raw_ops.Maximum(deviation, raw_ops.Rsqrt(count)), name=scope
         )
+        return result if is_float else convert_image_dtype(result, source.dtype, saturate=True)
 
 
 def total_variation(images: Any, name: str | None = None) -> Tensor:

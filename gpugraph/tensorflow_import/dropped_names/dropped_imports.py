@@ -25,6 +25,7 @@ from gpugraph.tensorflow_import.dropped_names.dropped_table import ADDED, NEW_MO
 from gpugraph.tensorflow_import.dropped_names.of_array_conversion import (
     convert_arrays_of_one_element,
 )
+from gpugraph.tensorflow_import.dropped_names.of_scikit_learn import PACKAGES as SCIKIT_LEARN
 from gpugraph.tensorflow_import.dropped_names.old_messages import OldMessagesFinder
 from gpugraph.tensorflow_import.modules_by_name import module_named
 
@@ -47,8 +48,14 @@ _CALLS = {
 original function.
 """
 
-_DEFAULTS = {"pandas": "own.of_pandas.restore"}
-"""By module, the function that restores dropped defaults. It is called with the module."""
+_DEFAULTS = {
+    "pandas": "own.of_pandas.restore",
+    **dict.fromkeys(SCIKIT_LEARN, "own.of_scikit_learn.restore"),
+}
+"""By module, the function that restores dropped arguments. It is called with the module."""
+
+_CHANGED = {*ADDED, *_CALLS, *_DEFAULTS}
+"""The modules that are changed when they are imported."""
 
 _REPLACED: dict[tuple[ModuleType, str], Any] = {}
 """By (module, name), the original functions that were wrapped."""
@@ -210,7 +217,7 @@ class _Adder(MetaPathFinder):
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Return the spec of a module in the table, with a loader that adds the names."""
-        if (fullname not in ADDED and fullname not in _CALLS) or getattr(self._inside, "on", False):
+        if fullname not in _CHANGED or getattr(self._inside, "on", False):
             return None
         self._inside.on = True
         try:
@@ -278,7 +285,7 @@ def install() -> Callable[[], None]:
     adder, maker, messages = _Adder(), _Maker(), OldMessagesFinder()
     sys.meta_path[:0] = [adder, messages]
     sys.meta_path.append(maker)
-    for name in [*ADDED, *_CALLS]:
+    for name in sorted(_CHANGED):
         module = sys.modules.get(name)
         if module is not None and isinstance(module, ModuleType):
             add_names(module)

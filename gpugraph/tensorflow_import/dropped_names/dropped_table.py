@@ -2,9 +2,10 @@
 
 A row is a module, followed by pairs `name=value`. The value is a path such as `module.attribute`. A
 path with the prefix `own.` is relative to this package. A name with a dot is an attribute of a
-class. `*names=module` means that each of the names has the same name in `module`. The modules
-of the rows in `NEW_MODULES` no longer exist. They are created anew unless they are installed. An
-indented line continues the previous one.
+class. `*names=module` means that each of the names has the same name in `module`. A row may concern
+several modules of one package: `package.first,second`. The modules of the rows in `NEW_MODULES` no
+longer exist. They are created anew unless they are installed. An indented line continues the
+previous one.
 """
 
 from __future__ import annotations
@@ -162,9 +163,27 @@ pandas.core.indexes.accessors: DatetimeProperties.weekofyear=own.of_pandas.WEEK
     DatetimeProperties.week=own.of_pandas.WEEK
     DatetimeProperties.weekday_name=own.of_pandas.WEEKDAY_NAME
 sklearn.preprocessing: Imputer=sklearn.impute.SimpleImputer
+    OneHotEncoder.get_feature_names=own.of_scikit_learn.feature_names
+    PolynomialFeatures.get_feature_names=own.of_scikit_learn.feature_names
 sklearn.metrics: calinski_harabaz_score=sklearn.metrics.calinski_harabasz_score
+    jaccard_similarity_score=own.of_scikit_learn.jaccard_similarity_score
+    plot_confusion_matrix=sklearn.metrics.ConfusionMatrixDisplay.from_estimator
+    plot_roc_curve=sklearn.metrics.RocCurveDisplay.from_estimator
+    plot_precision_recall_curve=sklearn.metrics.PrecisionRecallDisplay.from_estimator
 sklearn.datasets: fetch_mldata=own.of_data_files.fetch_mldata
-sklearn.utils: safe_indexing=sklearn.utils._safe_indexing
+sklearn.compose: ColumnTransformer.get_feature_names=own.of_scikit_learn.feature_names
+sklearn.covariance: GraphLasso=sklearn.covariance.GraphicalLasso
+    GraphLassoCV=sklearn.covariance.GraphicalLassoCV
+    graph_lasso=sklearn.covariance.graphical_lasso
+sklearn.exceptions: ChangedBehaviorWarning=builtins.UserWarning
+sklearn.feature_extraction: DictVectorizer.get_feature_names=own.of_scikit_learn.feature_names
+sklearn.feature_extraction.text: CountVectorizer.get_feature_names=own.of_scikit_learn.feature_names
+sklearn.inspection:
+    plot_partial_dependence=sklearn.inspection.PartialDependenceDisplay.from_estimator
+sklearn.neighbors: DistanceMetric=sklearn.metrics.DistanceMetric
+sklearn.random_projection: gaussian_random_matrix=sklearn.random_projection._gaussian_random_matrix
+    sparse_random_matrix=sklearn.random_projection._sparse_random_matrix
+sklearn.utils: safe_indexing=sklearn.utils._safe_indexing *Memory,Parallel,cpu_count,delayed=joblib
 networkx: from_numpy_matrix=networkx.from_numpy_array to_numpy_matrix=networkx.to_numpy_array
     Graph.node=networkx.Graph.nodes info=builtins.str OrderedGraph=networkx.Graph
     OrderedDiGraph=networkx.DiGraph OrderedMultiGraph=networkx.MultiGraph
@@ -220,16 +239,42 @@ sklearn.externals.six: **=six
 sklearn.cross_validation: **=sklearn.model_selection
 sklearn.grid_search: **=sklearn.model_selection
 sklearn.learning_curve: **=sklearn.model_selection
-sklearn.datasets.samples_generator: **=sklearn.datasets
+sklearn.lda: LDA=sklearn.discriminant_analysis.LinearDiscriminantAnalysis
+sklearn.qda: QDA=sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis
+sklearn.cluster.affinity_propagation_,bicluster,birch,dbscan_,hierarchical: **=sklearn.cluster
+sklearn.cluster.k_means_,mean_shift_,optics_,spectral: **=sklearn.cluster
+sklearn.covariance.empirical_covariance_,shrunk_covariance_,robust_covariance: **=sklearn.covariance
+sklearn.covariance.graph_lasso_,elliptic_envelope: **=sklearn.covariance
+sklearn.cross_decomposition.cca_,pls_: **=sklearn.cross_decomposition
 sklearn.datasets.base: **=sklearn.datasets Bunch=sklearn.utils.Bunch
-sklearn.metrics.classification: **=sklearn.metrics
-sklearn.metrics.ranking: **=sklearn.metrics
-sklearn.metrics.scorer: **=sklearn.metrics
-sklearn.neighbors.base: **=sklearn.neighbors
-sklearn.linear_model.logistic: **=sklearn.linear_model
-sklearn.ensemble.forest: **=sklearn.ensemble
-sklearn.tree.tree: **=sklearn.tree
-sklearn.svm.classes: **=sklearn.svm
+sklearn.datasets.california_housing,covtype,kddcup99,lfw,olivetti_faces,openml: **=sklearn.datasets
+sklearn.datasets.samples_generator,species_distributions,svmlight_format: **=sklearn.datasets
+sklearn.datasets.rcv1,twenty_newsgroups: **=sklearn.datasets
+sklearn.decomposition.base,factor_analysis,fastica_,incremental_pca: **=sklearn.decomposition
+sklearn.decomposition.kernel_pca,nmf,online_lda,pca: **=sklearn.decomposition
+sklearn.decomposition.sparse_pca,truncated_svd: **=sklearn.decomposition
+sklearn.ensemble.bagging,base,forest,gradient_boosting,iforest: **=sklearn.ensemble
+sklearn.ensemble.voting,voting_classifier,weight_boosting: **=sklearn.ensemble
+sklearn.feature_extraction.dict_vectorizer,hashing: **=sklearn.feature_extraction
+sklearn.feature_extraction.stop_words: **=sklearn.feature_extraction.text
+sklearn.feature_selection.base,from_model,rfe,univariate_selection: **=sklearn.feature_selection
+sklearn.feature_selection.variance_threshold: **=sklearn.feature_selection
+sklearn.gaussian_process.gpr,gpc: **=sklearn.gaussian_process
+sklearn.linear_model.base,bayes,coordinate_descent,huber,least_angle: **=sklearn.linear_model
+sklearn.linear_model.logistic,omp,passive_aggressive,perceptron,ransac: **=sklearn.linear_model
+sklearn.linear_model.ridge,sag,stochastic_gradient,theil_sen: **=sklearn.linear_model
+sklearn.manifold.isomap,mds,spectral_embedding_,t_sne: **=sklearn.manifold
+sklearn.manifold.locally_linear: **=sklearn.manifold
+sklearn.metrics.base,classification,ranking,regression,scorer: **=sklearn.metrics
+sklearn.metrics.cluster.bicluster,supervised,unsupervised: **=sklearn.metrics.cluster
+sklearn.mixture.base,bayesian_mixture,gaussian_mixture: **=sklearn.mixture
+sklearn.neighbors.ball_tree,base,classification,graph,kd_tree,kde,lof,nca: **=sklearn.neighbors
+sklearn.neighbors.nearest_centroid,regression,unsupervised: **=sklearn.neighbors
+sklearn.neural_network.multilayer_perceptron,rbm: **=sklearn.neural_network
+sklearn.preprocessing.data,imputation,label: **=sklearn.preprocessing
+sklearn.semi_supervised.label_propagation: **=sklearn.semi_supervised
+sklearn.svm.base,bounds,classes: **=sklearn.svm
+sklearn.tree.export,tree: **=sklearn.tree
 sklearn.utils.testing: **=sklearn.utils._testing
 sklearn.utils.linear_assignment_: linear_assignment=own.of_numpy.linear_assignment
 sklearn.utils.fixes: **=sklearn.utils
@@ -249,14 +294,17 @@ def _read(text: str) -> dict[str, dict[str, str]]:
     """Return a dict from modules to dicts from names to values."""
     table: dict[str, dict[str, str]] = {}
     for line in filter(None, re.sub(r"\n +", " ", text).splitlines()):
-        module, _, words = line.partition(": ")
-        row = table.setdefault(module, {})
+        modules, _, words = line.partition(": ")
+        row: dict[str, str] = {}
         for word in words.split():
             name, _, value = word.partition("=")
             if name.startswith("*") and name != "**":
                 row.update({part: f"{value}.{part}" for part in name[1:].split(",")})
             else:
                 row[name] = value
+        package, dot, lasts = modules.rpartition(".")
+        for last in lasts.split(","):
+            table.setdefault(f"{package}{dot}{last}", {}).update(row)
     return table
 
 

@@ -45,7 +45,7 @@ def restore(pandas: Any) -> None:
         for name in dir(owner):
             method = inspect.getattr_static(owner, name)
             if not name.startswith("_") and isinstance(method, FunctionType):
-                setattr(owner, name, _positional(method) if name not in _SPECIAL else method)
+                setattr(owner, name, accept_positions(method) if name not in _SPECIAL else method)
         _restore_methods(owner)
         for name in ("resample", "asfreq", "shift"):
             setattr(owner, name, _with_frequency(getattr(owner, name)))
@@ -54,7 +54,7 @@ def restore(pandas: Any) -> None:
         setattr(pandas.DataFrame, name, _of_numbers(getattr(pandas.DataFrame, name)))
     for name, function in list(vars(pandas).items()):
         if not name.startswith("_") and isinstance(function, FunctionType):
-            setattr(pandas, name, _positional(function))
+            setattr(pandas, name, accept_positions(function))
     for name in ("date_range", "bdate_range", "timedelta_range", "period_range"):
         setattr(pandas, name, _with_frequency(getattr(pandas, name)))
     grouper = module_named("pandas.core.resample").TimeGrouper
@@ -66,7 +66,7 @@ def restore(pandas: Any) -> None:
         _write_through(pandas)
 
 
-def _positional(function: Any) -> Any:
+def accept_positions(function: Any) -> Any:
     """Return a function that also accepts its keyword arguments by position, in their order."""
     parameters = inspect.signature(function).parameters.values()
     kinds = [parameter.kind for parameter in parameters]

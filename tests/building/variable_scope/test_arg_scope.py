@@ -33,8 +33,12 @@ def test_arguments_are_given_where_the_call_says_nothing():
     with arg_scope([one], a=5):
         assert one(0) == (0, 5, 2, {})
         assert one(0, a=7) == (0, 7, 2, {})
-        assert one(0, 8) == (0, 8, 2, {})
     assert one(0) == (0, 1, 2, {})
+
+
+def test_an_argument_by_position_and_from_a_scope_is_refused():
+    with arg_scope([one], a=5), pytest.raises(TypeError, match="multiple values for argument 'a'"):
+        one(0, 8)
 
 
 def test_functions_may_be_in_a_tuple_and_share_arguments():

@@ -298,6 +298,21 @@ class TestMeasures:
         flat = run(tf.image.per_image_standardization(np.ones((2, 2, 1), np.float32)))
         np.testing.assert_array_equal(flat, np.zeros((2, 2, 1)))
 
+    @pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.float16, np.float64])
+    def test_standardization_keeps_the_dtype(self, dtype):
+        """Integers are standardized in [0, 1], and the result is converted back and clipped."""
+        is_integer = np.issubdtype(dtype, np.integer)
+        x = np.array([0, 1, 2, 90], np.float64).reshape(2, 2, 1).astype(dtype)
+        result = run(tf.image.per_image_standardization(x))
+        wanted = (x - x.mean(dtype=np.float64)) / x.std(dtype=np.float64)
+        if is_integer:
+            limits = np.iinfo(dtype)
+            divisor = max(x.std(dtype=np.float64) / limits.max, 0.5)
+            wanted = (x - x.mean(dtype=np.float64)) / limits.max / divisor * (limits.max + 0.5)
+            wanted = np.clip(np.trunc(wanted), limits.min, limits.max)
+        assert result.dtype == dtype
+        np.testing.assert_allclose(result, wanted, atol=1 if is_integer else 2e-3)
+
     def test_variation(self):
         wanted = np.abs(np.diff(IMAGES, axis=1)).sum((1, 2, 3))
         wanted += np.abs(np.diff(IMAGES, axis=2)).sum((1, 2, 3))
