@@ -1,17 +1,17 @@
 """Sessions that see many sets of shapes, and many cold processes.
 
-    python benchmarks/many_shapes.py hot [--sets 8 100 1000] [--works mlp gru ...]
-    python benchmarks/many_shapes.py cold [--processes 100]
+    python benchmarks/many_shapes.py hot [--sets 8 100 1000] [--works mlp gru ...] [--warm 10]
+    python benchmarks/many_shapes.py cold [--processes 100] [--programs chain ...]
     python benchmarks/many_shapes.py memory [--runs 100000] [--works mlp gru unique]
 
-hot: after so many other sets of shapes, the milliseconds of a set that then runs 1,000 times,
-beside those in a fresh session; both in rounds that alternate, of which the minimum counts, of wall
-and of processor time. cold:
-in each of so many processes, each with an empty cache of compiled code, the microseconds of a run
-after two seconds, of a chain of 1,000 scalar ops, of a small MLP and of a CNN; printed are the
-median, the extremes, and how many are within 20 % of the median, by the clock and by the processor.
-memory: the growth of the process
-over runs of varying shapes, and the arena beside the bound of the largest run.
+hot: the processor time of a set of shapes that runs often, after so many other sets, divided by its
+time in a fresh session. The sessions run in turns, and the median of the ratios counts. Before, both
+run for `--warm` seconds, in which all of their code is compiled on an idle machine. cold: in each of
+so many processes, each with an empty cache of compiled code, the microseconds of a run after
+`--warm` seconds (2, unless given), of a chain of 1,000 scalar ops, of a small MLP and of a CNN;
+printed are the median, the extremes, and how many are within 20 % of the median, by the clock and by
+the processor. memory: the growth of the process over runs of varying shapes, and the arena beside the
+bound of the largest run.
 """
 
 from __future__ import annotations
@@ -35,6 +35,9 @@ import gpugraph as tf
 
 SMALL = ("mlp", "gru", "bilstm", "unique", "masked", "epoch")
 
+_BLOCK = 0.05
+"""The seconds that a session runs before the other one runs."""
+
 
 def _started(name: str) -> tuple[Any, Any, Callable[[Random], Any]]:
     """Return a session of a new graph in which a work's variables have values, its fetches, and the
@@ -49,9 +52,9 @@ def _started(name: str) -> tuple[Any, Any, Callable[[Random], Any]]:
     return session, fetches, draw
 
 
-def hot(name: str, sets: int) -> list[tuple[float, float]]:
-    """Return the milliseconds of a set of shapes after many others, and in a fresh session, each by
-    the clock and by the processor.
+def hot(name: str, sets: int, warm: float, seconds: float) -> tuple[float, float, float]:
+    """Return the milliseconds of the processor for a run of a set of shapes after many others, and
+    in a fresh session, and the median of their ratios.
     """
     random = Random(1)
     used, fetches, draw = _started(name)
@@ -61,19 +64,27 @@ def hot(name: str, sets: int) -> list[tuple[float, float]]:
     _copy_variables(used, fresh)
     feeds, fresh_feeds = draw(Random(7)), fresh_draw(Random(7))
     runs = [lambda: used.run(fetches, feeds), lambda: fresh.run(fresh_fetches, fresh_feeds)]
-    best = [(float("inf"), float("inf"))] * 2
-    for run in runs:
-        for _ in range(200):
-            run()
-    for _ in range(20):
-        for place, run in enumerate(runs):
-            start = perf_counter(), process_time()
-            for _ in range(50):
-                run()
-            spent = perf_counter() - start[0], process_time() - start[1]
-            wall, processor = (min(pair) for pair in zip(best[place], spent))
-            best[place] = wall, processor
-    return [(20 * wall, 20 * processor) for wall, processor in best]
+    end = perf_counter() + warm
+    while perf_counter() < end:
+        for run in runs:
+            _block(run, _BLOCK)
+    times: list[list[float]] = [[], []]
+    end = perf_counter() + seconds
+    while perf_counter() < end:
+        first = len(times[0]) % 2  # the sessions begin in turns
+        for place in (first, 1 - first):
+            times[place].append(_block(runs[place], _BLOCK))
+    ratios = [ours / others for ours, others in zip(*times)]
+    return median(times[0]), median(times[1]), median(ratios)
+
+
+def _block(run: Callable[[], Any], seconds: float) -> float:
+    """Return the milliseconds of the processor for a run, over as many runs as fit in this time."""
+    start, end, runs = process_time(), perf_counter() + seconds, 0
+    while perf_counter() < end:
+        run()
+        runs += 1
+    return 1e3 * (process_time() - start) / runs
 
 
 def _copy_variables(source: Any, target: Any) -> None:
@@ -115,14 +126,14 @@ def small_cnn() -> tuple[Any, Any]:
 PROGRAMS = {program.__name__: program for program in (chain, small_mlp, small_cnn)}
 
 
-def after_two_seconds(name: str) -> tuple[float, float]:
-    """Return the microseconds of a run after two seconds of runs in this process, by the clock and
-    by the processor.
+def after_start(name: str, warm: float) -> tuple[float, float]:
+    """Return the microseconds of a run after so many seconds of runs in this process, by the clock
+    and by the processor.
     """
     fetches, feeds = PROGRAMS[name]()
     session = tf.Session()
     session.run(tf.global_variables_initializer())
-    end = perf_counter() + 2
+    end = perf_counter() + warm
     while perf_counter() < end:
         session.run(fetches, feeds)
     wall, processor = [], []
@@ -135,13 +146,14 @@ def after_two_seconds(name: str) -> tuple[float, float]:
     return 1e5 * min(wall), 1e5 * min(processor)
 
 
-def cold(processes: int, programs: Sequence[str]) -> None:
+def cold(processes: int, programs: Sequence[str], warm: float) -> None:
     """Print how the times of cold processes differ."""
     for name in programs:
         times = []
         for _ in range(processes):
             with tempfile.TemporaryDirectory() as folder:
-                command = [sys.executable, __file__, "once", "--works", name]
+                command = [sys.executable, __file__, "once", "--programs", name]
+                command += ["--warm", str(warm)]
                 environment = {**os.environ, "XDG_CACHE_HOME": folder}
                 done = subprocess.run(
                     command, env=environment, check=True, capture_output=True, text=True
@@ -179,27 +191,28 @@ def main() -> None:
     """Print the figures of one mode."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("mode", choices=["hot", "cold", "memory", "once"])
-    parser.add_argument("--works", nargs="+", default=list(SMALL))
-    parser.add_argument("--programs", nargs="+", default=list(PROGRAMS))
+    parser.add_argument("--works", nargs="+", default=None, choices=list(WORKS))
+    parser.add_argument("--programs", nargs="+", default=list(PROGRAMS), choices=list(PROGRAMS))
     parser.add_argument("--sets", nargs="+", type=int, default=[8, 100, 1000])
     parser.add_argument("--processes", type=int, default=100)
+    parser.add_argument("--warm", type=float)
+    parser.add_argument("--seconds", type=float, default=10.0)
     parser.add_argument("--runs", type=int, default=100_000)
     options = parser.parse_args()
     if options.mode == "once":
-        print(json.dumps(after_two_seconds(options.works[0])))
+        print(json.dumps(after_start(options.programs[0], options.warm or 2.0)))
     elif options.mode == "cold":
-        cold(options.processes, options.programs)
+        cold(options.processes, options.programs, options.warm or 2.0)
     elif options.mode == "memory":
-        for name in options.works:
+        for name in options.works or SMALL:
             memory(name, options.runs)
     else:
-        for name in options.works:
+        for name in options.works or WORKS:
             for sets in options.sets:
-                (wall, processor), (fresh, fresh_processor) = hot(name, sets)
+                used, fresh, ratio = hot(name, sets, options.warm or 10.0, options.seconds)
                 print(
-                    f"{name:10} after {sets:5}: {wall:.3f} ms, fresh {fresh:.3f}; "
-                    f"processor {processor:.3f}, fresh {fresh_processor:.3f}: "
-                    f"{processor / fresh_processor:.2f} times",
+                    f"{name:12} after {sets:5}: {used:.3f} ms, fresh {fresh:.3f}; "
+                    f"median of ratios {ratio:.3f}",
                     flush=True,
                 )
 
