@@ -18,25 +18,28 @@ from gpugraph.ops.reductions.reduction_functions import reduce_mean, reduce_sum
 
 
 def per_image_standardization(image: Any) -> Tensor:
-    """Subtract from each image its mean, and divide the difference by the standard deviation. The
-    result is float32.
+    """Subtract from each image its mean, and divide the difference by the standard deviation.
 
-    The divisor is at least 1 / sqrt(number of elements of an image).
+    The divisor is at least 1 / sqrt(number of elements of an image). As in TensorFlow 1.15, the
+    result has the dtype of `image`: integers are scaled to [0, 1] before, and the result is scaled
+    to the range of their dtype and clipped to it. Cast integers to float32 to avoid this.
 
     Args:
       image: one image, or several images.
     """
     with op_scope(None, "per_image_standardization", image) as scope:
         source, height = as_images(image)
-        floats = cast(source, dtypes.float32)
+        dtype = source.dtype.base_dtype
+        is_float = dtype in (dtypes.float16, dtypes.float32)
+        floats = source if is_float else convert_image_dtype(source, dtypes.float32)
         axes = [height, height + 1, height + 2]
         shape = raw_ops.Shape(floats)[height:]
-        count = raw_ops.Cast(raw_ops.Prod(shape, np.array([0], np.int32)), DstT=dtypes.float32)
+        count = raw_ops.Prod(shape, np.array([0], np.int32))
+        smallest = raw_ops.Rsqrt(raw_ops.Cast(count, DstT=floats.dtype.base_dtype))
         centered = raw_ops.Sub(floats, reduce_mean(floats, axes, True))
         deviation = raw_ops.Sqrt(reduce_mean(raw_ops.Square(centered), axes, True))
-        return raw_ops.RealDiv(
-            centered, raw_ops.Maximum(deviation, raw_ops.Rsqrt(count)), name=scope
-        )
+        standard = raw_ops.RealDiv(centered, raw_ops.Maximum(deviation, smallest), name=scope)
+        return convert_image_dtype(standard, dtype, saturate=True)
 
 
 def total_variation(images: Any, name: str | None = None) -> Tensor:

@@ -298,6 +298,19 @@ class TestMeasures:
         flat = run(tf.image.per_image_standardization(np.ones((2, 2, 1), np.float32)))
         np.testing.assert_array_equal(flat, np.zeros((2, 2, 1)))
 
+    @pytest.mark.parametrize("dtype", ["uint8", "int32", "float16", "float32", "float64"])
+    def test_standardization_keeps_the_dtype(self, dtype):
+        values = (np.arange(27).reshape(3, 3, 3) * 9).astype(dtype)
+        result = run(tf.image.per_image_standardization(tf.constant(values)))
+        assert result.dtype == values.dtype
+        expected = (values - values.mean()) / values.std(dtype=np.float64)
+        if dtype == "uint8":
+            expected = np.clip(np.trunc(expected * 255.5), 0, 255)
+        elif dtype == "int32":  # of the scaled integers, the deviation is smaller than 1 / sqrt(27)
+            expected = np.trunc((values - values.mean()) * np.sqrt(27))
+        tolerance = 1 if values.dtype.kind in "iu" else 1e-3
+        np.testing.assert_allclose(result, expected, rtol=2e-3, atol=tolerance)
+
     def test_variation(self):
         wanted = np.abs(np.diff(IMAGES, axis=1)).sum((1, 2, 3))
         wanted += np.abs(np.diff(IMAGES, axis=2)).sum((1, 2, 3))
