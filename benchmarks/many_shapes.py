@@ -4,14 +4,14 @@
     python benchmarks/many_shapes.py cold [--processes 100] [--programs chain ...]
     python benchmarks/many_shapes.py memory [--runs 100000] [--works mlp gru unique]
 
-hot: the processor time of a set of shapes that runs often, after so many other sets, divided by its
-time in a fresh session. The sessions run in turns, and the median of the ratios counts. Before, both
-run for `--warm` seconds, in which all of their code is compiled on an idle machine. cold: in each of
-so many processes, each with an empty cache of compiled code, the microseconds of a run after
+hot: the processor time of a set of shapes that runs often, after so many other sets, divided by
+its time in a fresh session. The sessions run in turns, and the median of the ratios counts.
+Before, both run for `--warm` seconds, and wait until their code is compiled. cold: in each of so
+many processes, each with an empty cache of compiled code, the microseconds of a run after
 `--warm` seconds (2, unless given), of a chain of 1,000 scalar ops, of a small MLP and of a CNN;
-printed are the median, the extremes, and how many are within 20 % of the median, by the clock and by
-the processor. memory: the growth of the process over runs of varying shapes, and the arena beside the
-bound of the largest run.
+printed are the median, the extremes, and how many are within 20 % of the median, by the clock and
+by the processor. memory: the growth of the process over runs of varying shapes, and the arena
+beside the bound of the largest run.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
+from peers import wait_for_kernels
 from varying_shapes import WORKS, resident_mib
 
 import gpugraph as tf
@@ -64,10 +65,9 @@ def hot(name: str, sets: int, warm: float, seconds: float) -> tuple[float, float
     _copy_variables(used, fresh)
     feeds, fresh_feeds = draw(Random(7)), fresh_draw(Random(7))
     runs = [lambda: used.run(fetches, feeds), lambda: fresh.run(fresh_fetches, fresh_feeds)]
-    end = perf_counter() + warm
-    while perf_counter() < end:
-        for run in runs:
-            _block(run, _BLOCK)
+    for run in 3 * runs:  # the first blocks request code, and the next ones use it
+        _block(run, warm / 6)
+        wait_for_kernels()
     times: list[list[float]] = [[], []]
     end = perf_counter() + seconds
     while perf_counter() < end:
