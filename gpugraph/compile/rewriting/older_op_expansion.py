@@ -1,5 +1,5 @@
-"""Ops of older graphs as the ops that compute the same today, which have native code and kernels for
-GPUs.
+"""Ops of older graphs, replaced by the ops that compute the same today, which have native code and
+kernels for GPUs.
 
   FusedPadConv2D, FusedResizeAndPadConv2D    ResizeBilinear, MirrorPad, Conv2D
   AdjustContrast                             Cast, AdjustContrastv2, and selections for the bounds
@@ -35,11 +35,7 @@ def _added(
 ) -> Source:
     """Return the output of an additional op that the replacement of `node` reads."""
     added = replacing.unit.add_op(
-        *(op_type, node, sources),
-        attrs=attrs,
-        output_types=[dtype],
-        suffix=op_type,
-        shapes=[shape],
+        *(op_type, node, sources), attrs=attrs, output_types=[dtype], suffix=op_type, shapes=[shape]
     )
     return added, 0
 
