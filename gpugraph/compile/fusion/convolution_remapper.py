@@ -146,8 +146,8 @@ def _is_bias(unit: Unit, node: Node, addition: Node, bias: Edge) -> bool:
 
 
 def _is_norm(node: Node, edge: Edge) -> bool:
-    """Return whether `edge` leads to a normalization of the images of `node` by known moments, whose
-    other outputs are not read.
+    """Return whether `edge` leads to a normalization of the images of `node` by known moments, of
+    which only the first output is read.
     """
     norm = edge.dst
     if norm.type not in _NORMS or edge.dst_input or norm.attrs["is_training"]:
