@@ -17,13 +17,17 @@ Step = Callable[[], Any]
 
 
 class Value:
-    """A result with operators * and +, so that formulas read as for the other peers."""
+    """A result with operators * and +, so that formulas read as for the other peers.
 
-    def __init__(self, model: Model, name: str) -> None:
-        self.model, self.name = model, name
+    channels: for models that ask for it; a result has as many as the first input.
+    """
+
+    def __init__(self, model: Model, name: str, channels: int = 0) -> None:
+        self.model, self.name, self.channels = model, name, channels
 
     def op(self, kind: str, *others: Any, **attributes: Any) -> Value:
-        return Value(self.model, self.model.op(kind, *self._names(others), **attributes))
+        name = self.model.op(kind, *self._names(others), **attributes)
+        return Value(self.model, name, self.channels)
 
     def split(self, count: int, axis: int) -> list[Value]:
         model = self.model

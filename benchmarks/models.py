@@ -34,7 +34,7 @@ class Images(NamedTuple):
     size: int = 224
     classes: int = 1000
     optimizer: str = "momentum"
-    rate: float = 1e-4
+    rate: float = 1e-7
 
     def x(self) -> Any:
         return random(100, self.batch, self.size, self.size, 3, scale=1)
@@ -165,9 +165,7 @@ class Sizes(NamedTuple):
     lstm: Recurrent = Recurrent()
 
 
-TINY = Sizes(
-    Texts(1, 2, 3, 7, 5, 8, 2), Texts(2, 1, 4, 7, 5, 8, 2), 32, Recurrent(2, 2, 3, 4)
-)
+TINY = Sizes(Texts(1, 2, 3, 7, 5, 8, 2), Texts(2, 1, 4, 7, 5, 8, 2), 32, Recurrent(2, 2, 3, 4))
 """The same rows, but small enough for a test."""
 
 LIBRARIES = {

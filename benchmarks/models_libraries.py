@@ -304,7 +304,7 @@ class Jax(Ops):
         return x @ table.T
 
     def rows(self, table: Any, ids: Any) -> Any:
-        return table[ids]
+        return self.jnp.asarray(table)[ids]
 
     def rows_normalized(self, x: Any, gain: Any, offset: Any) -> Any:
         mean, variance = x.mean(-1, keepdims=True), x.var(-1, keepdims=True)
@@ -577,7 +577,7 @@ class Onnx(Ops):
     def made(self, x: Any, kind: str, *others: Any, channels: int = 0, **attributes: Any) -> Any:
         """Return the result of an op, with the number of its channels; 0: as many as `x` has."""
         value = x.op(kind, *others, **attributes)
-        value.channels = channels or x.channels
+        value.channels = channels or value.channels
         return value
 
     def convolved(self, x: Any, filters: Any, stride: int, is_depthwise: bool) -> Any:

@@ -146,14 +146,15 @@ def _is_bias(unit: Unit, node: Node, addition: Node, bias: Edge) -> bool:
 
 
 def _is_norm(node: Node, edge: Edge) -> bool:
-    """Return whether `edge` leads to a normalization of the images of `node` by known moments, whose
-    other outputs are not read.
+    """Return whether `edge` leads to a normalization of the images of `node` by known moments, of
+    which only the first output is read.
     """
     norm = edge.dst
     if norm.type not in _NORMS or edge.dst_input or norm.attrs["is_training"]:
         return False
-    if any(is_reference(arg) for arg in norm.input_edges()) or _layout(norm) != _layout(node):
-        return False
+    dtypes = {arg.src.output_types[arg.src_output] for arg in norm.input_edges()}
+    if dtypes != {node.output_types[0]} or _layout(norm) != _layout(node):
+        return False  # a reference is a separate dtype
     return all(out.is_control or out.src_output == 0 for out in norm._out)
 
 

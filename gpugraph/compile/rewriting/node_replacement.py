@@ -82,7 +82,7 @@ class Replacing:
         """Replace a node by an op of another type with one output, and return the new node."""
         graph, unit = self.unit.graph, self.unit
         takers = list(node._out)
-        shapes = unit.shapes[node.id]
+        shapes = unit.shapes[node.id][:1]
         unit.remove(node)
         private = {key: value for key, value in node.attrs.items() if key.startswith("_")}
         new = unit.add_op(

@@ -163,7 +163,8 @@ static void GG_NAME(gg_matmul_panel)(const gg_matmul *m, const gg_stage *s, int6
     int is_near = s->depth * spread <= GG_MATMUL_NEAR;
     if (is_packed || f->line_step != 1 || width != lines ||
         (!is_near && s->lines > GG_MATMUL_DIRECT * m->shared.width)) {
-        if (!is_packed) GG_NAME(gg_pack)(space, width, own, f->line_step, f->k_step, lines, s->depth);
+        if (!is_packed)
+            GG_NAME(gg_pack)(space, width, own, f->line_step, f->k_step, lines, s->depth);
         own = space, step = width;
     }
     GG_NAME(gg_tile_end) end = {.c_row = p->c_row, .addend_row = p->addend_row};
@@ -190,7 +191,8 @@ static void GG_NAME(gg_matmul_panel)(const gg_matmul *m, const gg_stage *s, int6
     }
 }
 
-/* The panels of a part: whole ones whose pieces are far apart are packed together, piece by piece. */
+/* The panels of a part. Whole ones whose pieces are far apart are packed together, piece by
+   piece. */
 static void GG_NAME(gg_matmul_panels)(const gg_matmul *m, const gg_stage *s, int64_t part,
                                       const gg_real *buffer, gg_real *space) {
     const gg_factor *f = &m->own;

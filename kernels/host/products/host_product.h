@@ -147,7 +147,7 @@ static int64_t GG_NAME(gg_conv_find_segments)(const GG_NAME(gg_lines_by_matrix) 
     return have;
 }
 
-/* Sets the epilogue of one column, the `which`th of `columns`. */
+/* Sets the epilogue of a column, the `which`th of a tile. */
 GG_ALWAYS void GG_NAME(gg_set_end)(GG_NAME(gg_conv_end) * end, const gg_epilogue *all,
                                    int64_t which, int64_t column) {
     end->mean[which] = 0, end->factor[which] = 1;
@@ -158,7 +158,7 @@ GG_ALWAYS void GG_NAME(gg_set_end)(GG_NAME(gg_conv_end) * end, const gg_epilogue
     end->factor[which] = 1 / GG_ROOT(variance) * ((const gg_real *)all->scale)[column];
 }
 
-/* A sum with its epilogue: the results of the expressions of the ops. */
+/* The results of the expressions of Relu and Relu6. */
 GG_ALWAYS gg_real GG_NAME(gg_cut)(gg_real x, int64_t cut) {
     if (cut != GG_UNCUT && x < 0) return 0;
     return cut == GG_CUT_AT_6 && x > 6 ? 6 : x;

@@ -132,6 +132,79 @@ def test_what_was_waited_for_is_waited_for():
     assert "z" in {number.name for number in node(unit, "last").control_inputs}
 
 
+def normalized(y, outputs, training=False, form="NHWC"):
+    vectors = [np.linspace(low, 2, outputs) for low in (0.5, -1, -0.5, 0.1)]
+    moments = {} if training else {"mean": vectors[2], "variance": vectors[3]}
+    moments = {name: tf.constant(value, tf.float32) for name, value in moments.items()}
+    scale, offset = (tf.constant(value, tf.float32) for value in vectors[:2])
+    return tf.nn.fused_batch_norm(
+        y, scale, offset, **moments, is_training=training, data_format=form
+    )[0]
+
+
+AFTER = {"Relu": tf.nn.relu, "Relu6": tf.nn.relu6, "": None}
+
+
+@pytest.mark.parametrize("outputs", [1, 5, 16, 40])
+@pytest.mark.parametrize("form", ["NHWC", "NCHW"])
+@pytest.mark.parametrize("adds", [False, True])
+@pytest.mark.parametrize("activation", AFTER)
+def test_a_normalization_of_inference_and_an_addition_become_part(outputs, form, adds, activation):
+    random = np.random.RandomState(0)
+    sizes, strides = (3, 7, 5, 8), [1, 1, 2, 1]
+    order = (0, 1, 2, 3) if form == "NHWC" else (0, 3, 1, 2)
+    sizes, strides = [sizes[axis] for axis in order], [strides[axis] for axis in order]
+    x = tf.placeholder(tf.float32, sizes)
+    kernel = tf.constant(random.randn(3, 3, 8, outputs), tf.float32)
+    y = tf.nn.conv2d(tf.tanh(x), kernel, strides, "SAME", data_format=form)
+    z, fused = normalized(y, outputs, form=form), ["FusedBatchNorm"]
+    if adds:
+        z, fused = z + tf.constant(random.randn(*z.shape.as_list()), tf.float32), [*fused, "Add"]
+    if activation:
+        z, fused = AFTER[activation](z), [*fused, activation]
+    feeds = {x: random.randn(*sizes)}
+    unit = after([z], {x: tuple(sizes)})
+    assert (
+        next(n for n in unit.graph.op_nodes() if n.type == "_FusedConv2D").attrs["fused_ops"]
+        == fused
+    )
+    together, plain = run({}, [z], feeds), run({"jit": NO_JIT}, [z], feeds)
+    np.testing.assert_allclose(together[0], plain[0], rtol=1e-4, atol=1e-4)
+
+
+def test_a_bias_and_an_addition_of_images_have_the_same_bits():
+    x, y = convolved()
+    z = tf.nn.relu(tf.nn.bias_add(y, vector()) + tf.constant(1.25, shape=(2, 6, 5, 4)))
+    feeds = {x: np.random.RandomState(0).randn(*SHAPE)}
+    assert "_FusedConv2D" in types(after([z], {x: SHAPE}))
+    same_bits([z], feeds)
+
+
+def test_two_branches_that_are_added_are_both_fused():
+    x, y = convolved()
+    z = tf.nn.relu(
+        normalized(y, 4) + normalized(tf.nn.conv2d(x, tf.ones([1, 1, 3, 4]), 1, "SAME"), 4)
+    )
+    unit = after([z], {x: SHAPE})
+    assert types(unit).count("_FusedConv2D") == 2
+    assert not {"Conv2D", "Relu", "AddV2"} & set(types(unit))
+    feeds = {x: np.random.RandomState(0).randn(*SHAPE)}
+    together, plain = run({}, [z], feeds), run({"jit": NO_JIT}, [z], feeds)
+    np.testing.assert_allclose(together[0], plain[0], rtol=1e-4, atol=1e-4)
+
+
+def test_a_normalization_stays_in_training_and_if_others_read_its_input():
+    x, y = convolved()
+    assert unchanged([normalized(y, 4, training=True)], {x: SHAPE})
+    assert unchanged([normalized(y, 4), y], {x: SHAPE})
+
+
+def test_a_sum_of_other_shapes_is_added_apart():
+    x, y = convolved()
+    unit = after([normalized(y, 4) + tf.ones([6, 5, 4])], {x: SHAPE})
+    assert "AddV2" in types(unit) and "_FusedConv2D" in types(unit)
+
+
 # Values with other consumers stay
 
 

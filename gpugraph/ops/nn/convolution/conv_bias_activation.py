@@ -73,9 +73,7 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
     return infer_convolution(IMAGES, context)
 
 
-def _bind(
-    context: KernelContext, image: Any, weights: Any, *more: Any
-) -> Callable[[], Any]:
+def _bind(context: KernelContext, image: Any, weights: Any, *more: Any) -> Callable[[], Any]:
     end, (*args, out) = end_of(context.attrs), more
     vectors = args[: end.by_channel]
     if not IMAGES.channels_last(context.attrs):

@@ -101,7 +101,9 @@ def fused_source(function: str, shapes: Shapes, end_of: Callable[[Any], FusedEnd
 
     def turned(signature: Signature) -> dict[int, tuple[int, ...]]:
         end = end_of(signature.attrs)
-        return _transposes((0, *range(2 + end.by_channel, 3 + end.by_channel + end.addends)), signature)
+        return _transposes(
+            (0, *range(2 + end.by_channel, 3 + end.by_channel + end.addends)), signature
+        )
 
     return CSource("host_convolution.h", function, parameters, turned, 1)
 
