@@ -23,6 +23,7 @@ import os
 import subprocess
 import sys
 import tarfile
+import tempfile
 import time
 import zipfile
 from collections import Counter, defaultdict
@@ -40,6 +41,9 @@ from gpugraph.tensorflow_import.import_switch import install as install_answers
 from gpugraph.tensorflow_import.missing_names import advice, shown
 
 _ROOT = str(Path(__file__).resolve().parents[1])
+_BUILDERS = ("setuptools<71", "wheel")
+"""The packages with which pip reads the names and versions of sources of the time."""
+
 _TESTS = "{:40} {:>6} {:>8} {:>8} {:>8}"
 _OUTCOMES = ("passed", "skipped", "failed")
 _COLUMNS = "{:40} {:>6} {:>6} {:>8} {:>8} {:>6} {:>7}"
@@ -112,16 +116,19 @@ def _line(library: str, asked: Asked) -> None:
 
 def install(folder: Path, chosen: list[str]) -> None:
     """Fetch the libraries from the package registry, without dependencies, and unpack each."""
-    for library, version in VERSIONS.items():
-        target = folder / f"{library}-{version}"
-        if (chosen and library not in chosen) or target.exists():
-            continue
-        command = [sys.executable, "-m", "pip", "download", "--no-deps", "--no-build-isolation"]
-        command += ["--ignore-requires-python", "-q", "-d", str(target), f"{library}=={version}"]
-        if subprocess.run(command).returncode:
-            print(f"{library}=={version} could not be fetched", file=sys.stderr)
-        for archive in target.glob("*"):
-            unpack(archive)
+    with tempfile.TemporaryDirectory() as builders:
+        pip = [sys.executable, "-m", "pip"]
+        subprocess.run([*pip, "install", "-q", "--target", builders, *_BUILDERS], check=True)
+        for library, version in VERSIONS.items():
+            target = folder / f"{library}-{version}"
+            if (chosen and library not in chosen) or any(target.rglob("*.py")):
+                continue
+            command = [*pip, "download", "--no-deps", "--no-build-isolation", "-q"]
+            command += ["--ignore-requires-python", "-d", str(target), f"{library}=={version}"]
+            if subprocess.run(command, env=os.environ | {"PYTHONPATH": builders}).returncode:
+                print(f"{library}=={version} could not be fetched", file=sys.stderr)
+            for archive in target.glob("*"):
+                unpack(archive)
 
 
 def unpack(archive: Path) -> None:

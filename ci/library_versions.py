@@ -6,7 +6,7 @@ autokeras==0.4.0 baselines==0.1.5 bert-serving-server==1.10.0 bert-tensorflow==1
 cleverhans==3.0.1 deepctr==0.8.2 deeppavlov==0.14.0 deepxde==0.8.0 delira==0.4.1 dltk==0.2.1
 dm-sonnet==1.36 dopamine-rl==2.0.5 edward==1.3.5 efficientnet==1.1.0 foolbox==2.4.0
 garage==2019.10.3 gpflow==1.5.1 gpt-2-simple==0.7.2 graph-nets==1.0.4 image-classifiers==1.0.0
-kashgari==1.1.5 keras-adaptive-softmax==0.10.0 keras-bert==0.89.0 keras-embed-sim==0.10.0
+kashgari==1.1.5 keras-adaptive-softmax==0.9.0 keras-bert==0.89.0 keras-embed-sim==0.10.0
 keras-gcn==0.15.0 keras-layer-normalization==0.16.0 keras-multi-head==0.29.0 keras-pos-embd==0.13.0
 keras-position-wise-feed-forward==0.8.0 keras-radam==0.12.0 keras-rl==0.4.2
 keras-self-attention==0.51.0 keras-tcn==2.9.3 keras-transformer==0.40.0 keras-tuner==1.0.1

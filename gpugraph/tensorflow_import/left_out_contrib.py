@@ -11,7 +11,10 @@ _ESTIMATORS = (
     "estimators are in the library tensorflow-estimator: install it by "
     "`pip install --no-deps tensorflow-estimator==1.15.2`"
 )
-_NO_TREES = f"there are no decision forests: {_ELSEWHERE}"
+_NO_TREES = (
+    "the ops that grow its trees are not there: use tf.estimator.BoostedTreesClassifier of the "
+    "library tensorflow-estimator, or the forests of scikit-learn in tf.py_func"
+)
 _OTHER_CLUSTERS = "clusters consist of tf.train.Server objects over gRPC: give them the addresses"
 _COLUMNS = "use the columns of tf.feature_column, and tf.feature_column.input_layer or linear_model"
 _PROBABILITY = (

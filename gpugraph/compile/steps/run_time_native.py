@@ -257,8 +257,10 @@ class RunTimeNative:
 
     def prepared(self, context: KernelBinding, arrays: Sequence[Any]) -> Prepared[Any] | None:
         """Return the code for these inputs, which may not be compiled yet. If there is no native
-        code for these inputs, return None.
+        code for these inputs, or if their strings are already freed, return None.
         """
+        if any(array.dtype == object and None in array.ravel().tolist() for array in arrays):
+            return None
         try:
             if self.native.sizes is not None:
                 context.output_shapes = self.native.sizes(context, *arrays)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 import gpugraph as tf
 from gpugraph.compile.steps import run_time_native
 from gpugraph.devices.codegen.c_compiler import compiler
+from gpugraph.ops.strings.native_texts import cuts
 
 pytestmark = pytest.mark.skipif(bool(compiler().reason), reason=compiler().reason)
 
@@ -182,3 +184,11 @@ def test_native_updates_that_lock_a_variable_are_whole() -> None:
         with pytest.raises(tf.errors.InvalidArgumentError, match="5000 is not in"):
             session.run(refused, fed[0])
         assert len(np.unique(session.run(table))) == 1
+
+
+def test_a_step_whose_strings_are_freed_has_no_code() -> None:
+    """Between runs, the strings of the last one are None."""
+    step = object.__new__(run_time_native.RunTimeNative)
+    step.native = cuts(lambda attrs: (2, -1))
+    context: Any = SimpleNamespace(attrs={})
+    assert step.prepared(context, [np.full(3, None, object), np.array(b" ", object)]) is None

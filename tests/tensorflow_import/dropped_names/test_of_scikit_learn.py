@@ -42,7 +42,8 @@ assert RandomForestClassifier(5, max_features="auto", min_impurity_split=None).f
 forest = RandomForestRegressor(5, criterion="mse")
 assert clone(forest).get_params()["criterion"] == "squared_error"
 assert LogisticRegression(penalty="none", multi_class="multinomial").fit(x, y).penalty is None
-assert Imputer(missing_values="NaN", strategy="mean", axis=0).fit_transform([[1.], [np.nan]])[1] == 1
+imputer = Imputer(missing_values="NaN", strategy="mean", axis=0)
+assert imputer.fit_transform([[1.], [np.nan]])[1] == 1
 # names
 assert TfidfVectorizer().fit(["b a1 c1"]).vocabulary_
 assert pickle.loads(pickle.dumps(metrics.f1_score)) is metrics.f1_score
