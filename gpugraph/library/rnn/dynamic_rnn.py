@@ -12,7 +12,11 @@ from gpugraph.building.control_flow import Assert, while_loop
 from gpugraph.building.variable_scope import variable_scope
 from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.library.keras.layers.recurrent.state_sizes import known_shape, shape_tensor
+from gpugraph.library.keras.layers.recurrent.state_sizes import (
+    add_shape_constants,
+    known_shape,
+    shape_tensor,
+)
 from gpugraph.library.rnn.rnn_cell_base import check_cell
 from gpugraph.library.rnn.rnn_step import (
     Lengths,
@@ -198,6 +202,7 @@ class _Loop:
         outputs = [array.stack() for array in arrays]
         steps, batch = self._shapes[0].as_list()[:2]
         for output, size in zip(outputs, self._sizes):
+            add_shape_constants([steps, batch], size)
             output.set_shape(TensorShape.of((steps,)).concatenate(known_shape(batch, size)))
         return pack_sequence_as(self._cell.output_size, outputs), state
 

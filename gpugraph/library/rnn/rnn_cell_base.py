@@ -14,7 +14,7 @@ from gpugraph.graph.client.default_graph_functions import get_default_graph
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.library.keras.engine.input_spec import InputSpec
 from gpugraph.library.keras.engine.layer_configs import arguments_config
-from gpugraph.library.keras.layers.recurrent.state_sizes import zero_state
+from gpugraph.library.keras.layers.recurrent.state_sizes import zero_state_of_cell
 from gpugraph.library.layers.base_layer import Layer
 from gpugraph.ops.framework.constant_value import constant_value
 from gpugraph.ops.framework.identity_and_shape import shape
@@ -71,7 +71,7 @@ class RNNCell(Layer):
         """Return a zero state: a tensor [batch_size, size] for each size in `state_size`."""
         graph = get_default_graph()
         with graph.name_scope(f"{type(self).__name__}ZeroState"):
-            return zero_state(self.state_size, batch_size, dtype)
+            return zero_state_of_cell(self.state_size, batch_size, dtype)
 
     def get_initial_state(
         self, inputs: Any = None, batch_size: Any = None, dtype: Any = None

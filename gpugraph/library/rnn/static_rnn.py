@@ -11,7 +11,11 @@ from gpugraph.base import dtypes
 from gpugraph.base.nest import flatten, is_nested, map_structure
 from gpugraph.base.value_text import shown
 from gpugraph.building.variable_scope import variable_scope
-from gpugraph.library.keras.layers.recurrent.state_sizes import known_shape, shape_tensor
+from gpugraph.library.keras.layers.recurrent.state_sizes import (
+    add_shape_constants,
+    known_shape,
+    shape_tensor,
+)
 from gpugraph.library.rnn.rnn_cell_base import check_cell
 from gpugraph.library.rnn.rnn_step import (
     Lengths,
@@ -132,6 +136,7 @@ def _vector(sequence_length: Any) -> Any:
 def _zero_output(cell: Any, batch_size: Any, known_batch: int | None, dtype: Any) -> Any:
     def make(size: Any) -> Any:
         zero = zeros(shape_tensor(batch_size, size), dtype)
+        add_shape_constants(known_batch, size)
         zero.set_shape(known_shape(known_batch, size))
         return zero
 

@@ -16,7 +16,7 @@ from gpugraph.building.checks import assert_positive
 from gpugraph.building.variable_scope import get_variable, variable_scope
 from gpugraph.graph.client.default_graph_functions import control_dependencies, name_scope
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.library.keras.layers.recurrent.state_sizes import zero_state
+from gpugraph.library.keras.layers.recurrent.state_sizes import zero_state_of_cell
 from gpugraph.library.layers.layer_classes import Dense
 from gpugraph.ops.arrays.concat_and_stack import concat
 from gpugraph.ops.arrays.constants_and_placeholders import fill, ones
@@ -154,7 +154,7 @@ class AttentionMechanism:
 
     def initial_alignments(self, batch_size: Any, dtype: Any) -> Tensor:
         """Return the alignments before the first step: zeros [batch, time]."""
-        return zero_state(self._alignments_size, batch_size, dtype)
+        return zero_state_of_cell(self._alignments_size, batch_size, dtype)
 
     def initial_state(self, batch_size: Any, dtype: Any) -> Tensor:
         """Return the state before the first step. It is the initial alignments, zeros [batch,

@@ -11,7 +11,7 @@ from gpugraph.base.shapes import TensorShape
 from gpugraph.building.checks import assert_equal
 from gpugraph.graph.client.default_graph_functions import control_dependencies, name_scope
 from gpugraph.graph.client.tensor import Tensor
-from gpugraph.library.keras.layers.recurrent.state_sizes import zero_state
+from gpugraph.library.keras.layers.recurrent.state_sizes import zero_state_of_cell
 from gpugraph.library.layers.layer_classes import Dense
 from gpugraph.library.rnn.rnn_cell_base import RNNCell, check_cell
 from gpugraph.library.rnn.rnn_step import initial_state as first_state
@@ -231,7 +231,7 @@ class AttentionWrapper(RNNCell):
             return AttentionWrapperState(
                 cell_state=cell_state,
                 time=zeros([], dtypes.int32),
-                attention=zero_state(self._attention_size, batch_size, dtype),
+                attention=zero_state_of_cell(self._attention_size, batch_size, dtype),
                 alignments=self._one_or_all(alignments),
                 attention_state=self._one_or_all(
                     m.initial_state(batch_size, dtype) for m in self._mechanisms

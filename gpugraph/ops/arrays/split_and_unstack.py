@@ -239,6 +239,7 @@ def split(
     Raises ValueError if the parts do not add up to the size of the axis.
     """
     if isinstance(num_or_size_splits, (int, np.integer, Dimension)):
+        convert_to_tensor(int(num_or_size_splits))  # as in TensorFlow 1: seeds count ops
         return _split(axis, value, num_split=int(num_or_size_splits), name=name)
     sizes = convert_to_tensor(int_argument(num_or_size_splits))
     if sizes.shape.sizes == ():

@@ -299,9 +299,11 @@ class TensorArray:
 
     def size(self, name: str | None = None) -> Tensor:
         """Return the number of elements, an int32 scalar."""
-        if not self._dynamic_size and self._size is not None:
+        is_known = not self._dynamic_size and self._size is not None
+        if is_known and not isinstance(self._size, Tensor):
             return convert_to_tensor(self._size, dtypes.int32)
-        return raw_ops.TensorArraySizeV3(self._handle, self._flow, name=name)
+        size = raw_ops.TensorArraySizeV3(self._handle, self._flow, name=name)
+        return convert_to_tensor(self._size, dtypes.int32) if is_known else size
 
     def close(self, name: str | None = None) -> Operation:
         """Return an operation that frees the memory before the end of the run."""

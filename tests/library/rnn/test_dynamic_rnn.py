@@ -205,8 +205,8 @@ def test_names_are_tensorflows(graph):
             if op.name.startswith(scope)}  # fmt: skip
     assert sorted(body) == sorted([
         "Const", "concat/axis", "concat", "MatMul/Enter", "MatMul", "BiasAdd/Enter", "BiasAdd",
-        "split", "Const_1", "Add", "Sigmoid", "Mul", "Sigmoid_1", "Tanh", "Mul_1", "Add_1",
-        "Tanh_1", "Sigmoid_2", "Mul_2",
+        "Const_1", "split", "Const_2", "Add", "Sigmoid", "Mul", "Sigmoid_1", "Tanh", "Mul_1",
+        "Add_1", "Tanh_1", "Sigmoid_2", "Mul_2",
     ])  # fmt: skip
     variables = [variable.op.name for variable in tf.global_variables()]
     assert variables == ["rnn/basic_lstm_cell/kernel", "rnn/basic_lstm_cell/bias"]

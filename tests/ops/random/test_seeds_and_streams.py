@@ -256,3 +256,37 @@ def test_a_stream_that_a_device_counts_is_read_and_written_there():
     uniform(Philox(3, 5 * 2**64 - 1), wanted)
     np.testing.assert_array_equal(out, wanted)
     assert memory.array.tolist() == [5 * RESERVED - 1, 5, 3, 0]
+
+
+CELL = tf.nn.rnn_cell.BasicLSTMCell
+OPS_OF_VERSION_1: dict[str, tuple[Callable[..., object], int]] = {
+    "split": (lambda x, seq, img: tf.split(x, 2, 1), 3),
+    "split by sizes": (lambda x, seq, img: tf.split(x, [1, 2, 3], 1), 3),
+    "layers.conv2d": (lambda x, seq, img: tf.layers.conv2d(img, 4, 3, 2, "same"), 17),
+    "slim.conv2d": (lambda x, seq, img: tf.contrib.slim.conv2d(img, 4, [3, 3], scope="c"), 18),
+    "conv1d": (lambda x, seq, img: tf.layers.conv1d(seq, 3, 2), 22),
+    "transposed": (lambda x, seq, img: tf.layers.conv2d_transpose(img, 3, 5, 2, "SAME"), 39),
+    "separable": (lambda x, seq, img: tf.layers.separable_conv2d(img, 4, 3), 29),
+    "zero_state": (lambda x, seq, img: CELL(7).zero_state(4, tf.float32), 16),
+    "static_rnn": (
+        lambda x, seq, img: tf.nn.static_rnn(CELL(7), tf.unstack(seq, axis=1), dtype=tf.float32),
+        121,
+    ),
+    "dynamic_rnn": (
+        lambda x, seq, img: tf.nn.dynamic_rnn(
+            tf.nn.rnn_cell.GRUCell(3), seq, sequence_length=[5, 3, 4, 2], dtype=tf.float32
+        ),
+        170,
+    ),
+}
+"""Calls, and the numbers of ops that they add to a graph in TensorFlow 1.15.5. A random op without
+a seed has the number of ops before it as its seed."""
+
+
+@pytest.mark.parametrize("name", OPS_OF_VERSION_1)
+def test_seeds_after_a_function_count_the_ops_of_tensorflow(name: str) -> None:
+    inputs = [tf.ones(shape) for shape in ([4, 6], [4, 5, 6], [2, 8, 8, 3])]
+    build, count = OPS_OF_VERSION_1[name]
+    before = len(tf.get_default_graph().get_operations())
+    build(*inputs)
+    assert len(tf.get_default_graph().get_operations()) - before == count

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from gpugraph.base import dtypes
 from gpugraph.base.shapes import TensorShape, as_shape
 from gpugraph.graph.attr_values import whole_number
 from gpugraph.graph.client.tensor import Tensor
@@ -16,6 +17,7 @@ from gpugraph.library.keras.layers.configured_layer import (
     padding_of,
 )
 from gpugraph.ops.arrays.tile_and_pad import pad
+from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
 from gpugraph.ops.nn.convolution.conv1d import conv1d as conv1d_of
 from gpugraph.ops.nn.convolution.conv2d_functions import conv2d as conv2d_of
 from gpugraph.ops.nn.convolution.conv3d_functions import conv3d as conv3d_of
@@ -49,6 +51,10 @@ class Convolution(ConfiguredLayer):
 
     convolution: Callable[..., Tensor]
     """The function of `tf.nn` that computes the convolution."""
+
+    has_rate_op = True
+    """Whether `build` adds an op of the dilation rates, as in TensorFlow 1. Nothing reads it, but
+    the seeds of later random ops count it."""
 
     def __init__(
         self,
@@ -92,6 +98,8 @@ class Convolution(ConfiguredLayer):
         self.add_kernels(self.channels(as_shape(input_shape)))
         if self.use_bias:
             self.bias = self.add_parameter("bias", [self.filters])
+        if self.has_rate_op:
+            convert_to_tensor(self.dilation_rate, dtypes.int32, name="dilation_rate")
         self.built = True
 
     def compute_output_shape(self, input_shape: Any) -> TensorShape:

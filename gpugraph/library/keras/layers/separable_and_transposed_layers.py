@@ -39,6 +39,8 @@ class Transposed(Convolution):
         `output_padding` must be less than the stride.
     """
 
+    has_rate_op = False
+
     def __init__(
         self,
         filters: int,
@@ -85,16 +87,21 @@ class Transposed(Convolution):
         sizes, static = shape(inputs), inputs.shape.as_list()
         batch, padding = sizes[0], self.padding.upper()
         axes = range(2 if self.first else 1, self.dimensions + (2 if self.first else 1))
-        lengths = [
-            self._length(place, sizes[axis] if static[axis] is None else static[axis])
-            for place, axis in enumerate(axes)
-        ]
-        rest = [self.filters, *lengths] if self.first else [*lengths, self.filters]
+        lengths = [sizes[axis] for axis in axes]
+        rest = [self._length(place, length) for place, length in enumerate(lengths)]
+        rest.insert(0 if self.first else self.dimensions, self.filters)
+        output_shape = stack([batch, *rest])
+        if self.dimensions == 2:
+            output_shape[0]  # TensorFlow 1 reads the batch size: seeds count the ops of a graph
         outputs = self.convolution(
-            inputs, self.kernel, stack([batch, *rest]), self.strides, padding,
+            inputs, self.kernel, output_shape, self.strides, padding,
             data_format=self.layout, **self._dilations(),
         )  # fmt: skip
-        known = [None if isinstance(size, Tensor) else size for size in rest]
+        known: list[Any] = [
+            None if static[axis] is None else self._length(place, static[axis])
+            for place, axis in enumerate(axes)
+        ]
+        known.insert(0 if self.first else self.dimensions, self.filters)
         outputs.set_shape([static[0], *known])
         return outputs
 
@@ -148,6 +155,8 @@ class Separable(Convolution):
       depth_multiplier: the number of channels that `depthwise_kernel` [..., channels,
         depth_multiplier] computes from each input channel.
     """
+
+    has_rate_op = False
 
     def __init__(
         self,
@@ -241,6 +250,8 @@ class DepthwiseConv2D(Convolution):
     `depthwise_kernel` is [rows, columns, channels, depth_multiplier]. For the other arguments, see
     `Convolution`.
     """
+
+    has_rate_op = False
 
     def __init__(
         self,

@@ -13,7 +13,11 @@ from typing import Any
 
 from gpugraph.building.graph_files.meta_graph_export import export_scoped_meta_graph
 from gpugraph.building.graph_files.write_graph import write_graph
-from gpugraph.building.variables import global_variables_initializer, report_uninitialized_variables
+from gpugraph.building.variables import (
+    global_variables,
+    global_variables_initializer,
+    report_uninitialized_variables,
+)
 from gpugraph.config import ConfigProto, RunOptions
 from gpugraph.formats.messages_pb2 import SessionLog
 from gpugraph.graph.client.client_graph import Graph
@@ -24,9 +28,9 @@ from gpugraph.library.summary.summary_functions import merge_all
 from gpugraph.library.train.coordination.coordinator import Coordinator
 from gpugraph.library.train.coordination.looper_thread import LooperThread
 from gpugraph.library.train.global_step import get_global_step
-from gpugraph.library.train.monitored_sessions.default_saver import default_saver
 from gpugraph.library.train.monitored_sessions.scaffold import Scaffold
 from gpugraph.library.train.monitored_sessions.session_manager import SessionManager
+from gpugraph.library.train.savers.saver import Saver
 from gpugraph.platform import logging
 from gpugraph.session import Session
 
@@ -43,6 +47,11 @@ def _part(value: Any, key: str, default: Callable[[], Any]) -> Any:
         return value
     items = get_default_graph().get_collection(key)
     return items[0] if items else Scaffold.get_or_default(key, key, default)
+
+
+def _saver_of_variables() -> Saver | None:
+    """Return a Saver of all variables, which writes one file of values for all devices."""
+    return Saver() if global_variables() else None
 
 
 class Supervisor:
@@ -99,7 +108,7 @@ class Supervisor:
             self.init_op = _part(init_op, GraphKeys.INIT_OP, global_variables_initializer)
             local = _part(local_init_op, GraphKeys.LOCAL_INIT_OP, Scaffold.default_local_init_op)
             self.summary_op = _part(summary_op, GraphKeys.SUMMARY_OP, merge_all)
-            self.saver = default_saver() if saver is _OPEN else saver
+            self.saver = _part(saver, GraphKeys.SAVERS, _saver_of_variables)
             self.global_step = get_global_step() if global_step is _OPEN else global_step
         self.init_feed_dict, self._init_fn = init_feed_dict, init_fn
         self.is_chief, self._stop_grace_secs = is_chief, stop_grace_secs

@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from gpugraph.base import dtypes
 from gpugraph.graph.client.tensor import Tensor
+from gpugraph.ops.framework.identity_and_shape import shape
 from gpugraph.ops.framework.op_declaration import raw_ops
 from gpugraph.ops.framework.op_scope_and_arguments import int_argument, op_scope
 from gpugraph.ops.framework.shape_functions import of_rank
@@ -256,8 +258,11 @@ def depthwise_conv2d(
     """
     rates = either(dilations, rate, "dilations", "rate")
     with op_scope(name, "depthwise", input, filter) as scope:
+        weights = convert_to_tensor(filter, name="filter_in")
+        shape(weights)  # two ops that TensorFlow 1 adds: seeds count the ops of a graph
+        convert_to_tensor([1, 1] if rates is None else rates, dtypes.int32, name="dilation_rate")
         return depthwise_conv2d_native(
-            input, filter, strides, padding, image_format(data_format), rates, name=scope
+            input, weights, strides, padding, image_format(data_format), rates, name=scope
         )
 
 

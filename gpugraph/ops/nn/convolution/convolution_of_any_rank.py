@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from gpugraph.base import dtypes
 from gpugraph.graph.client.tensor import Tensor
 from gpugraph.ops.framework.op_scope_and_arguments import op_scope
 from gpugraph.ops.framework.tensor_conversion import convert_to_tensor
@@ -52,6 +53,8 @@ def convolution(
     )
     check_strides_and_rates(steps, rates)
     with op_scope(name, "convolution", source, weights) as scope:
+        if set(rates) != {1}:  # an op that TensorFlow 1 adds: seeds count the ops of a graph
+            convert_to_tensor(rates, dtypes.int32, name="dilation_rate")
         if count == 1:
             return conv1d(
                 source, weights, steps[0], padding, data_format=layout, dilations=rates[0]

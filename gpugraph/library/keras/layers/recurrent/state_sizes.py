@@ -18,13 +18,35 @@ from gpugraph.ops.framework.tensor_conversion import constant
 
 def zero_state(state_size: Any, batch_size: Any, dtype: Any) -> Any:
     """Return zeros [batch_size, *size] for each size in the structure `state_size`."""
+    return map_structure(lambda size: _zeros(batch_size, size, dtype), state_size)
+
+
+def zero_state_of_cell(state_size: Any, batch_size: Any, dtype: Any) -> Any:
+    """Return `zero_state` with the constants that TensorFlow 1 creates for a cell's states."""
 
     def make(size: Any) -> Tensor:
-        zero = zeros(shape_tensor(batch_size, size), dtype)
-        zero.set_shape(known_shape(batch_size, size))
+        zero = _zeros(batch_size, size, dtype)
+        add_shape_constants(batch_size, size)
         return zero
 
     return map_structure(make, state_size)
+
+
+def add_shape_constants(*sizes: Any) -> None:
+    """Add the ops that TensorFlow 1 creates for the known ones of several sizes of a shape.
+
+    Nothing reads them. The seeds of random ops count the ops before them, so with these ops, they
+    are TensorFlow's.
+    """
+    for size in sizes:
+        if isinstance(size, Tensor) or as_shape(size).is_fully_defined():
+            _vector(size)
+
+
+def _zeros(batch_size: Any, size: Any, dtype: Any) -> Tensor:
+    zero = zeros(shape_tensor(batch_size, size), dtype)
+    zero.set_shape(known_shape(batch_size, size))
+    return zero
 
 
 def shape_tensor(batch_size: Any, size: Any) -> Tensor:
