@@ -36,7 +36,7 @@ def equal_sizes(a: _Sizes, b: _Sizes) -> bool:
     Open sizes are compared last, and only if the ranks and all known sizes are equal, because a
     comparison of open sizes may become a condition of the compilation.
     """
-    if a is None or b is None or len(a) != len(b):
+    if a is b or a is None or b is None or len(a) != len(b):
         return a is b
     is_open = False
     for one, other in zip(a, b):

@@ -61,7 +61,7 @@ FLAGS = (
 NATIVE_FLAGS = ("-march=native", "-mcpu=native", "")
 """Flags for all instructions of this processor. The first one that the compiler accepts is used."""
 
-TIME_LIMIT = 60.0
+TIME_LIMIT = 300.0
 """The number of seconds after which a running compiler is killed. After that, the compiler is not
 called again.
 """

@@ -145,12 +145,12 @@ def _by_eigenvectors(matrix: Array) -> Array:
 
 def _square_roots(matrices: Array, is_double: bool = True) -> Array:
     try:
-        roots, found = _by_iteration(matrices, is_double)
+        roots, has_converged = _by_iteration(matrices, is_double)
     except np.linalg.LinAlgError:  # a matrix is singular, or a matrix of the iteration is
         if len(matrices) > 1:
             return np.stack([_square_roots(matrix[None], is_double)[0] for matrix in matrices])
-        roots, found = matrices.copy(), np.zeros(1, bool)
-    for index in np.flatnonzero(~found):
+        roots, has_converged = matrices.copy(), np.zeros(1, bool)
+    for index in np.flatnonzero(~has_converged):
         try:
             roots[index] = _by_eigenvectors(matrices[index])
         except np.linalg.LinAlgError:
@@ -225,7 +225,7 @@ def _with_spectra(
         if even.any():
             values, vectors = np.linalg.eigh(matrices[even])
             wide = values.astype(matrices.dtype)
-            new = np.stack([of_eigenvalues(each) for each in wide])
+            new = np.stack([of_eigenvalues(matrix) for matrix in wide])
             results[even] = (vectors * new[:, None, :]) @ adjoint_view(vectors)
         return results
 

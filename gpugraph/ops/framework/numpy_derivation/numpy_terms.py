@@ -10,7 +10,8 @@ result is written over an operand that is no longer needed, or to scratch memory
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from copy import copy
+from functools import lru_cache, partial
 from math import prod
 from typing import Any, NamedTuple, cast
 
@@ -139,6 +140,12 @@ class NumpyTerms:
         self.arrays = dict(enumerate(inputs))
         self._known: dict[Any, int] = {}
 
+    def of(self, inputs: Sequence[Any]) -> NumpyTerms:
+        """Return the same program for other inputs with the same shapes and dtypes."""
+        other = copy(self)
+        other.arrays = self.arrays | dict(enumerate(inputs))
+        return other
+
     def _add(self, key: Any, value: _Value) -> int:
         """Return the index of the value with this key. If there is no such value, add it first."""
         if key not in self._known:
@@ -198,9 +205,7 @@ class NumpyTerms:
         return number if self.shape(number) == shape else self.copy(number, shape)
 
     def copy(self, value: int, shape: tuple[int, ...]) -> int:
-        """Add a copy of a value. The copy has the shape `shape`, to which the value is
-        broadcast.
-        """
+        """Add a copy of a value, which is broadcast to the shape `shape`."""
         return self._add((value, shape), _Value(shape, self.dtype(value), _copy, (value,)))
 
     def _walk(self, node: Expression, names: dict[str, int], element: DType) -> int:
@@ -378,4 +383,18 @@ def numpy_kernel(formula: Formula) -> Call:
 
 def numpy_elementwise(expression: str) -> Call:
     """Return the NumPy kernel of a C expression of the inputs `x`, `y` and `z`."""
-    return numpy_kernel(lambda _, *terms: [terms[0].apply(expression, *terms[1:])])
+
+    def bind(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
+        *inputs, out = arrays
+        terms, number = _terms_of(expression, *((array.shape, array.dtype) for array in inputs))
+        return run_all(_Binding(terms.of(inputs), [(number, out)], context.scratch).calls)
+
+    return Call(make=bind)
+
+
+@lru_cache(1024)  # the ops of a graph often have equal programs
+def _terms_of(expression: str, *inputs: tuple[tuple[int, ...], Any]) -> tuple[NumpyTerms, int]:
+    """Return the program of an expression, and the index of its result."""
+    values = [_Value(shape, as_dtype(dtype)) for shape, dtype in inputs]
+    terms, dtype = NumpyTerms(values), values[0].dtype
+    return terms, terms.apply(expression, range(len(values)), dtype, dtype)
