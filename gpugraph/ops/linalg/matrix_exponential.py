@@ -225,7 +225,7 @@ def _with_spectra(
         if even.any():
             values, vectors = np.linalg.eigh(matrices[even])
             wide = values.astype(matrices.dtype)
-            new = np.stack([of_eigenvalues(matrix) for matrix in wide])
+            new = np.stack([of_eigenvalues(row) for row in wide])
             results[even] = (vectors * new[:, None, :]) @ adjoint_view(vectors)
         return results
 

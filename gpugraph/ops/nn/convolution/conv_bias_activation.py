@@ -73,7 +73,9 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
     return infer_convolution(IMAGES, context)
 
 
-def _bind(context: KernelContext, image: Any, weights: Any, *args_and_out: Any) -> Callable[[], Any]:
+def _bind(
+    context: KernelContext, image: Any, weights: Any, *args_and_out: Any
+) -> Callable[[], Any]:
     end, (*args, out) = end_of(context.attrs), args_and_out
     vectors = args[: end.by_channel]
     if not IMAGES.channels_last(context.attrs):
