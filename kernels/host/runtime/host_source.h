@@ -36,7 +36,7 @@ static inline int64_t gg_lines(int64_t bytes) { return (bytes + GG_LINE - 1) / G
 
 static inline int64_t gg_max(int64_t a, int64_t b) { return a > b ? a : b; }
 
-#define GG_ROOT(x) _Generic((x), float: __builtin_sqrtf, double: __builtin_sqrt)(x)
+#define GG_ROOT(x) _Generic((x), float: __builtin_sqrtf, default: __builtin_sqrt)(x)
 
 static inline int64_t gg_ceil(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
