@@ -50,7 +50,7 @@ def _expand_convolution(replacing: Replacing, node: Node) -> None:
         shape.is_fully_defined() and result.is_fully_defined() and result.num_elements()
     ):
         return
-    images = list(shape.sizes or ())
+    images: list[Any] = list(shape.sizes or ())
     if sizes:
         if dtype is not float32:
             return  # the resized images would be rounded
