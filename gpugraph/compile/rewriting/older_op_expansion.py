@@ -59,6 +59,8 @@ def _expand_convolution(replacing: Replacing, node: Node) -> None:
     most = [size - (attrs["mode"] in (b"REFLECT", "REFLECT")) for size in images]
     if any(not 0 <= pad <= size for pads, size in zip(edges, most) for pad in pads):
         return
+    if any(edges[0] + edges[3]):  # the op pads heights and widths only
+        return
     replacing.lines.append(f"{node.name}: {node.type} as separate ops")
     if sizes:
         aligns = {"align_corners": attrs["resize_align_corners"], "half_pixel_centers": False}

@@ -194,6 +194,12 @@ def _bind_resize(kind: str, context: KernelContext, images: Any, out: Any) -> Ca
     return partial(_multiply, rows, columns, images, out)
 
 
+def store_bilinear(images: Any, out: Any, attrs: Any) -> None:
+    """Store arrays of images, resized to the size of `out`, in `out`."""
+    rows, columns = _matrices("Bilinear", images.shape[1:3], out.shape[1:3], attrs)
+    _multiply(rows, columns, images, out)
+
+
 def _infer_original(context: InferContext) -> Sequence[TensorShape]:
     of_rank(context.shapes[0], 4, "grads")
     return [TensorShape.of(of_rank(context.shapes[1], 4, "original_image"))]

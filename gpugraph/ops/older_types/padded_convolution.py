@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from gpugraph.base.dtypes import FLOATING, float16, float32, float64
+from gpugraph.base.errors import invalid_argument
 from gpugraph.base.misfit import Misfit
 from gpugraph.base.shapes import TensorShape, shape_text
 from gpugraph.graph.inference_context import InferContext
@@ -20,6 +21,7 @@ from gpugraph.kernel import Call, KernelContext, OpMemory
 from gpugraph.ops.framework.kernel_helpers import ints
 from gpugraph.ops.framework.op_declaration import Attr
 from gpugraph.ops.framework.shape_functions import of_rank
+from gpugraph.ops.image.resize_ops import store_bilinear
 from gpugraph.ops.nn.windows.window_geometry import PADDING
 from gpugraph.ops.older_types.numpy_op import numpy_op
 
@@ -44,6 +46,23 @@ def _edges(value: Any) -> list[tuple[int, int]]:
         raise Misfit(message)
     flat = ints(value)
     return list(zip(flat[::2], flat[1::2], strict=True))
+
+
+def _check_edges(sizes: Sequence[int], edges: Sequence[tuple[int, int]], attrs: Any) -> None:
+    """Raise InvalidArgumentError if paddings of images with these sizes are not valid."""
+    reflects = _text(attrs["mode"]) == "REFLECT"
+    for size, (before, after) in zip(sizes, edges):
+        if max(before, after) > size - reflects and (before or after):
+            limit = "less than" if reflects else "no greater than"
+            opposite = "not less than" if reflects else "greater than"
+            raise invalid_argument(
+                f"paddings must be {limit} the dimension size: {before}, {after} {opposite} {size}"
+            )
+    for axis, kind in ((0, "batches"), (3, "channels")):
+        if any(edges[axis]):
+            raise invalid_argument(
+                f"Fused mirror padding only support spatial padding, not {kind}: {list(edges)}"
+            )
 
 
 def _strides(attrs: Any) -> tuple[int, int]:
@@ -77,6 +96,8 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
         batch = None
         image, depth = [None, None], None
     else:
+        if min(map(min, edges)) < 0:
+            raise Misfit("Paddings must be non-negative")
         batch, depth = (
             None if n is None else n + sum(edges[axis]) for n, axis in ((batch, 0), (depth, 3))
         )
@@ -89,26 +110,6 @@ def _infer(context: InferContext) -> Sequence[TensorShape]:
         for size, window, stride in zip(image, (rows, columns), _strides(context.attrs))
     ]
     return [TensorShape.of((batch, *sizes, features))]
-
-
-def _resized(images: Any, size: Sequence[int], align: bool) -> Any:
-    """Resize images [batch, height, width, depth] bilinearly. The position of output pixel i in the
-    input is i times a scale.
-
-    Args:
-      align: whether the scale maps the last output pixel to the last input pixel, as align_corners
-        of ResizeBilinear does.
-    """
-    for axis, new in zip((1, 2), size):
-        old = images.shape[axis]
-        scale = (old - 1) / (new - 1) if align and new > 1 else old / new
-        places = np.arange(new, dtype=np.float32) * np.float32(scale)
-        low = np.floor(places).astype(np.intp)
-        high = np.minimum(low + 1, old - 1)
-        share = (places - low).reshape([-1 if n == axis else 1 for n in range(4)])
-        first = np.take(images, low, axis).astype(np.result_type(images, np.float32))
-        images = first + (np.take(images, high, axis) - first) * share
-    return images
 
 
 def _convolved(x: Any, filters: Any, strides: tuple[int, int], same: bool, out: Any) -> None:
@@ -137,7 +138,11 @@ def _bind(context: KernelContext, *arrays: Any) -> Callable[[], Any]:
     def run() -> None:
         x = images
         if resizes:
-            x = _resized(x, ints(context.value(1)), context.attrs["resize_align_corners"])
+            batch, *_, depth = images.shape
+            x = np.empty((batch, *ints(context.value(1)), depth), np.result_type(images, "f"))
+            aligns = context.attrs["resize_align_corners"]
+            store_bilinear(images, x, {"align_corners": aligns, "half_pixel_centers": False})
+        _check_edges(x.shape, edges, context.attrs)
         if x.size:
             padded = np.pad(x, edges, mode=mode)
         else:
