@@ -12,7 +12,7 @@ _ESTIMATORS = (
     "`pip install --no-deps tensorflow-estimator==1.15.2`"
 )
 _NO_TREES = (
-    "the ops that grow its trees are not there: use tf.estimator.BoostedTreesClassifier of the "
+    "the ops that grow its trees are not there: use BoostedTreesClassifier of the "
     "library tensorflow-estimator, or the forests of scikit-learn in tf.py_func"
 )
 _OTHER_CLUSTERS = "clusters consist of tf.train.Server objects over gRPC: give them the addresses"
